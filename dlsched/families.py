@@ -1,4 +1,4 @@
-"""FAMILIES: the one table of what dlsched solves, and the functions that work on any of them."""
+"""FAMILIES, the table of all problem families, and the functions that work on any family."""
 
 import gc
 import os
@@ -24,7 +24,7 @@ _PLAIN = {str, int, float, bool}
 
 
 class _Families(Mapping[str, AnyFamily]):
-    """The records by name; a family is imported when its record is asked for."""
+    """Records of families by name; access to a record imports its family."""
 
     def __getitem__(self, name: str) -> AnyFamily:
         if name not in listed.FAMILIES:
@@ -54,7 +54,7 @@ def family_of(instance: InstanceFile) -> AnyFamily:
 
 
 def objective_name(instance: InstanceFile) -> str:
-    """What the objective of an instance is called among those of its family; empty where that has one."""
+    """Return the name of an instance's objective in its family; empty if the family has only one."""
     named = family_of(instance).objective_of
     return "" if named is None else named(instance).name
 
@@ -65,7 +65,7 @@ def find_family(name: str) -> AnyFamily:
     Raises
     ------
     UsageError
-        There is none; the message lists those there are.
+        There is no such family; the message lists all families.
     """
     if name not in FAMILIES:
         raise UsageError(where="family", found=repr(name), allowed=", ".join(FAMILIES))
@@ -98,7 +98,7 @@ def read(path: str | os.PathLike[str]) -> Any:
 def instance_from(data: Json, path: str, *, null: bool = True) -> InstanceFile:
     """Validate the content of an instance file; ``path`` is for messages. InstanceError: it is no valid instance.
 
-    ``null``: whether the file may hold one; False spares looking for it.
+    ``null``: whether the file may hold a null; False spares the search for it.
     """
     formats = {f"dlsched/{family}/1": family for family in FAMILIES}
     name = "standard input" if path == "-" else path
@@ -169,7 +169,7 @@ def solve(
     seed
         Of every random draw.
     solver
-        For methods that call one: which.
+        Solver to use, for methods that call one.
     start
         A feasible solution to start from.
     progress
@@ -190,7 +190,7 @@ def solve(
 
 
 def verify(instance: InstanceFile, result: "Result[Solution] | Claim") -> "Verification":
-    """Hold everything that a result says against its instance: what is verified, recomputed, only claimed, or false.
+    """Check all that a result says against its instance: what is verified, recomputed, claimed, or false.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def verify(instance: InstanceFile, result: "Result[Solution] | Claim") -> "Verif
     Raises
     ------
     InputError
-        It is a result of another instance.
+        The result belongs to another instance.
     """
     from dlsched.results.reading import Claim
     from dlsched.results.verification import require_same_instance, verify_claim
@@ -221,10 +221,10 @@ def read_result(path: str | os.PathLike[str], instance: InstanceFile | None = No
     Parameters
     ----------
     path
-        Of a complete result: ``dlsched/result/1``.
+        File of a complete result, ``dlsched/result/1``.
     instance
-        The one that was solved. With it ``solution`` is of the family's own type, and ``instance`` is the result's; without
-        it ``solution`` holds the data of the file, and ``instance`` a name and a hash.
+        The instance that was solved. With it ``solution`` is of the family's own type, and ``instance`` is
+        the result's; without it ``solution`` holds the data of the file, and ``instance`` a name and a hash.
 
     Raises
     ------

@@ -1,9 +1,10 @@
-"""Methods of the user's own, by where they stand: ``file.py:function``, ``package.module:Policy``.
+"""Methods of the user's own, named by their location: ``file.py:function``, ``package.module:Policy``.
 
-A function of an instance returns a solution of its family, or the data of one as result files hold it, or None where it
-finds none; if it has a parameter ``tick``, it is handed a function to call in long loops, which ends it at a limit, and if it
-has a parameter ``seed``, the seed of the run. A class, or a function of an instance, may also return a policy: an object
-with ``decide``, which is simulated. Further parameters may be given by name. The checker judges every answer.
+A function of an instance returns a solution of its family, or the data of one as result files hold it, or
+None if it finds none. If it has a parameter ``tick``, it gets a function to call in long loops, which ends
+it at a limit; if it has a parameter ``seed``, it gets the seed of the run. A class, or a function of an
+instance, may also return a policy, an object with ``decide``, which dlsched then simulates. Users may give
+further parameters by name. The checker judges every answer.
 """
 
 import contextlib
@@ -29,12 +30,12 @@ from dlsched.results.answers import judge
 
 
 def method_named(family: AnyFamily, text: str) -> AnyMethod:
-    """Return a method of the family by its name, or one of the user's own where a colon says so.
+    """Return a method of the family by its name, or one of the user's own if the name has a colon.
 
     Raises
     ------
     UsageError
-        There is none, or the user's own cannot be imported.
+        There is no such method, or the user's own cannot be imported.
     """
     return find_method_of_user(family, text) if ":" in text else family.method(text)
 
@@ -47,19 +48,19 @@ def find_method_of_user(
     Parameters
     ----------
     family
-        Of the instances that it will run on.
+        Family of the instances that the method will run on.
     text
         ``file.py:name`` or ``package.module:name``.
     parameters
-        Given to the function or class by name.
+        Arguments of the function or class, by name.
     folder
-        In which files and modules are looked for first; None: the current one.
+        Folder that is searched first for files and modules; None: the current one.
 
     Raises
     ------
     UsageError
-        It is not there, cannot be called, does not take a parameter, or its module raises an error; the message says in
-        which line.
+        The method does not exist, cannot be called, does not take a parameter, or its module raises an
+        error; the message says in which line.
     """
     thing, file = import_of_user(text, folder)
     try:
@@ -84,13 +85,13 @@ def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., 
 
 
 def call_of_user(text: str, file: str, thing: Callable[..., object], arguments: Mapping[str, Json]) -> object:
-    """Call what ``import_of_user`` returned with arguments by name; UsageError: what it raises, and in which line."""
+    """Call what ``import_of_user`` returned with arguments by name; UsageError: what it raises, and where."""
     with _errors_of(text, file):
         return thing(**arguments)
 
 
 def require_parameters(thing: Callable[..., object], parameters: Mapping[str, Json]) -> None:
-    """Refuse parameters that a function or class does not take; the instance and what a run hands over are no such.
+    """Refuse parameters that a function or class does not take, and those that a run itself hands over.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def handed(thing: Callable[..., object]) -> list[str]:
 
 
 def _parameters(thing: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    """Parameters by name; none are known of what is compiled without saying them."""
+    """Return parameters by name; none for compiled code that does not list them."""
     try:
         return inspect.signature(thing).parameters
     except ValueError:
@@ -140,7 +141,7 @@ def _module(home: str, folder: str) -> ModuleType:
 
 @contextlib.contextmanager
 def _searching(folder: str) -> Iterator[None]:
-    """Let modules of a folder be imported."""
+    """Make modules of a folder importable."""
     sys.path.insert(0, folder)
     try:
         yield
@@ -204,7 +205,7 @@ def _errors_of(text: str, file: str) -> Iterator[None]:
 
 
 def _where(error: BaseException, file: str) -> str:
-    """File and line of the user's code in which the error arose; of others' code where it is not in a call."""
+    """File and line of the user's code that raised the error, or of other code if no call is the user's."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{printable(os.path.basename(error.filename))}, line {error.lineno}: "
     others = ("<frozen", import_module.__code__.co_filename)

@@ -1,4 +1,4 @@
-"""An ascending market: every buyer has one unit demand of several resources, and bids until it has one that it wants most.
+"""Ascending market: every buyer wants one unit of several resources, and bids until it has one it wants most.
 
 The prices are those of Demange, Gale and Sotomayor (1986).
 

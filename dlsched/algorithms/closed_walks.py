@@ -1,4 +1,4 @@
-"""Cheapest closed walks over stops at which 1, 2, ... units are left in all, at prices of units and of hops.
+"""Cheapest closed walks over stops that leave 1, 2, ... units in all, at prices of units and of hops.
 
 With E_m(s, s') the least price of a walk from s that left m units and is about to stop at s', one min-plus product by the
 prices of hops gives E_m from the walks of m units. A walk may return to a stop.

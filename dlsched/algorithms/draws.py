@@ -1,9 +1,9 @@
 """Random draws: how many are enough to hit the best part, and an unbiased draw below any integer.
 
-Of all that can be drawn take the best part, of probability q under the law of the draws: N independent draws all miss it with
-probability (1 - q)^N, which is at most delta from N = ln(delta) / ln(1 - q) on, and so from N = ln(1 / delta) / q. Draws that
-take turns between two laws miss it at most as often as draws from their mean, since
-(1 - q_1)(1 - q_2) <= (1 - (q_1 + q_2) / 2)^2.
+Let the best part of all that can be drawn have probability q under the law of the draws. N independent draws
+all miss it with probability (1 - q)^N, which is at most delta from N = ln(delta) / ln(1 - q) on, and so from
+N = ln(1 / delta) / q. Draws that take turns between two laws miss it at most as often as draws from their
+mean, since (1 - q_1)(1 - q_2) <= (1 - (q_1 + q_2) / 2)^2.
 """
 
 import math

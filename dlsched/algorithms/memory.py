@@ -1,6 +1,7 @@
 """How much memory an algorithm of this package may take: a quarter of the machine's, and at most 1 GiB.
 
-Where it would need more, it raises ``MemoryError`` before it asks for it; ``Family.solve`` ends with ``memory_limit``.
+An algorithm that would need more raises ``MemoryError`` first; ``Family.solve`` then ends with
+``memory_limit``.
 """
 
 import os
@@ -9,7 +10,7 @@ _GIB = 2**30
 
 
 def _physical_bytes() -> int:
-    """Memory of this machine; where the system does not say, four times what is allowed at most."""
+    """Return this machine's memory; if the system does not tell, four times the largest allowance."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -21,12 +22,12 @@ ALLOWED_BYTES = min(_GIB, _physical_bytes() // 4)
 
 
 def require_memory(needed: int, what: str) -> None:
-    """Refuse to begin what needs more than ``ALLOWED_BYTES``.
+    """Refuse to begin a computation that needs more than ``ALLOWED_BYTES``.
 
     Raises
     ------
     MemoryError
-        It does; the message says how much.
+        The computation needs more; the message says how much.
     """
     if needed > ALLOWED_BYTES:
         raise MemoryError(f"{what}: needs {needed / _GIB:.1f} GiB, allowed: {ALLOWED_BYTES / _GIB:.1f} GiB")

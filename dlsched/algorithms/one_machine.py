@@ -1,4 +1,4 @@
-"""Valid inequalities of one machine: what the starts of jobs that share it are at least, weighted by their work.
+"""Valid inequalities of one machine: lower bounds on work-weighted sums of the starts of its jobs.
 
 Job i has work w_i = p_i times its share of the machine, which jobs that run at one time have no more than 1 of in all. The
 machine works on a set S at no time before r(S) = min r_i, and at speed 1 at most, so the integral of t over this work is

@@ -1,4 +1,4 @@
-"""Jobs in line for units, each of a size of its own, kept event by event: whoever fits behind those before it runs.
+"""Queue of jobs for units, updated event by event: each job runs if its size fits beside the jobs before it.
 
 The jobs that run are those of one greedy pass: in order of their keys (less first), each takes its size if as many units
 are left. A job may overtake one that does not fit, and may be stopped again for it. No pass is made, though: at an event
@@ -38,7 +38,7 @@ class Line:
     changes
         Units by job of all that started or stopped at this event.
     stopped
-        Who was stopped at this event, with the keys that they had: they may yet go on as if nothing was.
+        Jobs stopped at this event, with the keys that they had: they may yet go on as if nothing happened.
     falling
         Where keys of running jobs fall each at its own rate: the key now, by job and size; set at every event. Else None.
     """

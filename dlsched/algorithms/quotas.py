@@ -28,7 +28,7 @@ class Quotas:
         return [int(np.searchsorted(upper, min(value, top))) for upper, top in zip(self._upper, tops, strict=True)]
 
     def largest(self, prices: Sequence[Fraction], supply: Fraction, most: float | None = None) -> float:
-        """The largest utility v of some job and number of units, at most ``most``, with sum_i prices_i n_i(v) <= ``supply``.
+        """Return the largest utility v <= ``most`` of a job and units with sum_i prices_i n_i(v) <= supply.
 
         By default ``most`` is the least top. Prices and supply are >= 0; with v the least utility of no unit, all n_i are 0.
         """

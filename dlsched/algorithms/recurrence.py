@@ -1,6 +1,7 @@
 """Predictions of a figure of recurring jobs, such as how long each runs, from the jobs known before it starts.
 
-At the release of a job those are *known* that could have ended by then. No prediction depends on more than that.
+At the release of a job the jobs that could have ended by then are *known*. Predictions depend only on known
+jobs.
 
 ===============  ====================================================================================================
 ``by``           prediction
@@ -10,7 +11,7 @@ At the release of a job those are *known* that could have ended by then. No pred
 ``forest``       random forest on features of the job, and mean, last and count of the known jobs of the group
 ===============  ====================================================================================================
 
-Without known jobs in the group those of the next wider one count, and so on, else a prior.
+If the group has no known jobs, those of the next wider group count, and so on; else a prior.
 
 The forest is Breiman's, Machine Learning 45, 2001. It learns the logarithm, so that it predicts a geometric mean; leaves
 have at least 5 jobs, and splits try half of the features. Each known job is learnt from with the features that it had at

@@ -1,4 +1,4 @@
-"""Jobs that cannot meet in any schedule worth looking at: the parts that may be decided apart.
+"""Separation of an instance into parts whose jobs cannot meet in any good schedule, to be decided apart.
 
 Of any schedule whose flow times (end less release) sum to no more than the F of a schedule held, job i ends by r_i + p_i +
 E: p_i is its least length, E = F - sum p, as no other job flows for less than its own p. Where every job released before

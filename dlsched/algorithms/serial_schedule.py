@@ -1,4 +1,4 @@
-"""Serial schedule generation: job after job starts as early as what it takes is free to its end, in floats.
+"""Serial schedule generation in floats: each job in turn starts once its resources are free to its end.
 
 *No later than in any schedule with these lengths.* Take a feasible schedule and the order of its starts. Induction: let
 the jobs before job i start no later than there. From its start on, those of them that still run also run there, as all of

@@ -1,4 +1,4 @@
-"""An exact search of our own for the least sum of flow times: jobs start in order of time, and bounds cut.
+"""Exact branch-and-bound search for the least sum of flow times, which starts jobs in order of time.
 
 Every job runs once, without a pause, in one of its modes, each of which has a length and takes units of several resources.
 Some may have begun when the clock starts: they start at 0, before all others, in their only mode.
@@ -172,7 +172,7 @@ class Tree:
         return _Node(job, mode, start_s, node, sum_s, after, rest)
 
     def _bound(self, rest: frozenset[int], last_s: float, taken: Taken) -> float:
-        """A number that the flow times of the jobs left do not undercut in sum."""
+        """Return a lower bound on the sum of the flow times of the jobs left."""
         if not rest:
             return 0.0
         released = sorted(

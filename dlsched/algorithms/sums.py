@@ -67,7 +67,7 @@ class Trail:
     cap
         Sums of larger regret are left out, and up to half of it regrets make no difference to which states are kept.
     trails
-        Trails that are held at a time and share the memory.
+        Number of trails that exist at a time and share the memory.
     """
 
     price: float

@@ -1,4 +1,4 @@
-"""Costs: what algorithms minimise in place of the objective, > 0 and rising with a job's completion time J.
+"""Costs that algorithms minimise in place of the objective: > 0 and rising with a job's completion time J.
 
 ``Costs`` are the times themselves, for their mean; ``Ratio`` and ``Fair`` say what is otherwise for another objective.
 
@@ -65,7 +65,7 @@ class Costs:
         return slopes
 
     def parts(self, job: Jobs, costs: Floats, times: Floats) -> Floats:
-        """What jobs add to the objective, from their costs and their times."""
+        """Return the jobs' contributions to the objective, from their costs and times."""
         del job, times
         return costs / len(self.equal)
 

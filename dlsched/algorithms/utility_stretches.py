@@ -1,4 +1,4 @@
-"""An S-shaped utility cut into stretches, on each of which it is close below its concave envelope there, and lines above them."""
+"""Cuts of an S-shaped utility into stretches close below their concave envelopes, and lines above them."""
 
 import numpy as np
 

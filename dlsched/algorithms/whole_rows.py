@@ -30,7 +30,8 @@ def _beyond(value: float) -> float:
 def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[int], int] | None:
     """Amounts and the right side, with its tolerance, in the largest unit that divides all amounts.
 
-    An amount above the right side becomes the right side and 1: n_k is 0 in any case. None: some are above ``largest``.
+    An amount above the right side becomes the right side plus 1, as n_k is 0 anyway. None: some exceed
+    ``largest``.
     """
     limit = Fraction(_beyond(right))
     parts = [Fraction(repr(amount)) for amount in amounts]

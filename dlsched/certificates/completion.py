@@ -1,24 +1,25 @@
-"""What the seconds that jobs need prove of the sum of their completion times, in exact arithmetic."""
+"""Exact lower bounds on the sum of completion times, from the seconds that every job needs."""
 
 import heapq
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-_BELOW = 64  # binary digits below the unit of time, to which mean busy times are rounded down
+_BELOW = 64  # mean busy times are rounded down to this many binary digits below the unit of time
 
 
 def srpt_value(
     releases: Sequence[float | Fraction], sizes: Sequence[float], lengths: Sequence[float] | None = None
 ) -> Fraction:
-    """Sum of the completion times of preemptive SRPT on one machine of speed 1, exactly; or more, with lengths.
+    """Exact sum of SRPT's completion times on one machine of speed 1; ``lengths`` may raise it.
 
-    No schedule of the jobs on that machine has ended more of them at any time (Schrage 1968: in the first moment in which
-    a schedule runs a job with more left than another one that is released, exchanging their remaining service ends none
-    later but those two, and of them the sooner one sooner), so its k-th end is no sooner than SRPT's, nor does that fall
-    when a size grows. With ``lengths``, seconds that no job undercuts from its release on, the k-th end is also no sooner
-    than the k-th smallest release plus length: the sum takes the later of both. All numbers are multiples of one power of
-    two, so the simulation is in integers.
+    No schedule of the jobs on that machine has ended more of them at any time (Schrage 1968: take the first
+    moment at which a schedule runs a job although a released one has less left; exchanging the remaining
+    service of these two delays no other job, and the sooner of the two ends sooner). So the schedule's k-th
+    end is no sooner than SRPT's, and SRPT's k-th end does not fall when a size grows. ``lengths`` are
+    seconds from its release that no job undercuts; with them the k-th end is also no sooner than the k-th
+    smallest release plus length, and the sum takes the later of both. All numbers are multiples of one power
+    of two, so the simulation is in integers.
 
     Raises
     ------
@@ -29,7 +30,7 @@ def srpt_value(
         raise ValueError("sizes must be numbers >= 0")
     unit = max((number.as_integer_ratio()[1] for number in (*releases, *sizes, *(lengths or ()))), default=1)
     jobs = sorted((_times(release, unit), _times(size, unit)) for release, size in zip(releases, sizes, strict=True))
-    left: list[int] = []  # of the jobs that are released, a heap
+    left: list[int] = []  # a heap: what is left of the released jobs
     ends: list[int] = []
     now = 0
     for index, (release, size) in enumerate(jobs):
@@ -55,15 +56,17 @@ def srpt_value(
 def busy_value(
     releases: Sequence[float | Fraction], sizes: Sequence[float], weights: Sequence[float | Fraction]
 ) -> Fraction:
-    """At most the least sum of weighted completion times of jobs on one machine of speed 1; rounded down, by 2^-64 of it.
+    """Lower bound on the weighted sum of completion times on one machine, rounded down by 2^-64 of it.
 
-    A job of size p is served at rates x(t), of all jobs at most 1 together. Its mean busy time is M = int x(t) t dt / p, and it
-    ends no sooner than M + p / 2: its service is no later than if it all came last, at rate 1. A size of 0 has M = r. The sum
-    of omega M is least when, at any time, the job with the largest omega / p is served of those that are released and not
-    done. For let the ratios be rho_1 > ... > rho_K, rho_K+1 = 0, and A_k(t) the service until t of all jobs of ratio rho_k or
-    more: sum omega M = sum over k of (rho_k - rho_k+1) int (A_k(infinity) - A_k(t)) dt, and this rule makes every A_k(t) as
-    large as can be, since it serves one of these jobs whenever one is there. So many jobs may be served at a time. Smaller
-    sizes are valid: a job without its last service ends no later. Weights of 0 count for nothing.
+    The machine serves a job of size p at rates x(t); the rates of all jobs add up to at most 1. The job's
+    mean busy time is M = int x(t) t dt / p, and it ends no sooner than M + p / 2: its service is no later
+    than if it all came last, at rate 1. A job of size 0 has M = r. The sum of omega M is least if the
+    machine always serves the job with the largest omega / p among those that are released and not done.
+    Proof: let the ratios be rho_1 > ... > rho_K, rho_K+1 = 0, and A_k(t) the service until t of all jobs of
+    ratio rho_k or more. Then sum omega M = sum over k of (rho_k - rho_k+1) int (A_k(infinity) - A_k(t)) dt,
+    and this rule makes every A_k(t) as large as possible, since it serves one of these jobs whenever one is
+    there. So the bound also holds if many jobs are served at a time. Smaller sizes are valid: a job without
+    its last service ends no later. Jobs of weight 0 do not count.
 
     Source: Goemans, Queyranne, Schulz, Skutella, Wang, Single machine scheduling with release dates, SIAM J. Discrete Math. 2002.
 
@@ -99,7 +102,7 @@ def busy_value(
             if end - now < left:
                 heapq.heappush(there, (ratio, job, left - (end - now)))
             now = end
-    total = 0  # of omega (2 M + p)
+    total = 0  # sum of omega (2 M + p)
     for double, (release, _, size, share) in zip(twice, jobs, strict=True):
         total += share * ((double << _BELOW) // size + (size << _BELOW) if size else release << _BELOW + 1)
     return Fraction(total, unit * part << _BELOW + 1)
@@ -111,7 +114,7 @@ def _times(number: float | Fraction, unit: int) -> int:
 
 
 def claimed(names: Sequence[str], claims: Mapping[str, float], most: Callable[[int], Fraction]) -> list[float]:
-    """Claims in the order of the jobs' names, 0 where there is none, each held against the most that job may claim.
+    """Return the claims in the order of ``names`` (0 for none); refuse more than ``most`` allows a job.
 
     Raises
     ------

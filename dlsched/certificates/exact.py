@@ -1,4 +1,4 @@
-"""Exact sums of rational numbers, and floats on their safe side."""
+"""Exact sums of rational numbers, and rounding of rational numbers to floats above or below them."""
 
 import math
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """Sums of floats without error: exact products as pairs of floats (Dekker 1971), and a sum rounded down once.
 
-A product of two floats is the float nearest to it and what is missing, which is a float too as long as nothing overflows or
-underflows; so numbers that are a few products are known exactly, as *expansions*, sums of a few floats. ``math.fsum`` rounds the
-exact sum of all of them once.
+A product of two floats is the sum of the float nearest to it and the rounding error, which is a float too as
+long as nothing overflows or underflows. So a few products give an exact number as an *expansion*, a sum of a
+few floats. ``math.fsum`` rounds the exact sum of all of them once.
 """
 
 import math
@@ -14,19 +14,19 @@ import numpy as np
 from dlsched.certificates.exact import rounded_down
 from dlsched.core.arrays import BoolArray, FloatArray
 
-_SPLIT = 2.0**27 + 1.0  # parts a float into two of 26 bits each
+_SPLIT = 2.0**27 + 1.0  # splits a float into two of 26 bits each
 _LEAST, _LARGEST = 2.0**-300, 2.0**300
 _PARTS = 4  # floats that a rational number is cut into, more than 200 bits
 
 
 def moderate(numbers: FloatArray) -> BoolArray:
-    """Mark what is 0 or from 2**-300 to 2**300 in size: a product of three of these has an exact expansion."""
+    """Mark numbers of 0 or of size 2**-300 to 2**300: a product of three of these has an exact expansion."""
     size = np.abs(numbers)
     return np.asarray((size == 0.0) | ((size >= _LEAST) & (size <= _LARGEST)))
 
 
 def exact_product(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the product, rounded, and what it lacks: their sum is exact for what is ``moderate``.
+    """Return the rounded product and its rounding error: their sum is exact for ``moderate`` numbers.
 
     >>> high, low = exact_product(np.array([0.1]), np.array([3.0]))
     >>> Fraction(high[0]) + Fraction(low[0]) == 3 * Fraction(0.1)
@@ -48,7 +48,8 @@ def _halves(numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
 def sum_below(terms: Sequence[float], rest: Fraction) -> float:
     """Return the largest float that is not above the exact sum of ``terms`` and ``rest``.
 
-    Where ``rest`` takes more than 200 bits, it is rounded down to as many first, which can make it the float below that.
+    A ``rest`` of more than 200 bits is rounded down to 200 bits first; the result can then be the next lower
+    float.
 
     Raises
     ------

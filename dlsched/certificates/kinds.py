@@ -1,4 +1,4 @@
-"""The kinds of certificates: as data, as result files hold them, and read from there."""
+"""Certificate classes: their fields, and how result files write and read them."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -16,14 +16,14 @@ from dlsched.core.sparing import sparing
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What every kind has: its name in files, and its data."""
+    """Base of all certificates: the kind's name in files, and the certificate as data."""
 
     kind: ClassVar[str]
     arithmetic: ClassVar[str] = "exact"
-    """By which it is verified."""
+    """Arithmetic that verifies the certificate."""
 
     def as_data(self) -> dict[str, object]:
-        """Return the certificate as result files hold it: kind first, value last, without what may be left out."""
+        """Return the data of result files: kind first, value last, without empty optional fields."""
         data: dict[str, object] = {"kind": self.kind}
         for name, optional in _fields(type(self)).items():
             said = getattr(self, name)
@@ -53,7 +53,7 @@ class DualsCertificate(_Kind):
 
 @dataclass(frozen=True, slots=True)
 class SrptCertificate(_Kind):
-    """Seconds that each job would need on one machine, maybe also at least by itself, and the bound that they prove."""
+    """Seconds of each job on one machine, optionally its least seconds alone, and the bound they prove."""
 
     kind = "srpt"
     sizes: Mapping[str, NonNegative] = field(hash=False)
@@ -74,9 +74,10 @@ class LengthsCertificate(_Kind):
 class PricesCertificate(_Kind):
     """Prices of a unit of the shared resource over time, and the bound they prove.
 
-    ``prices[k]``, seconds of the objective per unit and second, holds from ``breakpoints[k]`` to ``breakpoints[k + 1]``, by
-    the family's clock (seconds, or numbers of ticks), and 0 before the first and after the last. ``blocks`` has further
-    prices, by the size of a block of units, for each whole block that is held.
+    ``prices[k]``, in seconds of the objective per unit and second, holds from ``breakpoints[k]`` to
+    ``breakpoints[k + 1]`` on the family's clock (seconds, or numbers of ticks); before the first and after
+    the last breakpoint the price is 0. ``blocks`` adds, by the size of a block of units, a price for each
+    whole block held.
     """
 
     kind = "prices"
@@ -101,7 +102,7 @@ def certificate_from(data: Mapping[str, object]) -> AnyCertificate:
     Raises
     ------
     InputError
-        It is of no known kind, or a field is missing or wrong.
+        The kind is unknown, or a field is missing or wrong.
     """
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:

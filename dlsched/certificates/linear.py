@@ -1,4 +1,4 @@
-"""What prices and multipliers prove, in exact arithmetic."""
+"""Bounds that a price or multipliers of rows prove, in exact arithmetic."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ class ExactRow:
 
 
 def price_value(price: float, capacity: int, minima: Iterable[Number]) -> Fraction:
-    """Bound that a price proves, exactly; ``minima`` are min_w (cost_j(w) + price w) of every job.
+    """Return the exact bound that a price proves; ``minima`` are min_w (cost_j(w) + price w) of every job.
 
     Raises
     ------

@@ -1,6 +1,7 @@
-"""The least that jobs cost by themselves at prices over time, in floats that are safe: never more than the true least.
+"""Least costs of single malleable jobs at prices over time, in floats that never exceed the true least cost.
 
-A job of weight omega that pays prices lambda costs omega times what one of weight 1 costs that pays lambda / omega.
+A job of weight omega at prices lambda costs omega times as much as a job of weight 1 at prices lambda /
+omega.
 
 Jobs are rows. The arrays of a ``Window`` have a job's own clock: it starts at its release and has a unit near its length L.
 
@@ -11,17 +12,19 @@ Jobs are rows. The arrays of a ``Window`` have a job's own clock: it starts at i
 ``pauses``          rho; 0: pauses are not counted
 ==================  =================================================================================================
 
-*Bound.* For mu >= 0 let q_k(w) = mu f(w) - lambda_k w, and R(k) the largest reward up to s_k: of intervals with q_k(w) x span,
-w = 0 with 0, where beginning to hold w, but for the first time, costs mu f(w) rho. A schedule that does the work by time T
-after the release earns mu for it, so it costs at least h(T) = T + mu - R(T). (On w for x seconds it does f(w) (x - rho)
-of the work, or if x < rho none, where waiting earns no less. The reward is linear in the time of each change, so changes at
-breakpoints suffice.) R is convex between breakpoints, h concave: the smaller end bounds it.
-So phi >= min over k of max over mu of min(h(s_k), h(s_k+1)), or the last node where that is less, which may be any time within
-an interval. Each mu is valid for all k.
+*Bound.* For mu >= 0 let q_k(w) = mu f(w) - lambda_k w, and R(k) the largest reward up to s_k: an interval on
+w earns q_k(w) x span, an interval on w = 0 earns 0, and every start on w but the first costs mu f(w) rho. A
+schedule that does the work by time T after the release earns mu for it, so it costs at least h(T) = T + mu -
+R(T). (On w for x seconds it does f(w) (x - rho) of the work, or none if x < rho; then waiting earns no less.
+The reward is linear in the time of each change, so changes at breakpoints suffice.) Between breakpoints R is
+convex and h concave, so the smaller end bounds h. So phi >= min over k of max over mu of min(h(s_k),
+h(s_k+1)), or the last node where that is less, which may be any time within an interval. Each mu is valid
+for all k.
 
-*Search.* h is concave in mu, of slope 1 - work done. Of each interval two tangents are kept, one rising and one falling; the
-next mu is where those of the least interval meet. What comes of it is within 2^-42 of the best, or the rounds are over: 100,
-and some for every interval, since where many are all but equally cheap to end in each needs a mu of its own.
+*Search.* h is concave in mu, with slope 1 - work done. The search keeps two tangents of each interval, one
+rising and one falling; the next mu is where those of the least interval meet. It stops within 2^-42 of the
+best, or after 100 rounds and some more for every interval, since each of many almost equally cheap intervals
+needs its own mu.
 
 *Rounding.* u = 2^-53, n intervals. ``speeds`` are at least (1 + 2^-48) f(w), so the float of mu f(w) - lambda w, computed as
 p - c, is no less than the true one if that is positive: p >= mu f (1 + 2^-48) (1 - u), c <= lambda w (1 + u)^2 (once for the
@@ -29,10 +32,11 @@ quotient lambda, once for the product), and what p - c loses by rounding is u (p
 at most 8 u of itself. (A price of which c overflows makes it minus infinity, a reward of 0.) Nodes and spans are true to
 2 u, spans are rounded once more into the product.
 So the reward of one path, in floats, is off by at most (2 n + 16) u (1 + 1e-9) times the sum of the absolute values
-of its terms; this is at most twice the positive ones if the reward is >= 0, and those are at most the reward G without
-pauses. Rounded sums and maxima are monotone, so the float R is no less than the float reward of the best path:
-R <= float R + (8 n + 64) u G. The last sums lose less than 8 u of s + mu + R + G. Underflow loses 2^-1000, since mu >= 2^-60
-or 0, f >= 1e-210 where it counts, and L >= 1/2; the clamps below keep out infinities less infinities, and only raise rewards.
+of its terms. If the reward is >= 0, this sum is at most twice the sum of the positive terms, which is at
+most the reward G without pauses. Rounded sums and maxima are monotone, so the float R is no less than the
+float reward of the best path: R <= float R + (8 n + 64) u G. The last sums lose less than 8 u of s + mu + R
++ G. Underflow loses 2^-1000, since mu >= 2^-60 or 0, f >= 1e-210 where it counts, and L >= 1/2; the clamps
+below keep out infinities less infinities, and only raise rewards.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -43,13 +47,13 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 
 _ROUNDS, _MORE = 100, 4
-"""Evaluations at most, in all and for every interval."""
+"""Largest numbers of evaluations: a base, and some more for every interval."""
 _STEEPEST = 32
-"""Of a worth that is raised until a job does its work: at most eight times two to this."""
+"""How often a worth is raised until a job does its work: at most to eight times two to this power."""
 _U = 2.0**-53
 _CLOSE = 2.0**-42
 _FAR = 1e290
-"""A loss no reward makes up for."""
+"""A loss that no reward makes up for."""
 
 
 class Window(NamedTuple):
@@ -68,13 +72,13 @@ class Window(NamedTuple):
 
 
 def least_costs(window: Window) -> Floats:
-    """Return, of every job, a number that is no more than it costs: its flow time and the prices of what it holds."""
+    """Return a lower bound on every job's cost: its flow time plus the prices of the units it holds."""
     jobs = len(window.spans)
     found = np.empty(jobs)
     lengths = 1 / window.speeds.max(axis=1)
     nodes = window.nodes * (1 - 4 * _U)
     last = nodes[:, -1]
-    # a job ends in intervals that are there and reach its length
+    # a job ends in intervals that exist and reach its length
     low = np.where((window.spans > 0) & (window.nodes[:, 1:] * (1 + 4 * _U) >= lengths[:, None]), nodes[:, :-1], np.inf)
     rows = np.arange(jobs)
     under = _Tangent(np.zeros_like(low), window.nodes[:, :-1].copy(), np.ones_like(low))
@@ -102,7 +106,7 @@ def least_costs(window: Window) -> Floats:
 
 
 class _Tangent(NamedTuple):
-    """A multiplier, the lower bound there and its slope: of every interval of every job, or of one a job."""
+    """Multiplier, lower bound there and its slope, for every interval of every job or one interval a job."""
 
     multiplier: Floats
     height: Floats
@@ -117,7 +121,7 @@ class _Tangent(NamedTuple):
 
 
 def _meet(under: _Tangent, over: _Tangent, number: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Where a rising and a falling tangent meet, or now and then halfway; and whether nothing is to be gained there."""
+    """Return where two tangents meet, or at times the middle; and whether nothing can be gained there."""
     wide = over.multiplier - under.multiplier
     with np.errstate(all="ignore"):
         step = (over.height - under.height - over.slope * wide) / (under.slope - over.slope)
@@ -147,7 +151,7 @@ def _evaluate(window: Window, multipliers: Floats) -> tuple[Floats, Floats, Floa
 
 
 def _without_pauses(window: Window, worth: Floats) -> tuple[Floats, Floats]:
-    """Reward, and work done for it, from the release to every node, if holding and letting go were free."""
+    """Return the reward from release to every node and the work done for it, if starts and stops are free."""
     jobs, intervals = window.spans.shape
     best, speed = np.zeros((jobs, intervals)), np.zeros((jobs, intervals))
     for index in range(window.counts.shape[1]):
@@ -162,7 +166,7 @@ def _without_pauses(window: Window, worth: Floats) -> tuple[Floats, Floats]:
 
 
 def _with_pauses(window: Window, worth: Floats) -> tuple[Floats, Floats]:
-    """Reward, and work done for it, of the best path: along it the job waits or holds a count; starts but the first pause."""
+    """Return reward and work of the best path, which waits or holds a count; starts but the first pause."""
     jobs, intervals = window.spans.shape
     reward, work = np.zeros((jobs, intervals + 1)), np.zeros((jobs, intervals + 1))
     lost = window.speeds * window.pauses[:, None]

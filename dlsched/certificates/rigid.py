@@ -1,4 +1,4 @@
-"""What prices over time prove of jobs that take fixed units for a fixed time without a pause, in whole numbers.
+"""Bounds from prices over time for jobs that hold fixed units for a fixed time, in whole numbers.
 
 Minimise the sum of the ends C_i = s_i + L_i, s_i >= r_i, where the jobs that run at any time take at most G units, job i g_i.
 
@@ -6,10 +6,10 @@ Minimise the sum of the ends C_i = s_i + L_i, s_i >= r_i, where the jobs that ru
 
     sum_i phi_i - G int lambda,   phi_i = min over s >= r_i of c_i(s) = s + L_i + g_i (P(s + L_i) - P(s)),  P = int lambda
 
-*Where the minimum lies.* P is linear between breakpoints; so c_i is, between the points where s or s + L_i is one, and
-beyond the last of these it grows. So phi_i is the least of c_i at r_i and at those points that are later. Points with
-s + L_i at or above the least found cannot be lower, as lambda >= 0. And phi_i does not fall when L_i grows: lengths that
-no job undercuts prove the bound.
+*Where the minimum lies.* P is linear between breakpoints. So c_i is linear between the points at which s or
+s + L_i is a breakpoint, and it grows beyond the last of them. So phi_i is the least of c_i at r_i and at
+those of these points that are later. Points with s + L_i at or above the least found cannot be lower, as
+lambda >= 0. And phi_i does not fall when L_i grows: lengths that no job undercuts prove the bound.
 """
 
 import math
@@ -56,7 +56,7 @@ def rigid_value(
     last = len(times) - 1
 
     def paid_until(time: int) -> int:
-        """P, in seconds of the objective over ``second`` times ``dear``."""
+        """Return P, in seconds of the objective over ``second`` times ``dear``."""
         index = bisect_right(times, time) - 1
         if index < 0:
             return 0
@@ -80,7 +80,7 @@ def rigid_value(
 
 
 def _unit(numbers: Sequence[float]) -> int:
-    """The largest denominator of numbers, a power of two."""
+    """Return the largest denominator of the numbers, a power of two."""
     return max((number.as_integer_ratio()[1] for number in numbers), default=1)
 
 

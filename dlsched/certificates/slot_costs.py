@@ -1,6 +1,7 @@
-"""What a job of a stream with ticks costs at least, at prices by slot, in whole numbers that are never too large.
+"""Least costs of jobs of a stream with ticks at prices by slot, in whole numbers that are never too large.
 
-Its work is 1, in N cells; from slot t on, with k cells left, on its last slot's units h:
+A job's work is 1, in N cells. Its cost from slot t on, with k cells left, if it held h units in its last
+slot:
 
     on w units    pay_t(w) + (p + k a_w / N  if that is at most D + hair; else  D + the cost from t + 1 on of k - m cells)
     on none       D + the cost from t + 1 on of k cells
@@ -9,17 +10,19 @@ with a_w the seconds of all its work on w, p = min(restart, D) if it ran before 
 m = ceil((D - p) N / a_w). An end after D counts as D. From some slot on units are free. A job of weight omega costs omega times
 what one of weight 1 costs that pays prices over omega.
 
-*Proof that no stream pays less.* By induction from the end: a job that really has at least k / N of its work left pays at
-least the cost of k cells. It does at most m cells in a slot, so that at least k - m are left afterwards. If k cells end in
-a slot that the job's work does not, it pays D and more, and they at most D. Pauses longer than D count as D, what remains
-of them as done. Where units are free, the job ends first if it goes on at once on its fastest count, after a pause if it
-changes, or stays on its count to the end: time on both is linear in how long it stays. Work that exceeds its slots by 2**-40
-of the job counts as done in them (``core.ticks``); the hair is 2**-38 of a_w + p, so that it also covers the rounding of the
-work left after some thousands of periods.
+*Proof that no stream pays less.* By induction from the end: a job that really has at least k / N of its work
+left pays at least the cost of k cells. It does at most m cells in a slot, so that at least k - m are left
+afterwards. If k cells end in a slot and the job's work does not, the job pays D and more, and the cells at
+most D. Pauses longer than D count as D, and the rest of them as over. If units are free, the job ends first
+if it goes on at once on its fastest count (after a pause, if that is a change), or stays on its count to the
+end: time on both is linear in how long it stays. Work that exceeds its slots by 2**-40 of the job counts as
+done in them (``core.ticks``); the hair is 2**-38 of a_w + p, so that it also covers the rounding of the work
+left after some thousands of periods.
 
-*Rounding.* Costs are whole numbers of a unit of time, a power of two so small that none without prices exceeds 2**60. Every
-constant is computed in rational numbers and rounded down, m is rounded up; prices of a slot count as at most 2**61, so that
-sums and minima of 64-bit integers are exact. Both are monotone: the result is at most what rational numbers would give.
+*Rounding.* Costs are whole numbers of a unit of time, a power of two chosen such that no cost without prices
+exceeds 2**60. Every constant is computed in rational numbers and rounded down, m is rounded up; prices of a
+slot count as at most 2**61, so that sums and minima of 64-bit integers are exact. Sums and minima are
+monotone: the result is at most what rational numbers would give.
 """
 
 import math
@@ -36,7 +39,7 @@ from dlsched.certificates import exact_sum
 Ints = npt.NDArray[np.int64]
 
 _HAIR = Fraction(1, 2**38)
-_BITS = 60  # of the largest cost without prices
+_BITS = 60  # bits of the largest cost without prices
 _MOST_PAID = 2**61  # prices of a slot count as at most this, so that sums stay below 2**63
 
 
@@ -51,7 +54,7 @@ class Speeds:
 
     @property
     def rows(self) -> int:
-        """How many things a job can have held: nothing yet, nothing any more, or a count."""
+        """Number of states of the last slot: held nothing yet, nothing any more, or one of the counts."""
         return len(self.counts) + 2
 
 
@@ -64,7 +67,7 @@ class Paid:
     prices: Mapping[int, tuple[Fraction, ...]]
 
     def supply_s(self, units: int) -> Fraction:
-        """What all units and blocks bring that can be held."""
+        """Return what all units and blocks that can be held cost."""
         lengths = [end - begin for begin, end in pairwise(self.slots)]
         return self.tick_s * exact_sum(
             units // size * length * price
@@ -73,7 +76,7 @@ class Paid:
         )
 
     def backward(self, counts: Sequence[int], first: int, end: int, scale: Fraction) -> Iterator[tuple[int, list[int]]]:
-        """Slots from the one before ``end`` back to ``first``, with what each count pays there, in whole units of time."""
+        """Yield slots from before ``end`` back to ``first``, and what each count pays there, in time units."""
         index = len(self.slots) - 1
         known = -2, [0] * len(counts)
         for slot in range(end - 1, first - 1, -1):
@@ -96,16 +99,16 @@ class Run:
 
     @property
     def end(self) -> int:
-        """The slot from which on units are free."""
+        """Slot from which units are free."""
         return max(self.firsts[-1], min(self.paid.slots[-1], self.firsts[-1] + self.span))
 
     @property
     def size(self) -> int:
-        """Costs of every cell: slots, and what was held in the one before."""
+        """Number of costs of every cell: slots times states of the slot before."""
         return (self.end - self.firsts[0] + 1) * self.speeds.rows
 
     def least_s(self, cells: int, most: int) -> Fraction:
-        """Sum of the jobs' weighted costs from their first slots on; spans grow till they do not matter, or ``most`` costs."""
+        """Sum the jobs' weighted costs; double the span until it does not matter, up to ``most`` costs."""
         tick_s = self.paid.tick_s
         while True:
             least = self._priced(cells) if self.size <= most else self._alone()
@@ -115,11 +118,11 @@ class Run:
             self.span *= 2
 
     def _alone(self) -> list[Fraction]:
-        """Cost of every job where units are free from the beginning."""
+        """Cost of every job if units are free from the beginning."""
         return [self.speeds.seconds[-1]] * len(self.firsts)
 
     def _priced(self, cells: int) -> list[Fraction]:
-        """Least cost of every job, backward from slot to slot."""
+        """Least cost of every job, computed backward from slot to slot."""
         speeds, tick_s, end = self.speeds, self.paid.tick_s, self.end
         longest = (end - self.firsts[0] + 2) * tick_s + max(speeds.seconds) + speeds.pause_s
         scale = Fraction(2) ** (_BITS - longest.numerator.bit_length() + longest.denominator.bit_length() - 1)
@@ -147,7 +150,7 @@ class Run:
 
 
 class _Step:
-    """A slot on one count: how many cells may end in it, their seconds, and how many it does."""
+    """A slot on one count: how many cells may end in it, their seconds, and how many cells it does."""
 
     def __init__(self, tick_s: Fraction, seconds: Fraction, pause_s: Fraction, cells: int, scale: Fraction) -> None:
         hair_s = _HAIR * (seconds + pause_s)
@@ -157,13 +160,13 @@ class _Step:
         self.ends: Ints = np.minimum(ends, math.floor(tick_s * scale))
 
     def cost(self, after: Ints, slot_cost: int) -> Ints:
-        """Costs by cells left, without prices; ``after`` are those from the next slot on, on this count."""
+        """Return costs by cells left, without prices; ``after``: costs from the next slot on this count."""
         begin = self.fits + 1
         return np.concatenate([self.ends, after[begin - self.does : len(after) - self.does] + slot_cost])
 
 
 def _free(speeds: Speeds, cells: int, scale: Fraction) -> tuple[list[Ints], Ints, Ints]:
-    """Costs where units are free: of jobs that hold a count, that are stopped, that never ran."""
+    """Return costs if units are free: of jobs that hold a count, that are stopped, and that never ran."""
     left = np.arange(cells + 1)
     fastest, *others = (left * math.floor(seconds * scale / cells) for seconds in reversed(speeds.seconds))
     stopped = fastest + math.floor(speeds.pause_s * scale)

@@ -1,4 +1,4 @@
-"""Prices as steps over time: what a certificate must look like, and the bound that the jobs' least costs add up to."""
+"""Prices as steps over time: checks of their form, and the bound that the jobs' least costs add up to."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dlsched.certificates import exact_sum
 
 
 def require_steps(breakpoints: Sequence[float], prices: Sequence[float]) -> None:
-    """Refuse what is no list of prices, each from one breakpoint to the next.
+    """Refuse anything but a list of prices, each from one breakpoint to the next.
 
     Raises
     ------
@@ -37,11 +37,11 @@ def mean_bound(
     unit_s: Fraction,
     weight: Fraction,
 ) -> Fraction:
-    """The jobs' ``least`` costs less what all units cost, over the jobs' ``weight``; exactly.
+    """Return the jobs' ``least`` costs minus the cost of all units, over the jobs' ``weight``; exactly.
 
     Breakpoints count units of ``unit_s`` seconds.
 
-    Every stream holds at most C units at any time, so it pays no more for them than C times the integral of the prices.
+    Every schedule holds at most C units at any time, so it pays at most C times the integral of the prices.
     """
     spans = [Fraction(second) - Fraction(first) for first, second in pairwise(breakpoints)]
     paid = exact_sum(Fraction(price) * span for price, span in zip(prices, spans, strict=True)) * unit_s

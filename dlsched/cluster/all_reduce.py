@@ -22,7 +22,7 @@ from operator import index
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What every message between two GPUs costs, all links being equal; immutable.
+    """Cost of a message between any two GPUs; all links are equal; immutable.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def ring(gpus: int, size_bytes: float, link: Link) -> float:
 
 
 def halving_doubling(gpus: int, size_bytes: float, link: Link) -> float:
-    """Seconds of an all-reduce by recursive halving and doubling; far from smooth in ``gpus``.
+    """Seconds of an all-reduce by recursive halving and doubling; they jump as ``gpus`` grows.
 
-    Where ``gpus`` is not a power of two, the surplus GPUs first fold their data into the others' and get the result at the
-    end. So 9 GPUs need more time than 16.
+    If ``gpus`` is not a power of two, the surplus GPUs first add their data to those of the others and
+    receive the result at the end. So 9 GPUs need more time than 16.
 
     Raises
     ------

@@ -12,16 +12,16 @@ import numpy.typing as npt
 Times = npt.NDArray[np.float64]
 
 _DAY_S = 86400
-_SWING = 0.9  # of the mean rate, by which it rises and falls in a day
+_SWING = 0.9  # share of the mean rate by which the rate rises and falls in a day
 
 
 def poisson_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> Times:
-    """Exponential gaps of mean span / jobs."""
+    """Draw arrivals with exponential gaps of mean span / jobs."""
     return np.cumsum(generator.exponential(span_s / jobs, jobs))
 
 
 def burst_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> Times:
-    """Bursts of 1 to 15 jobs (8 on average) that arrive together; the bursts come like Poisson arrivals."""
+    """Draw bursts of 1 to 15 jobs (8 on average) that arrive together; bursts are Poisson arrivals."""
     times: list[float] = []
     now = 0.0
     while len(times) < jobs:
@@ -31,7 +31,7 @@ def burst_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> 
 
 
 def daynight_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> Times:
-    """Poisson arrivals of rate (1 + 0.9 sin(2 pi t / day)) jobs / span, by thinning."""
+    """Draw Poisson arrivals of rate (1 + 0.9 sin(2 pi t / day)) jobs / span, by thinning."""
     times: list[float] = []
     now, most = 0.0, 1 + _SWING
     while len(times) < jobs:

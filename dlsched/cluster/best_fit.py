@@ -1,8 +1,8 @@
-"""Runs of stages packed whole on servers by best fit: heavy edges of a chain, and rings, stay on one server.
+"""Best-fit packing of runs of stages on servers: heavy edges of a chain, and rings, stay on one server.
 
-Stages joined by an edge that would take long between servers form a *block*. Blocks go on servers from the largest to the
-smallest, each on the one with the least room that still holds it (best fit decreasing). How heavy an edge has to be for that is
-found by bisection: as light as lets all blocks be packed.
+Stages joined by a heavy edge, one that would take long between servers, form a *block*. Blocks go on servers
+from the largest block to the smallest, each on the server with the least room that still holds it (best fit
+decreasing). Bisection finds the lightest level of heavy edges at which all blocks can be packed.
 """
 
 from bisect import bisect_left, insort
@@ -20,10 +20,10 @@ Packed = list[tuple[int, tuple[int, ...]]]
 def best_fit(graph: JobGraph, free: Sequence[int], shares: Sequence[float], inside: float) -> Packed:
     """Pack the stages of a job on servers whose free GPUs hold it together.
 
-    Where every stage can be packed whole, with or without company, and there are no more than two stages or the numbers of
-    replicas divide one another, such as powers of two, every stage is: then some level packs each alone, and best fit
-    decreasing finds a place for all whenever there is one. A stage that no server holds takes the servers with the most room
-    and leaves its rest to the one that it fits best.
+    Every stage is packed whole if that is possible and there are at most two stages or the numbers of
+    replicas divide one another, such as powers of two: then some level packs each stage alone, and best fit
+    decreasing finds a place for all whenever there is one. A stage that no server holds takes the servers
+    with the most room and leaves its rest to the server that it fits best.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def best_fit(graph: JobGraph, free: Sequence[int], shares: Sequence[float], insi
 
 
 def _cut_s(graph: JobGraph, share: float) -> list[float]:
-    """Seconds of the slower end of every edge if all its bytes went between servers."""
+    """Return the seconds of the slower end of every edge if all its bytes went between servers."""
     ends = list(zip(graph.compute_s, graph.replicas, strict=True))
     return [
         max(compute_s + 2 * sent / replicas / share for compute_s, replicas in pair)
@@ -73,13 +73,13 @@ def _cut_s(graph: JobGraph, share: float) -> list[float]:
 
 
 def _blocks(edges: Sequence[float], level: float) -> list[range]:
-    """Stages in runs, cut at every edge up to a level."""
+    """Cut the stages into runs, at every edge up to a level."""
     cuts = [0, *(stage for stage, edge_s in enumerate(edges, 1) if edge_s <= level), len(edges) + 1]
     return [range(first, last) for first, last in pairwise(cuts)]
 
 
 def _packed(graph: JobGraph, rooms: Sequence[tuple[int, int]], blocks: Sequence[range]) -> Packed | None:
-    """Best fit decreasing; None where a block of several stages does not fit whole. ``rooms``: (GPUs, server), ascending."""
+    """Pack by best fit decreasing; ``rooms``: ascending (GPUs, server). None: a block of stages does not fit."""
     left = list(rooms)
     rows: dict[int, list[int]] = {}
 

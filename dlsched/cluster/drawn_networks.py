@@ -23,7 +23,7 @@ def drawn_topology(
     Parameters
     ----------
     shape, servers
-        What it looks like, and how many servers it has.
+        Kind of network, and number of its servers.
     server_gbit, upper_gbit
         Bandwidths of the links of servers, and of those above them.
     """
@@ -44,7 +44,7 @@ def drawn_topology(
 
 
 def _groups(generator: np.random.Generator, servers: int, allowed: Sequence[int]) -> list[int]:
-    """Servers of racks or leaves, of the sizes allowed, none of one server unless there is no other."""
+    """Draw how many servers each rack or leaf has, of the sizes allowed; no single server if avoidable."""
     sizes: list[int] = []
     while (left := servers - sum(sizes)) > 0:
         able = [size for size in allowed if size <= left and left - size != 1]
@@ -55,7 +55,7 @@ def _groups(generator: np.random.Generator, servers: int, allowed: Sequence[int]
 def network_data(
     topology: Topology, capacities: Sequence[Mapping[str, float]], power_on_w: Sequence[float] | None = None
 ) -> dict[str, object]:
-    """Nodes, links and paths as an instance holds them; ``capacities`` of the servers, in their order, and what they take."""
+    """Nodes, links and paths as an instance holds them; capacities and watts in the servers' order."""
     watts = [0.0] * len(capacities) if power_on_w is None else power_on_w
     held: dict[str, dict[str, object]] = {
         server: {"capacity": capacity} | ({"power_on_w": power} if power else {})

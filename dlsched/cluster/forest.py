@@ -1,4 +1,4 @@
-"""A forest walked depth-first, each tree from its middle."""
+"""Depth-first order of a forest, each tree from its middle, with paths and subtrees."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,14 @@ class Forest:
     Parameters
     ----------
     nodes
-        By their indices in the list they were given in.
+        Indices of the nodes in the list that was given.
     above
-        Of the node at every position of the order that of the one above it, -1 of a tree's top.
+        For every position of the order, the position of the node above; -1 for a tree's top.
     upward
-        The directed link to it, -1 of a tree's top: link e is 2e from its first end to its second, 2e + 1 back.
+        The directed link to the node above, -1 for a tree's top: link e is 2e from its first end to its
+        second, 2e + 1 back.
     part
-        Number of the tree that it is in; numbers ascend in the order, with gaps.
+        Number of the tree that the node is in; numbers ascend in the order, with gaps.
     """
 
     nodes: tuple[int, ...]
@@ -41,7 +42,7 @@ class Forest:
         return (*first, *reversed(second))
 
     def beneath(self, position: int, usable: Sequence[bool]) -> list[int]:
-        """Positions of the subtree at one, over links that are usable, ascending."""
+        """Ascending positions of the subtree at ``position``, over usable links."""
         reached = [position]
         known = {position}
         for below in range(position + 1, len(self.above)):
@@ -79,7 +80,7 @@ def forest(nodes: Sequence[str], links: Iterable[tuple[str, str]]) -> Forest:
 
 
 def _from_the_middle(neighbours: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
-    """Nodes of a forest, those first that are left longest when leaves are taken away layer by layer."""
+    """Order nodes of a forest: first those that remain longest if leaves are removed layer by layer."""
     degree = [len(linked) for linked in neighbours]
     leaves = [node for node, count in enumerate(degree) if count <= 1]
     order: list[int] = []

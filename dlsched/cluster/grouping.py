@@ -1,4 +1,4 @@
-"""How the replicas of a job are shared out to rooms on servers: Heavy-Edge, in the order of the chain, and better by swaps.
+"""Placement of a job's replicas in rooms on servers: by Heavy-Edge, by chain order, and improved by swaps.
 
 Only the abstract of Luo et al. (INFOCOM 2025) was available, which does not describe Heavy-Edge: its steps are our
 reconstruction, on the idea that the ends of heavy edges belong together.
@@ -15,8 +15,8 @@ from dlsched.cluster.spreading import Rows
 
 _ROUNDS = 50
 _MANY = 2_000  # pairs of replicas beyond which a round of swaps is not worth its time
-_MOST_SWAPS = 2_000_000  # looked at in all rounds
-_MOST_STEPS = 300_000  # of ``grouped``, times stages; what is left then is shared out in the order of the chain
+_MOST_SWAPS = 2_000_000  # swaps evaluated in all rounds
+_MOST_STEPS = 300_000  # steps of ``grouped`` times stages; the other replicas follow in the order of the chain
 _REMEMBERED = 2_000  # stages times rooms up to which rows are remembered
 
 
@@ -24,10 +24,11 @@ _REMEMBERED = 2_000  # stages times rooms up to which rows are remembered
 def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
     """Heavy-Edge: share the replicas out to rooms that hold exactly as many; rows by room and stage.
 
-    Room by room, the two ends of the heaviest edge between replicas not yet placed go there together; then, one by one, the
-    replica with the largest weight of edges to those already there (ties: the earliest stage). Weights: 2 O_sv / (k_s k_v)
-    between replicas of neighbour stages, 2 h_s / k_s between replicas of one stage. Cost: O(g S), but for no more than
-    ``_MOST_STEPS`` / S replicas or groups of them: those that are left then follow in the order of the chain.
+    Each room in turn first gets the two ends of the heaviest edge between replicas not yet placed; then, one
+    by one, the replica with the largest weight of edges to those already there (ties: the earliest stage).
+    Weights: 2 O_sv / (k_s k_v) between replicas of neighbour stages, 2 h_s / k_s between replicas of one
+    stage. Cost: O(g S). After ``_MOST_STEPS`` / S replicas or groups of replicas, the rest follows in the
+    order of the chain.
     """
     if len(rooms) == 1:
         return (graph.replicas,)
@@ -42,7 +43,7 @@ def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
 
 @lru_cache(maxsize=4_096)
 def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float) -> Rows:
-    """The faster of ``grouped`` and ``chained``; then replicas change rooms two by two while an iteration becomes faster."""
+    """Take the faster of ``grouped`` and ``chained``; swap replicas while that makes an iteration faster."""
     if len(rooms) == 1:
         return (graph.replicas,)
 
@@ -62,7 +63,7 @@ def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...],
 
 
 def remembering(rule: Callable[..., Rows], graph: JobGraph, rooms: Sequence[int]) -> Callable[..., Rows]:
-    """``grouped`` or ``improved``; past ``_REMEMBERED`` without its memory, which would grow too large."""
+    """Return the rule; beyond ``_REMEMBERED`` without its cache, which would grow too large."""
     few = len(rooms) * len(graph.replicas) <= _REMEMBERED
     return rule if few else cast(Callable[..., Rows], rule.__wrapped__)  # type: ignore[attr-defined]
 
@@ -83,7 +84,7 @@ def _fill_in_order(left: list[int], room: int) -> list[int]:
 
 
 def _swaps(rows: Rows) -> Iterator[Rows]:
-    """Every exchange of two replicas of different stages between two servers."""
+    """Yield every exchange of two replicas of different stages between two servers."""
     for first, second in combinations(range(len(rows)), 2):
         for stage, other in permutations(range(len(rows[0])), 2):
             if rows[first][stage] and rows[second][other]:
@@ -126,7 +127,7 @@ def _fill_room(graph: JobGraph, left: list[int], room: int, steps: int) -> tuple
 
 
 def _turns(graph: JobGraph, best: int, left: Sequence[int], pull: Sequence[float]) -> int:
-    """How many replicas of the stage that pulls most go before another stage pulls more."""
+    """Return how many replicas of the stage that pulls most go before another stage pulls more."""
     turns = left[best]
     for other in (best - 1, best + 1):
         if 0 <= other < len(left) and left[other]:
@@ -138,7 +139,7 @@ def _turns(graph: JobGraph, best: int, left: Sequence[int], pull: Sequence[float
 
 
 def _heaviest(graph: JobGraph, left: Sequence[int]) -> tuple[int, int] | None:
-    """Stages of the two ends of the heaviest edge between replicas that are left, None where there is no edge."""
+    """Return the stages of the ends of the heaviest edge between replicas left, None if there is no edge."""
     edges = [(first, second) for first in range(len(left)) for second in (first, first + 1) if second < len(left)]
     held = [(a, b) for a, b in edges if left[a] and left[b] and (a != b or left[a] >= 2)]
     heaviest = max(held, key=lambda edge: graph.edge_weight(*edge), default=None)

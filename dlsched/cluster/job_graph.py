@@ -7,7 +7,7 @@ share of its network card, so that jobs do not disturb each other.
 code                 mathematics
 ===================  ================================================================================================
 ``replicas``         k_s
-``compute_s``        p_s, seconds that a replica computes an iteration
+``compute_s``        p_s, seconds of a replica's computation in an iteration
 ``output_bytes``     d_s, bytes from stage s to the next in an iteration, and as many back; 0 for the last
 ``parameter_bytes``  h_s, bytes that the replicas of stage s all-reduce
 ``inside``           b_in, bandwidth between GPUs of one server, B/s
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class JobGraph:
-    """The stages of a job; all four have one entry a stage. Equal graphs are equal, and hash alike.
+    """The stages of a job; all four fields have one entry a stage. Equal graphs have equal hashes.
 
     >>> graph = JobGraph((2, 1), (0.5, 0.25), (8.0, 0.0), (0.0, 0.0))
     >>> graph.gpus, graph.iteration_s([(2, 1)], [1.0], inside=16.0)
@@ -68,12 +68,12 @@ class JobGraph:
         )
 
     def iteration_s(self, counts: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
-        """alpha(x): seconds of an iteration of a placement; one entry of ``counts`` and ``shares`` for every server used."""
+        """alpha(x): seconds of an iteration of a placement; ``counts``, ``shares``: an entry a server used."""
         splits = tuple(zip(*counts, strict=True))
         return max(self.stage_s(stage, splits, shares, inside) for stage in range(len(splits)))
 
     def stage_s(self, stage: int, splits: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
-        """Seconds of one stage of a placement; ``splits`` has the replicas by stage and server, to its next one at least."""
+        """Seconds of a placement's stage; ``splits``: replicas by stage and server, to the next stage or on."""
         here = splits[stage]
         used = [index for index, count in enumerate(here) if count]
         band = inside if len(used) == 1 else min(shares[index] for index in used)
@@ -89,7 +89,7 @@ class JobGraph:
         return slowest_s
 
     def edge_weight(self, first: int, second: int) -> float:
-        """Bytes an iteration between one replica of each of two stages, or of two replicas of one: Heavy-Edge's weights."""
+        """Bytes in an iteration between two replicas, of two stages or of one: Heavy-Edge's weights."""
         if first == second:
             return 2 * self.parameter_bytes[first] / self.replicas[first]
         sent = dict(self.neighbours(first)).get(second, 0.0)

@@ -1,15 +1,15 @@
-"""Seconds of an iteration that no placement of a job graph undercuts, exactly.
+"""Exact lower bound on the seconds of an iteration, over all placements of a job graph.
 
-No placement is faster than the largest of these, over the stages s; c_in = 1 / b_in, c_m = g^m / b_out are seconds a byte,
-w_v = 2 O_sv / k_s, and only servers of the cluster are counted, all of them empty:
+No placement is faster than the largest, over the stages s, of the smaller of two numbers. c_in = 1 / b_in
+and c_m = g^m / b_out are seconds a byte, w_v = 2 O_sv / k_s, and all servers of the cluster count as empty:
 
     one server m:   p_s + 2 (k_s - 1) / k_s h_s c_in + sum_v w_v (phi_v c_in + (1 - phi_v) c_m), where the partners that
                     fit beside the stage are those that save most: sum_v phi_v k_v <= g^m - k_s; the best m with k_s <= g^m
     q >= 2 servers: p_s + 2 (k_s - 1) / k_s h_s c_r + sum_v w_v (c - max(0, c - c_in) / q), c = min_m c_m; q: the least
                     number of servers that hold k_s, at least 2; c_r: the least max c_m of any 2 or more that hold it
 
-and of the two the smaller. (The shares phi of a stage's partners on the servers that it uses add up to at most 1, so on
-one of them their weighted mean is at most 1 / q.) Never below alpha^low where b_in >= b_out / g^m.
+(The shares phi of a stage's partners on the servers that it uses add up to at most 1, so on one of these
+servers their weighted mean is at most 1 / q.) The bound is never below alpha^low if b_in >= b_out / g^m.
 """
 
 from bisect import bisect_left
@@ -26,7 +26,7 @@ _known: dict[tuple[JobGraph, tuple[int, ...], float, float], Fraction] = {}
 def exact_least_iteration_s(
     graph: JobGraph, sizes: tuple[int, ...], inside: float, nic: float, *, tick: Tick = no_tick
 ) -> Fraction:
-    """Return the seconds; what was found is remembered.
+    """Return the seconds; results are cached.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _stage_s(
 
 
 def _transfer_s(weights: list[tuple[Fraction, int]], room: int, near: Fraction, far: Fraction) -> Fraction:
-    """Seconds of transfers of a stage on one server with ``room`` GPUs beside it, partners split at will."""
+    """Seconds of a stage's transfers on a server with ``room`` GPUs beside it, if partners can be split."""
     total = sum((weight for weight, _ in weights), Fraction(0)) * far
     if far <= near:
         return total
@@ -85,7 +85,7 @@ def _transfer_s(weights: list[tuple[Fraction, int]], room: int, near: Fraction, 
 
 
 def _several(replicas: int, sizes: tuple[int, ...]) -> tuple[int, int] | None:
-    """Least number (2 or more) of servers that hold a stage, and the least largest size of such a set; None without one."""
+    """Least number (>= 2) of servers that hold a stage, and the least largest size of such a set; or None."""
     if replicas < 2 or len(sizes) < 2 or sum(sizes) < replicas:
         return None
     largest = accumulate(reversed(sizes))

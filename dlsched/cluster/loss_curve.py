@@ -34,7 +34,7 @@ SECTIONS = 75
 PASSES = 2
 """Weighted fits per trial b2; more change little."""
 SMALLEST_FALL = 1e-6
-"""A fall below this share of the loss does not count, nor does what is left of a fall after its first step."""
+"""A fall below this share of the loss does not count; nor does the rest of a fall after its first step."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,9 @@ _Pair = Annotated[tuple[Name, Name], Field(strict=False)]
 
 
 class Node(BaseModel):
-    """A switch, or a server when it has a ``capacity``: how much of every resource; none of those it does not name.
+    """A switch, or a server if it has a ``capacity``: how much it has of each resource, 0 of those it omits.
 
-    ``power_on_w``: what a server takes while it is on, watts, beyond what its workers take.
+    ``power_on_w``: watts that a server takes while it is on, beyond those of its workers.
     """
 
     model_config = STRICT
@@ -48,7 +48,7 @@ class Node(BaseModel):
         return self
 
     def holds(self, resource: str) -> float:
-        """Its capacity of a resource, 0 of one that it does not name."""
+        """Return the capacity of a resource, 0 for one that the node does not name."""
         return (self.capacity or {}).get(resource, 0.0)
 
 
@@ -71,7 +71,7 @@ class Path(BaseModel):
 
 
 def require_network(nodes: Sequence[Node], links: Sequence[Link], paths: Sequence[Path] | None) -> None:
-    """Refuse links between other nodes or twice the same, paths that are none, and without paths a cycle of links.
+    """Refuse links to unknown nodes or given twice, invalid paths, and, without paths, a cycle of links.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def _require_ends(
     kind: str,
     kinds: str,
 ) -> None:
-    """Two different ends that exist, and of which no entry before was."""
+    """Refuse ends that are equal or unknown, or a pair of ends that an earlier entry has."""
     entry = field[:-1]
     for end in ends:
         if end not in known:

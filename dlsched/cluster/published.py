@@ -25,7 +25,7 @@ class PublishedSpeed:
     epoch_samples
         Samples of one epoch, in the same unit as ``batch_samples``.
     counts
-        GPU counts, strictly increasing. They need not start at 1.
+        GPU counts, strictly increasing; the first need not be 1.
     epoch_time_s
         Seconds per epoch at these counts, as published: neither monotone nor convex in general.
     source

@@ -1,7 +1,8 @@
-"""Training rates of one GPU of several types that others measured and published: which type suits which model.
+"""Published training rates on one GPU, by GPU type and model: which type suits which model.
 
-The figures lie in ``published_rates.json``. Each names its source; one that was not measured as it stands also says how
-it was made. K80, P100 and V100 come from Gavel (OSDI 2020), T4 from AdaptDL (Pollux, OSDI 2021), A100 is scaled.
+The figures lie in ``published_rates.json``. Each names its source; a figure that was not measured directly
+also says how it was derived. K80, P100 and V100 come from Gavel (OSDI 2020), T4 from AdaptDL (Pollux, OSDI
+2021), A100 is scaled.
 """
 
 import functools

@@ -1,7 +1,8 @@
 """Published models as chains of blocks, and their cuts into pipeline stages with data-parallel replicas.
 
 The figures lie in ``published_stages.json``. Each model names the source of its seconds per iteration, of its number of
-parameters and of the work of its blocks; one that was not measured as it stands says how it was made.
+parameters and of the work of its blocks; a model that was not measured directly says how its figures were
+derived.
 
 ===========================  ========================================================================================
 figure                       where it comes from
@@ -12,7 +13,7 @@ parameters of a block        counted from the architecture; the totals are the p
 bytes between two blocks     counted: the numbers that a block hands on for one sample, 4 bytes each or 2 (FP16)
 ===========================  ========================================================================================
 
-The seconds of a whole model are measured or scaled, but those of a stage are always estimates: a share of them.
+The seconds of a whole model are measured or scaled; those of a stage are always an estimated share of them.
 """
 
 import functools
@@ -32,11 +33,12 @@ class Block:
     Parameters
     ----------
     name
-        The block's name, once in a model.
+        The block's name, unique in its model.
     parameters
         Number of parameters.
     work
-        Forward and backward, in the unit that the model's ``work_source`` names; only its share in the model is used.
+        Work of forward and backward, in the unit that the model's ``work_source`` names; only the block's
+        share of the model's work is used.
     output_bytes
         Bytes that the block hands to the next one for one sample; 0 for the last.
     arithmetic
@@ -52,7 +54,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class PublishedStage:
-    """A stage of a pipeline, in the words of a job of srpt_mapping.
+    """A stage of a pipeline, with the fields of a job of srpt_mapping.
 
     Parameters
     ----------
@@ -92,13 +94,13 @@ class PublishedModel:
     iteration_source
         Where the seconds come from.
     iteration_how
-        How they were made, if they are scaled or interpolated; ``None`` if they were measured as they stand.
+        How the seconds were scaled or interpolated; ``None`` if they were measured directly.
     parameter_bytes_each
         Bytes of one parameter's gradient.
     parameter_source
         Which architecture it is, and which total is published.
     work_source
-        What the work of the blocks is, and where it comes from.
+        Meaning and source of the work of the blocks.
     blocks
         The blocks in the order of the forward pass.
 
@@ -164,7 +166,7 @@ class PublishedModel:
         return sum(block.parameters for block in self.blocks)
 
     def stages(self, pipeline: int, replicas: int | Sequence[int]) -> tuple[PublishedStage, ...]:
-        """Cut the chain into stages whose slowest is as fast as can be; among those the sum of squares is least.
+        """Cut the chain into stages so that the slowest is as fast as possible; ties: least sum of squares.
 
         An iteration of the job processes ``batch_samples`` for each replica of the first stage; the replicas of another
         stage share these samples evenly.
@@ -245,7 +247,7 @@ def balanced_cut(work: Sequence[int], replicas: Sequence[int]) -> tuple[int, ...
 def _least(
     each: Callable[[int, int, int], float], blocks: int, stages: int, join: Callable[[float, float], float]
 ) -> tuple[float, tuple[int, ...]]:
-    """Return the least value of a cut, joined stage by stage, and the cut: a dynamic program over (stage, end)."""
+    """Return the least value of a cut, and the cut, by a dynamic program over (stage, end)."""
     best: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, (0,))}
     for stage in range(stages):
         best = {

@@ -1,4 +1,4 @@
-"""Seconds of one training step of one worker, and numbers of parameters, that others measured and published.
+"""Published seconds of one training step of one worker, and published numbers of parameters.
 
 The figures lie in ``published_steps.json``: image classifiers, one worker with one GPU. Every number of parameters and
 every step names its source. Steps come from TensorFlow's benchmarks of May 2017 (P100, K80), from jcjohnson's
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 PARAMETER_BYTES = 4
-"""Of one parameter, or of its gradient: single precision."""
+"""Bytes of one parameter, or of its gradient: single precision."""
 
 NETWORK_BYTES_PER_S: Mapping[int, float] = MappingProxyType({1: 1.25e8, 10: 1.25e9, 25: 3.125e9})
 """Nominal speeds of networks: Gbit/s -> bytes per second in each direction, an eighth of the bits; nothing is taken off
@@ -44,8 +44,8 @@ class Step:
     step_s
         Seconds.
     how
-        How the seconds were made from what was published, and what they include besides forward and backward; ``None``
-        if the seconds of forward and backward were published as they stand.
+        How the seconds follow from the published figures, and what they include besides forward and
+        backward; ``None`` if the seconds of forward and backward themselves were published.
     source
         Where the figure comes from.
 

@@ -1,4 +1,4 @@
-"""Routes between servers, for checkers: plain search by the names of nodes; algorithms do not use it."""
+"""Routes between servers, for checkers: a plain search by names of nodes, which algorithms do not use."""
 
 from collections.abc import Iterable
 
@@ -32,7 +32,7 @@ class Router:
                 waiting += [(there, here) for there in neighbours[here] if there != above]
 
     def __call__(self, here: str, there: str) -> Route | None:
-        """Nodes from one server to another, None without a route."""
+        """Return the nodes from one server to another, None without a route."""
         if self.above and (here, there) not in self.known:
             self.known[here, there] = self._through_the_tree(here, there)
         return self.known.get((here, there))

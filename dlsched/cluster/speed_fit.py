@@ -1,4 +1,4 @@
-"""The speed law that is closest to measured epoch times: non-negative least squares in seconds.
+"""Fit of the speed law to measured epoch times: non-negative least squares in seconds.
 
 ====================  ==============================================================
 code                  mathematics
@@ -10,10 +10,10 @@ code                  mathematics
 ``thetas``            theta >= 0 that minimises sum_i (t_i - tau_i(w_i; theta))^2
 ====================  ==============================================================
 
-What can be known. Row i of the matrix is (m/w, w-1, (w-1) n/w, 1). Within one job, m and n fixed, the third column is
-n - n/w: a combination of the first and the last. So the matrix has rank 3, and any three distinct counts determine the
-curve tau(w) = hyperbolic / w + linear w + constant, but theta + t (n/m, 0, 1, -n) gives the same curve for every t.
-Jobs of other m or n, n > 0, break the tie (rank 4).
+Identifiability. Row i of the matrix is (m/w, w-1, (w-1) n/w, 1). Within one job, m and n fixed, the third
+column is n - n/w: a combination of the first and the last. So the matrix has rank 3, and any three distinct
+counts determine the curve tau(w) = hyperbolic / w + linear w + constant, but theta + t (n/m, 0, 1, -n) gives
+the same curve for every t. Jobs of other m or n, n > 0, break the tie (rank 4).
 """
 
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ class SpeedFit:
     Parameters
     ----------
     thetas
-        theta0 .. theta3, all >= 0; ``SpeedLaw.theta``. Where ``theta_identified`` is false, the ones with the smallest
-        theta2 among those that give the same times.
+        theta0 .. theta3, all >= 0; ``SpeedLaw.theta``. If ``theta_identified`` is false, those with the
+        smallest theta2 among all that give the same times.
     residuals_s
         Measured minus fitted seconds per epoch, in the order of the measurements.
     rms_relative_residual
@@ -131,7 +131,7 @@ def fit_speed_law(gpus: ArrayLike, epoch_time_s: ArrayLike, *, samples: ArrayLik
 
 
 def finite_array(name: str, values: ArrayLike, shape: tuple[int, ...], *, positive: bool) -> Vector:
-    """Return ``values`` as floats; ValueError for another shape, and for any that is not finite, negative or (maybe) 0."""
+    """Return ``values`` as floats; ValueError: another shape, a value not finite, negative or (maybe) 0."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != shape:
         raise ValueError(f"{name} has shape {array.shape}, must have {shape}")

@@ -73,7 +73,7 @@ class SpeedLaw(BaseModel):
         return theta0 * samples / gpus + theta1 * (gpus - 1) + theta2 * (gpus - 1) * model_bytes / gpus + theta3
 
     def largest_useful_count(self, most: int) -> int:
-        """Return the smallest count in 1..``most`` that no larger one beats; counts above it are dominated by it."""
+        """Return the smallest count in 1..``most`` that no larger one beats; it dominates those above it."""
         theta0, linear, theta2, _ = map(Fraction, self.theta)
         hyperbolic = theta0 * Fraction(self.samples) - theta2 * Fraction(self.model_bytes)
         return smallest_minimiser(hyperbolic, linear, most)

@@ -1,4 +1,4 @@
-"""A table of speeds: seconds per epoch for each allowed number of GPUs, and nothing in between."""
+"""Speed table: seconds per epoch for each allowed number of GPUs, without interpolation."""
 
 import math
 from bisect import bisect_left
@@ -35,7 +35,7 @@ class SpeedTable(Mapping[int, float]):
     counts: tuple[int, ...]
     times_s: tuple[float, ...]
     packed: bytes
-    """The times as doubles, which flat arrays are made of."""
+    """The times packed as doubles, from which flat arrays are made."""
     sum_s: float
     """Sum of the times, or infinity; no time is larger."""
 
@@ -126,13 +126,13 @@ class SpeedTable(Mapping[int, float]):
 
 
 def _all(values: tuple[object, ...], kind: type) -> bool:
-    """Whether all are of just that type."""
+    """Return whether all values are of exactly that type."""
     return [*map(type, values)].count(kind) == len(values)
 
 
 @lru_cache(maxsize=1024)
 def _packer(length: int) -> Callable[..., bytes]:
-    """Return what packs as many floats as doubles; looking for the format would take longer than packing."""
+    """Return a packer of this many doubles; looking up the format would take longer than packing."""
     return Struct(f"{length}d").pack
 
 
@@ -144,7 +144,7 @@ _MOST = 2**16
 
 @lru_cache(maxsize=1024)
 def _plain_counts(keys: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """Convert keys to ascending counts, and say how to reorder what belongs to them; remembered, since jobs repeat them."""
+    """Convert keys to ascending counts, with the order of their values; cached, since jobs repeat keys."""
     try:
         counts = list(map(_COUNTS.__getitem__, keys))
     except KeyError:

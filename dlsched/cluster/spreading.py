@@ -1,7 +1,8 @@
-"""The best way to spread the replicas of a job over servers when it is fixed how many of its GPUs each server gives.
+"""Exact search for the fastest spread of a job's replicas over servers that give fixed numbers of GPUs.
 
-A branch and bound of ours: stage by stage, every split of its replicas over the servers; once the next stage is split
-too, the seconds of a stage are known, and what is no better than the best known is cut. Exact; for small jobs.
+A branch and bound of our own tries, stage by stage, every split of the stage's replicas over the servers.
+Once the next stage is split too, the seconds of a stage are known, and the search cuts branches that are no
+better than the best known spread. It is exact, and meant for small jobs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,14 +25,14 @@ _known: dict[tuple[JobGraph, tuple[int, ...], tuple[float, ...], float], tuple[f
 def best_rows(
     graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float, *, tick: Tick = no_tick
 ) -> tuple[float, Rows]:
-    """Return the least seconds of an iteration and the rows that attain it; what was found is remembered.
+    """Return the least seconds of an iteration and the rows that attain it; results are cached.
 
     Parameters
     ----------
     graph
         The job.
     usage
-        GPUs of every server used, > 0, as many as the job has replicas together.
+        GPUs of every server used, > 0; their sum is the number of the job's replicas.
     shares, inside
         As in ``dlsched.cluster.job_graph``.
     tick
@@ -86,7 +87,7 @@ def _searched(
 
 
 def splits_of(count: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Every way to put ``count`` replicas into the rooms, as many as possible into the first ones first."""
+    """Yield every way to put ``count`` replicas into the rooms, first those that fill the first rooms."""
     if len(room) == 1:
         if count <= room[0]:
             yield (count,)
@@ -98,7 +99,7 @@ def splits_of(count: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def splits_up_to(most: int, rooms: Sequence[int], *, tick: Tick = no_tick) -> list[int]:
-    """In how many ways the rooms can take 0 .. ``most`` replicas; ``tick`` is called for every room.
+    """Count the ways in which the rooms can take 0 .. ``most`` replicas; call ``tick`` for every room.
 
     >>> splits_up_to(3, [2, 2])
     [1, 2, 3, 2]

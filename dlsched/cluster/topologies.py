@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     import networkx
 
 Bandwidths = float | Sequence[float]
-"""B/s: one for all links of a level, or one for each."""
+"""B/s: one number for all links of a level, or one for each link."""
 Link = tuple[str, str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """A network; ``paths`` is None where it is a tree and every route its one path.
+    """A network; ``paths`` is None for a tree, which has one path between any two nodes.
 
     Parameters
     ----------
     nodes
         Names of servers and switches.
     servers
-        Those of the servers.
+        Names of the servers.
     links
-        Both ends and B/s in each direction; no two between the same nodes.
+        Both ends of every link, and its B/s in each direction; no two links join the same nodes.
     paths
-        For every pair of servers that are connected the nodes from one to the other; the way back is the same.
+        For every connected pair of servers, the nodes from one to the other; the way back is the same.
     """
 
     nodes: tuple[str, ...]
@@ -62,7 +62,8 @@ def racks(sizes: Sequence[int], server_bandwidth: Bandwidths, rack_bandwidth: Ba
     Raises
     ------
     ValueError
-        No rack, a negative size, as many bandwidths as there are links neither nor one, or one that is not > 0.
+        No rack, a negative size, a number of bandwidths other than 1 or that of the links, or a bandwidth <=
+        0.
 
     >>> racks([2, 1], 1.25e9, [5e9, 2.5e9]).links[2:]
     (('s2', 'rack1', 1250000000.0), ('rack0', 'core', 5000000000.0), ('rack1', 'core', 2500000000.0))
@@ -76,8 +77,9 @@ def racks(sizes: Sequence[int], server_bandwidth: Bandwidths, rack_bandwidth: Ba
 def fat_tree(k: int, bandwidth: float, *, servers: int | None = None, bundled: bool = True) -> Topology:
     """K pods of k/2 edge and k/2 aggregation switches, (k/2)^2 core switches, and k/2 servers at each edge switch.
 
-    Bundled, it is a tree: the k/2 links from an edge switch up are one of their summed bandwidth, and so are the (k/2)^2
-    from a pod to the core. What fits the links fits the bundles; the reverse needs traffic to be split over links.
+    Bundled, it is a tree: one link of their summed bandwidth replaces the k/2 links from an edge switch up,
+    and another the (k/2)^2 links from a pod to the core. What fits the links fits the bundles; the reverse
+    holds if traffic can be split over links.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def fat_tree(k: int, bandwidth: float, *, servers: int | None = None, bundled: b
     bandwidth
         Of every link.
     servers
-        Only the first ``servers``, with the switches above them; None: all k^3/4.
+        Keep only this many servers, the first, with the switches above them; None: all k^3/4.
     bundled
         False: every switch and link by itself, with shortest paths.
 
@@ -213,17 +215,18 @@ def torus(rows: int, columns: int, bandwidth: float, *, periodic: bool = True) -
 
 
 def general(graph: "networkx.Graph", servers: Sequence[object]) -> Topology:
-    """Take any graph, with a fixed route of fewest hops for each pair of servers that are connected.
+    """Take any graph, with a fixed route of fewest hops for each connected pair of servers.
 
-    Where several neighbours lead on, they take turns: the pair of servers i and j takes number (i + j) modulo their
-    number, in the order of the graph's nodes. So pairs spread over spines as they would by hashing.
+    If several neighbours lead on, they take turns: the pair of servers i and j takes neighbour (i + j)
+    modulo their number, in the order of the graph's nodes. So pairs spread over spines as they would by
+    hashing.
 
     Parameters
     ----------
     graph
         Undirected, without parallel edges; the edge attribute ``bandwidth_bytes_per_s`` is the bandwidth, B/s.
     servers
-        Which of its nodes; they and all others are named by ``str``.
+        The nodes that are servers; ``str`` names all nodes.
 
     Raises
     ------
@@ -275,7 +278,7 @@ def _routed(nodes: Sequence[str], servers: Sequence[str], links: Sequence[Link])
 
 
 def _below(sizes: Sequence[int], switch: str) -> tuple[tuple[str, ...], list[tuple[str, str]]]:
-    """Servers numbered through, and the switch above each."""
+    """Number the servers, and pair each with the switch above it."""
     if not sizes or min(sizes) < 0:
         raise ValueError(f"sizes: found {list(sizes)}, allowed: at least one, all >= 0")
     above = [f"{switch}{index}" for index, size in enumerate(sizes) for _ in range(size)]

@@ -1,4 +1,4 @@
-"""What the instances of malleable jobs share: a job's name, its work, and its speeds on the counts it allows."""
+"""Data-parallel training jobs as instances hold them: name, work, and speeds on allowed counts of GPUs."""
 
 import math
 from bisect import bisect_right
@@ -14,7 +14,7 @@ from dlsched.cluster.speed_table import SpeedTable
 from dlsched.core.instance import STRICT, Count, Name, NonNegative
 from dlsched.core.messages import Refused
 
-_ERROR = 1e-12  # of a product of floats, generously: products that are least but for it are compared exactly
+_ERROR = 1e-12  # relative, generous error of products of floats: those this close to the least are compared exactly
 
 
 class TrainingJob(BaseModel):
@@ -54,7 +54,7 @@ class TrainingJob(BaseModel):
 
     @property
     def speed(self) -> SpeedTable | SpeedLaw:
-        """The speeds, however they were given; both kinds have ``epoch_time_s(w)`` and ``exact_epoch_time_s(w)``."""
+        """Table or law of speeds; both have ``epoch_time_s(w)`` and ``exact_epoch_time_s(w)``."""
         speed = self.epoch_time_s if self.speed_law is None else self.speed_law
         assert speed is not None
         return speed
@@ -73,7 +73,7 @@ class TrainingJob(BaseModel):
         return counts if counts[-1] <= gpus else tuple(count for count in counts if count <= gpus)
 
     def useful_counts(self, gpus: int) -> Sequence[int]:
-        """Allowed counts of at most ``gpus``, ascending, without those of a law beyond its fastest."""
+        """Allowed counts of at most ``gpus``, ascending, without a law's counts beyond its fastest one."""
         counts, law = self.fitting_counts(gpus), self.speed_law
         return counts if law is None else range(1, law.largest_useful_count(counts[-1]) + 1)
 
@@ -88,7 +88,7 @@ class TrainingJob(BaseModel):
         return useful
 
     def fastest_count(self, gpus: int) -> int:
-        """Return the smallest of the counts of at most ``gpus``, of which there is one, on which the job is fastest."""
+        """Return the smallest fitting count on which the job is fastest; some count must fit ``gpus``."""
         counts = self.useful_counts(gpus)
         if self.epoch_time_s is None:
             return counts[-1]
@@ -96,7 +96,7 @@ class TrainingJob(BaseModel):
         return counts[times_s.index(min(times_s))]
 
     def fair_time_s(self, gpus: int) -> float:
-        """Seconds per epoch on the fastest of the counts of at most ``gpus``, or on the smallest where that is more."""
+        """Seconds per epoch on the fastest fitting count, or on the smallest count if that exceeds ``gpus``."""
         table, law = self.epoch_time_s, self.speed_law
         if law is not None:
             return law.epoch_time_s(law.largest_useful_count(max(1, min(self.max_gpus or gpus, gpus))))
@@ -115,14 +115,14 @@ class TrainingJob(BaseModel):
         return min(count * self.speed.exact_epoch_time_s(count) for count in counts)
 
     def slowest_s(self, gpus: int) -> tuple[float, ...]:
-        """Slowest seconds per epoch of a table; of a law those at its ends, between which it is convex or monotone."""
+        """Slowest seconds per epoch of a table; of a law those at both ends, as it is convex or monotone."""
         if self.epoch_time_s is not None:
             return (max(self.epoch_time_s.times_s),)
         return self.speed.epoch_time_s(1), self.speed.epoch_time_s(self.counts(gpus)[-1])
 
 
 def without_default_counts(data: dict[str, Any], gpus: int) -> dict[str, Any]:
-    """Leave out of an instance's data, for its hash, every ``max_gpus`` that is all ``gpus``: the default."""
+    """Remove from the data, for the instance's hash, every ``max_gpus`` equal to the default, ``gpus``."""
     for job in data["jobs"]:
         if job.get("max_gpus") == gpus:
             del job["max_gpus"]

@@ -1,8 +1,8 @@
-"""The kinds of utility mu(x) of a job's progress x: a class each, and its place in ``Utility``.
+"""Utility functions mu(x) of a job's progress x: a class for each kind, joined in ``Utility``.
 
-mu is that of x as a float, and of a sigmoid's power as a float. Floats of it are off by less than a relative 2**-50 and what
-``error`` says: for a sigmoid 2**-49 of its height; for an alpha-fair utility 2**-40 of the largest one asked for, since a
-power of 1e100 or its difference to another can lose a dozen bits.
+mu is defined for x as a float, and for a sigmoid's power as a float. Computed utilities are off by less than
+a relative 2**-50 plus ``error``: for a sigmoid 2**-49 of its height; for an alpha-fair utility 2**-40 of the
+largest one asked for, since a power of 1e100, or the difference of two powers, can lose a dozen bits.
 """
 
 import math
@@ -37,7 +37,7 @@ RANGES: Ranges = {
     "progress[]": Range(ties=(1, 2, 0.5), tested=(0.5, 4)),
     "worth[]": Range(ties=(0, 1, 4), tested=(0.25, 8)),
 }
-"""Of the numbers of all kinds, in units of whoever draws them; the family has them in its own."""
+"""Ranges of the numbers of all kinds, in the units of whoever draws them; the family has its own units."""
 
 _LEAST, _MOST = MODERATE
 
@@ -70,7 +70,7 @@ class _Utility(BaseModel):
 
     @classmethod
     def sized(cls, most: float, height: float) -> Self:
-        """One that is worth ``height`` at the progress ``most``, or nearly: for instances that are drawn, and for tests."""
+        """Return a utility of about ``height`` at the progress ``most``, for drawn instances and tests."""
         raise NotImplementedError
 
 
@@ -229,7 +229,7 @@ class FallingLoss(BaseModel):
 
 
 class Loss(_Utility):
-    """scale (loss(0) - loss(x)): what the loss has fallen by; training that lowers it no more is worth nothing."""
+    """scale (loss(0) - loss(x)): what the loss fell by; training that no longer lowers it is worth nothing."""
 
     kind: Literal["loss"] = "loss"
     scale: Size

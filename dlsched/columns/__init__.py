@@ -1,7 +1,7 @@
 """Column generation on plain arrays, for programs with more columns than can be listed.
 
-A family has a linear program over columns, an algorithm that prices them, and perhaps a search for the integral optimum
-near the bound. What does not depend on the family's columns stands here:
+A family has a linear program over columns, an algorithm that prices them, and perhaps a search for the
+integral optimum near the bound. This package holds what does not depend on the family's columns:
 
 ===============  =======================================================================================================
 ``master``       ``Master``: the columns held and their linear program. ``add`` a column as a sparse row, under a key that
@@ -28,8 +28,8 @@ One round of column generation, for a program that is minimised::
     else:
         break                                              # no column improves the program: it is solved
 
-A program that is maximised is handed over with negative costs: then minus ``value`` is its value, ``prices`` are what they
-should be, and its upper bounds are kept with ``Sense.MAXIMIZE``. Costs are divided by ``unit``, a number of the magnitude of
-the value, since HiGHS' tolerances are absolute; whoever scales rows too does so before ``add``. Algorithms that price
-are not here: the columns of no two families are alike.
+To maximise a program, hand it over with negative costs: then minus ``value`` is its value, ``prices`` keep
+their meaning, and ``Sense.MAXIMIZE`` keeps its upper bounds. Costs are divided by ``unit``, a number of the
+magnitude of the value, since HiGHS' tolerances are absolute; a caller that scales rows too does so before
+``add``. Pricing algorithms are not here: the columns of no two families are alike.
 """

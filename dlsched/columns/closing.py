@@ -1,4 +1,4 @@
-"""Closing the gap that column generation leaves: the search of every choice within a slack of the bound (``slack``).
+"""Search that closes the gap of column generation: over all choices within a slack of the bound (``slack``).
 
 The pricing lists the columns of small excess, and ``cheapest_within`` finds the best choice of them or proves that there is
 none. The slack grows until a choice is found or it reaches the incumbent's.
@@ -16,7 +16,7 @@ from dlsched.core.budget import Tick, TooMany, no_tick
 
 WIDTH = 1000
 """Number of labels that the beam search keeps."""
-_BEAM_CELLS = 2_000_000  # of one group's pricing in a beam search
+_BEAM_CELLS = 2_000_000  # cells of one group's pricing in a beam search
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +37,7 @@ class Closed:
 
 
 def close_gap(pricing: Pricing, prices: Prices, upper: float, *, tick: Tick, proven: Callable[[float], None]) -> Closed:
-    """Find a choice that costs less than ``upper``, the cheapest there is, or prove that there is none.
+    """Find the cheapest choice that costs less than ``upper``, or prove that there is none.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def search_beam(
 ) -> Counts | None:
     """Return a choice that costs less than ``upper``, shape (S, G), or None: ``close_gap`` with few labels and columns.
 
-    A group whose columns within a slack are more than ``width``, or too many to list, keeps those it has.
+    A group with more than ``width`` columns within a slack, or too many to list, keeps those it has.
     """
     few: list[Listed | None] = [None] * pricing.groups
     full = np.zeros(pricing.groups, dtype=bool)

@@ -2,15 +2,16 @@
 
     min sum_ic J_i(c) x_ic,   sum_c x_ic = 1 for every group,   sum_ic c_g x_ic <= s_g for every resource
 
-has more columns than can be listed. A few are held (``Master``); their prices p_g of the resources and u_i of the groups say
-which join: those with J_i(c) + p c < u_i. One that costs more than all of the incumbent is in no better choice and never
-joins; so costs, in parts of the incumbent's, are at most 1. For any p >= 0 the optimum is at least
+has more columns than can be listed. The master holds a few (``Master``); its prices p_g of the resources and
+u_i of the groups say which columns join: those with J_i(c) + p c < u_i. A column that costs more than the
+whole incumbent is in no better choice and never joins; so costs, as parts of the incumbent's, are at most 1.
+For any p >= 0 the optimum is at least
 
     L(p) = sum_i min_c (J_i(c) + p c) - sum_g p_g s_g
 
-(Lagrange: a choice keeps the stock, so the terms with p add up to no more than 0), and when no column joins, L(p) is the
-program's value. ``Pricing.guess`` bounds the minima at all prices that are tried, so there is a bound from the first on;
-``Pricing.cheap`` finds the minima themselves where that says what joins.
+(Lagrange: a choice keeps the stock, so the terms with p add up to no more than 0), and when no column joins,
+L(p) is the program's value. ``Pricing.guess`` bounds the minima at all prices tried, so the first prices
+already give a bound; ``Pricing.cheap`` finds the minima themselves if that decides which columns join.
 """
 
 from collections.abc import Callable
@@ -27,12 +28,12 @@ from dlsched.core.budget import Budget, Tick, no_tick
 
 CLOSE = 1e-9
 """Relative difference of the program and its bound at which the prices are good enough."""
-_NOTHING = 1e-12  # of the incumbent's total; a column that saves less is not looked for
+_NOTHING = 1e-12  # part of the incumbent's total; columns that save less are not searched
 _TOLERANCE = 1e-9  # HiGHS', of reduced costs in parts of the incumbent's total
 _ROUNDS = 5000
-_PART = 0.9  # of the best prices in those that are tried
+_PART = 0.9  # share of the best prices in those that are tried
 _VAGUE = 0.5  # of what prices may prove beyond the best: least values that are less known are found exactly
-_JOINING = 8  # columns of a group in a round
+_JOINING = 8  # columns of a group that join in a round
 _SURE = 1e-12  # relative difference of bounds of a group's least value at which it is known
 
 
@@ -54,9 +55,10 @@ def generate(
     pool
         The columns held, at least those of some choice; more join.
     guess
-        Prices, shape (G,), of which some multiple may be good: multiples by powers of two are tried first. None: none are.
+        Prices, shape (G,), with some good multiple, perhaps: multiples by powers of two are tried first.
+        None: no guess.
     held
-        Prices to go on from, of an earlier call with that pool.
+        Prices of an earlier call with that pool, to go on from.
     close
         Relative difference of the program and its bound that is near enough.
     tick
@@ -64,7 +66,7 @@ def generate(
     step
         Called in every round; it may raise too.
     budget
-        What linear programs may use; ``Stopped`` is raised when one takes more.
+        Budget of the linear programs; ``Stopped`` is raised when one takes more.
     proven
         Called with every better bound.
     """
@@ -94,7 +96,7 @@ def generate(
         return listed
 
     def vague(found: Priced, trial: Floats) -> bool:
-        """Whether prices may prove more, and what is not known of the least values is most of that."""
+        """Whether prices may prove more, mostly because the least values are not known exactly."""
         most = float(found.known.sum()) - float(trial @ stock)
         return best is not None and float((found.known - found.floor).sum()) > _VAGUE * (most - best.bound) > 0
 
@@ -119,7 +121,7 @@ def generate(
 
 
 def _double(guess: Floats, price: Callable[[Floats], Priced], pool: "Pool", stock: Counts) -> None:
-    """Hold the columns of prices, doubled or halved as long as they prove more."""
+    """Hold the columns at the guessed prices, which are doubled or halved as long as they prove more."""
 
     def bound(power: int) -> float:
         trial = guess * 2.0**power
@@ -162,7 +164,7 @@ class Pool:
     pricing, stock
         Of every group, and s_g.
     start, upper
-        The incumbent, shape (S, G), which are the first columns, and what it costs.
+        The incumbent, shape (S, G), which gives the first columns, and its cost.
     """
 
     def __init__(self, pricing: Pricing, stock: Counts, start: Counts, upper: float) -> None:
@@ -174,7 +176,7 @@ class Pool:
         self.add(np.arange(len(start)), start)
 
     def known(self, prices: Floats) -> Floats:
-        """Least value of the columns held of every group at some prices."""
+        """Return the least value of every group's held columns at some prices."""
         least = np.full(self.pricing.groups, np.inf)
         np.minimum.at(least, self._group, self._costs + self._counts @ prices)
         return least
@@ -188,7 +190,7 @@ class Pool:
         return [Listed(self._counts[order[a:b]], values[order[a:b]]) for a, b in pairwise(cuts)]
 
     def add(self, group: Counts, counts: Counts) -> bool:
-        """Hold columns of groups, shapes (N,) and (N, G); whether some are new and do not cost too much."""
+        """Hold columns of groups, shapes (N,) and (N, G); say whether some are new and cheap enough."""
         costs = self.pricing.costs(group, counts)
         fresh = []
         for index in np.flatnonzero(costs <= self._dearest).tolist():
@@ -208,7 +210,7 @@ class Pool:
     def join(self, found: Priced, optimum: Optimum | None) -> bool:
         """Hold the columns that the linear program would use, a few of each group; say whether there were any.
 
-        Without a program all are of use.
+        Without a program all columns are held.
         """
         group, counts, worth = found.group, found.counts, found.values
         if optimum is not None:

@@ -1,4 +1,4 @@
-"""The restricted master: the columns held so far, and the linear program over them.
+"""Restricted master of column generation: the columns held so far, and the linear program over them.
 
 minimise sum_c cost_c x_c,   rows 0 .. M - 1: A x <= ``most``,   rows M, M + 1 ..: A x = ``exactly``,   x >= 0
 
@@ -31,9 +31,9 @@ class Optimum:
     weights
         x, in the order of the columns.
     prices
-        Of the rows at most, >= 0: by how much the value falls with one more on the right.
+        Prices of the rows at most, >= 0: by how much the value falls if the right-hand side grows by one.
     duals
-        Of the equalities: by how much the value rises with one more on the right.
+        Duals of the equalities: by how much the value rises if the right-hand side grows by one.
     """
 
     value: float
@@ -48,9 +48,9 @@ class Master:
     Parameters
     ----------
     most, exactly
-        Right-hand sides of the rows, those at most first.
+        Right-hand sides of the rows at most, and of the equalities, which come after them.
     unit
-        What costs are divided by for the solver.
+        Divisor of the costs for the solver.
     tolerance
         HiGHS' feasibility tolerances; None: its default.
     """

@@ -1,11 +1,12 @@
-"""The best prices of a shared supply, by a bundle method: what the cheapest plans at some prices say of all others.
+"""Bundle method for the best prices of a shared supply, from the cheapest plans at the prices tried.
 
 maximise  sum_p least_p(y) - s y  over y >= 0,   least_p(y) = min over plans x of p of (own(x) + usage(x) y)
 
-Every y is a bound (``certificates.PricesCertificate``). The function is concave; a plan of p at one y bounds least_p at every
-other from above by own + usage y, and the sum of the lowest of these planes is maximised within a box around the best y
-known, by a linear program. The box grows when the planes were right, and shrinks when they were not. Plans of a group of
-participants count as one plane: with a group each the bound rises fastest, with few the program stays small.
+Every y gives a bound (``certificates.PricesCertificate``). The function is concave; a plan of p found at one
+y bounds least_p at every other y from above by own + usage y. A linear program maximises the sum of the
+lowest of these planes within a box around the best y known. The box grows when the planes were right, and
+shrinks when they were not. The plans of a group of participants count as one plane: with one group for each
+participant the bound rises fastest, with few groups the program stays small.
 
 Source: the disaggregated bundle method with a box, Frangioni, Standard bundle methods, 2020; equal to column generation with
 a box-step, Marsten, Hogan and Blankenship 1975.
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _SERIOUS = 0.1
-"""Of the rise that the planes promise: what prices must bring for the box to move there and grow."""
+"""Share of the promised rise that prices must bring for the box to move there and grow."""
 _GROW, _SHRINK = 1.5, 0.6
 _FLOOR = 0.05
-"""Of the largest price: half the least width of the box, so that prices of 0 can rise."""
+"""Half the least width of the box, as a share of the largest price, so that prices of 0 can rise."""
 _AGE = 6
-"""Rounds after which a plane that did not matter is forgotten."""
+"""Number of rounds after which the ascent drops a plane that did not matter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,11 +41,11 @@ class Cheapest:
     Parameters
     ----------
     least
-        At most the sum over participants of their least own + usage y; what is proven.
+        Proven lower bound on the sum over participants of their least own + usage y.
     own
         Costs of the plans without prices, shape (P,).
     usage
-        What they take of each supply, shape (P, K).
+        Amounts of each supply that the plans take, shape (P, K).
     """
 
     least: float
@@ -61,15 +62,15 @@ class Ascent:
     price
         From prices, shape (K,), to the cheapest plans.
     supply
-        What there is of each, shape (K,), > 0.
+        Amounts of each supply, shape (K,), > 0.
     start
         Prices to begin with, shape (K,), >= 0.
     groups
-        Of each participant, shape (P,): a number from 0 on; None: a group each.
+        Group of each participant, shape (P,), a number from 0 on; None: a group each.
     width
-        Of the box to begin with, in parts of the prices.
+        Width of the first box, in parts of the prices.
     close
-        What the planes may promise beyond the value, in parts of it, when the ascent is ``closed``.
+        The ascent is ``closed`` when the planes promise at most this part of the value beyond it.
     """
 
     price: Callable[[FloatArray], Cheapest]
@@ -81,10 +82,10 @@ class Ascent:
     best: FloatArray = field(init=False)
     value: float = field(init=False, default=-np.inf)
     promised: float = field(init=False, default=np.inf)
-    """At most what any prices in the box prove, by the planes known."""
+    """Upper bound, by the known planes, on what any prices in the box prove."""
     _trial: FloatArray = field(init=False)
     _centre: "_Planes | None" = field(init=False, default=None)
-    """Those at the best prices: without them the box would promise what is known to be false."""
+    """Planes at the best prices: without them the box would promise what is known to be false."""
     _planes: list["_Planes"] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What the search for columns asks of a family: the pricing problems of its groups, all at once."""
+"""Interface of a family's pricing for column generation: the pricing problems of all groups at once."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,15 +10,15 @@ from dlsched.core.budget import Tick, no_tick
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priced:
-    """What a quick pricing finds.
+    """Bounds and columns that a quick pricing finds.
 
     Parameters
     ----------
     floor, known
         Bounds of u_i = min_c (J_i(c) + p c) of every group from below and above, shape (S,).
     group, values, counts
-        Columns no dearer than what was known of their groups, in no order: group and at most the value of each, shape (N,), and
-        what it takes, shape (N, G).
+        Columns no dearer than the known ones of their groups, in no order: group of each and a value that it
+        attains at most, shape (N,), and its counts, shape (N, G).
     """
 
     floor: Floats

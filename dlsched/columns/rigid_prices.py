@@ -1,12 +1,13 @@
-"""Prices of units over time, where every job takes a fixed number of units for a fixed time, without a pause.
+"""Prices of units over time for jobs that take a fixed number of units for a fixed time without a pause.
 
 minimise sum_i C_i:  the units of the jobs that run never exceed G.  For all prices lambda(t) >= 0 of a unit and second
 
     sum_i (C_i - r_i) >= sum_i phi_i - G int lambda,   phi_i = min over s >= r_i of  s - r_i + L_i + g_i int_s^{s + L_i} lambda
 
-Between breakpoints lambda is constant. So the function of s is linear as long as neither s nor s + L_i passes one, and
-phi_i is attained at r_i, or where s or s + L_i is a breakpoint (after the last one it only grows); and as lambda >= 0, only
-where s + L_i is below what starting at r_i costs. ``certificates.rigid`` has the proof, and code of its own that verifies.
+Between breakpoints lambda is constant. So the function of s is linear as long as neither s nor s + L_i
+passes a breakpoint, and it is least at r_i, or where s or s + L_i is a breakpoint (after the last one it
+only grows). As lambda >= 0, only starts with s + L_i below the cost of starting at r_i count.
+``certificates.rigid`` has the proof, and verifies with code of its own.
 
 Source: the time-indexed relaxation of one machine, Sousa and Wolsey 1992, whose linear program these prices solve.
 """
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
 MOST_BREAKPOINTS = 1_500
 _AT_ONCE = 1_000_000
-"""Starts that are priced in one go; more would take memory."""
+"""Number of starts that are priced together, which limits memory."""
 _PLANES = 20
-"""Groups of jobs, of as many planes a round, when there are more than ``_ALONE`` jobs."""
+"""Number of groups of jobs, and so of planes a round, for more than ``_ALONE`` jobs."""
 _ALONE = 200
 _POWERS = (-3, -2, -1, 0)
 _SHORTEST = 1e-7
-"""Of the whole time: breakpoints closer to each other count as one."""
+"""Share of the whole time: breakpoints closer to each other count as one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,9 +118,9 @@ def usage(jobs: RigidJobs, starts_s: FloatArray, times: FloatArray) -> "csr_arra
 
 
 def pooled_starts(jobs: RigidJobs, tick: Tick = no_tick) -> FloatArray:
-    """Starts on one pool of the units: whenever some are free, the job of the least unit-seconds that waits, if it fits.
+    """Starts on one pool: when units are free, the waiting job of the least unit-seconds starts if it fits.
 
-    No other may pass it. Cost: O(I log I).
+    No other job may pass it. Cost: O(I log I).
     """
     work, units = (jobs.units * jobs.length_s).tolist(), jobs.units.tolist()
     arriving = np.argsort(jobs.release_s, kind="stable")[::-1].tolist()
@@ -148,7 +149,8 @@ def waiting_prices(
 ) -> tuple[FloatArray, FloatArray]:
     """Breakpoints where jobs of a schedule are released, start and end, and jobs waiting a unit as prices.
 
-    Of more than ``most`` those are kept that share the seconds waited evenly; where none waits there are none.
+    If there are more than ``most``, those stay that share the seconds waited evenly; without waiting there
+    are none.
     """
     ends_s = starts_s + jobs.length_s
     times = np.unique(np.concatenate([jobs.release_s, starts_s, ends_s]))

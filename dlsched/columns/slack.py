@@ -1,7 +1,7 @@
-"""The search of all choices within a slack of a Lagrangian bound.
+"""Search over all choices within a slack of a Lagrangian bound, by a dynamic program over labels.
 
-Of every group i one column is chosen; column c costs J_i(c) and takes c_g of resource g, of which there are s_g. Let p >= 0,
-u_i = min_c (J_i(c) + p c) and L = sum_i u_i - sum_g p_g s_g. A choice c_1 .. c_S costs exactly
+A choice has one column of every group i; column c costs J_i(c) and takes c_g of the s_g units of resource g.
+Let p >= 0, u_i = min_c (J_i(c) + p c) and L = sum_i u_i - sum_g p_g s_g. A choice c_1 .. c_S costs exactly
 
     L + sum_i (J_i(c_i) + p c_i - u_i) + sum_g p_g (of g left over)
 
@@ -20,11 +20,12 @@ from dlsched.algorithms.count_vectors import Counts, Floats, run_lengths
 from dlsched.core.budget import Tick, TooMany, no_tick
 
 CELLS = 60_000_000
-"""Numbers in the labels held at once, for each label one a resource and some more; about 500 MB."""
+"""Largest number of numbers in the labels held at once, one a resource and some more each; about 500 MB."""
 LABELS = 5_000_000
-"""Labels made in all; some seconds. Whoever needs more is better off with a program."""
+"""Largest number of labels made in all; some seconds. Whoever needs more is better off with a program."""
 FIRST = 1e-5
-"""Of the bound: the slack that is tried first; every next one is ``GROWTH`` times as large, up to the incumbent's."""
+"""First slack, as a share of the bound; every next one is ``GROWTH`` times as large, up to the
+incumbent's."""
 GROWTH = 8
 _ROUNDING = 1e-12  # relative to all costs and prices that add up to a slack
 _BRANCHES = 100  # columns that a label is extended by in a full beam
@@ -47,7 +48,7 @@ class Prices:
     stock, prices
         s_g and p_g of every resource, shape (G,).
     least
-        u_i = min_c (J_i(c) + p c) of every group, or less where that is not known, shape (S,).
+        u_i = min_c (J_i(c) + p c) of every group, or less if that is not known, shape (S,).
     """
 
     stock: Counts
@@ -56,7 +57,7 @@ class Prices:
 
     @property
     def bound(self) -> float:
-        """L: what every choice costs at least."""
+        """L, a lower bound on the cost of every choice."""
         return float(self.least.sum()) - float(self.prices @ self.stock)
 
     @property
@@ -65,7 +66,7 @@ class Prices:
         return _ROUNDING * float(self.least.sum() + self.prices @ self.stock)
 
     def beyond(self, slack: float) -> float:
-        """What a choice costs at least when its slack is more than ``slack``."""
+        """Return a lower bound on the cost of a choice whose slack is more than ``slack``."""
         return self.bound + slack - self.room
 
 
@@ -136,7 +137,7 @@ def cheapest_within(
 
 
 def _first_of_each(taken: Counts, spent: Floats, stock: Counts) -> Counts:
-    """Positions of the labels that spent least among those that took the same."""
+    """Return positions of the labels that spent least among those that took the same."""
     if not len(spent):
         return np.zeros(0, dtype=np.int64)
     words = _words(taken, stock)

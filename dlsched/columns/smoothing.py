@@ -1,4 +1,4 @@
-"""Smoothing of prices: those of a few columns swing, so trials lie between them and the best known (Wentges 1997)."""
+"""Smoothing of dual prices, which swing with few columns: trials between them and the best (Wentges 1997)."""
 
 from collections.abc import Iterator
 
@@ -16,11 +16,11 @@ class Smoothing:
     Parameters
     ----------
     sense
-        Of the program: bounds of one that is minimised are better when larger.
+        Sense of the program: bounds of a minimised program are better when larger.
     guess
-        Prices of which no bound is known yet: tried before all others. None: there are none.
+        Prices without a known bound, tried before all others. None: no guess.
     part
-        The part of the best prices in those that are tried.
+        Share of the best prices in those that are tried.
     """
 
     def __init__(self, sense: Sense = Sense.MINIMIZE, guess: Floats | None = None, *, part: float = 0.5) -> None:
@@ -42,7 +42,7 @@ class Smoothing:
         yield prices
 
     def keep(self, prices: Floats, bound: float) -> bool:
-        """Keep prices as the best known when what they prove is; say so."""
+        """Keep prices as the best known if their bound is the best; return whether it is."""
         if not self._sense.better(self.bound, bound):
             return False
         self.bound, self.center = bound, prices

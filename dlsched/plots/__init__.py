@@ -1,4 +1,4 @@
-"""The few figures that people look at, drawn with Matplotlib, which is imported only when one is drawn."""
+"""Figures drawn with Matplotlib, which is imported only when a figure is drawn."""
 
 from dlsched.plots.comparison import Point, draw_comparison
 from dlsched.plots.figure import COLUMN_IN, PAGE_IN, require_format

@@ -1,4 +1,4 @@
-"""Methods compared over instances: their ratios to the optimum with intervals, and their performance profiles."""
+"""Comparison of methods over instances: ratios to the optimum with intervals, and performance profiles."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ QUARTILES_FROM = 4  # answers from which the middle half of them is marked
 class Point:
     """What one method achieved on one instance.
 
-    `ratio` is objective / optimum (optimum / objective where it is maximised), at least 1, or None without an answer.
-    When `ratio_is_upper_bound` the objective was compared with a bound because the optimum is unknown, so the true ratio
-    is at most this.
+    `ratio` is objective / optimum (optimum / objective if the objective is maximised), at least 1, or None
+    without an answer. With `ratio_is_upper_bound` the optimum is unknown and the objective was compared with
+    a bound, so the true ratio is at most this.
     """
 
     instance: str
@@ -111,7 +111,7 @@ def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Ma
     order = sorted(
         rows, key=lambda method: (len(instances) - len(ratios[method]), median(ratios[method] or [math.inf]))
     )
-    # The usual order is by the median; a method that often has no answer would look good by those that it has.
+    # The usual order is by the median; a method that often has no answer would look good by its answers.
     axis_from_one(
         axes,
         max((ratio for row in ratios.values() for ratio in row), default=1.0),
@@ -165,7 +165,7 @@ def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Ma
 
 
 def _write(axes: "Axes", y: int, answered: Sequence[float], instances: int) -> None:
-    """Median gap and missing answers, in figures, beside the row."""
+    """Write the median gap and the number of missing answers beside the row."""
     missing = instances - len(answered)
     gap = f"{100 * (1 - 1 / median(answered)):.2g} %" if answered else "–"
     for right, text, known in zip(

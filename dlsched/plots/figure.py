@@ -1,6 +1,7 @@
-"""A figure at the width of a page or of a column, written so that equal figures are equal files.
+"""Figures at the width of a page or a column, written so that equal figures give equal files.
 
-Matplotlib is imported only when a figure is drawn; no setting of the user's or of the process counts or is changed.
+Matplotlib is imported only when a figure is drawn; settings of the user or the process neither count nor
+change.
 """
 
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ def text_size(width_in: float) -> float:
 
 
 def headline(figure: "Figure", title: str | None) -> None:
-    """Write the title, as much of it as the figure is wide."""
+    """Write the title, cut to the width of the figure."""
     if title is not None:
         figure.suptitle(short(title, int(9 * figure.get_figwidth())))
 
@@ -116,5 +117,5 @@ def canvas(path: Path | str, width_in: float, height_in: float) -> "Iterator[Fig
             figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=UNDATED[suffix])
 
 
-# Settings of the process rather than of a figure: what draws on a screen is none of a file's business.
+# Settings of the process rather than of a figure: a file does not depend on what draws on a screen.
 _KEPT = frozenset({"backend", "backend_fallback", "interactive", "toolbar", "timezone", "date.epoch"})

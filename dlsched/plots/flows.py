@@ -1,4 +1,4 @@
-"""How long the jobs take from their arrival: a distribution for every method, each in a panel of its own."""
+"""Distributions of flow times, from arrival to end of the jobs, with a panel for each method."""
 
 import math
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Vector = NDArray[np.float64]
-LOG_BEYOND = 20  # largest over least flow time from which their axis is logarithmic
-STEPS = 2000  # of a step function that is drawn, at most
+LOG_BEYOND = 20  # the axis is logarithmic from this ratio of the largest to the least flow time
+STEPS = 2000  # largest number of steps of a step function
 
 
 class Flows(Protocol):
@@ -48,14 +48,14 @@ def mean_flow_s(row: Flows) -> float:
 
 
 def draw_flows(panels: "Sequence[Axes]", rows: Sequence[Flows], break_: str) -> None:
-    """In each panel the fraction of jobs within each flow time: its own method black, the others grey."""
+    """Draw in each panel the fraction of jobs within each flow time: its method black, the others grey."""
     flows = [np.sort(np.asarray(row.flow_times_s, float)) for row in rows]
     unit, unit_s = time_unit(max(map(mean_flow_s, rows)))
     largest = max(float(times[-1]) for times in flows) / unit_s
     least = min((float(times[times > 0][0]) / unit_s for times in flows if times[-1] > 0), default=0.0)
     start, end = 0.0, 1.05 * largest or 1.0
     if logarithmic := largest > LOG_BEYOND * least > 0:
-        # A flow time of 0 or of nothing but rounding counts at the left end.
+        # A flow time of 0, or of rounding errors only, counts at the left end.
         start, end = max(least / 1.1, largest / 1e6), 1.1 * largest
         panels[-1].set_xscale("log")
         marks = ticks(start, end)

@@ -1,6 +1,7 @@
-"""Gangs on servers: which job is on which GPUs when, and how long the jobs take from their release.
+"""Gantt charts of gangs on servers: which job is on which GPUs when, and the flow times of the jobs.
 
-A schedule says how many GPUs of a server a job has, not which; here it takes the first ones that are free and adjacent.
+A schedule says how many GPUs of a server a job has, not which; the figure gives it the first free adjacent
+ones.
 """
 
 import math
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PANELS = 4  # drawn, at most
-MOST_GPUS = 100_000  # more are no picture
+MOST_GPUS = 100_000  # more cannot be seen
 
 
 class Gang(NamedTuple):
@@ -78,7 +79,7 @@ def seats(gangs: Mapping[str, Gang], servers: Sequence[int]) -> dict[str, list[t
 
 
 def _free_gpus(free_s: Sequence[float], start_s: float, count: int) -> list[int]:
-    """The first `count` adjacent GPUs free at the start, else the first free ones, else those free the earliest."""
+    """The first `count` adjacent GPUs free at the start, else the first free ones, else the soonest free."""
     run = 0
     for gpu, when_s in enumerate(free_s):
         run = run + 1 if when_s <= start_s else 0
@@ -138,7 +139,7 @@ def draw_gangs(
 
 
 def _draw_servers(axes: "Axes", servers: Mapping[str, int], panel_in: float) -> None:
-    """Lines between servers, and their names where each has room for one; else how many there are."""
+    """Draw lines between servers, and their names if each has room for one; else their number."""
     bounds = np.concatenate(([0], np.cumsum(list(servers.values()))))
     total = int(bounds[-1])
     width = 0.5 if len(servers) <= 20 else 0.2

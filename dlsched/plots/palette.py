@@ -1,11 +1,11 @@
-"""Colours for every kind of colour vision, after Okabe and Ito, and what else tells curves and areas apart.
+"""Colours for every kind of colour vision, after Okabe and Ito, with greys and a scale for amounts.
 
 The least distance of two of ``HUES`` and ``OTHERS``, also as seen with deuteranopia, protanopia and tritanopia (Machado
 et al. 2009), is 16 in CIELAB; a test measures it.
 """
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-# Without their yellow, which is lost on white. Each names one thing in a figure: what has no hue of its own is grey.
+# Without their yellow, which cannot be seen on white. Each marks one thing in a figure; all others are grey.
 HUES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 COLOURS = (*HUES, "#000000")
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (2, 1)), (0, (4, 1, 1, 1, 1, 1)))

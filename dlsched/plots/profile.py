@@ -1,4 +1,4 @@
-"""Performance profiles drawn: on how many instances a method is within a factor of the best."""
+"""Drawing of performance profiles: on how many instances a method is within a factor of the best."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Ratios = Mapping[str, Sequence[float | None]]  # by method, one an instance
-LOG_BEYOND = 4.0  # a largest factor from which the axis is logarithmic
-DIGITS = 6  # of a factor: less apart is equal, as an objective that meets a bound equals it
+LOG_BEYOND = 4.0  # the axis is logarithmic if the largest factor is above this
+DIGITS = 6  # factors that agree in these digits are equal, as an objective that meets a bound equals it
 
 
 def equal_curves(ratios: Ratios) -> list[list[str]]:
-    """Put together the methods of equal profile; the groups from the best, which leaves the least area above its curve.
+    """Group the methods of equal profile, best group first: the one with the least area above its curve.
 
     >>> equal_curves({"far": [2.0, None], "one": [1.0, 1.5], "other": [1.5, 1.0000000001]})
     [['one', 'other'], ['far']]
@@ -34,14 +34,14 @@ def equal_curves(ratios: Ratios) -> list[list[str]]:
 
 
 def hues(groups: Sequence[Sequence[str]]) -> dict[str, str]:
-    """Return the colour of every method: one for each group of equal curves, grey beyond as many as there are hues."""
+    """Return the colour of every method: a hue for each group of equal curves, then grey."""
     return {
         method: HUES[index] if index < len(HUES) else FAINT for index, group in enumerate(groups) for method in group
     }
 
 
 def draw_profiles(axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]]) -> None:
-    """Draw one step curve a group; where they lie on one another the better ones are wider."""
+    """Draw one step curve a group; the better of overlapping curves are wider."""
     profiles = [performance_profile(_rounded(ratios[group[0]])) for group in groups]
     end = axis_from_one(axes, max(taus[-1] for taus, _ in profiles), "factor τ of the best known")
     colours = hues(groups)
@@ -67,7 +67,7 @@ def draw_profiles(axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]])
 
 
 def axis_from_one(axes: "Axes", largest: float, name: str, margin: float = 0.0) -> float:
-    """Let the x axis of factors begin at 1, logarithmic, and said to be, where it is long; return its end."""
+    """Let the x axis of factors begin at 1, logarithmic and labelled so if it is long; return its end."""
     end = max(1 + 1.05 * (largest - 1), 1.05)
     if end > LOG_BEYOND:
         end = 1.05 * largest

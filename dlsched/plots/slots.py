@@ -1,4 +1,4 @@
-"""Rings slot by slot: how many workers each job has in each slot, for every method.
+"""Figure of rings slot by slot: how many workers each job has in each slot, for every method.
 
 Rows are jobs, columns slots; the darker, the more workers. A ring on several servers loads the network and has a dot.
 """
@@ -90,7 +90,7 @@ def draw_slots(
     down = math.ceil(len(groups) / across)
     letters = int(0.8 * width_in / across / (0.058 if narrow else 0.07)) - 14  # what a panel is wide, less the utility
     panel_in = min(max(0.13 * len(jobs), 0.5), 2.6 if down > 1 else 5.2)
-    # A cell's size in points, roughly: too small for a dot is too small for it to be in the key.
+    # A cell's rough size in points: if cells are too small for a dot, the key has none.
     dotted = min(60 * width_in / across / slots, 72 * panel_in / len(jobs)) >= DOT_IN_POINTS and any(
         servers > 1 for group in groups for held in group[0].rings.values() for _, servers in held.values()
     )
@@ -153,7 +153,7 @@ def _mark_arrivals(axes: "Axes", jobs: Sequence[str], arrivals: Mapping[str, int
 def _label(
     figure: "Figure", panels: "Sequence[Axes]", jobs: Sequence[str], slots: int, of: int, panel_in: float, across: int
 ) -> None:
-    """Name the jobs where each row has room for it, else say how many there are."""
+    """Name the jobs if each row has room for a name, else say how many there are."""
     for axes in panels:
         axes.xaxis.set_major_locator(_whole())
         axes.set_xlim(0.5, slots + 0.5)
@@ -194,7 +194,7 @@ def _explain(figure: "Figure", rows: Sequence[SlotRow], groups: Sequence[Sequenc
 
 
 def _write(axes: "Axes", jobs: Sequence[str], row: SlotRow, most: float, size: float, dotted: bool) -> None:
-    """The number of workers in every cell with room for it, and a dot where the ring is on several servers."""
+    """Write the number of workers in every cell with room, and a dot if the ring is on several servers."""
     import matplotlib
     from matplotlib.colors import to_hex
 

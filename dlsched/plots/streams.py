@@ -1,4 +1,4 @@
-"""Streams of malleable jobs: the units that each job holds over time, and how long the jobs take from their arrival.
+"""Figure of streams of malleable jobs: the units that each job holds over time, and the flow times.
 
 Times are seconds; the axes show them in s, min, h or days. A period of a job after its first begins with a pause.
 """
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PANELS = 6  # drawn, at most
-APART = 400  # moments under which each job without a colour has its own place
-OUTLINED = 120  # moments under which the areas of the jobs are told apart by a line too
-HATCHED = 40  # pauses up to which each is hatched where it is; more are ticks at the bottom
+APART = 400  # below this number of moments each job without a colour has its own place
+OUTLINED = 120  # below this number of moments lines separate the areas of the jobs
+HATCHED = 40  # up to this number of pauses each is hatched in place; more are ticks at the bottom
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _moments(row: StreamRow) -> Vector:
 
 
 def _draw_units(axes: "Axes", row: StreamRow, scene: Scene, marks: set[str]) -> list[Box]:
-    """The jobs on one another, the grey ones lowest; return where they lie."""
+    """Stack the jobs, the grey ones lowest; return where they lie."""
     edges = step_edges(_moments(row))
     if len(edges) < 2:
         return []
@@ -175,7 +175,7 @@ def _draw_units(axes: "Axes", row: StreamRow, scene: Scene, marks: set[str]) -> 
 
 
 def _boxes(job: str, x: Vector, below: Vector, above: Vector) -> list[Box]:
-    """Rectangles of one layer, as wide as it stays where it is."""
+    """Return the rectangles of one layer, each as wide as the layer keeps its height."""
     found: list[Box] = []
     for left, right, bottom, top in zip(x[:-1], x[1:], below, above, strict=True):
         if np.isnan(top):

@@ -1,7 +1,8 @@
-"""One panel a method over time, who arrived when above them, and how long the jobs took beside them.
+"""Timelines: one panel a method, with the arrivals above the panels and the flow times beside them.
 
-Methods whose panels would be equal share one, headed ``a = b``. Panels stand in order of their mean flow time. The jobs
-that hold the most have a colour each, the same in every panel; all others are grey. Whatever is left out is said.
+Methods whose panels would be equal share one, headed ``a = b``. Panels stand in order of their mean flow
+time. The jobs that hold the most have a colour each, the same in every panel; all others are grey. Notes say
+what is left out.
 """
 
 import textwrap
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 TimesT = TypeVar("TimesT", float, Vector)
 
-SAME = 1e-6  # of the time that is shown: panels that differ by less are equal
+SAME = 1e-6  # share of the time shown: panels that differ by less are equal
 MOST_NARROW = 4  # panels in a narrow figure
 LINED = 12  # jobs up to which a dotted line marks every arrival in every panel too
 
@@ -43,7 +44,7 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class Scene:
-    """What all panels share: colours and labels of jobs, and how seconds become positions."""
+    """Settings shared by all panels: colours and labels of jobs, and positions of seconds."""
 
     colours: Mapping[str, str]
     labels: Mapping[str, str]
@@ -84,7 +85,7 @@ def largest_jobs(rows: Sequence[Flows], most: int = len(HUES)) -> list[str]:
 
 
 def equal_rows(rows: Sequence[AnyFlows], span_s: float) -> list[list[AnyFlows]]:
-    """Put together the rows that hold the same at the same times; the groups in order of mean flow time."""
+    """Group the rows that hold the same at the same times; the groups in order of mean flow time."""
     groups: list[tuple[dict[str, Vector], list[AnyFlows]]] = []
     for row in rows:
         held = row.held()
@@ -177,7 +178,7 @@ def draw_timelines(
 
 
 def _panels(figure: "Figure", cells: "Sequence[SubplotSpec]") -> "list[Axes]":
-    """Axes below one another that share their x axis, whose numbers stand at the last."""
+    """Return stacked axes that share their x axis; only the last shows its numbers."""
     first = figure.add_subplot(cells[0])
     panels = [first, *(figure.add_subplot(cell, sharex=first) for cell in cells[1:])]
     for axes in panels[:-1]:
@@ -186,7 +187,7 @@ def _panels(figure: "Figure", cells: "Sequence[SubplotSpec]") -> "list[Axes]":
 
 
 def _span(rows: Sequence[Flows], arrivals_s: Mapping[str, float]) -> tuple[float, float]:
-    """First and last moment of the arrivals and of what the rows hold; a second apart where they are equal."""
+    """Return the first and last moment of arrivals and rows; a second apart if they would be equal."""
     held = [table for row in rows for table in row.held().values() if len(table)]
     first_s = min([*arrivals_s.values(), *(float(table[:, 0].min()) for table in held)], default=0.0)
     last_s = max([*arrivals_s.values(), *(float(table[:, 1].max()) for table in held)], default=first_s)
@@ -194,7 +195,7 @@ def _span(rows: Sequence[Flows], arrivals_s: Mapping[str, float]) -> tuple[float
 
 
 def _levels(scene: Scene, arrivals_s: Mapping[str, float], width_in: float) -> dict[str, int]:
-    """How high the triangle of each job with a colour lies, so that none hides another that arrives at about its time."""
+    """Return the height of each coloured job's triangle, such that none hides another."""
     apart_s = (scene.last_s - scene.first_s) * 0.11 / width_in
     levels: dict[str, int] = {}
     for job in sorted((job for job in scene.colours if job in arrivals_s), key=lambda job: arrivals_s[job]):
@@ -211,7 +212,7 @@ def _mark_arrivals(
     levels: Mapping[str, int],
     word: str,
 ) -> None:
-    """A triangle for every job with a colour, a tick for every other one; of few jobs a line through all panels too."""
+    """Draw a triangle for coloured jobs, a tick for others; for few jobs also lines through all panels."""
     axes.axis("off")
     top = max(levels.values(), default=0) + 1.0
     axes.set_ylim(0, top)

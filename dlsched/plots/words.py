@@ -1,4 +1,4 @@
-"""Words in figures: names as they can be shown, units of time, round ticks.
+"""Texts in figures: printable names, units of time, round ticks.
 
 Names come from files. They may hold line ends, control characters, letters that the font lacks, or be very long. What
 the font cannot show is written as an escape; dollars are drawn as they are (``figure.canvas`` turns mathematics off).
@@ -27,7 +27,7 @@ def _escape(letter: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Write text on one line, with what is not printable, or not in the font, as an escape.
+    r"""Write text on one line, with escapes for characters that are not printable or not in the font.
 
     >>> print(plain("a\nb $x$"))
     a\nb $x$
@@ -40,7 +40,7 @@ def plain(text: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST) -> str:
-    """Write text plainly, and cut it in the middle where it is longer than that.
+    """Write text plainly, and cut its middle if it is longer than ``longest``.
 
     >>> short("application-1506638472019-10025", 15)
     'applica…9-10025'
@@ -58,7 +58,7 @@ def labels(names: Iterable[str], longest: int = LONGEST) -> dict[str, str]:
 
 
 def equal_names(names: Sequence[str], letters: int, lines: int = 2) -> str:
-    """Write names whose pictures are equal as ``a = b``, wrapped; of those beyond the lines the number is said.
+    """Write names of equal pictures as ``a = b``, wrapped to ``lines``; say how many more there are.
 
     >>> equal_names(["exact", "milp", "equal", "fixed"], 14, 1)
     'exact = 3 more'
@@ -74,12 +74,12 @@ def equal_names(names: Sequence[str], letters: int, lines: int = 2) -> str:
 
 
 def time_unit(span_s: float) -> tuple[str, float]:
-    """Name and seconds of the largest unit that the span is at least three of, else of the second."""
+    """Return name and seconds of the largest unit that fits thrice into the span, else of the second."""
     return next(((name, unit_s) for name, unit_s in TIME_UNITS if span_s >= 3 * unit_s), TIME_UNITS[-1])
 
 
 def ticks(least: float, largest: float) -> list[float]:
-    """Round numbers within the limits of a logarithmic axis; powers of ten alone where these are many, at most 8.
+    """Round numbers within the limits of a logarithmic axis; only powers of ten if these are many; at most 8.
 
     >>> ticks(1, 12)
     [1.0, 2.0, 5.0, 10.0]
@@ -93,7 +93,7 @@ def ticks(least: float, largest: float) -> list[float]:
 
 
 def figure_text(number: float) -> str:
-    """Four digits, or all digits before the point where these are more.
+    """Write four digits, or all digits before the point if these are more.
 
     >>> figure_text(12345.6), figure_text(0.123456)
     ('12,346', '0.1235')

@@ -1,9 +1,10 @@
-"""Bounds on the throughput of a network without solving it.
+"""Asymptotic and balanced-job bounds on the throughput of a closed queueing network, without solving it.
 
 For n customers of a network of delay Z and demands D_k, D their sum and D_max the largest:
 
-- *asymptotic*: n / (Z + n D) <= X(n) <= min(n / (Z + D), 1 / D_max). No cycle is shorter than alone nor longer than behind
-  all others everywhere, and no station serves more than all the time.
+- *asymptotic*: n / (Z + n D) <= X(n) <= min(n / (Z + D), 1 / D_max). A cycle is shortest for a customer
+alone and
+  longest behind all others at every station, and no station serves more than all the time.
 - *balanced job*: n / (Z + D + (n - 1) D_max / (1 + Z / (n D))) <= X(n) <= n / (Z + D + (n - 1) D_mean / (1 + Z / D)), D_mean the
   mean demand of the stations that have one: of all networks with these Z and D, one with equal demands is fastest.
 """
@@ -15,7 +16,7 @@ from dlsched.queueing.throughput import require_customers
 
 
 class Bounds(NamedTuple):
-    """Between which two numbers the throughput lies, cycles a second."""
+    """Lower and upper bound of the throughput, cycles a second."""
 
     lower: float
     upper: float

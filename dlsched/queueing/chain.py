@@ -1,7 +1,8 @@
-"""Throughput of a job from its Markov chain: all states written out, a second opinion on the mean value analysis.
+"""Throughput of a job from its Markov chain over all states: a check of the mean value analysis.
 
-With exponential times the counts of workers at each stage of the cycle are a Markov chain in continuous time. A state is one
-of the C(W + S - 1, S - 1) ways to put W workers on S stages; the first worker to end moves one stage on, at the rate
+With exponential times the counts of workers at each stage of the cycle form a Markov chain in continuous
+time. A state is one of the C(W + S - 1, S - 1) ways to put W workers on S stages; the first worker that ends
+its stage moves to the next one, at the rate
 
 ====================  =================================================
 discipline of stage   rate at which one of its n workers ends
@@ -12,7 +13,8 @@ discipline of stage   rate at which one of its n workers ends
 ====================  =================================================
 
 Its stationary distribution pi solves pi Q = 0, sum(pi) = 1; the throughput is the rate of ends of computations under pi.
-Nothing of ``throughput`` is used. The number of states grows quickly: 13 stages with 8 workers have 125,970.
+The module uses nothing of ``throughput``. The number of states grows fast: 13 stages with 8 workers have
+125,970.
 """
 
 import math
@@ -31,11 +33,11 @@ State: TypeAlias = tuple[int, ...]
 """Workers at each stage."""
 
 MOST_STAGES = 100
-"""More are refused: a state has as many numbers."""
+"""Largest number of stages; a state has a number for each."""
 
 
 def chain_throughput(job: ServerJob, workers: int, *, most_states: int = 10_000) -> float:
-    """Mini-batches a second of that many workers, all times exponential.
+    """Mini-batches a second of that many workers, if all times are exponential.
 
     Parameters
     ----------
@@ -80,14 +82,14 @@ def chain_throughput(job: ServerJob, workers: int, *, most_states: int = 10_000)
 
 
 def _states(workers: int, stages: int) -> Iterator[State]:
-    """All ways to put that many workers on the stages: as many workers in a row, and a bar where the next stage begins."""
+    """Yield all ways to put that many workers on the stages: workers in a row, bars between the stages."""
     for bars in combinations(range(workers + stages - 1), stages - 1):
         ends = (-1, *bars, workers + stages - 1)
         yield tuple(after - before - 1 for before, after in pairwise(ends))
 
 
 def _rates(stages: Sequence[Stage], state: State, unit_s: float) -> Iterator[tuple[int, float]]:
-    """Stages that a worker may leave, and the rate a unit of time; the unit keeps the numbers near 1."""
+    """Yield the stages that a worker may leave, and the rate a unit of time, which keeps numbers near 1."""
     at_station: dict[int, int] = {}
     for stage, count in zip(stages, state, strict=True):
         at_station[stage.station] = at_station.get(stage.station, 0) + count

@@ -1,4 +1,4 @@
-"""The way of one mini-batch of a worker, stage by stage: what the simulation and the Markov chain go through.
+"""Stages of the cycle of one mini-batch of a worker, for the simulation and the Markov chain.
 
 ====================  ==========  ===================  ==========  =======================================
 stage                 work        station              discipline  seconds alone
@@ -9,8 +9,9 @@ push to shard p       transfer    uplink of p          sharing     S / (B P), p 
 update on shard p     update      server of p          queue       u / P      followed by its update
 ====================  ==========  ===================  ==========  =======================================
 
-With half duplex a shard's pulls and pushes share one link: two stages at one station. What takes no time is left out. The
-demands are those of ``network``; the mean value analysis needs no order, this module adds it.
+With half duplex a shard's pulls and pushes share one link: two stages at one station. Stages that take no
+time are left out. The demands are those of ``network``; the mean value analysis needs no order, this module
+adds it.
 
 Source: Lin, Paolieri, Chou, Golubchik, MASCOTS 2018 (abstract); the order of the stages is our reconstruction.
 """
@@ -25,7 +26,7 @@ Discipline: TypeAlias = Literal["delay", "sharing", "queue"]
 Work: TypeAlias = Literal["compute", "transfer", "update"]
 
 MOST_SHARDS = 10_000
-"""More are refused: their stages would fill the memory, and take hours to go through."""
+"""Largest number of shards: the stages of more would fill the memory and take hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,13 @@ class Stage:
     Attributes
     ----------
     station
-        Its number, 0, 1, ... by first visit; stages with the same number meet there.
+        Number of the station, 0, 1, ... in the order of first visits; stages with the same number share it.
     discipline
         ``delay``: nobody waits; ``sharing``: all that are there share its speed evenly; ``queue``: first come, first served.
     mean_s
-        Mean seconds that it takes alone, > 0.
+        Mean seconds that the visit takes for a mini-batch alone, > 0.
     work
-        What is done there.
+        Kind of work done at the stage.
     """
 
     station: int
@@ -51,7 +52,7 @@ class Stage:
 
 
 def cycle_of(job: ServerJob, *, discipline: Discipline = "queue") -> tuple[Stage, ...]:
-    """Return the stages in order; after the last comes the first again.
+    """Return the stages in order; the first follows the last.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Seconds of service, drawn in blocks: how long things take in a simulation, and where its workers begin."""
+"""Random seconds of service for a simulation, drawn in blocks, and the starting points of its workers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias, get_args
@@ -10,13 +10,15 @@ from dlsched.core.errors import UsageError
 from dlsched.queueing.cycle import Stage, Work
 
 Times: TypeAlias = Literal["deterministic", "exponential"] | Sequence[float] | FloatArray
-"""How long something takes: always its mean, exponentially distributed, or measured seconds drawn with replacement."""
+"""A duration: always its mean, exponentially distributed, or drawn with replacement from measured
+seconds."""
 
 Start: TypeAlias = Literal["spread", "together"] | Sequence[float] | FloatArray
-"""Where the workers begin: somewhere random in a computation, all at the beginning of one, or given seconds before its end."""
+"""Where the workers begin: at a random point of a computation, all at its beginning, or given seconds before
+its end."""
 
 WORKS: tuple[Work, ...] = get_args(Work)
-_BLOCK = 256  # steps whose random numbers are drawn at a time
+_BLOCK = 256  # steps whose random numbers are drawn together
 _HELD = 2**17  # steps x replications whose numbers are handed over together, some megabytes
 
 
@@ -26,7 +28,7 @@ class Draws:
     Attributes
     ----------
     scale
-        By which a unit of each stage is multiplied, shape (stages,).
+        Factors of the units of each stage, shape (stages,).
     """
 
     def __init__(
@@ -57,7 +59,7 @@ class Draws:
         return np.ones(shape) if how == "deterministic" else self.generator.standard_exponential(shape)
 
     def parts(self, steps: int, replications: int) -> Iterator[FloatArray]:
-        """Yield the units of all steps, some at a time: shape (steps, works, replications), works as in ``WORKS``."""
+        """Yield the units of all steps in blocks, shape (steps, works, replications), in order of ``WORKS``."""
         together = _BLOCK * max(1, _HELD // (_BLOCK * replications))
         for begin in range(0, steps, together):
             part = np.empty((min(together, steps - begin), len(WORKS), replications))
@@ -69,7 +71,7 @@ class Draws:
 
 
 def seconds_of(name: str, given: Sequence[float] | FloatArray, *, positive: bool) -> FloatArray:
-    """As an array; UsageError if some are no durations."""
+    """Return ``given`` as an array; UsageError if some are no durations."""
     seconds = np.asarray(given, dtype=float)
     if seconds.ndim != 1 or not len(seconds) or not np.isfinite(seconds).all() or (seconds < 0).any():
         raise UsageError(f"{name}: allowed: one or more finite seconds >= 0 in a row")

@@ -1,4 +1,4 @@
-"""How long a job takes on n nodes, in exact arithmetic: integers, cut off on the safe side only when they grow very long.
+"""Exact seconds of a job on n nodes, in integers; very long integers are cut off on the safe side.
 
 Mean value analysis in terms of normalising constants, X(n) = G(n - 1) / G(n): the series G(x) = e^(Zx) prod_k 1 / (1 - D_k x)
 has x G' = G (Z x + sum_k D_k x / (1 - D_k x)); with g(n) = n! G(n) and t_k(n) = (n - 1)! times the n-th coefficient of
@@ -6,9 +6,10 @@ G D_k x / (1 - D_k x) that says
 
     g(0) = 1;   t_k(n) = D_k (g(n - 1) + (n - 1) t_k(n - 1)),   g(n) = Z g(n - 1) + sum_k t_k(n),   X(n) = n g(n - 1) / g(n)
 
-Only sums and products of numbers >= 0. Seconds are counted in the largest unit that makes Z and all D_k integers,
-so g and t are integers too. When they pass ``LONGEST`` bits, two copies go on with ``KEPT`` bits, one cut off downwards and
-one upwards: what follows is an enclosure, whose relative width is about n 2^-KEPT.
+These are only sums and products of numbers >= 0. Seconds are counted in the largest unit that makes Z and
+all D_k integers, so g and t are integers too. When they pass ``LONGEST`` bits, two copies go on with
+``KEPT`` bits, one cut off downwards and one upwards: from then on they enclose the number, with a relative
+width of about n 2^-KEPT.
 """
 
 import math
@@ -19,21 +20,21 @@ from typing import NamedTuple
 from dlsched.core.budget import Tick, no_tick
 
 LONGEST = 4096
-"""Bits from which on numbers are cut off; several tens of nodes are exact."""
+"""Number of bits beyond which numbers are cut off; several tens of nodes are exact."""
 KEPT = 512
-"""Bits to which they are."""
+"""Number of bits that remain."""
 _OFTEN = 2**8  # nodes, after which ``tick`` is called
 
 
 class Ratio(NamedTuple):
-    """A rational number >= 0, not in lowest terms: reducing would take longer than all the rest."""
+    """A rational number >= 0, not in lowest terms, since reducing would take longer than all the rest."""
 
     numerator: int
     denominator: int
 
 
 class Enclosure(NamedTuple):
-    """Two numbers that a number lies between; equal where it is known exactly."""
+    """Lower and upper bound of a number; equal if it is known exactly."""
 
     low: Ratio
     high: Ratio
@@ -47,14 +48,14 @@ class ExactTimes:
     delay_s, stations
         Its network: Z, and demands D_k with the number of equal stations.
     cycles
-        That its workers have to go through, all together.
+        Cycles that the job's workers have to go through, all together.
     tick
         Called now and then.
 
     Attributes
     ----------
     least
-        Seconds that it takes at least on any number of nodes: what its busiest station takes for all cycles.
+        Lower bound on the seconds on any number of nodes: what the busiest station takes for all cycles.
 
     >>> Fraction(*ExactTimes(Fraction(1), [], Fraction(12)).on(3).low)
     Fraction(4, 1)
@@ -81,7 +82,7 @@ class ExactTimes:
         self._tick = tick
 
     def on(self, nodes: int) -> Enclosure:
-        """Return the seconds on that many nodes, >= 1; O(nodes) beyond those that were asked for before."""
+        """Return the seconds on that many nodes, >= 1; O(nodes) beyond the most asked for before."""
         low = self._low
         while len(low.constants) <= nodes:
             self._sometimes(len(low.constants))
@@ -102,7 +103,7 @@ class ExactTimes:
             self._tick()
 
     def saves(self, nodes: int, price: Ratio) -> bool | None:
-        """Whether one more node than ``nodes`` saves more than the price (True) or less (False); None: as much, or unknown."""
+        """Whether one more node saves more than the price (True), less (False), or as much or unknown (None)."""
         before, after = self.on(nodes), self.on(nodes + 1)
         if _excess(before.low, after.high, price) > 0:
             return True

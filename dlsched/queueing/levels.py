@@ -1,9 +1,10 @@
-"""What nodes are worth to jobs, level by level: all jobs with 2 nodes, all with 3, ... as far as anyone may need them.
+"""Gains of jobs from more nodes, level by level: all jobs with 2 nodes, all with 3, ... as far as needed.
 
-A gain of every step from n - 1 to n nodes that does not grow with n (what it saves, how early its turn comes) says
-who gets nodes: the N - J steps of largest gain, which are the first ones of every job. So when N - J gains of at least p
-have been seen, no step of less than p is needed, and a job whose last step gained less is done. About N log J steps are
-looked at, whatever ``max_nodes`` allows, and a block of some thousand more.
+Every step from n - 1 to n nodes has a gain (what it saves, how early its turn comes) that does not grow with
+n. The N - J steps of largest gain say who gets nodes; they are the first steps of every job. So when N - J
+gains of at least p have been seen, no step of less than p is needed, and a job whose last step gained less
+is done. The search evaluates about N log J steps, whatever ``max_nodes`` allows, and a block of some
+thousand more.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,7 @@ from dlsched.queueing.networks import Networks
 from dlsched.queueing.throughput import Recursion, iterate
 
 LARGEST_TABLE = 2**22
-"""Pairs of job and count; making and using a table of this size takes half a gigabyte."""
+"""Largest number of pairs of job and count; a table of this size takes half a gigabyte."""
 
 _BLOCK = 4096  # steps that are looked at together
 _FEW = 8  # networks for which a plain loop is faster than arrays
@@ -67,7 +68,7 @@ def levels(
     Parameters
     ----------
     networks, batches, most
-        Of every job: its network, the cycles that its workers have left, and its largest count; J of each.
+        Network, cycles that the workers have left, and largest count of every job; J of each.
     spare
         N - J, nodes beyond one for every job; may be negative.
     gain
@@ -119,7 +120,7 @@ def _too_many() -> UsageError:
 
 
 class _Rates:
-    """Throughputs of networks with one customer more, and more: by arrays while they are many, one by one when few."""
+    """Throughputs of networks as customers are added: by arrays for many networks, one by one for few."""
 
     def __init__(self, networks: Sequence[Network] | Networks) -> None:
         self._recursion = Recursion(networks)
@@ -149,7 +150,7 @@ class _Rates:
 
     @property
     def networks(self) -> Networks:
-        """Those that go on."""
+        """Networks that go on."""
         return self._recursion.networks
 
 
@@ -159,7 +160,7 @@ class _Largest:
     Attributes
     ----------
     price
-        Never above the least of them; brought up to date whenever a quarter more have come.
+        At most the least of these gains; updated whenever a quarter more have come.
     """
 
     def __init__(self, spare: int, least: float) -> None:

@@ -2,10 +2,11 @@
 
 Every service that ends is an event. Nothing is rounded to a time step. There are two ways, which give the same bits:
 
-- *In lock-step*: one event of each replication at a time, so that NumPy works on rows of replications; each has a time of
-  its own. A step costs as much as 30 calls of NumPy, whether of one replication or of a dozen.
-- *One by one* (``one_by_one``): a loop with heaps. It is taken where the replications are few, and, compiled by Numba, wherever
-  there are enough events to make up for loading that.
+- *In lock-step*: one event of each replication at a time, so that NumPy works on rows of replications; each
+  replication has its own time. A step costs about 30 calls of NumPy, for one replication or a dozen.
+- *One by one* (``one_by_one``): a loop with heaps, used if the replications are few, and, compiled by Numba,
+whenever
+  there are enough events to make up for loading Numba.
 
 ==================  =================================================================================================
 code                what it is
@@ -36,7 +37,7 @@ from dlsched.queueing.draws import WORKS, Draws, Start, seconds_of
 from dlsched.queueing.one_by_one import advance, interpreted
 
 MOST_CELLS = 2**27
-"""Replications x stations x mini-batches, beyond which the tags would take more than a gigabyte."""
+"""Largest replications x stations x mini-batches; beyond it the tags would take more than a gigabyte."""
 _COMPILED_FROM = (
     500_000  # events; fewer take less time than importing Numba, half a second, or two when it compiles first
 )
@@ -51,7 +52,7 @@ class LockStep:
     customers
         Mini-batches on the way in each replication, workers x in_flight; number f x workers + w is worker w's.
     stage, tag
-        Of each: where it is, and the one of its ``tags`` that is finite; shape (replications, customers).
+        Stage of each customer, and the one of its ``tags`` that is finite; shape (replications, customers).
     clock
         Shape (replications, stations).
     busy
@@ -97,7 +98,7 @@ class LockStep:
         self.busy[:, stations:] = ends[:, -1]
 
     def _first_computations(self, replications: int, in_flight: int, workers: int, start: Start) -> FloatArray:
-        """When they end, shape (replications, in_flight, workers)."""
+        """Return the ends of the first computations, shape (replications, in_flight, workers)."""
         seconds = self.draws.units("compute", (replications, in_flight, workers)) * self.draws.scale[self._computing]
         if not isinstance(start, str):
             given = seconds_of("start", start, positive=False)
@@ -167,7 +168,7 @@ class LockStep:
             dt = np.maximum(flat_left[cell], zero)
             np.divide(dt[:, None], pace, out=left)
             np.add(clock, left, out=clock)
-            # It leaves.
+            # The customer leaves.
             there = tags.take(cell, axis=0)
             flat_there = there.reshape(-1)
             who = there.argmin(axis=1)
@@ -176,7 +177,7 @@ class LockStep:
             flat_tags[cell * customers + who] = np.inf
             flat_first[cell] = flat_there[begins + there.argmin(axis=1)]
             flat_sharers[cell] -= shared[here]
-            # It comes to its next station.
+            # The customer comes to its next station.
             stage = follows[flat_stage[customer]]
             flat_stage[customer] = stage
             cell = cells + station[stage]

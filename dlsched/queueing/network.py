@@ -1,4 +1,4 @@
-"""A job of asynchronous SGD as a closed queueing network: its workers are customers that go round for ever.
+"""Closed queueing network of a job of asynchronous SGD: its workers are customers that go round for ever.
 
 A cycle: pull the parameters, compute a mini-batch, push the gradient, have the parameters updated; no barrier.
 
@@ -11,8 +11,9 @@ update          first come, first served       u / P                       P
 worker          none waits (delay)             c = Z                       one for every customer
 ==============  =============================  ==========================  ==================================
 
-With half duplex down- and uplink are one station of demand 2 S / (B P), so 2 P stations with the updates. Shards are
-visited in turn; that a worker waits for the last of several at a time is not modelled.
+With half duplex the downlink and the uplink are one station of demand 2 S / (B P), which makes 2 P stations
+with the updates. A worker visits the shards in turn; the model has no worker that waits for the last of
+several at a time.
 
 Source: Lin, Paolieri, Chou, Golubchik, MASCOTS 2018. Only the abstract was available; the layout of the stations is our
 reconstruction.
@@ -29,7 +30,7 @@ Duplex: TypeAlias = Literal["full", "half"]
 
 
 class ServerJob(Protocol):
-    """What this room must know of a job: a job of async_sgd and ``PlainJob`` both have it."""
+    """What this package needs of a job; jobs of async_sgd and ``PlainJob`` provide it."""
 
     @property
     def compute_s(self) -> float:
@@ -53,7 +54,7 @@ class ServerJob(Protocol):
 
 
 class PlainJob(NamedTuple):
-    """A job as nothing but its numbers; see ``ServerJob``.
+    """A job given by its numbers alone; see ``ServerJob``.
 
     >>> network_of(PlainJob(0.25, 0.08, 0.01)).cycle_s
     0.42000000000000004
@@ -67,7 +68,7 @@ class PlainJob(NamedTuple):
 
 
 class Station(NamedTuple):
-    """Some equal stations, and the seconds that each serves a customer in one cycle when it is alone there."""
+    """Some equal stations, and the seconds for which each serves a lone customer in one cycle."""
 
     demand_s: float
     copies: int = 1
@@ -80,7 +81,7 @@ class Network:
     Parameters
     ----------
     delay_s
-        Z >= 0, seconds of a cycle spent where nobody waits.
+        Z >= 0, seconds of a cycle without queueing.
     stations
         ``Station`` (or pairs of demand and copies), demands >= 0.
 
@@ -114,7 +115,7 @@ class Network:
 
     @property
     def largest_s(self) -> float:
-        """Largest demand of one station, that of the bottleneck; 0 where none queues."""
+        """Largest demand of one station, the bottleneck's; 0 without stations."""
         return max((station.demand_s for station in self.stations), default=0.0)
 
     @property

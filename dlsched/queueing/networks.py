@@ -1,4 +1,4 @@
-"""Many networks as arrays: what throughputs of thousands of jobs are worked out on, without an object for each."""
+"""Many networks as arrays, to compute throughputs of thousands of jobs without an object for each."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class Networks:
         return cls(np.array([network.delay_s for network in networks]), demands, copies)
 
     def __len__(self) -> int:
-        """How many they are."""
+        """Number of networks."""
         return len(self.delays)
 
     def __getitem__(self, index: int) -> Network:

@@ -1,7 +1,8 @@
-"""The events of one replication: a loop with a heap a station, which does what ``lockstep`` does with arrays, bit for bit.
+"""Event loop of one replication, with a heap for each station; equal bit for bit to ``lockstep`` on arrays.
 
-An event costs O(stations + log customers). Interpreted, some of them take less time than one step of ``lockstep``; compiled
-(``core.compiled``), they are faster than it at any number of replications (``benchmarks/simulation.py``).
+An event costs O(stations + log customers). Interpreted, several events take less time than one step of
+``lockstep``; compiled (``core.compiled``), the loop is faster at any number of replications
+(``benchmarks/simulation.py``).
 """
 
 from collections.abc import Callable, Sequence
@@ -26,12 +27,12 @@ def advance(
     stage: list[int],
     tag: list[float],
 ) -> None:
-    """End a service for every three units; lists or arrays, the last four are changed.
+    """End a service for every three units; arguments are lists or arrays, and the last four are changed.
 
     Parameters
     ----------
     units
-        Of one step after the other, in the order of the works.
+        Units of one step after the other, in the order of the works.
     work, scale, station, queues, own
         By stage: its work, the seconds of a unit, its station, 1 where it has one server or every worker one, else 0, and
         whether it is a worker's own.
@@ -63,13 +64,13 @@ def advance(
         soonest = max(soonest, 0.0)
         for index in range(stations):
             clock[index] += soonest / pace[index]
-        # It leaves.
+        # The customer leaves.
         there = present[here]
         customer = heappop(there)[1]
         first[here] = there[0][0] if len(there) > 0 else np.inf
         if shared[here]:
             pace[here] = float(max(len(there), 1))
-        # It comes to its next station.
+        # The customer comes to its next station.
         at = stage[customer] + 1
         if at == stages:
             at = 0
@@ -88,7 +89,7 @@ def advance(
 
 
 def interpreted(units: FloatArray, *others: IntArray | FloatArray | BoolArray | int) -> None:
-    """Do as ``advance`` with arrays, by way of lists, with which the interpreter is several times faster."""
+    """Call ``advance`` for arrays by way of lists, with which the interpreter is several times faster."""
     lists = [array if isinstance(array, int) else array.tolist() for array in others]
     run: Callable[..., None] = advance
     run(units.tolist(), *lists)

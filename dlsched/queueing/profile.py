@@ -1,12 +1,13 @@
-"""What a quick profile on two nodes, one server and one worker, says of a job, and what it leaves open.
+"""Ranges of throughput from a quick profile of a job on two nodes, one server and one worker.
 
-A worker that is alone waits for nobody: its step takes 1 / X(1) = Z + u + 2 S / B seconds. With S / B known this gives the sum
-Z + u of computation and update, not the two. The more of the sum is update, the slower many workers are (a queue where
-there was none), so what is not known of the split is an interval of throughputs, from all update to all computation. It
-closes when the update is measured, or the throughput of more workers, which falls as the update takes more of the sum.
+A worker that is alone waits for nobody: its step takes 1 / X(1) = Z + u + 2 S / B seconds. With S / B known
+this gives the sum Z + u of computation and update, but not the two parts. The larger the share of the
+update, the slower many workers are, since they queue for it. So the unknown split gives an interval of
+throughputs, from all update to all computation. The interval closes if the update is measured, or the
+throughput of more workers, which falls as the update takes more of the sum.
 
-Source: Lin, Paolieri, Chou, Golubchik, MASCOTS 2018 [abstract]: throughput on n nodes is predicted from a profile on two. How
-is our reconstruction.
+Source: Lin, Paolieri, Chou, Golubchik, MASCOTS 2018 [abstract]: throughput on n nodes is predicted from a
+profile on two. The method is our reconstruction.
 """
 
 import math
@@ -22,7 +23,7 @@ from dlsched.queueing.throughput import throughputs
 
 
 class Range(NamedTuple):
-    """Seconds, from ``low`` to ``high``; the two are equal where the value is known."""
+    """Seconds, from ``low`` to ``high``; the two are equal if the value is known."""
 
     low: float
     high: float
@@ -48,16 +49,16 @@ class Profile:
 
     @property
     def compute_s(self) -> Range:
-        """Seconds of a mini-batch on the worker, as far as the sum and the update tell; never below 0."""
+        """Range of seconds of a mini-batch on the worker, from the sum and the update; never below 0."""
         return Range(
             max(0.0, self.step_s.low - self.transfer_s - self.update_s.high),
             self.step_s.high - self.transfer_s - self.update_s.low,
         )
 
     def throughput(self, workers: int, *, shards: int = 1, duplex: Duplex = "full") -> Bounds:
-        """Between which two throughputs, in mini-batches a second, that many workers run.
+        """Return the bounds of the throughput of that many workers, in mini-batches a second.
 
-        The upper one is infinite where steps scatter so much that they may take no time at all.
+        The upper bound is infinite if steps scatter so much that they may take no time at all.
 
         Parameters
         ----------
@@ -105,7 +106,8 @@ def two_nodes(
     parameter_bytes, bandwidth_bytes_per_s
         S >= 0 and B > 0: a step moves 2 S bytes.
     update_s
-        Seconds that the server takes for an update, if they were measured; else they are anything from 0 to the rest.
+        Seconds that the server takes for an update, if measured; else anything from 0 to the rest of the
+        step.
     confidence
         Of the interval, in (0, 1).
 
@@ -165,11 +167,11 @@ def refine(
     Parameters
     ----------
     profile
-        Of one worker; its mean step is taken as it is, without its interval.
+        Profile of one worker; its mean step is used, without its interval.
     workers, throughput_per_s
-        At least 2, and the mini-batches a second that they were measured to do.
+        Number of workers, at least 2, and their measured mini-batches a second.
     shards, duplex
-        With which these were measured.
+        Shards and duplex of that measurement.
 
     Raises
     ------

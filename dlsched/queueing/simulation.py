@@ -1,8 +1,9 @@
 """Discrete-event simulation of the workers of one job: the same cycle as the mean value analysis, with any times.
 
-Where ``throughput`` is exact: times of any kind at delays and shared stations, exponential updates where they queue, and
-something random with a density. So the default is such a case, transfers as fixed as their bytes are; computing is random,
-since without updates nothing else would be. Elsewhere it errs, and this module says by how much:
+``throughput`` is exact for times of any kind at delays and shared stations, exponential updates if they
+queue, and at least one random time with a density. The default is such a case: transfers are fixed, as their
+bytes are, and computing is random, since without updates nothing else would be. In other cases
+``throughput`` errs, and this module says by how much:
 
 ===================================================  ==========================================  =========  ==========
 2 workers                                            mini-batches a second                       simulated  by product
@@ -16,8 +17,8 @@ the same                                             1 s apart: 2 / 2           
 
 With all times fixed, the throughput of more workers need not settle in 16,000 cycles, and rounding decides where it goes:
 c = .25, S / B = .08, u = .01, 8 workers that begin together make between 9.6 and 11.4 mini-batches a second in different
-400 cycles, in floats; with fractions the first 200 cycles are the same, the later are not. A half width of 0 says that all
-replications went the same way, not that the figure is exact.
+400 cycles, in floats; with fractions the first 200 cycles are the same, the later ones are not. A half width
+of 0 says that all replications went the same way, not that the figure is exact.
 """
 
 import math
@@ -40,9 +41,10 @@ class Simulated:
     mean_per_s: float
     """Mini-batches a second: those of all replications over the seconds of all, which avoids the bias of a mean of ratios."""
     half_width_per_s: float | None
-    """Of its confidence interval, by Student's t of the replications' seconds; None with one replication."""
+    """Half width of the confidence interval, by Student's t of the replications' seconds; None with one
+    replication."""
     confidence: float
-    """How often an interval so made holds the true mean."""
+    """Confidence level: how often such an interval holds the true mean."""
     replications: int
     events: int
     """Services that ended, warm-up included, in all replications together."""
@@ -71,9 +73,10 @@ def simulate(
     Parameters
     ----------
     compute, transfer, update
-        The times of each. Measured seconds are those of a whole computation; of one pull or push alone on the link, all
-        shards together; of one update, all shards together. They replace the job's own, of which only whether there is
-        any remains. Each visit is drawn independently, and takes one shard's even part.
+        Times of each work. Measured seconds are those of a whole computation; of one pull or push alone on
+        the link, all shards together; of one update, all shards together. They replace the job's own times;
+        of these the simulation only uses whether they are 0. It draws each visit independently, and a visit
+        takes one shard's even part.
     discipline
         Of the updates: first come, first served, or at the same time, sharing the server's speed.
     start
@@ -82,12 +85,13 @@ def simulate(
         Mini-batches that a worker has on the way. With more than one it pulls and pushes some while it computes
         another, one at a time in the order of their arrival: communication and computation overlap.
     replications
-        Independent ones, at least 1. From a dozen on they go in lock-step: twice as many take less than twice as long. From
-        half a million events on a loop that Numba compiles, where it is installed, is faster, with the same bits.
+        Number of independent replications, at least 1. A dozen or more go in lock-step: twice as many take
+        less than twice as long. From half a million events on, a loop compiled by Numba, if installed, is
+        faster, with the same bits.
     cycles, warm_up
-        Mini-batches, of all workers together, in every replication, that are measured, and those discarded before. None:
-        the larger of 20 n and n^2 / 2, n = workers x in_flight (between two equal bottlenecks the difference of
-        their queues forgets its start as exp(-pi^2 cycles / n^2)).
+        Mini-batches of all workers together that every replication measures, and those that it discards
+        before. None: the larger of 20 n and n^2 / 2, n = workers x in_flight (between two equal bottlenecks
+        the difference of their queues forgets its start as exp(-pi^2 cycles / n^2)).
     confidence
         Of the interval, between 0 and 1.
 

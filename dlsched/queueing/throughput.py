@@ -11,9 +11,10 @@ X(n)                cycles a second of all n customers; those of a job are mini-
 Q_k(n)              mean number of customers at station k
 ==================  ==========================================================================================
 
-It is exact where the network has a product form: updates first come, first served with exponential times or by processor
-sharing, transfers by processor sharing with any distribution, and some time random with a density. With all times fixed it
-errs, see ``simulation``. Equal stations have equal Q, so each kind is followed once and counted as often as it stands.
+The analysis is exact if the network has a product form: updates first come, first served with exponential
+times, or by processor sharing; transfers by processor sharing with any distribution; and some time random
+with a density. With all times fixed it errs, see ``simulation``. Equal stations have equal Q, so the
+recursion follows each kind once and counts it as often as it occurs.
 
 X is increasing and concave in n (for such networks: Dowdy, Eager, Gordon, Saxton 1984; Shanthikumar and Yao 1988), hence
 1 / X decreasing and convex: 1 / x is convex and decreasing where x > 0, so 1 / X(n) <= 1 / ((X(n-1) + X(n+1)) / 2) <=
@@ -34,7 +35,7 @@ from dlsched.queueing.network import Network, Station
 from dlsched.queueing.networks import Networks
 
 MOST = 2**24
-"""Customers at most that are added one after the other for one figure; takes several seconds."""
+"""Largest number of customers that are added one after the other for one figure; takes several seconds."""
 _BUSY = 1 - 2.0**-52
 _OFTEN = 2**14  # customers, after which a callback is called
 _SOON = 64  # customers up to which a figure is not kept
@@ -43,7 +44,7 @@ _figures: dict[tuple[Network, int], float] = {}  # the last figures: a result ne
 
 
 class MeanValues(NamedTuple):
-    """What the analysis says of n customers; the tuples hold one entry a kind of station, of one station of that kind."""
+    """Results of the analysis for n customers; the tuples hold the figures of one station of each kind."""
 
     throughput: float
     """Cycles a second."""
@@ -68,7 +69,7 @@ def iterate(network: Network) -> Iterator[float]:
 
 
 def _iterate_two(delay_s: float, first: Station, second: Station) -> Iterator[float]:
-    """Take the same steps for two kinds of stations, as all jobs have them, in half the time."""
+    """Take the same steps for two kinds of stations, which all jobs have, in half the time."""
     (demand, copies), (other_demand, other_copies) = first, second
     queue = other_queue = 0.0
     customers = 0
@@ -123,25 +124,25 @@ def mean_values(network: Network, customers: int) -> MeanValues:
 
 
 def throughput_of(network: Network, customers: int, *, name: str = "customers", tick: Tick = no_tick) -> float:
-    """Cycles a second of that many customers, the last of which may not count: then the recursion ends early.
+    """Return the cycles a second of that many customers; ends early when further customers change nothing.
 
-    It does so where a station is busy all the time but for rounding. Among M equal stations none is busy for more than
-    n / (n + M - 1) of the time (where there is nothing else), nor any for more than n D / (Z + sum D). Figures of many
-    customers are kept for a while.
+    The recursion ends early when a station is busy all the time but for rounding. Among M equal stations
+    none is busy for more than n / (n + M - 1) of the time (if there is nothing else), nor any for more than
+    n D / (Z + sum D). Figures of many customers are kept for a while.
 
     Parameters
     ----------
     network, customers
         The network, and how many go round in it.
     name
-        Of the number of customers, for messages.
+        Name of the number of customers, for messages.
     tick
         Called now and then.
 
     Raises
     ------
     UsageError
-        ``customers`` < 1, or more than ``MOST`` of which each counts.
+        ``customers`` < 1, or more than ``MOST`` before the recursion may end early.
     """
     require_customers(customers)
     busiest_s = network.largest_s
@@ -166,7 +167,7 @@ def throughput_of(network: Network, customers: int, *, name: str = "customers", 
 
 
 def throughputs(networks: Sequence[Network] | Networks, most: int) -> FloatArray:
-    """X(1) .. X(most) of every network at a time, shape (most, networks); the same figures as one at a time.
+    """X(1) .. X(most) of all networks together, shape (most, networks); the same figures as one at a time.
 
     As arrays (``networks_of``) 10,000 networks take a few milliseconds less than one by one takes to make them.
 
@@ -193,7 +194,7 @@ class Recursion:
     queues
         Shape (kinds, networks).
     customers
-        In each network now.
+        Number of customers in each network now.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Result files: read, and verified without trusting them."""
+"""Reading of result files, and their verification without trust in them."""

@@ -1,14 +1,15 @@
-"""Answers of methods that are not dlsched's, judged: each is read, checked and offered as a solution, or refused in words.
+"""Judging of answers of the user's own methods: each is read, checked and offered as a solution, or refused.
 
-Such a method is a function, a policy or a program of the user's own, and nothing that it says is believed. It may answer with
-the data of a solution, with those of a result that holds one, with a text of JSON, with nothing, or raise an error.
+Such a method is a function, a policy or a program of the user's own, and dlsched believes nothing that it
+says. It may answer with the data of a solution, with the data of a result that holds one, with a text of
+JSON, with nothing, or raise an error.
 
 ============  ====================================================================================================
-status        of what, in a study's rows
+status        meaning in a study's rows
 ============  ====================================================================================================
-rejected      a solution that breaks a rule, costs other than it claims, or is one of another instance
-memory        memory ended
-error         what is no solution at all, and every other error
+rejected      a solution that breaks a rule, has another cost than it claims, or belongs to another instance
+memory        the method ran out of memory
+error         an answer that is no solution, and every other error
 ============  ====================================================================================================
 """
 
@@ -26,29 +27,29 @@ from dlsched.results.reading import Claim, claim_from
 
 
 class UnreadableAnswer(PolicyError):  # noqa: N818  an answer, told apart from one that breaks a rule
-    """What a method answered is neither a solution nor the data of one."""
+    """The answer of a method is neither a solution nor the data of one."""
 
 
 def judge(
     answer: object, family: AnyFamily, instance: InstanceFile, search: Search[Solution], source: str
 ) -> TerminationStatus:
-    """Hold an answer against the family's reader and checker, and what it claims to cost against what it costs.
+    """Read and check an answer, and compare its claimed cost with its true cost.
 
     Parameters
     ----------
     answer
-        The data of a solution, or those of a result, or what a file or program claims; or None.
+        The data of a solution or of a result, a claim of a file or program, or None.
     family, instance, search
-        To which a solution is offered.
+        Family and instance of the answer, and the search that gets the solution.
     source
         The name of the method.
 
     Raises
     ------
     PolicyError
-        It is rejected.
+        The answer is rejected.
     UnreadableAnswer
-        It is no solution.
+        The answer is no solution.
     """
     if isinstance(answer, Claim):
         if answer.result is not None and not answer.of(instance):
@@ -75,7 +76,7 @@ def claim_of_text(text: bytes | bytearray, where: str) -> Claim:
     Raises
     ------
     UnreadableAnswer
-        It is neither.
+        The text is neither.
     """
     try:
         return claim_from(json.loads(text), where)
@@ -84,7 +85,7 @@ def claim_of_text(text: bytes | bytearray, where: str) -> Claim:
 
 
 def status_of_error(error: BaseException) -> tuple[str, str]:
-    """Status and words of a row whose method raised an error, or had its answer refused; see the module."""
+    """Status and words of a row whose method raised an error or whose answer was refused; see the module."""
     words = words_of(error)
     if isinstance(error, MemoryError):
         return "memory", words or "out of memory"
@@ -94,7 +95,7 @@ def status_of_error(error: BaseException) -> tuple[str, str]:
 
 
 def _parts(answer: object) -> tuple[object, float | None]:
-    """Data of a solution, and what they are claimed to cost; None where that is not said."""
+    """Return the data of a solution and its claimed cost; None if the answer claims none."""
     if not isinstance(answer, dict) or "solution" not in answer:
         return answer, None
     claimed = answer.get("objective")
@@ -103,7 +104,7 @@ def _parts(answer: object) -> tuple[object, float | None]:
 
 
 def _read(family: AnyFamily, instance: InstanceFile, data: object) -> Solution:
-    """Read an answer as that of a result file; so nothing but a solution passes."""
+    """Read an answer like the solution of a result file, so that nothing but a solution passes."""
     if not isinstance(data, dict | list | str | int | float):  # what it is, and not where it stands in memory
         said = f"found {type(data).__name__}, allowed: a solution, the data of one, or None"
         raise UnreadableAnswer(f"its answer: {said}")

@@ -21,7 +21,7 @@ from dlsched.core.tolerance import rounding, tolerance
 
 @dataclass(frozen=True, slots=True)
 class _Data:
-    """A solution that is not yet read; only its family can."""
+    """Data of a solution that only its family can read."""
 
     data: Mapping[str, object]
 
@@ -84,9 +84,9 @@ _BARE, _COMPLETE = sparing(_Bare), sparing(_Complete)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a result file says: its result when it is complete, and the solution and objective in any case.
+    """Content of a result file: its result if it is complete, and in any case the solution and objective.
 
-    ``instance`` is what a bare solution says of the instance it belongs to; a name or hash that is missing is empty.
+    ``instance`` is the name and hash that a bare solution gives for its instance; a missing one is empty.
     """
 
     solution: object
@@ -96,7 +96,7 @@ class Claim:
     instance: InstanceId | None = None
 
     def of(self, instance: InstanceFile) -> bool | None:
-        """Whether it belongs to that instance; None where it does not say."""
+        """Whether the claim belongs to that instance; None if it does not say."""
         if self.result is not None:
             return bool(self.result.family == instance.family and self.result.instance.sha256 == instance.sha256)
         if self.instance is None:
@@ -110,7 +110,7 @@ def claim_from(data: Json, path: str | os.PathLike[str]) -> Claim:
     Raises
     ------
     InputError
-        It is neither a complete result nor a bare solution, or it contradicts itself.
+        The data are neither a complete result nor a bare solution, or they contradict themselves.
     """
     name = os.fspath(path)
     if not isinstance(data, dict):

@@ -1,7 +1,7 @@
-"""What a result says, held against what can be known without believing it.
+"""Verification of results: what is proven, recomputed, only claimed, or false, without trust in the result.
 
 ============  ====================================================================================================
-kind          what stands there
+kind          meaning
 ============  ====================================================================================================
 verified      proven here: feasibility, a certificate's value, infeasibility by counting
 recomputed    computed anew, and equal: objective, gap, figures, the status against both and against the limits
@@ -27,14 +27,14 @@ from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import rounding, tolerance
 from dlsched.results.reading import Claim
 
-_OWN_METHOD = re.compile(r"[^\s:]+:\w+")  # of the user's own: file.py:function, package.module:Policy
+_OWN_METHOD = re.compile(r"[^\s:]+:\w+")  # the user's own method: file.py:function, package.module:Policy
 _EARLY = 0.5
 """A method that a time limit stopped has used at least this share of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What came of a check, one sentence each; true when nothing failed.
+    """Findings of a verification, one sentence each; true if nothing failed.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Verification:
     objective
         The checker's figure for the solution, None without a feasible one.
     verified_bound, claimed_bound
-        What the certificate proves, and what is said to be proven beyond it; None without.
+        The bound that the certificate proves, and the bound claimed beyond it; None without.
     """
 
     failures: list[str] = field(default_factory=list)
@@ -58,17 +58,17 @@ class Verification:
         return not self.failures
 
     def as_data(self) -> dict[str, object]:
-        """Return it as ``dlsched check --json`` prints it."""
+        """Return the findings as ``dlsched check --json`` prints them."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 def verify_claim(family: AnyFamily, instance: InstanceFile, claim: Claim, where: str = "result") -> Verification:
-    """Hold what a result file says against its instance; ``where`` is for messages.
+    """Verify the claim of a result file against its instance; ``where`` is for messages.
 
     Raises
     ------
     InputError
-        The solution cannot be read, or the result is one of another instance.
+        The solution cannot be read, or the result belongs to another instance.
     """
     found = Verification()
     objective, solution = None, None
@@ -129,7 +129,7 @@ def read_solution(family: AnyFamily, instance: InstanceFile, claim: Claim, where
 
 
 def _names(family: AnyFamily, instance: InstanceFile, result: Result[Solution]) -> Iterator[str]:
-    """Names that must be those of the instance, of a method and of a solver; and what a method draws."""
+    """Check the names of instance, method and solver, and what the method draws."""
     if result.instance.name != instance.name:
         yield f"instance.name: {printable(result.instance.name)!r} is claimed, it is {printable(instance.name)!r}"
     if result.constant != family.constant(instance):
@@ -156,7 +156,7 @@ def _names(family: AnyFamily, instance: InstanceFile, result: Result[Solution]) 
 
 
 def _ends(result: Result[Solution]) -> Iterator[str]:
-    """Hold the status against gap and limits."""
+    """Check the status against gap and limits."""
     if result.proven and result.status not in (TerminationStatus.OPTIMAL, TerminationStatus.SOLVER_ERROR):
         yield f"status: {result.status} is claimed, but the bound meets the objective: optimal"
     limit_s = result.limits.time_s
@@ -167,7 +167,7 @@ def _ends(result: Result[Solution]) -> Iterator[str]:
 def _figures(
     family: AnyFamily, instance: InstanceFile, result: Result[Solution], solution: Solution | None
 ) -> Iterator[str]:
-    """Compute every figure anew."""
+    """Recompute every figure."""
     true = {} if solution is None else family.figures(instance, solution)
     for name, value in result.figures.items():
         if name not in true:
@@ -214,7 +214,7 @@ def _certificate(
 def _bound(
     family: AnyFamily, instance: InstanceFile, result: Result[Solution], verified: float | None, found: Verification
 ) -> float | None:
-    """Say what of a bound is verified and what is claimed; return it where it goes beyond the certificate."""
+    """Say what part of a bound is verified and what is claimed; return a bound beyond the certificate."""
     bound = result.bound
     if bound is None:
         return None
@@ -249,7 +249,7 @@ def _recomputed(result: Result[Solution]) -> Iterator[str]:
 
 
 def _trusted(result: Result[Solution]) -> Iterator[str]:
-    """What nobody can recompute."""
+    """Yield the statements that nobody can recompute."""
     said = [f"runtime {result.runtime_s!r} s"]
     if result.solver is not None:
         said.append(f"solver {result.solver}")
@@ -272,7 +272,7 @@ def _kind(certificate: Certificate) -> str:
 
 
 def _said(exact: Fraction) -> str:
-    """Write a rational as a float, or as what it is where it has no float."""
+    """Write a rational as a float, or in words if it has no float."""
     try:
         return f"only {float(exact)!r}"
     except OverflowError:

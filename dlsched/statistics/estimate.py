@@ -1,4 +1,4 @@
-"""A number with its interval."""
+"""Estimates: a number with its 95 % interval."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Estimate:
     value
         The estimate.
     low, high
-        Ends of its 95 % interval; None where there are too few instances for one.
+        Ends of the 95 % interval; None if there are too few instances for one.
     """
 
     value: float

@@ -1,14 +1,14 @@
-"""How alike jobs fare beside each other, from what each of them got relative to a fair share."""
+"""Finish-time fairness and Jain's index, from each job's time relative to its time on a fair share."""
 
 import math
 from collections.abc import Sequence
 
 
 def fairness(ratios: Sequence[float]) -> dict[str, float]:
-    """Finish-time fairness: how much longer jobs take than on a fair share each, rho = T_shared / T_independent > 0.
+    """Finish-time fairness: jobs' times over those on a fair share, rho = T_shared / T_independent > 0.
 
     ``max_rho``, ``mean_rho``: the largest, and the mean; ``jain_index``: Jain's index of rho, from 1 / J (one job has it all) to
-    1 (all fare alike). All are 1 where there is no job; there are none where some ratio is beyond all floats.
+    1 (all fare alike). All are 1 without jobs; the result is empty if some ratio is beyond all floats.
 
     Source: Mahajan et al., Themis, NSDI 2020; Jain, Chiu, Hawe, DEC-TR-301, 1984.
 

@@ -15,23 +15,25 @@ from dlsched.statistics.estimate import Estimate
 
 CONFIDENCE = 0.95
 FEWEST = 6
-"""Instances from which there are intervals by bootstrap and tests: fewer say too little of what others would give."""
+"""Least number of instances for bootstrap intervals and tests: fewer say too little about other
+instances."""
 RESAMPLES = 999
 CORRECTED_TO = 2_000
-"""Values up to which the interval is corrected for bias and skewness, which takes n squared steps."""
+"""Largest number of values whose interval is corrected for bias and skewness, which takes n squared
+steps."""
 DRAWS = 20_000_000
-"""Values drawn for one interval: more than 20,000 values are resampled less often."""
+"""Number of values drawn for one interval: more than 20,000 values are resampled less often."""
 FEWEST_RESAMPLES = 199
 _AT_ONCE = 1_000_000  # values drawn at once: 16 MB
 
 
 def bootstrap_mean(values: Sequence[float], seed: int = 0) -> Estimate | None:
-    """Mean of values, one an instance, with its interval by bootstrap; None of nothing, and no interval of fewer than 6.
+    """Mean of values, one an instance, with its bootstrap interval from 6 values on; None without values.
 
-    The instances are drawn anew, with replacement, 999 times. Up to 2,000 values the interval is BCa (corrected for bias and
-    skewness), of more it is that of the percentiles, from which BCa then hardly differs; of more than 20,000 values as
-    many resamples are drawn as make 20 million draws, and never less than 199. Equal values give equal intervals; memory
-    stays below 50 MB.
+    The bootstrap draws the instances with replacement 999 times. Up to 2,000 values the interval is BCa
+    (corrected for bias and skewness); for more it is the percentile interval, from which BCa then hardly
+    differs. For more than 20,000 values it draws as many resamples as make 20 million draws, and at least
+    199. Equal values give equal intervals; memory stays below 50 MB.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def bootstrap_mean(values: Sequence[float], seed: int = 0) -> Estimate | None:
     if data.min() == data.max():
         return Estimate(float(data[0]), float(data[0]), float(data[0]))
     low, high = _ends(data, "BCa" if count <= CORRECTED_TO else "percentile", seed)
-    if math.isnan(low) or math.isnan(high):  # the correction is not defined where nearly all values are equal
+    if math.isnan(low) or math.isnan(high):  # the correction is not defined if nearly all values are equal
         low, high = _ends(data, "percentile", seed)
     return Estimate(value, min(low, value), max(high, value))
 
@@ -79,10 +81,11 @@ def _ends(data: "np.ndarray[tuple[int], np.dtype[np.float64]]", method: str, see
 
 
 def student_mean(values: Sequence[float]) -> Estimate | None:
-    """Mean of values with Student's t interval; None of nothing, and no interval of a single value.
+    """Mean of values with Student's t interval, from two values on; None without values.
 
-    It is exact where the values are normal: means over many draws, repeated measurements. The ends are
-    ``mean -+ t s / sqrt(n)``, s the deviation with n - 1 below, t the 97.5 % point with n - 1 degrees of freedom.
+    The interval is exact if the values are normal: means over many draws, repeated measurements. The ends
+    are ``mean -+ t s / sqrt(n)``, s the deviation with n - 1 below, t the 97.5 % point with n - 1 degrees of
+    freedom.
 
     >>> round(student_mean([1.0, 3.0]).high, 6)
     14.706205
@@ -99,7 +102,7 @@ def student_mean(values: Sequence[float]) -> Estimate | None:
 
 
 def wilson_share(count: int, of: int) -> Estimate | None:
-    """Share ``count / of`` with Wilson's interval, which stays within 0 and 1; None of nothing.
+    """Share ``count / of`` with Wilson's interval, which stays within 0 and 1; None if ``of`` is 0.
 
     Raises
     ------
@@ -126,8 +129,8 @@ def wilson_share(count: int, of: int) -> Estimate | None:
 def growth(sizes: Sequence[float], values: Sequence[float]) -> Estimate | None:
     """Exponent b of ``values = a sizes^b``: slope of the line through their logarithms, with its interval.
 
-    Least squares; the interval is Student's with n - 2 degrees of freedom, and missing where there are only two points.
-    None where all sizes are equal.
+    The fit is by least squares; the interval is Student's with n - 2 degrees of freedom, and missing for two
+    points. The result is None if all sizes are equal.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Where the values of a population lie: mean, median, percentile, and the worst with where it is.
+"""Mean, median, percentile and worst value of a population, the worst with its index.
 
-``values``: finite numbers, one an instance, in any order. None of the functions has a value for no values: None.
+``values``: finite numbers, one an instance, in any order. Without values all functions return None.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """Arithmetic mean; None of nothing.
+    """Arithmetic mean; None without values.
 
     >>> mean([1.0, 2.0, 6.0])
     3.0
@@ -18,7 +18,7 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def median(values: Sequence[float]) -> float | None:
-    """Middle value, of an even number the mean of the two in the middle; None of nothing.
+    """Middle value, or the mean of the two in the middle; None without values.
 
     >>> median([1.0, 6.0, 2.0]), median([1.0, 2.0])
     (2.0, 1.5)
@@ -27,7 +27,7 @@ def median(values: Sequence[float]) -> float | None:
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
-    """Value that ``share`` per cent of the values do not exceed, linear between neighbours; None of nothing.
+    """Value that ``share`` per cent of the values do not exceed, interpolated linearly; None without values.
 
     Of n sorted values it is the one at index ``(n - 1) share / 100``, counted from 0: type 7 of Hyndman and Fan, "Sample
     quantiles in statistical packages", The American Statistician 50 (1996).
@@ -39,7 +39,7 @@ def percentile(values: Sequence[float], share: float) -> float | None:
 
 
 def worst(values: Sequence[float]) -> tuple[int, float] | None:
-    """Index and value of the largest, the first of equal ones; None of nothing.
+    """Index and value of the largest, the first of equal ones; None without values.
 
     >>> worst([1.0, 3.0, 3.0])
     (1, 3.0)

@@ -1,7 +1,8 @@
-"""Two methods on the same instances: who wins, by how much, and whether that is more than chance.
+"""Paired comparison of two methods on the same instances: wins, differences, and tests of significance.
 
-``first`` and ``second`` are figures of which less is better, one an instance and in the same order, None where the method has
-no answer. A method without an answer loses to one that has one; where neither has one there is nothing to compare.
+``first`` and ``second`` are figures, the smaller the better, one an instance and in the same order, None if
+the method has no answer. A method without an answer loses to one that has one; if neither has one there is
+nothing to compare.
 
 Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1 (1945); Pratt, "Remarks on zeros and ties in the
 Wilcoxon signed rank procedures", Journal of the American Statistical Association 54 (1959); Holm, "A simple sequentially
@@ -20,12 +21,13 @@ from dlsched.statistics.intervals import FEWEST
 Figures = Sequence[float | None]
 
 MOST_EXACT, MOST_PERMUTED = 50, 13
-"""Instances up to which the distribution of the signed ranks is exact: without ties and zeros, and with them."""
+"""Largest numbers of instances with an exact distribution of signed ranks: without ties and zeros, and with
+them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """On how many instances the first is better, as good, worse."""
+    """Numbers of instances on which the first method is better, as good, worse."""
 
     wins: int
     ties: int
@@ -48,7 +50,7 @@ def tally(first: Figures, second: Figures) -> Tally:
 
 
 def differences(first: Figures, second: Figures) -> list[float]:
-    """First less second, of the instances that both answered.
+    """Return first minus second, for the instances that both methods answered.
 
     >>> differences([1.5, None, 2.0], [1.0, 1.0, 3.0])
     [0.5, -1.0]
@@ -58,7 +60,7 @@ def differences(first: Figures, second: Figures) -> list[float]:
 
 
 def signed_differences(first: Figures, second: Figures) -> list[float]:
-    """Differences as ranks see them: 0 for a tie, infinite where only one has an answer, left out where none has."""
+    """Return differences to rank: 0 for a tie, infinite if one answer is missing, omitted if both are."""
     found = []
     for mine, other in zip(first, second, strict=True):
         if mine is None and other is None:
@@ -72,13 +74,13 @@ def signed_differences(first: Figures, second: Figures) -> list[float]:
 
 
 def signed_rank(first: Figures, second: Figures) -> float | None:
-    """Two-sided p-value of Wilcoxon's signed-rank test, whether differences are symmetric about 0; None without a test.
+    """Two-sided p-value of Wilcoxon's signed-rank test of symmetry about 0; None if there is no test.
 
-    Ties are ranked with the rest and then left out (Pratt). An instance that only one answered counts as the largest
-    difference, and several such as equal ones; differences that agree in nine digits are equal. The distribution is exact up
-    to 50 instances without ties and zeros, and by all permutations of the signs up to 13 with them; else normal, with its
-    correction for ties. There is no test
-    where all tie, nor on fewer than 6 instances, where the least p-value, 2 / 2^n, is above 5 %.
+    Ties are ranked with the rest and then left out (Pratt). An instance that only one method answered counts
+    as the largest difference, and several such instances as equal ones; differences that agree in nine
+    digits are equal. The distribution is exact up to 50 instances without ties and zeros, and by all
+    permutations of the signs up to 13 with them; else normal, with its correction for ties. There is no test
+    if all tie, nor on fewer than 6 instances, for which the least p-value, 2 / 2^n, is above 5 %.
 
     >>> signed_rank([1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [1.1, 1.2, 1.3, 1.4, 1.5, None])
     0.03125
@@ -87,7 +89,7 @@ def signed_rank(first: Figures, second: Figures) -> float | None:
     if len(found) < FEWEST or not found.any():
         return None
     finite = np.abs(found[np.isfinite(found)])
-    beyond = 2 * finite.max(initial=0.0) + 1  # ranks ask for the order only
+    beyond = 2 * finite.max(initial=0.0) + 1  # ranks depend on the order only
     from scipy import stats
 
     sizes = np.abs(found)

@@ -1,4 +1,4 @@
-"""Profiles: the share of instances that a method has solved, within a factor of the best or within a budget.
+"""Performance and data profiles: shares of instances solved within a factor of the best or within a budget.
 
 ======= ======================================================================
 symbol  here
@@ -22,7 +22,8 @@ Steps = tuple[tuple[float, ...], tuple[float, ...]]
 def performance_profile(ratios: Sequence[float | None]) -> Steps:
     """Return the steps of one method's profile: factors tau, and the fraction of instances within each.
 
-    `ratios` has one entry an instance, None where the method has no answer. The first tau is always 1. ValueError: there is none.
+    `ratios` has one entry an instance, None if the method has no answer. The first tau is always 1.
+    ValueError: no entry.
 
     >>> performance_profile([1.0, 1.5, None, 1.5])
     ((1.0, 1.5), (0.25, 0.75))
@@ -33,8 +34,9 @@ def performance_profile(ratios: Sequence[float | None]) -> Steps:
 def data_profile(costs: Sequence[float | None], sizes: Sequence[int]) -> Steps:
     """Return the steps of one method's data profile: budgets alpha, and the fraction of instances solved within each.
 
-    `costs` has one entry an instance, what solving it took (evaluations, nodes, seconds), None where it was not solved;
-    `sizes` is its number of variables n. A budget alpha allows alpha (n + 1). The first alpha is always 0.
+    `costs` has one entry an instance, what solving it took (evaluations, nodes, seconds), None if it was not
+    solved; `sizes` has its number of variables n. A budget alpha allows alpha (n + 1). The first alpha is
+    always 0.
 
     Raises
     ------

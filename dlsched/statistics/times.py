@@ -1,14 +1,14 @@
-"""Figures of running times, which spread over magnitudes and are cut off by a limit."""
+"""Shifted geometric mean and PAR10 of running times, which span magnitudes and which a limit cuts off."""
 
 import math
 from collections.abc import Sequence
 
 
 def shifted_geometric_mean(times_s: Sequence[float], shift_s: float) -> float | None:
-    """``prod(time + shift)^(1/n) - shift`` in seconds; None of nothing.
+    """Return ``prod(time + shift)^(1/n) - shift`` in seconds; None without times.
 
-    Long times weigh less than in a mean, and with the shift times far below it make no difference either. Achterberg,
-    *Constraint Integer Programming* (2007), appendix A.3.
+    Long times weigh less than in a mean, and times far below the shift make no difference either.
+    Achterberg, *Constraint Integer Programming* (2007), appendix A.3.
 
     Raises
     ------
@@ -27,10 +27,11 @@ def shifted_geometric_mean(times_s: Sequence[float], shift_s: float) -> float | 
 
 
 def par10(times_s: Sequence[float | None], limit_s: float | None) -> float | None:
-    """Mean of the seconds in which runs reached their goal, a run that did not (None) counted as ten times the limit.
+    """Mean seconds in which runs reached their goal; a run that did not (None) counts ten times the limit.
 
-    None of nothing, and where a run did not reach it and there is no limit. Penalised average runtime: Hutter, Hoos,
-    Leyton-Brown and Stützle, "ParamILS", Journal of Artificial Intelligence Research 36 (2009).
+    The result is None without runs, or if a run did not reach its goal and there is no limit. Penalised
+    average runtime: Hutter, Hoos, Leyton-Brown and Stützle, "ParamILS", Journal of Artificial Intelligence
+    Research 36 (2009).
 
     >>> par10([1.0, None, 2.0], limit_s=60.0)
     201.0

@@ -1,4 +1,4 @@
-"""Cheapest schedules of jobs at prices over time, with lower bounds; decisions at any time.
+"""Cheapest schedules of malleable jobs at prices over time, with lower bounds; decisions at any time.
 
 With the gain R of ``rewards``, job j that ends at T costs at least  h(T, mu) = T - r + mu - R(T)  for every worth mu of its work.
 On an interval of constant price h is concave in T, so within it the cost is at least the largest over mu of the lower of its
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 _CELLS = 60_000
 """Number of job-interval pairs in a batch."""
 _FEW = 24
-"""Number of intervals that are tried first."""
+"""Number of intervals that the search tries first."""
 _ROUNDS = 60
 _NEAR = 0.1
-"""Of the bracket: how far from where the tangents meet it is tried too."""
+"""Share of the bracket by which further trials lie beside the point where the tangents meet."""
 _WHOLE = 1 - 1e-11
-"""Work that counts as done: what is summed may miss it by rounding."""
+"""Work from which a job counts as done: sums may miss the whole work by rounding."""
 
 
 class AnyTime:
-    """The jobs of a stream before a grid of breakpoints; ``cheapest`` is asked at one price an interval.
+    """The jobs of a stream on a grid of breakpoints; ``cheapest`` takes one price an interval.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class AnyTime:
         return least, own, coo_array((held, (row, column)), shape=shape).tocsr()[:, :-1]
 
     def _batches(self, todo: IntArray) -> list[IntArray]:
-        """Jobs that are looked at together: those with pauses apart, those with few intervals first."""
+        """Return batches of jobs: those with pauses apart, those with few intervals first."""
         batches = []
         for pauses in (False, True):
             rows = todo[(self.jobs.restart_s[todo] > 0) == pauses]
@@ -128,7 +128,7 @@ _Tried = tuple[IntArray, FloatArray, FloatArray, FloatArray]
 
 @dataclass(slots=True, eq=False)
 class _Batch:
-    """Some jobs, at some prices, over as many intervals each as they look at."""
+    """Some jobs at some prices, with the intervals that each job has to consider."""
 
     oracle: AnyTime
     rows: IntArray
@@ -180,7 +180,7 @@ class _Batch:
         return np.minimum(best, self.elapsed[:, -1])
 
     def _try(self, rows: IntArray, worths: FloatArray, tried: list[_Tried]) -> None:
-        """Look at some worths of some jobs, shape (R, M)."""
+        """Evaluate some worths of some jobs, shape (R, M)."""
         many = np.repeat(rows, worths.shape[1])
         gains, work = rewards(self.jobs.take(many), worths.ravel(), self.stretch.take(many))
         costs = self.elapsed[many] + worths.reshape(-1, 1) - gains
@@ -191,7 +191,7 @@ class _Batch:
             tried.append((rows, worths[:, number], costs[each], work[each]))
 
     def _tangents(self, tried: list[_Tried]) -> tuple[FloatArray, FloatArray]:
-        """Where the tangents of the bracket meet, for each job at its interval, and how high."""
+        """Return where the tangents of the bracket meet, for each job at its interval, and how high."""
         number, count = len(self.rows), len(tried)
         worth, cost, work = (np.full((number, count), np.nan) for _ in range(3))
         side = np.zeros((number, count), dtype=np.int64)

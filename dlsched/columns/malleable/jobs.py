@@ -1,4 +1,4 @@
-"""Jobs as arrays, for searches at prices: the work of each is 1, speeds are fractions of it a second."""
+"""Malleable jobs as arrays for searches at prices: work is 1, speeds are fractions of it a second."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from dlsched.core.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Jobs:
-    """Jobs that have work, of which some may be left out.
+    """Jobs that have work; some jobs of the instance may be left out.
 
     Parameters
     ----------
@@ -20,10 +20,10 @@ class Jobs:
     restart_s
         Seconds of its pauses, 0 where they are not counted, shape (J,).
     weight
-        What a second of its flow time costs, shape (J,).
+        Cost of a second of flow time, shape (J,).
     counts, speeds
-        Units and speeds, shape (J, H), ascending; the last is repeated where a job has fewer. Without pauses only those on
-        the upper hull.
+        Units and speeds, shape (J, H), ascending; a job with fewer repeats its last. Without pauses only
+        those on the upper hull.
     """
 
     index: IntArray

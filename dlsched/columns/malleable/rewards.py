@@ -1,12 +1,13 @@
-"""What a job would gain at prices from the work it does by some time, each unit of work paid at one rate.
+"""Gains of jobs at prices over time, from the work done by some time, paid at one rate.
 
 For a worth mu > 0 of the whole work, the best way to hold units until T gains
 
     R(T) = max of integral from r to T of (mu f(w(t)) - price(t) w(t)) dt - sum over starts but the first of mu f(w) pause
 
-Without pauses the best count is chosen anew in every interval. With pauses a dynamic program goes over the intervals: prices
-are constant in each, so it is enough to start and stop at their ends. A period shorter than the pause is charged more than
-it loses, but one can wait in its place. The slope of R in mu is the work done, less what pauses cost.
+Without pauses the best count is chosen anew in every interval. With pauses a dynamic program goes over the
+intervals: prices are constant in each, so it is enough to start and stop at their ends. A period shorter
+than the pause is charged more than it loses, but the job can wait in its place. The slope of R in mu is the
+work done, less what pauses cost.
 """
 
 from dataclasses import dataclass
@@ -21,12 +22,12 @@ _NEVER = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stretch:
-    """Intervals of constant price, for each of some jobs as many, from its release on.
+    """Intervals of constant price from the release of each job on, equally many for all jobs.
 
     Parameters
     ----------
     prices, lasts_s
-        Of the intervals, shape (J, N); lengths are 0 where there are no more.
+        Price and length of the intervals, shape (J, N); lengths are 0 after a job's last interval.
     """
 
     prices: FloatArray
@@ -38,7 +39,7 @@ class Stretch:
 
 
 def rewards(jobs: Jobs, worth: FloatArray, stretch: Stretch) -> tuple[FloatArray, FloatArray]:
-    """Best gains by the ends of the intervals, and the work that they pay for; shape (J, N + 1) both."""
+    """Return best gains by the ends of the intervals, and the work done for them; shape (J, N + 1) both."""
     return _pausing(jobs, worth, stretch) if jobs.restart_s.any() else _free(jobs, worth, stretch)
 
 
@@ -54,7 +55,7 @@ def plans(jobs: Jobs, worth: FloatArray, stretch: Stretch, ends: IntArray) -> Fl
 
 
 def _free(jobs: Jobs, worth: FloatArray, stretch: Stretch) -> tuple[FloatArray, FloatArray]:
-    """Without pauses: on the hull each further step of units gains while it is worth its price."""
+    """Rewards without pauses: on the hull each further step of units gains while it is worth its price."""
     rate, speed = np.zeros(stretch.prices.shape), np.zeros(stretch.prices.shape)
     for more, faster in zip(_steps(jobs.counts), _steps(jobs.speeds), strict=True):
         gain = worth[:, None] * faster - stretch.prices * more
@@ -89,7 +90,7 @@ def _pausing(jobs: Jobs, worth: FloatArray, stretch: Stretch) -> tuple[FloatArra
 
 
 class _Walk:
-    """The dynamic program over intervals: gain and work by the count held last, in row ``counts`` when it waits again."""
+    """Dynamic program over intervals: gain and work by the count held last; last row: waiting again."""
 
     def __init__(self, jobs: Jobs, worth: FloatArray, stretch: Stretch) -> None:
         self.number, self.counts = jobs.counts.shape
@@ -125,7 +126,7 @@ class _Walk:
 
 
 def _traced(jobs: Jobs, worth: FloatArray, stretch: Stretch, ends: IntArray) -> FloatArray:
-    """Units by interval of the best way to each end, traced back."""
+    """Trace back the units by interval of the best way to each end."""
     walk = _Walk(jobs, worth, stretch)
     rows, counts = walk.rows, walk.counts
     goes_on = np.zeros((walk.intervals, counts, walk.number), dtype=bool)

@@ -1,4 +1,4 @@
-"""Cheapest plans of single jobs at prices by slot, and what they cost from any slot on: backward from slot to slot.
+"""Cheapest plans of single jobs at prices by slot, and their costs from any slot on, computed backward.
 
 A job that has the part v of its work left at the start of slot t, and held h in the slot before (nothing yet, nothing any
 more, or w units), costs at least psi_t(v, h) from there on: seconds to its end, and the units of its slots at their prices.
@@ -26,8 +26,8 @@ FRESH, STOPPED, HELD = 0, 1, 2
 """Rows of psi: has not begun, waits for a restart, and from there on held the counts in their order."""
 
 _HAIR = 4 * HAIR
-"""What is let pass of a job that does not fit its slot, so that no rounding makes psi too large."""
-_ROUND = 1e-9  # of a cell, by which work done may be off
+"""Tolerance for jobs that just exceed their slot, so that no rounding makes psi too large."""
+_ROUND = 1e-9  # part of a cell by which work done may be off
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class Kind:
     pause_s
         Of every period but the first, at most a tick.
     weight
-        Of a second of flow time, by which prices are divided; psi is what a job of weight 1 costs at these.
+        Weight of a second of flow time, which divides the prices; psi is the cost of a job of weight 1 at
+        these.
     """
 
     counts: tuple[int, ...]
@@ -70,7 +71,7 @@ class SlotPrices:
 
     @property
     def end(self) -> int:
-        """The slot from which on all is free, whatever the prices."""
+        """Slot from which all units are free, whatever the prices."""
         return int(self.slots[-1])
 
     def interval(self, slots: IntArray) -> IntArray:
@@ -98,11 +99,11 @@ class Costs:
     psi: FloatArray
 
     def least_s(self, slot: int) -> float:
-        """What a job costs whose first slot this is, from the slot on."""
+        """Return the cost of a job whose first slot this is."""
         return float(self.psi[slot - self.first, FRESH, -1])
 
     def trace(self, slot: int) -> tuple[float, IntArray]:
-        """Flow time, from the slot on, and units by slot up to the horizon of a cheapest plan that can begin there."""
+        """Return flow time and units by slot, up to the horizon, of a cheapest plan from the slot on."""
         kind, cells = self.kind, self.psi.shape[2] - 1
         steps = [_steps(kind, cells, self.tick_s, pause=pause) for pause in (False, True)]
         units = np.zeros(len(self.paid_s) + self.first - slot, dtype=np.int64)
@@ -125,7 +126,7 @@ class Costs:
 
 
 def costs(kind: Kind, first: int, horizon: int, tick_s: float, prices: SlotPrices, cells: int) -> Costs:
-    """Return psi for the slots from ``first`` to ``horizon``, as if units were free from there on."""
+    """Return psi for the slots from ``first`` to ``horizon``, if units are free from the horizon on."""
     paid_s = tick_s * prices.paid(kind.counts, first, horizon) / kind.weight
     psi = np.empty((horizon - first + 1, kind.rows, cells + 1))
     psi[-1] = _free(kind, cells)
@@ -179,7 +180,7 @@ def _run(step: _Step, following: FloatArray, tick_s: float, paid_s: float) -> Fl
 
 
 def _free(kind: Kind, cells: int) -> FloatArray:
-    """Seconds to the end where units cost nothing, by row and cell."""
+    """Return the seconds to the end if units cost nothing, by row and cell."""
     left = np.arange(cells + 1) / cells
     fastest = left * kind.runs_s[-1]
     if kind.rows == 1:
