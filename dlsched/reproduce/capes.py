@@ -1,4 +1,4 @@
-"""Reproduction of Capes et al. 2018 (arXiv 1908.08082): redistributed against fixed allocations, by load and pattern."""
+"""Reproduction of Capes et al. 2018 (arXiv 1908.08082): redistributing against fixed allocations."""
 
 from collections.abc import Sequence
 from statistics import fmean

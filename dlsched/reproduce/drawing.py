@@ -1,4 +1,4 @@
-"""Figures of a reproduction for the page: dots with intervals, the paper's dots hollow, and all numbers in a table."""
+"""Figures of a reproduction for the page: dots with intervals, the paper's hollow, and tables of all numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ HOLLOW = "3px,3px"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An entry of a figure's key: the look of a series, and its outline in a square of 12; an empty one means a line."""
+    """An entry of a figure's key: look of a series, and its outline in a square of 12, empty for a line."""
 
     label: str
     colour: str

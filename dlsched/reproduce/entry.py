@@ -39,7 +39,8 @@ class Entry:
     seconds, quick_seconds
         Approximate run times on two cores.
     trace
-        The public file that the entry is about, which dlsched does not contain; None: none. Without the file, ``<name>-drawn`` runs.
+        The public file that the entry is about, which dlsched does not contain; None: none. Without the
+        file, ``<name>-drawn`` runs.
     quick_drawn
         As ``quick``, for runs without the file.
     instead

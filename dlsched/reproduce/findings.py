@@ -32,7 +32,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Marks that belong together; series of one ``kin`` look alike except for their source, such as ours and the paper's."""
+    """Marks that belong together; series of one ``kin`` differ in their source only, such as ours and the paper's."""
 
     label: str
     marks: Sequence[Mark]
@@ -51,7 +51,8 @@ class Panel:
     title, says
         Title, and a sentence or two on what the figure shows.
     x, y
-        Labels of ``Mark.at`` and of the numbers. Categories stand one below the other, with the numbers to the right.
+        Labels of ``Mark.at`` and of the numbers. Categories stand one below the other, with the numbers to
+        the right.
     series
         Series of marks; if all have a number at ``at``, lines join the marks of a series.
     level

@@ -28,7 +28,7 @@ def odd(low: float, high: float, digits: int = 6) -> st.SearchStrategy[float]:
 
 
 def values(drawn: Range, digits: int = 6) -> st.SearchStrategy[float]:
-    """Draw test values of a range: values that tie, values at the edges, and numbers in between with so many digits."""
+    """Draw test values of a range: ties, edges, and numbers in between with so many digits."""
     few = [st.just(*each) if len(each) == 1 else st.sampled_from(each) for each in (drawn.ties, drawn.edges) if each]
     kinds = few if drawn.tested == NOTHING else [*few, odd(*drawn.tested, digits)]
     return st.one_of(*kinds) if len(kinds) > 1 else kinds[0]

@@ -32,12 +32,13 @@ State = tuple[tuple[Fraction, int, bool], ...]
 def brute_force_stream(instance: Instance) -> tuple[float, Stream] | None:
     """Return the least weighted mean of flow times with decisions at ticks, and a stream of it; None when infeasible.
 
-    Ignores rounding as the checker does: an arrival within rounding of a tick is at the tick, and work that exceeds its
-    slots by 2**-40 of the job is done in them.
+    Ignores rounding as the checker does: an arrival within rounding of a tick is at the tick, and work that
+    exceeds its slots by 2**-40 of the job is done in them.
 
-    At every tick it tries every allowed count of every present job, idling included, depth first. It backtracks when the
-    flow times so far plus each job's shortest time left reach the best stream found, or when it has met the state before at
-    no more cost. Cost: some 10 us for each division of the units in each state.
+    At every tick it tries every allowed count of every present job, idling included, depth first. It
+    backtracks when the flow times so far plus each job's shortest time left reach the best stream found, or
+    when it has met the state before at no more cost. Cost: some 10 us for each division of the units in each
+    state.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Clauses of ``dlsched.testing.solver_contract`` on a solver's conduct: starts, progress reports, limits, clean-up."""
+"""Clauses of ``dlsched.testing.solver_contract`` on conduct: starts, progress reports, limits, clean-up."""
 
 import contextlib
 import time

@@ -23,7 +23,7 @@ MOST_GPUS = 2**16  # GPUs of a job, and of a cluster, which lists all its server
 
 
 class Gang(NamedTuple):
-    """A job as in its instance, and whether it lasts longer than in its trace, since it runs at least one iteration."""
+    """A job as in its instance; whether it lasts longer than in its trace, as it runs at least once."""
 
     request: Request
     stages: tuple[Stage, ...]
@@ -60,7 +60,8 @@ def packed(request: Request, seconds: float, model: str, *, group: str | None = 
 def chain(model: str, gpus: int) -> tuple[Stage, ...]:
     """Return the published model as stages on ``gpus`` GPUs.
 
-    Makes the fewest stages whose replicas fit on one server each; a single one if the model has fewer blocks.
+    Makes the fewest stages whose replicas fit on one server each; a single one if the model has fewer
+    blocks.
     """
     published = _published()[model]
     fitting = (

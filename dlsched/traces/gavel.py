@@ -47,8 +47,8 @@ def import_gavel(
 ) -> tuple[Instance, list[str]]:
     """Read a ``.trace`` file of Gavel as an instance of elastic_stream, with its audit.
 
-    A job takes ``total_steps`` divided by the steps per second of its type, all GPUs together. It may run on the counts at
-    which its type was measured on ``gpu_type`` (None: V100).
+    A job takes ``total_steps`` divided by the steps per second of its type, all GPUs together. It may run on
+    the counts at which its type was measured on ``gpu_type`` (None: V100).
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The trace of Microsoft's Philly cluster as a stream of malleable jobs.
 
-The trace has one duration per job, on the GPUs that the user asked for. On other counts a job follows the speed-up curve
-of a published table, which we choose by its GPU-hours, since the trace names no model.
+The trace has one duration per job, on the GPUs that the user asked for. On other counts a job follows the
+speed-up curve of a published table, which we choose by its GPU-hours, since the trace names no model.
 """
 
 import functools
@@ -108,7 +108,7 @@ def _curves() -> tuple[dict[int, float], ...]:
 
 
 def curve_of(request: Request) -> int | None:
-    """Return the index of the curve of the job's size class, or of the next that reaches its GPUs; None if none does."""
+    """Return the index of the curve of the job's size class, or of the next that reaches its GPUs, or None."""
     hours = request.gpus * request.size / 3600
     first = next(index for index, (most, _, _) in enumerate(SIZE_CLASSES) if hours <= most)
     return next((index for index in range(first, len(SIZE_CLASSES)) if max(_curves()[index]) >= request.gpus), None)

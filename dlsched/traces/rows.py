@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Check that the columns are there, and yield the line number and cells of each row; ValueError names the line."""
+    """Check the columns, and yield the line number and cells of each row; ValueError names the line."""
     found = False
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)

@@ -27,7 +27,7 @@ PCS_MODELS = {
     "Dcgan": "DCGAN",
     "Videoprediction": "Video prediction",
 }
-PCS_ROUNDING_US = 1.25  # a point rounded (or truncated) to whole microseconds lies up to 1 us off the line through its neighbours
+PCS_ROUNDING_US = 1.25  # a point rounded (or cut) to whole microseconds lies up to 1 us off its neighbours' line
 
 # model: data set, samples of an epoch, what a sample is
 GAVEL_DATASETS = {
@@ -192,8 +192,8 @@ def read_gavel_speeds(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
 def read_adaptdl_speeds(folder: Path | str) -> tuple[list[PublishedSpeed], list[str]]:
     """Read AdaptDL's measurements on T4 GPUs: a folder with one CSV file a model, step times by nodes, GPUs and batch.
 
-    Keeps from each file the batch measured at most GPU counts (the largest of several), and for each GPU count the
-    fastest row, whatever its number of nodes.
+    Keeps from each file the batch measured at most GPU counts (the largest of several), and for each GPU
+    count the fastest row, whatever its number of nodes.
 
     Source: github.com/petuum/adaptdl, branch osdi21-artifact (Pollux, OSDI 2021), Apache-2.0;
     columns ``num_nodes,num_replicas,local_bsz,step_time,sync_time``.

@@ -1,4 +1,4 @@
-"""Families of worst instances in closed form: their ratios attain the proven bounds, or come arbitrarily close to them.
+"""Families of worst instances in closed form, whose ratios attain or approach the proven bounds.
 
 The proofs are in docs/worst_theory.md. Where possible, the numbers are exact in floats.
 """
@@ -15,8 +15,9 @@ _LITTLE = 2.0**-20
 def doubling_family(power: int, jobs: int = 2, second: int = 1) -> ring_allocation.Instance:
     """Powers of two, falling savings, no super-linear speed: doubling has (2P + 2) / (P + 4) times the optimum, P = 2^power.
 
-    ``b`` gets its second GPU first and leaves ``a`` one GPU short of its last doubling. The other jobs have no epochs left.
-    With another power of two U as ``second``, ``b`` gets 2U GPUs, and the factor is (2P + 2U) / (P + 4U).
+    ``b`` gets its second GPU first and leaves ``a`` one GPU short of its last doubling. The other jobs have
+    no epochs left. With another power of two U as ``second``, ``b`` gets 2U GPUs, and the factor is (2P +
+    2U) / (P + 4U).
     """
     most = 2**power
     first = {count: float(2 * second * second // count) for count in _powers(2 * second)}
@@ -44,8 +45,9 @@ def hull_family(
 ) -> ring_allocation.Instance:
     """Costs a little above a line, so that hull wants the whole line in one step, for which one GPU is missing.
 
-    Hull has nearly (2L - 1) / (L + 1) times the optimum for all counts up to L = ``most``, and 3L / (L + 4) for powers of two.
-    With ``little`` = 0 the costs are on the line: then steps are as short as the counts allow, and hull does what marginal does.
+    Hull has nearly (2L - 1) / (L + 1) times the optimum for all counts up to L = ``most``, and 3L / (L + 4)
+    for powers of two. With ``little`` = 0 the costs are on the line: then steps are as short as the counts
+    allow, and hull does what marginal does.
     """
     least = most - 1.0 if counts == "all" else most / 2  # after a slope of 1, without super-linear speed
     line = _above_line({w: least + little + most - w for w in _counts(most, counts)}, little / most)
@@ -57,8 +59,8 @@ def widest_family(
 ) -> ring_allocation.Instance:
     """As ``hull_family``, but with super-linear speed: hull has nearly most - 1 times the optimum, for a small ``little``.
 
-    That is the width of the hull's only step. If costs are on the line, not ``above`` it, savings fall, and doubling has
-    most / 2 times the optimum on powers of two.
+    That is the width of the hull's only step. If costs are on the line, not ``above`` it, savings fall, and
+    doubling has most / 2 times the optimum on powers of two.
     """
     line = {count: most - count + little for count in _counts(most, counts)}
     line = _above_line(line, little / 2) if above else line
@@ -72,9 +74,10 @@ def equal_family(gpus: int, jobs: int) -> ring_allocation.Instance:
 
 
 def marginal_placement_family(size: int) -> matching_placement.Instance:
-    """``marginal`` saves (n + 2) / (2n + 2) times as much as the best completion of its initial workers, n = ``size``.
+    """``marginal`` saves (n + 2) / (2n + 2) of what the best completion of its initial workers saves, n = ``size``.
 
-    ``marginal`` gives ``a`` the one worker that each of the jobs ``b1`` .. ``bn`` could use, though n others serve only ``a``.
+    ``marginal`` gives ``a`` the one worker that each of the jobs ``b1`` .. ``bn`` could use, though n others
+    serve only ``a``.
     """
     kinds = [f"shared{m}" for m in range(1, size + 1)]
     workers = [*kinds, *["spare"] * size, "of a", *(f"of b{m}" for m in range(1, size + 1))]
@@ -89,8 +92,8 @@ def marginal_placement_family(size: int) -> matching_placement.Instance:
 def local_search_family(length: int) -> matching_placement.Instance:
     """``local-search`` saves almost S(n) out of 1 + S(n - 1), S(n) = 1 + 1/3 + ... + 3^-n, n = ``length``: 3/5 in the limit.
 
-    Job ``c0`` keeps the worker that ``b`` could use, because no worker can be moved alone: ``c1`` holds the worker that would
-    serve ``c0`` as well, and so on.
+    Job ``c0`` keeps the worker that ``b`` could use, because no worker can be moved alone: ``c1`` holds the
+    worker that would serve ``c0`` as well, and so on.
     """
     shared = [f"shared{place}" for place in range(length + 1)]
     own = [f"of {name}" for name in ("b", *(f"c{place}" for place in range(length + 1)))]
@@ -106,8 +109,8 @@ def local_search_family(length: int) -> matching_placement.Instance:
 def slot_greedy_family(slots: int) -> ring_embedding.Instance:
     """``slot-greedy`` earns almost T out of 2T - 1, T = ``slots``.
 
-    In slot s, ``wide-s`` arrives with 2T - s + 1 GPUs, and ``narrow-s`` with s GPUs and a slightly higher worth. The two
-    do not fit together, but ``wide-s`` fits beside the narrow job of the slot before.
+    In slot s, ``wide-s`` arrives with 2T - s + 1 GPUs, and ``narrow-s`` with s GPUs and a slightly higher
+    worth. The two do not fit together, but ``wide-s`` fits beside the narrow job of the slot before.
     """
     gpus = 2 * slots
     jobs = []
@@ -148,7 +151,7 @@ def _powers(most: int) -> list[int]:
 
 
 def _ring(name: str, gpus: int, tables: Sequence[Mapping[int, float]], jobs: int) -> ring_allocation.Instance:
-    """Make jobs with these tables, ``b`` before ``a`` if there are two, and add finished jobs, up to ``jobs`` in all."""
+    """Make jobs with these tables, ``b`` before ``a`` if there are two, plus finished jobs up to ``jobs``."""
     names = "ba"[-len(tables) :]
     data = [{"id": name, "epochs": 1.0, "epoch_time_s": dict(table)} for name, table in zip(names, tables, strict=True)]
     data += [{"id": f"done{index}", "epochs": 0.0, "epoch_time_s": {1: 1.0}} for index in range(jobs - len(data))]

@@ -1,8 +1,8 @@
 """Moves that a search makes in the instances of every family.
 
-Moves scale numbers, set them to an end of their range, or make them equal to one another; stretch a table as a whole or
-from an entry on; add and remove entries of lists, copy them over others or swap them. They round numbers, mostly to three
-digits: ties then arise by themselves, and the instances found are easier to read.
+Moves scale numbers, set them to an end of their range, or make them equal to one another; stretch a table as
+a whole or from an entry on; add and remove entries of lists, copy them over others or swap them. They round
+numbers, mostly to three digits: ties then arise by themselves, and the instances found are easier to read.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ _SPREADS = (0.03, 0.2, 1.0, 3.0)
 
 
 def moved(space: Space, data: Data, generator: "np.random.Generator") -> Data | None:
-    """Return a changed copy that is in the space; None if there was nothing to change, or if the copy left the space."""
+    """Return a changed copy in the space; None if there was nothing to change, or the copy left the space."""
     changed: Data | None = None
     while changed is None or generator.random() < MORE:
         step = _moved_once(space, data if changed is None else changed, generator)
@@ -112,7 +112,7 @@ def equal(space: Space, data: Data, generator: "np.random.Generator") -> bool:
 
 
 def stretch(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """Scale the numbers of a path in one list or mapping, or those up to or from an entry, or set them to one value."""
+    """Scale the numbers of a path in one list or mapping, or a part of them, or set them to one value."""
     chosen = _numbers(space, data, generator)
     if chosen is None:
         return False

@@ -1,6 +1,7 @@
 """Search spaces made from options: a family's space by name, or one that the caller supplies, which takes no options.
 
-Besides ``SHARED`` every family has options of its own; the catalogue lists them, with their command-line help.
+Besides ``SHARED`` every family has options of its own; the catalogue lists them, with their command-line
+help.
 """
 
 from collections.abc import Mapping

@@ -26,8 +26,8 @@ class Worst:
     ratio, found
         Ratio of the instance, and the ratio before it was shrunk; None: unbounded.
     objective, reference, reference_kind
-        The method's objective (None: no answer), the value that it is compared with, and the kind of this value: if it is a
-        ``bound``, the true ratio is at most the one stated.
+        The method's objective (None: no answer), the value that it is compared with, and the kind of this
+        value: if it is a ``bound``, the true ratio is at most the one stated.
     evaluations, seed
         Number of instances evaluated, including those of shrinking, and the seed of the search.
     instance
@@ -39,9 +39,11 @@ class Worst:
     space, wider
         Descriptions for people: which instances were searched, and the options that widen the space.
     failures
-        Instances on which the method raised an error, or broke a rule, its guarantee or a proof: one per message.
+        Instances on which the method raised an error, or broke a rule, its guarantee or a proof: one per
+        message.
     proof
-        If asked for, the proof of how bad the method can be on any instance: the one with the largest supremum.
+        If asked for, the proof of how bad the method can be on any instance: the one with the largest
+        supremum.
     proofs
         Proofs, one for every number of jobs that the search may end with.
     """

@@ -1,7 +1,7 @@
 """Search spaces of worst instances: how a family's instances are drawn, changed and made simpler.
 
-Searches handle instances as the data of their files (``InstanceFile.as_data``), which moves copy and change. They drop
-data that are no longer a valid instance.
+Searches handle instances as the data of their files (``InstanceFile.as_data``), which moves copy and change.
+They drop data that are no longer a valid instance.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +31,8 @@ class Number:
     Parameters
     ----------
     path
-        Path of the number: fields joined with dots, ``[]`` for all entries of a list, ``{}`` for all values of a mapping, as in
-        ``jobs[].epoch_time_s{}``. Entries without the field are skipped.
+        Path of the number: fields joined with dots, ``[]`` for all entries of a list, ``{}`` for all values
+        of a mapping, as in ``jobs[].epoch_time_s{}``. Entries without the field are skipped.
     low, high
         Range that is searched, both > 0; or ``low`` is 0, which is then a special value.
     whole
@@ -70,20 +70,22 @@ class Space:
     words, wider
         Descriptions for people: which instances the space holds, and which options of the command widen it.
     numbers
-        Numbers that the moves of all families scale, set to an end of the range, or make equal to another of the same path.
+        Numbers that the moves of all families scale, set to an end of the range, or make equal to another of
+        the same path.
     members
-        Lists whose entries moves add and remove: path (``jobs``) and the fewest and most entries. New entries are changed copies,
-        or come from a new draw.
+        Lists whose entries moves add and remove: path (``jobs``) and the fewest and most entries. New
+        entries are changed copies, or come from a new draw.
     moves
         The family's own moves, in addition to those of all families.
     simpler
-        The family's own ways to shrink, in addition to those of all families (fewer entries, fewer digits, equal numbers).
+        The family's own ways to shrink, in addition to those of all families (fewer entries, fewer digits,
+        equal numbers).
     repair
         Brings changed data back into the space (a class of tables, ids that are unique, indices in range), or returns None.
         It never changes data that are in the space already.
     reference, solver
-        The method that judges by default, as a name or an object, and its solver; it must be quick, and prove its optimum on
-        instances of this size.
+        The method that judges by default, as a name or an object, and its solver; it must be quick, and
+        prove its optimum on instances of this size.
     """
 
     family: AnyFamily

@@ -28,7 +28,8 @@ from dlsched.traces.sentences import Sentence, listed
 
 GPUS: Final = (1, 4, 8)
 MODELS: Final = ("ResNet-50", "Inception v3", "ResNet-152", "VGG-16")
-"""Published models of jobs, by the number of GPUs up to each entry of ``GPUS``; the last one for more GPUs."""
+"""Published models of jobs, by the number of GPUs up to each entry of ``GPUS``; the last one for more
+GPUs."""
 
 USUAL: Final = "P100"
 """The GPU whose step times are used if the model was not measured on the job's own GPU."""
@@ -44,13 +45,14 @@ def async_of(
 ) -> Made:
     """Make an instance of async_sgd of the jobs present at a moment; a GPU is a node.
 
-    A job computes and exchanges like a published model. Its epochs left are such that it ends when ``snapshot`` says, on
-    the GPUs that it holds or asks for. It may have any number of nodes up to these.
+    A job computes and exchanges like a published model. Its epochs left are such that it ends when
+    ``snapshot`` says, on the GPUs that it holds or asks for. It may have any number of nodes up to these.
 
     Parameters
     ----------
     queue, gpus, at, estimates
-        As ``allocation_of``. Waiting jobs are included as long as there is a node for each, first come first.
+        As ``allocation_of``. Waiting jobs are included as long as there is a node for each, first come
+        first.
     network_gbit
         Speed of the links of parameter servers: 1, 10 or 25.
 

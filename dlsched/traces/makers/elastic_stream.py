@@ -1,4 +1,4 @@
-"""A queue as an instance of elastic_stream: jobs run on as many GPUs as they held, and on other counts only if stated."""
+"""A queue as an instance of elastic_stream: jobs on the GPUs that they held, on other counts only if stated."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -41,11 +41,13 @@ def stream_of(
     restart_s
         Seconds that a change of its GPUs costs a job; None: 0.
     scaling
-        ``own``: a job runs on as many GPUs as it held, or, if it states a smaller minimum, on any number from that on, with
-        speed in proportion; ``published``: also on powers of two below its GPUs, from the minimum on, by the curves of
-        ``import_philly``; ``asynchronous``: jobs of asynchronous SGD, see ``async_stream_of``, not with estimates.
+        ``own``: a job runs on as many GPUs as it held, or, if it states a smaller minimum, on any number
+        from that on, with speed in proportion; ``published``: also on powers of two below its GPUs, from the
+        minimum on, by the curves of ``import_philly``; ``asynchronous``: jobs of asynchronous SGD, see
+        ``async_stream_of``, not with estimates.
     max_gpus
-        Largest power of two to which a job may grow, with ``published``; None: it may not exceed the GPUs that it held.
+        Largest power of two to which a job may grow, with ``published``; None: it may not exceed the GPUs
+        that it held.
     network_gbit
         With ``asynchronous``, as in ``async_stream_of``; None: 10.
 
@@ -118,7 +120,7 @@ def stream_of(
 
 
 def _linear(gpus: int, least: int) -> dict[int, float]:
-    """Return seconds of an epoch by count, from ``least`` on; on n GPUs a job is n / g times as fast as on its own g."""
+    """Return seconds of an epoch by count from ``least`` on; speed on n GPUs is n / g times that on its own g."""
     return {count: gpus / count for count in range(least, gpus)} | {gpus: 1.0}
 
 

@@ -25,7 +25,8 @@ MAKERS: Mapping[str, Callable[..., Made]] = {
     "matching_placement": placement_of,
     "async_sgd": async_of,
 }
-"""Functions that make an instance of a queue, by family; options are their keyword arguments, as in the catalogue."""
+"""Functions that make an instance of a queue, by family; options are their keyword arguments, as in the
+catalogue."""
 
 MOMENTARY = frozenset(family for family, make in MAKERS.items() if "at" in inspect.signature(make).parameters)
 """Families whose instances show the queue at one moment, for which running and waiting jobs are read too."""

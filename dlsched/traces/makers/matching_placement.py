@@ -33,15 +33,17 @@ def placement_of(
 ) -> Made:
     """Make an instance of matching_placement, in which every GPU is a worker and all jobs present start anew.
 
-    A job has rate 1 on the type that it holds or needs, and a batch of as many samples as it has GPUs: on these GPUs an
-    iteration computes for a second, and the remaining iterations, exchange included, last as long as ``snapshot`` says.
-    On other types rates are in proportion to published ones; a type missing in the published tables serves only jobs that
-    name it, or that name no type. Jobs may have fewer GPUs than they ask for, down to their stated minimum, else 1.
+    A job has rate 1 on the type that it holds or needs, and a batch of as many samples as it has GPUs: on
+    these GPUs an iteration computes for a second, and the remaining iterations, exchange included, last as
+    long as ``snapshot`` says. On other types rates are in proportion to published ones; a type missing in
+    the published tables serves only jobs that name it, or that name no type. Jobs may have fewer GPUs than
+    they ask for, down to their stated minimum, else 1.
 
     Parameters
     ----------
     queue, gpus, at, estimates
-        As ``allocation_of``. Workers are the GPUs of the nodes, if the source lists nodes, else GPUs of one type.
+        As ``allocation_of``. Workers are the GPUs of the nodes, if the source lists nodes, else GPUs of one
+        type.
     bandwidth_bytes_per_s
         Bandwidth of every worker.
     gradient_bytes
@@ -111,7 +113,7 @@ def placement_of(
 
 
 def _nodes(queue: Queue, jobs: Sequence[QueuedJob], gpus: int) -> list[QueueNode]:
-    """Return nodes with ``gpus`` GPUs in all: the source's, the last one cut, or a single one of the jobs' only type."""
+    """Return nodes with ``gpus`` GPUs in all: the source's, the last one cut, or one of the jobs' only type."""
     nodes, left = [], gpus
     for node in queue.nodes:
         if node.gpus and left:

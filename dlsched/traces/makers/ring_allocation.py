@@ -73,7 +73,7 @@ def allocation_of(
 def allocation_at(
     found: Snapshot, gpus: int, counts: Counts, *, pinned: bool, restart_s: float
 ) -> tuple[Instance, list[Present], list[str]]:
-    """Return the instance of a moment, its jobs, and the audit of the others; see ``allocation_of`` for arguments and errors."""
+    """Return the instance of a moment, its jobs, and the audit of the others; see ``allocation_of``."""
 
     def table(each: Present) -> Mapping[int, float]:
         return {each.job.gpus: 1.0} if each.running and pinned else counts(each)
@@ -93,8 +93,9 @@ def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts
     Parameters
     ----------
     scaling
-        ``published``: also on powers of two below its own GPUs, by the curves of ``import_philly``; ``own``: on its own GPUs
-        or, if it states a smaller minimum, on any number from that on, with speed in proportion.
+        ``published``: also on powers of two below its own GPUs, by the curves of ``import_philly``; ``own``:
+        on its own GPUs or, if it states a smaller minimum, on any number from that on, with speed in
+        proportion.
     max_gpus
         Largest power of two to which a job may grow, with ``published``; None: its own GPUs.
 

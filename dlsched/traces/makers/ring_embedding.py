@@ -1,4 +1,4 @@
-"""A queue as an instance of ring_embedding: jobs that arrive in time slots, and form rings in a network of servers."""
+"""A queue as an instance of ring_embedding: jobs arrive in time slots, and form rings of servers."""
 
 import math
 from collections.abc import Sequence
@@ -46,9 +46,9 @@ def rings_of(
 ) -> Made:
     """Make an instance of ring_embedding.
 
-    A job arrives in the first slot that begins at or after its arrival. A worker is one GPU; the job has no more of them
-    at once than it held, and over all slots no more than its GPU time, rounded up to whole slots.
-    The last slot ends when the last job would have ended if no job had waited.
+    A job arrives in the first slot that begins at or after its arrival. A worker is one GPU; the job has no
+    more of them at once than it held, and over all slots no more than its GPU time, rounded up to whole
+    slots. The last slot ends when the last job would have ended if no job had waited.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ def rings_of(
     slot_s
         Seconds of a slot.
     utility
-        Utility of the GPU time that a job gets; all of it is worth its GPU hours: ``capped`` rises in proportion, ``sqrt`` and
-        ``log`` rise fast at first.
+        Utility of the GPU time that a job gets; all of it is worth its GPU hours: ``capped`` rises in
+        proportion, ``sqrt`` and ``log`` rise fast at first.
     sizes
-        ``trace``; or ``paper``, ``paper-sqrt``, ``paper-log``: only the arrivals are the trace's, and all else is drawn as in
-        that preset, after the experiments of Yu et al. (GADGET, 2022).
+        ``trace``; or ``paper``, ``paper-sqrt``, ``paper-log``: only the arrivals are the trace's, and all
+        else is drawn as in that preset, after the experiments of Yu et al. (GADGET, 2022).
     bandwidth_bytes_per_s
         Bandwidth that a job reserves between servers of its ring.
     server_bytes_per_s, rack_bytes_per_s

@@ -31,7 +31,7 @@ COMMUNICATION = ("none", "published")
 
 
 class _Gang(NamedTuple):
-    """A job as a gang: stages, iterations, model, seconds of an iteration, whether it lasts longer than recorded, placement."""
+    """A job as a gang: stages, iterations, model, seconds of one; whether it outlasts its record; placement."""
 
     stages: tuple[Stage, ...]
     iterations: float
@@ -56,14 +56,15 @@ def gangs_of(
     Parameters
     ----------
     queue, gpus, gpus_of_node, window, carried
-        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given. Jobs running at the start have
-        begun, on the recorded nodes if these are servers with room, else by first fit; those that began last wait if there are
-        not enough GPUs.
+        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given. Jobs
+        running at the start have begun, on the recorded nodes if these are servers with room, else by first
+        fit; those that began last wait if there are not enough GPUs.
     estimates
         Whether policies see the lengths that users stated, instead of the real ones.
     communication
-        ``none``: an iteration takes a second, and nothing is exchanged, so that a job's length does not depend on where it
-        runs; ``published``: stages of published models, which last as long as recorded if the job is packed.
+        ``none``: an iteration takes a second, and nothing is exchanged, so that a job's length does not
+        depend on where it runs; ``published``: stages of published models, which last as long as recorded if
+        the job is packed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Reader of any table of jobs, by a mapping from the fields of a queue to columns; also reads public traces of this kind."""
+"""Reader of any table of jobs, by a mapping from fields of a queue to columns; some public traces use it."""
 
 import math
 import sys

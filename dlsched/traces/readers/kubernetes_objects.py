@@ -151,8 +151,8 @@ def quantity(value: Json) -> float:
 def pod_request(template: Json, resource: str) -> float:
     """Return a pod's request of a resource, whose name may be a pattern such as ``*/gpu``.
 
-    The request is the sum over the containers, or that of the largest init container if it is larger; init containers that
-    keep running count as containers. A container without requests asks for its limits.
+    The request is the sum over the containers, or that of the largest init container if it is larger; init
+    containers that keep running count as containers. A container without requests asks for its limits.
     """
     running = sum(_asks(each, resource) for each in list_at(template, "spec", "containers"))
     before = list_at(template, "spec", "initContainers")

@@ -128,7 +128,8 @@ def _priority(item: Json) -> float | None:
 def _ran(item: Json, moments: Moments, place: int, audit: Audit) -> tuple[str, float | None, float | None]:
     """Return state, start and end from the conditions.
 
-    Newer versions clear the admission of a finished workload (kueue #8188); the time at which its pods were ready remains.
+    Newer versions clear the admission of a finished workload (kueue #8188); the time at which its pods were
+    ready remains.
     """
     conditions = {text_at(each, "type"): each for each in list_at(item, "status", "conditions")}
 

@@ -26,8 +26,8 @@ def read_openb(
 ) -> Queue:
     """Read the pods, each a job, from when it was scheduled to when it was deleted.
 
-    A pod that was deleted at the end of the trace (its latest deletion) counts as not ended. ``gpu_milli`` is its part of each
-    GPU. The group is the class of service; the trace has no users.
+    A pod that was deleted at the end of the trace (its latest deletion) counts as not ended. ``gpu_milli``
+    is its part of each GPU. The group is the class of service; the trace has no users.
 
     Parameters
     ----------

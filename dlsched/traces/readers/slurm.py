@@ -88,9 +88,9 @@ def read_slurm(
 ) -> Queue:
     """Read the jobs of an accounting dump.
 
-    Skips steps. A requeued job counts by its last attempt, an element of an array as a job. GPUs are those of
-    ``AllocTRES``, or of ``ReqTRES`` if a job was never given any. The group is the job's name if the file has names, else
-    the partition.
+    Skips steps. A requeued job counts by its last attempt, an element of an array as a job. GPUs are those
+    of ``AllocTRES``, or of ``ReqTRES`` if a job was never given any. The group is the job's name if the file
+    has names, else the partition.
 
     Parameters
     ----------

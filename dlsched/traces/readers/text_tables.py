@@ -20,7 +20,7 @@ QUOTED = ",;\t"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A text table: its columns in the order of the file, and their delimiter; ``headed``: the first row names them."""
+    """A text table: its columns in file order, and their delimiter; ``headed``: the first row names them."""
 
     path: Path
     columns: tuple[str, ...]
@@ -138,8 +138,8 @@ def encoding_of(path: Path) -> str:
 def _rows(lines: Iterator[str], sign: str, width: int, audit: Audit) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with its first line.
 
-    A quoted cell may hold line ends. If it holds a whole row of that width, or is longer than cells may be, its quote is
-    taken as unclosed: that row is noted, and the lines after it are separate rows.
+    A quoted cell may hold line ends. If it holds a whole row of that width, or is longer than cells may be,
+    its quote is taken as unclosed: that row is noted, and the lines after it are separate rows.
 
     Raises
     ------

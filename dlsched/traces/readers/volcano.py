@@ -44,7 +44,8 @@ def read_volcano(
 
     A job comes when it was created, starts with its last condition Running, and ends with the transition to its last
     phase. Its user is the namespace, its group the queue, its state the phase. ``minAvailable`` gives the fewest GPUs.
-    ``runningDuration`` is not used: Volcano counts it from the creation of the job, so that it includes waiting.
+    ``runningDuration`` is not used: Volcano counts it from the creation of the job, so that it includes
+    waiting.
 
     Parameters
     ----------

@@ -9,13 +9,14 @@ code                  mathematics
 ``taken``             step s of job j is taken; its steps are taken one after the other
 ``chosen``            the count of job j in the best allocation
 ``at``                position of a step in the order, if it is taken
-``before``            steps of two jobs are both taken, the first before the second: it saves no less per unit
+``before``            steps of two jobs are both taken, the first before the second: it saves no less per
+unit
 ``late``              step t is never taken, and does not fit any more when step s of another job is
 ====================  =====================================================================================
 
-Savings fall along the counts, so the rows compare the steps that are taken, in their order, and each of them with every
-step that another job could have taken instead, unless that step came too late to fit. Since no speed is
-super-linear, c_j(n) <= m / n with the largest count m.
+Savings fall along the counts, so the rows compare the steps that are taken, in their order, and each of them
+with every step that another job could have taken instead, unless that step came too late to fit. Since no
+speed is super-linear, c_j(n) <= m / n with the largest count m.
 
 The bound is that of HiGHS in floats, not a proof in rationals.
 """
@@ -44,7 +45,8 @@ class Bounded:
     ratio
         Ratio of the worst run that HiGHS found.
     bound
-        Upper bound of the ratio of any run, in floats; equal to ``ratio`` within HiGHS's tolerances, unless time ran out.
+        Upper bound of the ratio of any run, in floats; equal to ``ratio`` within HiGHS's tolerances, unless
+        time ran out.
     """
 
     ratio: float

@@ -3,7 +3,8 @@
 maximise  c(held) = sum_j c_j(h_j)   subject to   c(best) = sum_j c_j(w_j) = 1,   rows A c >= 0,   c >= 0
 
 Any y >= 0 with  held + y A <= m best  at every job and count proves  c(held) <= m c(best)  for all tables of the rows, since
-c(held) <= c(held) + y A c <= m c(best). A y in floats is not trusted: rationals close to it are checked, and give m.
+c(held) <= c(held) + y A c <= m c(best). A y in floats is not trusted: rationals close to it are checked, and
+give m.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -112,8 +113,8 @@ def multipliers(
 ) -> tuple[Fraction, Multipliers] | None:
     """Return m and y in rationals, made from y in floats; None if they prove no m, or none up to ``most``.
 
-    If ``most`` is given, y is rounded to short fractions first. If these do not prove it, or if the least m is asked for,
-    the equations that y meets in floats are solved exactly.
+    If ``most`` is given, y is rounded to short fractions first. If these do not prove it, or if the least m
+    is asked for, the equations that y meets in floats are solved exactly.
 
     Parameters
     ----------

@@ -98,7 +98,8 @@ def prove(
         Class of the tables of costs, by count: ``any`` costs >= 0; ``monotone``: they do not rise; ``sublinear``: and count
         times cost does not fall; ``convex``: and what an added GPU saves does not rise along the counts offered.
     counts
-        ``powers`` of two, or ``all``. None: ``powers``, but ``all`` in ``async_sgd``, which has no other choice.
+        ``powers`` of two, or ``all``. None: ``powers``, but ``all`` in ``async_sgd``, which has no other
+        choice.
     limits
         Limits of the search; its nodes are linear programs.
     progress
@@ -140,7 +141,7 @@ def prove(
 
 
 def _shown(setting: Setting, tree: Tree) -> tuple[InstanceFile, Fraction, dict[str, object] | None]:
-    """Return an instance and its ratio; if that is below the supremum, also the proof that others come close to it."""
+    """Return an instance, its ratio and, if that is below the supremum, the proof that others approach it."""
     if setting.family == "async_sgd":
         return equal_jobs(setting), Fraction(1), None
     if tree.supremum is not None:

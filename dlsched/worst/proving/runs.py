@@ -1,10 +1,10 @@
 """Runs of a greedy method, from their ends backwards, and the rows that hold for every table with such a run.
 
-A run ends with a count for every job. Each job then either has a *target*, the count of its next step, which does not
-fit any more, or has none. An end together with one feasible allocation ``best`` is a sorted tuple of triples
-(count, target, best), one per job, because exchanging the names of jobs changes nothing. Before the last step some job j
-was at a smaller count, and its present count was its target; and so on back to the smallest counts. The last steps
-alone already bound the method's ratio.
+A run ends with a count for every job. Each job then either has a *target*, the count of its next step, which
+does not fit any more, or has none. An end together with one feasible allocation ``best`` is a sorted tuple
+of triples (count, target, best), one per job, because exchanging the names of jobs changes nothing. Before
+the last step some job j was at a smaller count, and its present count was its target; and so on back to the
+smallest counts. The last steps alone already bound the method's ratio.
 
 Rows, all ``>= 0``, by name:
 
@@ -89,7 +89,7 @@ def _bests(setting: Setting, tick: Tick) -> Iterator[tuple[tuple[int, int], ...]
 def _within(
     pairs: Sequence[tuple[int, int]], jobs: int, room: int, *, ascending: bool
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Yield all choices of a pair for each job, optionally in ascending order only, whose counts fit into the room."""
+    """Yield all choices of a pair per job, optionally ascending ones only, whose counts fit into the room."""
     if jobs == 0:
         yield ()
         return

@@ -1,8 +1,8 @@
 """Branch and bound over the last steps of runs: finds the largest ratio, and the proof that no run has a larger one.
 
-The search takes the tail whose program has the largest value first, and splits it by the step before it. When it takes a
-whole run, the value of this run is the supremum, and the tails still waiting are the leaves of the proof. If the program
-of a whole run is unbounded, so is the method's ratio.
+The search takes the tail whose program has the largest value first, and splits it by the step before it.
+When it takes a whole run, the value of this run is the supremum, and the tails still waiting are the leaves
+of the proof. If the program of a whole run is unbounded, so is the method's ratio.
 """
 
 import heapq
@@ -49,7 +49,8 @@ class Tree:
     worst
         A whole run of that ratio.
     leaves
-        Tails that cover all runs, with multipliers which prove that none has a larger ratio; none if unbounded.
+        Tails that cover all runs, with multipliers which prove that none has a larger ratio; none if
+        unbounded.
     programs
         Number of linear programs solved.
     """

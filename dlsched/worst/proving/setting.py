@@ -8,8 +8,8 @@ code                  mathematics
 ``targets(n)``        the counts to which one step of the method may lead from n
 ====================  =====================================================================================
 
-Counts that do not fit beside one GPU for every other job are never used. Leaving them out of a table keeps it in its
-class, and a table without them, extended by its last cost, is in the class again.
+Counts that do not fit beside one GPU for every other job are never used. Leaving them out of a table keeps
+it in its class, and a table without them, extended by its last cost, is in the class again.
 """
 
 from collections.abc import Iterable

@@ -1,10 +1,10 @@
 """Tables on which a worst run happens: one that attains its ratio, or two whose combinations approach it.
 
-A step needs ``>`` if a tie would be decided otherwise, but the programs have ``>=``. If a table of the largest ratio
-satisfies all rows that have to be strict, for some order of the jobs, it attains the supremum. Else a *limit* satisfies
-the rows as the programs have them, and an *inside* table satisfies them strictly. The run happens on limit + e inside,
-e > 0, and its ratio approaches the supremum as e approaches 0; if the limit's best allocation costs nothing, the ratio
-is unbounded.
+A step needs ``>`` if a tie would be decided otherwise, but the programs have ``>=``. If a table of the
+largest ratio satisfies all rows that have to be strict, for some order of the jobs, it attains the supremum.
+Else a *limit* satisfies the rows as the programs have them, and an *inside* table satisfies them strictly.
+The run happens on limit + e inside, e > 0, and its ratio approaches the supremum as e approaches 0; if the
+limit's best allocation costs nothing, the ratio is unbounded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,7 +72,8 @@ def run_of(setting: Setting, leaf: Leaf) -> Run:
 def attaining(setting: Setting, leaf: Leaf, supremum: Fraction) -> Iterator[tuple[Table, tuple[int, ...]]]:
     """Yield tables that may attain the largest ratio, each with the order of the jobs that decides its ties.
 
-    The method takes no steps that save nothing; still, a table on which the last steps save nothing may attain the ratio.
+    The method takes no steps that save nothing; still, a table on which the last steps save nothing may
+    attain the ratio.
     """
     run = run_of(setting, leaf)
     worst = {place: Fraction(0) for place in (*leaf.held, *leaf.best)}
@@ -114,7 +115,8 @@ def _table(
 ) -> Table | None:
     """Return the table on which strict rows and costs are as far from 0 as possible; None if they cannot all be > 0.
 
-    With None for ``strict`` costs may be 0. HiGHS finds a vertex in floats; the equations that it meets are solved exactly.
+    With None for ``strict`` costs may be 0. HiGHS finds a vertex in floats; the equations that it meets are
+    solved exactly.
     """
     from scipy.optimize import linprog
 

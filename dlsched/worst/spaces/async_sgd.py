@@ -1,10 +1,10 @@
-"""Search space of worst instances of async_sgd: batches, and seconds of a batch on a worker, an update and a transfer.
+"""Search space of worst instances of async_sgd: batches, and seconds of computing, updates and transfers.
 
-A job of N batches has one epoch of N examples; its one server has full-duplex links of 1 GB/s, so 1e9 bytes take a second.
-Times are up to 10 s, those of updates and transfers 0 or at least 10 ms, batches up to 1000: beyond that ratios hardly grow.
-They do grow with nodes and jobs: if nodes are short, ``equal`` and ``knee`` give each of J jobs the same number, and if one
-job has all the work and perfect speed, they take (N - J + 1) / floor(N / J) times the optimum, J times in the limit.
-``fixed`` has no answer if its counts do not fit.
+A job of N batches has one epoch of N examples; its one server has full-duplex links of 1 GB/s, so 1e9 bytes
+take a second. Times are up to 10 s, those of updates and transfers 0 or at least 10 ms, batches up to 1000:
+beyond that ratios hardly grow. They do grow with nodes and jobs: if nodes are short, ``equal`` and ``knee``
+give each of J jobs the same number, and if one job has all the work and perfect speed, they take (N - J + 1)
+/ floor(N / J) times the optimum, J times in the limit. ``fixed`` has no answer if its counts do not fit.
 """
 
 from collections.abc import Iterator
@@ -206,7 +206,7 @@ def _drawn(generator: np.random.Generator) -> Data:
 
 
 def _scaled(jobs: list[tuple[float, float, float, float]]) -> list[Data]:
-    """Make jobs of (batches, compute, update and transfer seconds), scaled so that the largest are at the ends of the ranges."""
+    """Make jobs of (batches, compute, update and transfer seconds), with the largest scaled to the range's end."""
     batches = BATCHES[1] / max(job[0] for job in jobs)
     seconds = COMPUTE_S[1] / max(max(job[1:]) for job in jobs)
     return [

@@ -1,14 +1,15 @@
 """Search space of worst instances of elastic_stream: few jobs that arrive at ticks of 100 s, with tables of a class.
 
-Each job has one epoch, so times are those of whole jobs: 100 to 600 s, so that no job is shorter than a tick, for which it
-holds its units. Jobs have no weights and no early ends; they have restarts only if asked for. With tables ``sublinear`` or
-``convex`` ratios grow with the jobs and the units: in order of arrival J - 1 short jobs wait for a long one, and flow times
-sum to up to J times the least, approaching J as the range of times grows; and a job that stays on one unit takes up to C
-times as long. With ``any`` and ``monotone`` tables a job that is T times as fast on more units than it is given takes T
-times the optimum.
+Each job has one epoch, so times are those of whole jobs: 100 to 600 s, so that no job is shorter than a
+tick, for which it holds its units. Jobs have no weights and no early ends; they have restarts only if asked
+for. With tables ``sublinear`` or ``convex`` ratios grow with the jobs and the units: in order of arrival J -
+1 short jobs wait for a long one, and flow times sum to up to J times the least, approaching J as the range
+of times grows; and a job that stays on one unit takes up to C times as long. With ``any`` and ``monotone``
+tables a job that is T times as fast on more units than it is given takes T times the optimum.
 
-The search over slots alone (``SLOTS_ALONE``) proves optima: on instances this small it takes a tenth of the time of
-``exact``, which first runs all policies and solves linear programs. It is meant for 3 jobs; 4 may take seconds.
+The search over slots alone (``SLOTS_ALONE``) proves optima: on instances this small it takes a tenth of the
+time of ``exact``, which first runs all policies and solves linear programs. It is meant for 3 jobs; 4 may
+take seconds.
 """
 
 import numpy as np
@@ -203,7 +204,7 @@ def whole_ticks(data: Data, generator: np.random.Generator) -> Data:
 
 
 def sooner(data: Data) -> list[Data]:
-    """Return data in which all jobs arrive at once, or one arrives at the start, the first tick, or a tick earlier."""
+    """Return data with all jobs arriving at once, or one at the start, at the first tick, or a tick earlier."""
     found = [data | {"jobs": [job | {"arrival_s": 0.0} for job in data["jobs"]]}]
     for index, job in enumerate(data["jobs"]):
         for arrival_s in (0.0, TICK_S, job["arrival_s"] - TICK_S):

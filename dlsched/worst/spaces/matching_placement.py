@@ -1,14 +1,15 @@
-"""Search space of worst instances of matching_placement: few jobs on few workers of up to three types, in round figures.
+"""Search space of worst instances of matching_placement: few jobs, few workers of up to three types.
 
 An iteration has ``BATCH`` = 10 samples, and a worker trains 1 to 10 samples/s of it: 1 to 10 s on one worker. A type's
 bandwidth is 1e9 or 1e10 B/s; a ring exchanges up to 1e10 bytes, which takes up to 20 s an iteration. Jobs run 1 to 1000
 iterations.
 
-*What grows.* Methods that take workers which the ring does not repay (``equal``, ``fastest-first``) are worse by a factor
-that grows with bytes over bandwidth: here to 10/15 + 2 (5/6) 10 = 17.3 on six workers. Methods that ignore rates (``equal``)
-are worse by the quotient of rates, 10, times the workers that a job could have instead of one. Methods that begin on a fast
-worker of a slow network, and add workers one by one, miss a set of K - 1 workers on a fast network: a factor that grows with
-K to the ratio of the bandwidths, 10; on six workers it is 1 / (1/5 + .08) = 25/7.
+*What grows.* Methods that take workers which the ring does not repay (``equal``, ``fastest-first``) are
+worse by a factor that grows with bytes over bandwidth: here to 10/15 + 2 (5/6) 10 = 17.3 on six workers.
+Methods that ignore rates (``equal``) are worse by the quotient of rates, 10, times the workers that a job
+could have instead of one. Methods that begin on a fast worker of a slow network, and add workers one by one,
+miss a set of K - 1 workers on a fast network: a factor that grows with K to the ratio of the bandwidths, 10;
+on six workers it is 1 / (1/5 + .08) = 25/7.
 """
 
 import copy
@@ -133,7 +134,7 @@ def _draw(most: int, total: int, limited: bool, aimed: Data) -> Draw:
 
 
 def _job(generator: np.random.Generator, networks: list[float], kinds: list[int]) -> Data:
-    """Draw a job; two thirds of the jobs exchange bytes, such that a ring on some network takes about as long as computing."""
+    """Draw a job; two thirds exchange bytes, and a ring on some network takes about as long as computing."""
     rates = {f"g{kind}": _two_digits(generator, *_RATES) for kind in kinds}
     ring_s = BATCH / max(rates.values()) * log_uniform(generator, *_EXCHANGED)
     sent = min(max(ring_s * networks[kinds[int(generator.integers(len(kinds)))]] / 2, _FEW_BYTES), _BYTES[1])
@@ -220,7 +221,7 @@ def _rounded(job: Data, kinds: dict[str, str], longest_s: float, limited: bool) 
 
 
 def _repair(data: Data, free: bool) -> Data | None:
-    """Leave one bandwidth per type, rates of existing types (``free``: of some), bytes and limits that count; number ids."""
+    """Keep one bandwidth per type, rates of existing types (``free``: of some), and bytes that count; number ids."""
     repaired = copy.deepcopy(data)
     networks = worker_moves.networks_of(repaired)
     for index, worker in enumerate(repaired["workers"]):

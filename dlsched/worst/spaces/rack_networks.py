@@ -1,4 +1,4 @@
-"""Networks of servers with one or two GPUs in one or two racks: their form in instances, a move, and simplifications."""
+"""Networks of small servers in one or two racks: their form in instances, a move, and simplifications."""
 
 import copy
 from collections.abc import Sequence

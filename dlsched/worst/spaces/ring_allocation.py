@@ -1,10 +1,11 @@
-"""Search space of worst instances of ring_allocation: tables of a class, one epoch per job, no weights and no restarts.
+"""Search space of worst instances of ring_allocation: tables of a class, one epoch, no weights, no restarts.
 
-Times are 1 to 1000 s. With tables ``any`` or ``monotone`` ratios grow with that range, so no instance is the worst: a job
-that is as slow on its second count as on its first, and T times as fast on its third, stalls ``doubling`` and ``marginal`` at
-T times the optimum; a job that is T times as fast beyond the counts that ``fixed`` and ``equal`` give it does the same to
-them. With ``sublinear`` and ``convex`` tables no ratio exceeds the number of GPUs, since no job is more than w times as fast
-on w of them; ratios grow with that number. ``fixed`` has no answer if its counts do not fit, whatever the times.
+Times are 1 to 1000 s. With tables ``any`` or ``monotone`` ratios grow with that range, so no instance is the
+worst: a job that is as slow on its second count as on its first, and T times as fast on its third, stalls
+``doubling`` and ``marginal`` at T times the optimum; a job that is T times as fast beyond the counts that
+``fixed`` and ``equal`` give it does the same to them. With ``sublinear`` and ``convex`` tables no ratio
+exceeds the number of GPUs, since no job is more than w times as fast on w of them; ratios grow with that
+number. ``fixed`` has no answer if its counts do not fit, whatever the times.
 """
 
 import numpy as np

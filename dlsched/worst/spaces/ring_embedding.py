@@ -1,8 +1,9 @@
 """Small networks in which heuristics for rings do badly.
 
-Instances have one switch, or two racks with a link between them; servers of one or two GPUs; one to four slots. A worker
-takes a GPU, links have 1 GB/s, no budget binds, energy costs nothing, and the sum of utilities counts. The search varies what
-makes the ratio: utilities, bandwidth of rings, workers and arrivals of jobs; and, by its own moves, the network.
+Instances have one switch, or two racks with a link between them; servers of one or two GPUs; one to four
+slots. A worker takes a GPU, links have 1 GB/s, no budget binds, energy costs nothing, and the sum of
+utilities counts. The search varies what makes the ratio: utilities, bandwidth of rings, workers and arrivals
+of jobs; and, by its own moves, the network.
 
 ===========  =====================================  ======================================================================
 ``utility``  free, progress being worker-slots      how far ratios go
@@ -279,7 +280,7 @@ def _fewer_slots(data: Data) -> Sequence[Data]:
 
 
 def _plainer_jobs(data: Data) -> Sequence[Data]:
-    """Return data in which one job, or all, arrive in the first slot, have no bandwidth or a link's, or a worker less."""
+    """Return data with one job or all in the first slot, without bandwidth or with a link's, or a worker less."""
     found = []
     for plain in ({"arrival_slot": 1}, {"bandwidth_bytes_per_s": _LOAD.low}, {"bandwidth_bytes_per_s": _LOAD.high}):
         for chosen in (range(len(data["jobs"])), *([index] for index in range(len(data["jobs"])))):

@@ -93,7 +93,8 @@ def holds(tables: str, table: Mapping[int, float]) -> bool:
 def projected(tables: str, table: Mapping[int, float], low: float, high: float) -> Table:
     """Move the times that leave the class or the range, one count after the other, no farther than needed.
 
-    A time that has to rise gets four digits if these suffice. Tables in the class and the range stay as they are.
+    A time that has to rise gets four digits if these suffice. Tables in the class and the range stay as they
+    are.
     """
     found: Table = {}
     for count, time in sorted(table.items()):
@@ -129,7 +130,7 @@ def _above(least: Fraction, most: float) -> float:
 
 
 def drawn(generator: np.random.Generator, tables: str, counts: Iterable[int], low: float, high: float) -> Table:
-    """Draw a table of four digits: the first time log-uniform in the range, every other uniform in what the class still allows.
+    """Draw a table of four digits: the first time log-uniform, every other uniform in what the class allows.
 
     If the class allows the whole range, or all of it up to the time before, the others are log-uniform too.
     """
@@ -143,10 +144,10 @@ def drawn(generator: np.random.Generator, tables: str, counts: Iterable[int], lo
 
 
 def tabulated(jobs: Iterable[TrainingJob], counts: Sequence[int], high: float) -> list[Table]:
-    """Tabulate epochs times seconds per epoch on those counts, scaled so that the slowest entry takes ``high`` seconds.
+    """Tabulate epochs times seconds per epoch on those counts, scaled so that the slowest takes ``high`` seconds.
 
-    A count that a job does not offer is as fast as the one before; counts below all that it offers are as slow as the first one
-    that it offers.
+    A count that a job does not offer is as fast as the one before; counts below all that it offers are as
+    slow as the first one that it offers.
     """
     tables = []
     for job in jobs:

@@ -1,13 +1,14 @@
 """Search space of worst instances of srpt_mapping: few jobs with short chains on few servers, in round figures.
 
 A replica computes ``COMPUTE_S`` = 1 s an iteration, a server's GPUs exchange 1e11 B/s and its card sends 1e10 B/s, always.
-So 1e10 bytes take .1 s inside a server, and g s to another from a server of g GPUs. The search varies the servers, the chains
-and their replicas, the bytes, the numbers of iterations and the releases.
+So 1e10 bytes take .1 s inside a server, and g s to another from a server of g GPUs. The search varies the
+servers, the chains and their replicas, the bytes, the numbers of iterations and the releases.
 
-*What grows.* Ratios are of flow times. A single job that could have a server for every stage, but is spread, is worse by a
-factor that grows with b_in / b_out and the GPUs of a server; with these figures and servers of 8 GPUs it is about 13. A
-queue that starts a long job makes J - 1 short ones wait that arrive just after it: a factor that grows to J with the length
-of the long job. The two factors multiply. So no finite ratio is the worst of all instances; compare ratios within one space.
+*What grows.* Ratios are of flow times. A single job that could have a server for every stage, but is spread,
+is worse by a factor that grows with b_in / b_out and the GPUs of a server; with these figures and servers of
+8 GPUs it is about 13. A queue that starts a long job makes J - 1 short ones wait that arrive just after it:
+a factor that grows to J with the length of the long job. The two factors multiply. So no finite ratio is the
+worst of all instances; compare ratios within one space.
 """
 
 import copy
@@ -72,9 +73,11 @@ def space_of(
     preset
         Of ``generate``, whose bandwidths and ranges are then searched; None: the round figures above.
     prediction_error
-        Factor f: predictions are between the true number divided by f and the true number times f; 1: they are true.
+        Factor f: predictions are between the true number divided by f and the true number times f; 1: they
+        are true.
     sends
-        Whether jobs send bytes. False: only their times matter, not their servers; one server holds all GPUs.
+        Whether jobs send bytes. False: only their times matter, not their servers; one server holds all
+        GPUs.
 
     Raises
     ------
@@ -225,7 +228,7 @@ class _Drawn:
         return draw
 
     def _stages(self, stages: list[Data], factor: float) -> list[Data]:
-        """Return stages with their bytes scaled by ``factor``; a single one that sends nothing if jobs send no bytes."""
+        """Return stages with bytes scaled by ``factor``; a single silent one if jobs send no bytes."""
         if not self.sends:
             replicas = sum(stage["replicas"] for stage in stages)
             return [{"replicas": replicas, "compute_s": COMPUTE_S, "output_bytes": 0.0, "parameter_bytes": 0.0}]

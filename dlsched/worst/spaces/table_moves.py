@@ -61,11 +61,11 @@ def alike(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def simpler_tables(repair: Callable[[Data], Data | None]) -> Simplify:
-    """Return a function that simplifies tables: fewer counts, times or digits, kept if still simpler after ``repair``."""
+    """Return a function that simplifies tables (fewer counts, times, digits), if ``repair`` leaves them simpler."""
     last: list[tuple[Data, list[Data]]] = []  # shrinking asks for the same data again for each candidate
 
     def simpler(data: Data) -> list[Data]:
-        """Round all times on several scales; drop one time; set one to the time before, in proportion to it, or round."""
+        """Round all times, drop one, or set one to the time before, in proportion to it, or to fewer digits."""
         if last and last[0][0] is data:
             return last[0][1]
         now = _digits(data)

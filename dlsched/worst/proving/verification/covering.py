@@ -157,7 +157,7 @@ class Part:
         return found
 
     def steps_known(self) -> set[tuple[int, int, int]]:
-        """Return steps (job, from, to) that are the steepest of their job: those taken, and the next ones at the end."""
+        """Return the steps (job, from, to) that are steepest for their job: those taken, and the next at the end."""
         ended = {(job, count, target) for job, (count, target, _) in enumerate(self.end) if target}
         return {step[:3] for step in self.steps} | (ended if _leaps(self.claim) else set())
 
@@ -236,7 +236,7 @@ def _stuck(part: Part, job: int, low: int, high: int) -> Expression | None:
 
 
 def _turn(part: Part, number: int, other: int) -> Expression | None:
-    """Step ``number``, counted from the last as 1, saves no less per unit than a step of another job that would fit."""
+    """Step ``number`` (the last is 1) saves no less per unit than a step of another job that fitted."""
     if not (1 <= number <= len(part.steps) and other < part.claim.jobs):
         return None
     job, low, high, counts, targets = part.steps[number - 1]
