@@ -1,4 +1,4 @@
-"""Search spaces made from options: a family's space by name, or one that the caller supplies, which takes no options.
+"""Search spaces from options: a family's space by name, or one that the caller supplies, without options.
 
 Besides ``SHARED`` every family has options of its own; the catalogue lists them, with their command-line
 help.

@@ -1,4 +1,4 @@
-"""More jobs: one mixed-integer program with the order of the steps as binaries, for doubling and marginal gain on convex tables.
+"""Bounds for more jobs by a mixed-integer program: doubling and marginal gain on convex tables, steps in order.
 
 ====================  =====================================================================================
 code                  mathematics
@@ -9,8 +9,7 @@ code                  mathematics
 ``taken``             step s of job j is taken; its steps are taken one after the other
 ``chosen``            the count of job j in the best allocation
 ``at``                position of a step in the order, if it is taken
-``before``            steps of two jobs are both taken, the first before the second: it saves no less per
-unit
+``before``            steps of two jobs are both taken, the first, which saves no less per unit, first
 ``late``              step t is never taken, and does not fit any more when step s of another job is
 ====================  =====================================================================================
 

@@ -1,4 +1,4 @@
-"""Branch and bound over the last steps of runs: finds the largest ratio, and the proof that no run has a larger one.
+"""Branch and bound over the last steps of runs: finds the largest ratio, and proves that none is larger.
 
 The search takes the tail whose program has the largest value first, and splits it by the step before it.
 When it takes a whole run, the value of this run is the supremum, and the tails still waiting are the leaves

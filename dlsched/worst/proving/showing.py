@@ -113,7 +113,7 @@ def _table(
     strict: Sequence[Row] | None,
     equal: Sequence[tuple[dict[Place, Fraction], Fraction]],
 ) -> Table | None:
-    """Return the table on which strict rows and costs are as far from 0 as possible; None if they cannot all be > 0.
+    """Return the table with strict rows and costs as far from 0 as possible; None if they cannot be > 0.
 
     With None for ``strict`` costs may be 0. HiGHS finds a vertex in floats; the equations that it meets are
     solved exactly.
