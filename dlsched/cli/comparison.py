@@ -1,4 +1,4 @@
-"""The rows of ``dlsched compare``: methods and answers from elsewhere on one instance, against the best that is proven."""
+"""Rows of ``dlsched compare``: methods and external answers on one instance, against the best proven value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ from dlsched.families import family_of, solve
 from dlsched.results.reading import Claim
 from dlsched.results.verification import read_solution, verify_claim
 
-_FAILED = 7  # exit code of what is wrong
+_FAILED = 7  # exit code if something is wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Compared:
 
     @property
     def ratio_is_at_most(self) -> bool:
-        """Whether that is a bound which the answer does not meet."""
+        """Whether the reference is a bound that the answer does not meet."""
         return self.verdict.at_most
 
     @property
@@ -124,7 +124,7 @@ def _method_row(family: AnyFamily, instance: InstanceFile, method: AnyMethod, li
 
 
 def _needs_bound(family: AnyFamily, instance: InstanceFile, rows: Sequence[Compared]) -> bool:
-    """Whether the bound of the family says anything that is not known better."""
+    """Whether the bound of the family can improve on what is known."""
     reference = reference_of(rows, family.sense_for(instance), _known(family, instance), together=False)
     return (
         (reference is None or reference.kind != "optimum")
@@ -163,7 +163,7 @@ def _known(family: AnyFamily, instance: InstanceFile) -> Known:
 
 
 def _held(row: Compared, reference: Reference | None) -> Compared:
-    """Hold a row against the reference; an objective that beats a proven value is said to contradict it."""
+    """Compare a row with the reference; marks an objective that beats a proven value as contradicting it."""
     if row.objective is None:
         return row
     found = verdict(row.objective, reference)

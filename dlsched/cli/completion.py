@@ -1,4 +1,4 @@
-"""What shells complete: the names of the catalogue, those of the family that is meant where it can be seen."""
+"""Shell completion of the catalogue's names, limited to the family on the command line if it is known."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ from dlsched.catalogue.families import FAMILIES
 from dlsched.catalogue.solvers import SOLVERS
 from dlsched.catalogue.sources import QUEUES, SOURCES
 
-_HEAD = 1000  # bytes of an instance file that are looked at
+_HEAD = 1000  # bytes read of an instance file
 
 
 def families(incomplete: str) -> list[str]:
@@ -60,7 +60,7 @@ def _beginning(incomplete: str, known: Iterable[str]) -> list[str]:
 
 
 def _of_family(ctx: typer.Context, asked: Callable[[str], tuple[str, ...]]) -> list[str]:
-    """Names of the families that the command line speaks of so far; of all where it does not say."""
+    """Return names for the families that the command line determines so far, or for all families if it does not."""
     given = ctx.params
     words = [given.get("file"), given.get("family"), *(given.get("files") or ()), *ctx.args]
     meant = {word if word in FAMILIES else _family_of(word) for word in words if word}
@@ -69,7 +69,7 @@ def _of_family(ctx: typer.Context, asked: Callable[[str], tuple[str, ...]]) -> l
 
 
 def _family_of(path: str) -> str | None:
-    """Family of an instance file, from its first bytes: the format stands there in what dlsched writes."""
+    """Return the family of an instance file from its first bytes, where dlsched writes the format."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             found = re.search(r'"dlsched/(\w+)/1"', file.read(_HEAD))

@@ -1,4 +1,4 @@
-"""Options that take several values: what the parser of options cannot do, done before it."""
+"""Options that take several values, expanded before the option parser, which does not support them."""
 
 
 def spread(arguments: list[str]) -> list[str]:

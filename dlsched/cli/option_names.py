@@ -1,4 +1,4 @@
-"""Options of a command by the arguments that they give: errors name arguments as Python has them, readers typed options."""
+"""Options of a command by argument: errors name Python arguments, but readers know the options that they typed."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ from dlsched.catalogue.import_options import OPTIONS
 
 
 def options_of(parameters: Iterable[Any]) -> dict[str, str]:
-    """By argument the option of a command that gives it; ``parameters``: Click's."""
+    """Return the option that sets each argument of a command; ``parameters``: Click's."""
     options: dict[str, str] = {}
     for parameter in parameters:
         if parameter.param_type_name == "option":

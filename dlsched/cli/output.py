@@ -1,4 +1,4 @@
-"""What the commands print: tables to standard output, progress to standard error on a terminal, JSON alone."""
+"""Output of the commands: tables on standard output, progress on standard error if that is a terminal, JSON alone."""
 
 import json
 import re
@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from dlsched.core.limits import Progress, ProgressCallback
 from dlsched.core.messages import printable
 
-_PIPE_WIDTH = 200  # columns of a table that no terminal limits
-_TEXT_WIDTH = 12  # of a column of text, which a narrow terminal folds no further
+_PIPE_WIDTH = 200  # columns of a table if no terminal limits it
+_TEXT_WIDTH = 12  # least width of a column of text on a narrow terminal
 _BETWEEN = 3  # columns of a table
 _UNSEEN = re.compile(r"[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-"""Controls and marks of direction that JSON need not escape, and terminals obey."""
+"""Control and direction characters that terminals obey, though JSON need not escape them."""
 
 
 def print_json(data: object) -> None:
-    """Print JSON on standard output; what no terminal shows is escaped, and remains what it is."""
+    """Print JSON on standard output, with characters that terminals do not show as escapes of the same value."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1)
     print(_UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text))
 
@@ -28,7 +28,7 @@ def print_table(
 ) -> None:
     """Print a table; columns named in ``right`` are aligned to the right; ``grouped``: a line between first entries.
 
-    Text is folded on a narrow terminal; a table that needs more all the same is wider than it, and loses nothing.
+    Folds text on a narrow terminal; a table that is still wider than the terminal is printed whole.
     """
     from rich import box
     from rich.cells import cell_len
@@ -70,9 +70,9 @@ def seconds(value: float | None) -> str:
 
 @contextmanager
 def progress_line(what: str, words: Callable[[Progress], str] | None = None) -> Iterator[ProgressCallback | None]:
-    """Show the search's progress on standard error while it runs, where that is a terminal; else yield None.
+    """Show the search's progress on standard error while it runs, if that is a terminal; else yield None.
 
-    ``words``: what is said of it, where that is not objective, bound and nodes.
+    ``words``: makes the text of the progress; None: objective, bound and nodes.
     """
     if not sys.stderr.isatty():
         yield None

@@ -1,4 +1,4 @@
-"""What ``dlsched compare --plot`` draws: gaps and profiles of all instances, and the answers to those with a chart."""
+"""Plots of ``dlsched compare --plot``: gaps and profiles of all instances, and answers to instances with a chart."""
 
 import sys
 from collections import Counter
@@ -33,7 +33,7 @@ def require_plot(path: str, width_in: float) -> None:
 
 
 def draw(rows: Sequence[Compared], instances: Sequence[InstanceFile], path: str, width_in: float = 7.0) -> None:
-    """Draw the answers where the family has a chart, in a file an instance if there are several; and all the gaps."""
+    """Draw all gaps, and the answers if the family has a chart, in one file per instance if there are several."""
     times = Counter(instance.name for instance in instances)
     for name in [name for name, count in times.items() if count > 1]:
         print(f"plot: left out {printable(name)}: {times[name]} instances have that name", file=sys.stderr)
@@ -53,7 +53,7 @@ def draw(rows: Sequence[Compared], instances: Sequence[InstanceFile], path: str,
 
 
 def _targets(names: Sequence[str], path: Path) -> list[Path]:
-    """A file beside `path` for each instance, by its name as far as a file's name can hold it; no two equal."""
+    """Return a different file beside `path` for each instance, named after it as far as file names allow."""
     chosen: list[str] = []
     for name in names:
         safe = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)[:NAME_LENGTH]

@@ -1,4 +1,4 @@
-"""Signatures of commands whose options are records of the catalogue: the one place that makes them."""
+"""Signatures of commands whose options come from records of the catalogue."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -14,14 +14,14 @@ Command = TypeVar("Command", bound=Callable[..., int])
 def taking(
     options: Iterable[Option], *, before: str, words: Mapping[str, str] | None = None
 ) -> Callable[[Command], Command]:
-    """Let a command take options in place of its last parameter, ``**own``, which holds those given; None is not.
+    """Let a command take options in place of its last parameter, ``**own``, which gets the options that are not None.
 
     Parameters
     ----------
     options
         In the order of the help.
     before
-        The parameter of the command ahead of which they stand.
+        The parameter of the command before which the options are placed.
     words
         What the help says of some of them in this command, by name.
     """

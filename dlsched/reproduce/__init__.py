@@ -1,1 +1,1 @@
-"""Figures of papers, run anew as studies: the plan, the paper's numbers where they are known, the figure, what differs."""
+"""Reproductions of papers' figures as studies: plans, the papers' numbers if known, figures, differences."""

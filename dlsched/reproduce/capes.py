@@ -1,4 +1,4 @@
-"""What Capes et al. 2018 (arXiv 1908.08082) report: redistributing against fixed allocations, on loads and on patterns."""
+"""Reproduction of Capes et al. 2018 (arXiv 1908.08082): redistributing against fixed allocations."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -19,7 +19,7 @@ EARLIER = {
     "fixed-2": (7.6, 3.7, 3.6),
     "fixed-1": (8.1, 6.1, 6.1),
 }
-"""Mean hours in the order of ``GAPS_S`` of an earlier simulation of ours, rounded."""
+"""Rounded mean hours of our earlier simulation, in the order of ``GAPS_S``."""
 NAMES = {
     "doubling": "doubling",
     **{f"fixed-{units}": f"fixed, {units} unit{'s' * (units > 1)}" for units in COUNTS},
@@ -109,12 +109,12 @@ def _verdict(hours: dict[tuple[str, int], dict[int | None, float]], jobs: int, g
 
 
 def pattern_of(row: Row) -> str:
-    """What tells the pattern of a row's stream from others: arguments of ``streams.pattern``, in words."""
+    """Return the arguments of ``streams.pattern`` that identify the pattern of a row's stream, in words."""
     return "/".join(f"{row.arguments[name]:{form}}" for name, form in PATTERN.items())
 
 
 def patterns(rows: Sequence[Row]) -> Findings:
-    """Mean flow time of fixed allocations over that of doubling, a pattern a dot."""
+    """Compare mean flow times: fixed allocations over doubling, one dot per pattern."""
     streams: dict[str, dict[str, dict[str, float]]] = {}
     for row in rows:
         if row.ratio is not None and row.method != "doubling":

@@ -1,4 +1,4 @@
-"""The figures of a reproduction for the page: dots with intervals, what is the paper's hollow, and all numbers in a table."""
+"""Figures of a reproduction for the page: dots with intervals, the paper's hollow, and tables of all numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +15,14 @@ TOP, BAND, STEP = 0.20, 0.54, 0.2
 """Of the marks of a category, whose height is 1 and whose name stands above them: upper end, and greatest height of all and of
 one series."""
 APART = 0.012
-"""Distance of marks side by side, of the width of the axis."""
+"""Distance of marks side by side, as a share of the width of the axis."""
 GREY = "#808080"
 HOLLOW = "3px,3px"
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An entry of the key of a figure: how a series looks, its outline in a square of 12; a line where that is empty."""
+    """An entry of a figure's key: look of a series, and its outline in a square of 12, empty for a line."""
 
     label: str
     colour: str
@@ -75,7 +75,7 @@ def drawing_of(panel: Panel) -> Drawing:
 
 
 def beside_table(findings: Findings) -> Table | None:
-    """Ours beside theirs; None where nothing is stated."""
+    """Return a table of our numbers beside theirs; None if they state none."""
     if not findings.beside:
         return None
     columns = [
@@ -98,7 +98,7 @@ def _beside(each: Beside) -> list[Cell]:
 
 
 def interval(estimate: Estimate) -> str:
-    """Write the interval of a number; empty without."""
+    """Write the interval of a number; empty if it has none."""
     return "" if estimate.low is None or estimate.high is None else f"{short(estimate.low)}–{short(estimate.high)}"
 
 
@@ -155,7 +155,7 @@ def _trace(panel: Panel, each: Series, look: Look, at: list[float], sideways: bo
 
 
 def _level(panel: Panel, low: float, high: float, sideways: bool) -> list[Json]:
-    """A grey line at the paper's number, from end to end of the other axis."""
+    """Draw a grey line at the paper's number, from end to end of the other axis."""
     if panel.level is None:
         return []
     at, along = [panel.level[1]] * 2, [low, high]
@@ -165,7 +165,7 @@ def _level(panel: Panel, low: float, high: float, sideways: bool) -> list[Json]:
 
 
 def _along(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> tuple[list[Json], dict[str, Json], int]:
-    """Marks at numbers, from left to right; those at one number stand side by side."""
+    """Draw marks at numbers, from left to right; marks at one number stand side by side."""
     places = sorted({float(mark.at) for each, _ in styled for mark in each.marks})
     width = (places[-1] - places[0] if places else 0.0) or 1.0
     low, high = (places[0] - 0.08 * width, places[-1] + 0.08 * width) if places else (0.0, 1.0)
@@ -189,7 +189,7 @@ def _along(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> tuple[list[Js
 
 
 def _down(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> tuple[list[Json], dict[str, Json], int]:
-    """Categories one below the other, their names above their marks; the numbers to the right."""
+    """Draw categories one below the other, with names above their marks, and numbers to the right."""
     panel = replace(panel, floor=_floor(panel))
     categories = panel.categories
     rows = list(dict.fromkeys(look.label for each, look in styled if not each.cloud)) or [""]
@@ -223,7 +223,7 @@ def _down(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> tuple[list[Jso
 
 
 def _floor(panel: Panel) -> float | None:
-    """Least number that is drawn: intervals may end below 0, where no logarithm is."""
+    """Return the least number that is drawn: intervals may end below 0, which has no logarithm."""
     least = min((mark.estimate.value for each in panel.series for mark in each.marks), default=0.0)
     return least / 2 if panel.floor is None and least > 0 else panel.floor
 

@@ -59,7 +59,7 @@ def plan_of(entry: Entry, *, quick: bool = False, trace: str | os.PathLike[str] 
 
 
 def differs_of(entry: Entry, *, drawn: bool) -> list[str]:
-    """What differs from the paper; first that instances were drawn where the entry is about a public file."""
+    """Return what differs from the paper; if an entry about a public file drew its instances, this comes first."""
     if entry.trace is None or not drawn:
         return list(entry.differs)
     return [
@@ -70,6 +70,6 @@ def differs_of(entry: Entry, *, drawn: bool) -> list[str]:
 
 
 def unanswered(rows: Iterable[Row]) -> str:
-    """Say which cells have no answer; empty where all have one."""
+    """Say which cells have no answer; empty if all have one."""
     counts = Counter((row.method, row.status) for row in rows if row.objective is None and row.bound is None)
     return ", ".join(f"{count:,} {status} ({method})" for (method, status), count in counts.items())

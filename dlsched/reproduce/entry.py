@@ -10,7 +10,7 @@ from dlsched.study.rows import Row
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A public file that an entry takes with ``--trace``: its name, and where it is from."""
+    """A public file that an entry takes with ``--trace``: its name and its origin."""
 
     file: str
     origin: str
@@ -18,32 +18,33 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A figure of a paper that is run anew.
+    """A reproduction of a paper's figure.
 
     Parameters
     ----------
     name
-        On the command line, and of its plan's file.
+        Name on the command line, and of the plan's file.
     paper
-        The paper, and what of it was read.
+        The paper, and which parts of it were read.
     what
         What is run anew, in a few words.
     comparable
-        What can be held against the paper's numbers.
+        Which results can be compared with the paper's numbers.
     differs
         What differs from the paper, a paragraph each.
     find
-        From the rows of the study to the figure and what it says.
+        Maps the rows of the study to the figure and its conclusions.
     quick
         What ``--quick`` changes, an entry for each of ``[[instances]]``.
     seconds, quick_seconds
-        On two cores, roughly.
+        Approximate run times on two cores.
     trace
-        The file that it is about, which is no part of dlsched; None: there is none. Without it ``<name>-drawn`` is run.
+        The public file that the entry is about, which dlsched does not contain; None: none. Without the
+        file, ``<name>-drawn`` runs.
     quick_drawn
-        As ``quick``, without the file.
+        As ``quick``, for runs without the file.
     instead
-        What is drawn without the file, in a sentence.
+        A sentence on the instances that are drawn without the file.
     """
 
     name: str

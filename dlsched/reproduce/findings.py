@@ -1,4 +1,4 @@
-"""What a reproduction finds, as plain data: figures, the paper's numbers beside ours, and conclusions in words."""
+"""Findings of a reproduction as plain data: figures, the paper's numbers beside ours, and conclusions in words."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dlsched.statistics.estimate import Estimate
 from dlsched.statistics.intervals import student_mean
 
 Whose = Literal["ours", "paper", "earlier"]
-"""Who found numbers: dlsched now, the paper, or an earlier simulation of dlsched's authors."""
+"""Source of numbers: dlsched now, the paper, or an earlier simulation by dlsched's authors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Mark:
     Parameters
     ----------
     at
-        Where it stands: a number, or a category.
+        Position of the mark: a number, or a category.
     estimate
-        The number, with its interval where there is one.
+        The number, with its interval if it has one.
     name
-        What hovering adds; empty: nothing.
+        Text that hovering adds; empty: nothing.
     """
 
     at: float | str
@@ -32,14 +32,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Marks of one thing; those of ``kin`` look alike but for whose they are: a method of ours and the paper's of it."""
+    """Marks that belong together; series of one ``kin`` differ in their source only, such as ours and the paper's."""
 
     label: str
     marks: Sequence[Mark]
     whose: Whose = "ours"
     kin: str = ""
     cloud: bool = False
-    """Whether its marks are those of single instances or patterns, drawn small."""
+    """Whether its marks show single instances or patterns, and are drawn small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,16 @@ class Panel:
     Parameters
     ----------
     title, says
-        Its head, and what it shows in a sentence or two.
+        Title, and a sentence or two on what the figure shows.
     x, y
-        What stands at ``Mark.at``, and what the numbers are. With categories these stand one below the other, the numbers to
+        Labels of ``Mark.at`` and of the numbers. Categories stand one below the other, with the numbers to
         the right.
     series
-        Where all marks have a number at ``at``, lines join those of a series.
+        Series of marks; if all have a number at ``at``, lines join the marks of a series.
     level
         A number that the paper states for all, drawn as a line: its label and value.
     floor
-        Least number that is drawn, where a logarithmic axis needs one; less is drawn there.
+        Least number that is drawn, if a logarithmic axis needs one; smaller numbers are drawn there.
     """
 
     title: str
@@ -71,24 +71,24 @@ class Panel:
 
     @property
     def categories(self) -> list[str]:
-        """Categories in the order in which they appear; none where the marks stand at numbers."""
+        """Categories in the order in which they appear; none if the marks stand at numbers."""
         return list(dict.fromkeys(mark.at for each in self.series for mark in each.marks if isinstance(mark.at, str)))
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A number of ours beside that of another.
+    """A number of ours beside one from another source.
 
     Parameters
     ----------
     what
-        Whose number it is.
+        What the number describes.
     ours
-        With its interval; None where there is none.
+        Our number with its interval; None if there is none.
     theirs
-        As stated; None: nothing is stated.
+        Their number as stated; None: none is stated.
     words
-        What is stated instead of a number, such as "more than 2".
+        Statement instead of a number, such as "more than 2".
     """
 
     what: str
@@ -98,26 +98,26 @@ class Beside:
 
     @property
     def difference(self) -> float | None:
-        """Ours over theirs less 1; None without either."""
+        """Ours over theirs, minus 1; None if either is missing."""
         return None if self.ours is None or not self.theirs else self.ours.value / self.theirs - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """A figure anew.
+    """Findings of a reproduction.
 
     Parameters
     ----------
     panels
-        What is drawn.
+        The figures.
     beside
         Numbers of ours beside those of ``source``.
     source
-        Whose the others are: the head of their column.
+        Source of the other numbers: the heading of their column.
     quantity
         What the numbers are.
     conclusions
-        What the figures say, computed from them.
+        Conclusions from the figures, computed.
     """
 
     panels: Sequence[Panel]
@@ -133,7 +133,7 @@ def mean_of(values: Iterable[float]) -> Estimate | None:
 
 
 def marks_of(pairs: Iterable[tuple[float | str, Iterable[float]]]) -> list[Mark]:
-    """Marks at the means of values; where there is no value, no mark."""
+    """Make marks at the means of values; no mark if there is no value."""
     found = [(at, mean_of(values)) for at, values in pairs]
     return [Mark(at, estimate) for at, estimate in found if estimate is not None]
 

@@ -14,9 +14,9 @@ TOTAL_UTILITY = {
     40: {"gadget-published": 2831.0, "drf": 1974.0, "las": 1654.0, "fifo": 1169.0},
     100: {"gadget-published": 5519.0, "drf": 2651.0, "las": 2240.0, "fifo": 1435.0},
 }
-"""By jobs and method, read off its Fig. 4."""
+"""The paper's numbers by jobs and method, read off its Fig. 4."""
 OVER_OPTIMUM = {10: 0.61, 50: 0.78}
-"""Of G-VNE by jobs, read off its Fig. 7."""
+"""The paper's numbers of G-VNE by jobs, read off its Fig. 7."""
 NAMES = {
     "gadget-published": "GADGET, as published",
     "gadget": "GADGET, repaired",
@@ -27,12 +27,12 @@ NAMES = {
 }
 BASELINES = ("drf", "las", "fifo")
 HEIGHTS = (1.0, 100.0)
-"""Of the paper's sigmoids; drawn uniformly here."""
+"""Values of the paper's sigmoids; drawn uniformly here."""
 THE_SERVERS = 50
 
 
 def shape_of(row: Row) -> tuple[int, int, int]:
-    """Jobs, servers and slots with which the instance of a row was drawn; ValueError: it was not."""
+    """Return jobs, servers and slots with which the instance of a row was drawn; ValueError if it was not drawn."""
     found = [row.arguments.get(name) for name in ("jobs", "servers", "slots")]
     jobs, servers, slots = (size if isinstance(size, int) else None for size in found)
     if jobs is None or servers is None or slots is None:
@@ -45,7 +45,7 @@ def _values(rows: Iterable[Row], method: str) -> list[float]:
 
 
 def fig4(rows: Sequence[Row]) -> Findings:
-    """Total utility over the number of jobs, and the baselines over GADGET with ever less room."""
+    """Compare total utility by the number of jobs, and the baselines over GADGET as room shrinks."""
     sized: dict[tuple[int, int, int], list[Row]] = {}
     for row in rows:
         sized.setdefault(shape_of(row), []).append(row)
@@ -120,7 +120,7 @@ def _setting(shape: tuple[int, int, int]) -> str:
 
 
 def _over_gadget(rows: Sequence[Row], method: str) -> list[float]:
-    """Utility over that of GADGET on the same instance, 1 where both have none."""
+    """Return utility over that of GADGET on the same instance, 1 if both are 0."""
     found = {row.instance: row.objective for row in rows if row.method == "gadget" and row.objective is not None}
     pairs = [(row.objective, found[row.instance]) for row in rows if row.method == method and row.instance in found]
     return [
@@ -168,7 +168,7 @@ def _conclusions_of_fig4(theirs: dict[int, list[Row]], sized: dict[tuple[int, in
 
 KINDS = {"published": "as published", "repaired": "repaired"}
 KIND_OF = {f"{kind}-{draw}": kind for kind in KINDS for draw in (1, 2, 3)}
-"""By the label that a method has in the plan of figure 7: what runs there, with three draws each."""
+"""Methods of figure 7, by their label in its plan, with three draws each."""
 
 
 def fig7(rows: Sequence[Row]) -> Findings:

@@ -23,7 +23,7 @@ SIZINGS = {
     "marginal": "marginal gain",
 }
 GIVEN, SHARED = ("fixed", "fastest", "knee"), ("equal", "marginal")
-"""Sizings that do not look at other jobs, and those that share nodes out."""
+"""Sizings that ignore other jobs, and sizings that share out the nodes."""
 BOUND = "bound"
 
 Case = tuple[str, str]
@@ -97,7 +97,7 @@ def _named(method: str, means: Mapping[str, float]) -> str:
 
 
 def _compared(flows: Flows, first: str, second: str) -> list[int]:
-    """By case: -1 where the first is better, 1 where it is worse, 0 where the interval of the paired differences holds 0."""
+    """Return for each case -1 if the first is better, 1 if worse, 0 if the interval of paired differences holds 0."""
     signs = []
     for of in flows.values():
         other = of.get(second, {})

@@ -58,7 +58,7 @@ def philly(rows: Sequence[Row]) -> Findings:
 
 
 def _arrivals(row: Row) -> str:
-    """When the jobs of a part of a trace arrive, as its source says behind the name of the file."""
+    """Return when the jobs of a part of a trace arrive, as its source says after the name of the file."""
     _, begins, ends = row.source.rpartition(" [")
     return f", arrivals [{ends}" if begins else ""
 

@@ -1,4 +1,4 @@
-"""A reproduction as one HTML page that opens anywhere: what the figures say, the figures, the paper's numbers, what differs."""
+"""A reproduction as one self-contained HTML page: conclusions, figures, the paper's numbers, and what differs."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -31,17 +31,17 @@ def write_page(
     Parameters
     ----------
     path
-        Of the file.
+        Path of the file.
     entry, findings, about
-        What was run anew, what came of it, and what its store says.
+        The reproduction, its findings, and what its store records.
     differs
         What differs from the paper, a paragraph each.
     environment
         Versions and the machine, by name.
     command
-        That gives the page again.
+        The command that produces the page again.
     quick
-        Whether it was run at the smaller size.
+        Whether the reproduction ran at the smaller size.
 
     Raises
     ------

@@ -32,7 +32,7 @@ del _hypothesis, needing
 brute_force = brute_force_allocation
 
 INSTANCES = {family: case.instances for family, case in CASES.items()}
-"""By family: the strategy of its instances, small enough for brute force."""
+"""Strategies of instances small enough for brute force, by family."""
 
 __all__ = [
     "CASES",

@@ -1,4 +1,4 @@
-"""async_sgd for tests: instances with what breaks allocations, closed networks, and the optimum by trying all.
+"""async_sgd for tests: instances with edge cases of allocations, closed networks, and optima by brute force.
 
 Ties, equal jobs, jobs with nothing left to do, nothing to send or nothing to update; networks that the links, the updates
 or nobody slows down, by a little or a thousandfold; one shard and several, both kinds of links; jobs that may have one
@@ -10,7 +10,7 @@ Brute force knows neither the recursion nor the checker. Its throughputs come fr
 
     G_0(n) = Z^n / n!;   G_k(n) = G_{k-1}(n) + D_k G_k(n - 1);   X(n) = G_K(n - 1) / G_K(n)
 
-Stations are taken one by one, K of them: those of every shard are spelled out.
+The convolution takes the K stations one by one, those of every shard separately.
 """
 
 import math
@@ -69,7 +69,7 @@ def convolution(delay_s: Fraction, demands_s: Sequence[Fraction], most: int) -> 
     Parameters
     ----------
     delay_s
-        Z >= 0, seconds of a cycle in which nobody waits; > 0 if no demand is.
+        Z >= 0, seconds of a cycle without queueing; > 0 if no demand is > 0.
     demands_s
         D_k >= 0, seconds of a cycle, one entry a station.
     most
@@ -146,7 +146,7 @@ def async_sgd_instances(
     max_jobs, max_nodes
         Most jobs, and most nodes of the cluster; jobs may be allowed more.
     feasible
-        True or False: only such; None: both, mostly feasible.
+        True: only feasible instances; False: only infeasible ones; None: both, mostly feasible.
     """
     if max_jobs < 1 or max_nodes < 1:
         raise ValueError("max_jobs and max_nodes must be at least 1")

@@ -1,4 +1,4 @@
-"""CASES: what tests need to know of each family, from ``dlsched.testing.<family>.CASE``."""
+"""``CASES``, the data that tests need on each family, from ``dlsched.testing.<family>.CASE``."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ AnyCase: TypeAlias = Case[Any, Any]
 
 
 class _Cases(Mapping[str, AnyCase]):
-    """The cases by family; one is imported when it is asked for."""
+    """The cases by family; each is imported on first use."""
 
     def __getitem__(self, family: str) -> AnyCase:
         if family not in FAMILIES:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 
 def fitting(allowed: Sequence[Sequence[int]], capacity: int) -> Iterator[tuple[int, ...]]:
-    """Every choice of one of the numbers allowed, ascending, of each whose sum fits, in lexicographic order.
+    """Yield every choice of one allowed number (given ascending) each whose sum fits, in lexicographic order.
 
     >>> list(fitting([(1, 2), (1, 2, 4)], 4))
     [(1, 1), (1, 2), (2, 1), (2, 2)]

@@ -25,7 +25,7 @@ from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import find_family
 from dlsched.testing.cases import CASES
 
-_SLACK = 1e-9  # relative, of rounded objectives against each other and against an exact bound
+_SLACK = 1e-9  # relative tolerance between rounded objectives, and between them and an exact bound
 
 
 def hold_to_contract(
@@ -43,11 +43,11 @@ def hold_to_contract(
     family
         A name of ``dlsched.FAMILIES``.
     heuristic
-        From an instance to a solution, or None where it finds none.
+        Maps an instance to a solution, or to None if it finds none.
     guarantee
         Its promise, if it makes one.
     examples, seed
-        How many instances, and of which sequence; the same arguments try the same instances.
+        Number of instances, and the seed of their sequence; the same arguments try the same instances.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def check_method(
     record, method
         The family, and one of its ``methods``.
     instance
-        Small enough for brute force.
+        An instance small enough for brute force.
     solver
         One of ``method.solvers``; None: the first.
     """

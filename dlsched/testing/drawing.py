@@ -1,4 +1,4 @@
-"""What the strategies of several families draw: jobs that are alike or not, and numbers with and without ties."""
+"""Draws that the strategies of several families share: jobs, alike or not, and numbers with and without ties."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ Data: TypeAlias = dict[str, Any]
 
 
 def several(draw: st.DrawFn, kind: st.SearchStrategy[Data], number: int) -> list[Data]:
-    """``number`` jobs of a kind, now and then all the same."""
+    """Draw ``number`` jobs of a kind, sometimes all equal."""
     identical = draw(st.integers(0, 5)) == 0
     return [draw(kind)] * number if identical else [draw(kind) for _ in range(number)]
 
@@ -23,19 +23,19 @@ def named(jobs: Sequence[Data]) -> list[Data]:
 
 
 def odd(low: float, high: float, digits: int = 6) -> st.SearchStrategy[float]:
-    """Numbers in between, of few digits."""
+    """Draw numbers from ``low`` to ``high`` with few digits."""
     return st.floats(low, high, allow_subnormal=False).map(lambda value: float(f"{value:.{digits}g}"))
 
 
 def values(drawn: Range, digits: int = 6) -> st.SearchStrategy[float]:
-    """What a range has for tests: values that tie, those at the edges, and numbers of so many digits in between."""
+    """Draw test values of a range: ties, edges, and numbers in between with so many digits."""
     few = [st.just(*each) if len(each) == 1 else st.sampled_from(each) for each in (drawn.ties, drawn.edges) if each]
     kinds = few if drawn.tested == NOTHING else [*few, odd(*drawn.tested, digits)]
     return st.one_of(*kinds) if len(kinds) > 1 else kinds[0]
 
 
 def whole_numbers(drawn: Range) -> st.SearchStrategy[int]:
-    """What a range of whole numbers has for tests."""
+    """Draw test values of a range of whole numbers."""
     low, high = drawn.tested
     return st.integers(int(low), int(high))
 

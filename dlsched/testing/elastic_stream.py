@@ -1,4 +1,4 @@
-"""elastic_stream for tests: streams of every awkward kind, and the optimum with ticks by trying all, in rational arithmetic.
+"""elastic_stream for tests: streams with edge cases, and optima with ticks by brute force, in rational arithmetic.
 
 All numbers drawn are whole or have few binary digits, so that ties are real and sums exact: arrivals together and on ticks,
 work that just fills slots, pauses as long as ticks allow, jobs without work, early ends, counts that are slower than
@@ -26,18 +26,19 @@ LARGEST = 2_000_000
 """States of all jobs at a tick, beyond which ``brute_force_stream`` refuses."""
 
 State = tuple[tuple[Fraction, int, bool], ...]
-"""Of every job: epochs left, units held in the last slot, whether it has ever run."""
+"""State of every job: epochs left, units held in the last slot, whether it has ever run."""
 
 
 def brute_force_stream(instance: Instance) -> tuple[float, Stream] | None:
     """Return the least weighted mean of flow times with decisions at ticks, and a stream of it; None when infeasible.
 
-    Rounding is left out as the checker says: an arrival that is a tick but for rounding is at it, and work that
+    Ignores rounding as the checker does: an arrival within rounding of a tick is at the tick, and work that
     exceeds its slots by 2**-40 of the job is done in them.
 
-    At every tick it tries every allowed count of every present job, idling included, depth first; it turns back where
-    the flow times so far, and each job's shortest time left, already add up to the best stream found, or where it has
-    been before at no more cost. Cost: some 10 us for each division of the units in each state.
+    At every tick it tries every allowed count of every present job, idling included, depth first. It
+    backtracks when the flow times so far plus each job's shortest time left reach the best stream found, or
+    when it has met the state before at no more cost. Cost: some 10 us for each division of the units in each
+    state.
 
     Raises
     ------
@@ -59,7 +60,7 @@ def brute_force_stream(instance: Instance) -> tuple[float, Stream] | None:
 
 
 class _Attempt:
-    """What is fixed, what has been met, and the best so far."""
+    """State of the brute force: fixed data, states met, and the best stream so far."""
 
     def __init__(self, instance: Instance) -> None:
         assert instance.tick_s is not None
@@ -79,11 +80,11 @@ class _Attempt:
         self.met: dict[tuple[int, State], Fraction] = {}
 
     def _arrival(self, job: int) -> Fraction:
-        """When a job arrives: at its first tick where it is later by rounding only, which the checker is to say."""
+        """Return when a job arrives: at its first tick if only rounding makes it later, which the checker decides."""
         return min(Fraction(self.instance.jobs[job].arrival_s), self.instance.first_slot(job) * self.tick)
 
     def _one_by_one(self) -> Fraction:
-        """A little more than what jobs cost that run alone in order of the file: something to turn back at."""
+        """Return a little more than the cost of running jobs alone in file order: a first bound for backtracking."""
         total, slot = self.tick, 0
         for weight, arrival, (left, _, _), fastest in zip(
             self.weights, self.arrivals, self.begin, self.fastest, strict=True
@@ -166,7 +167,7 @@ class _Attempt:
         return Stream(periods)
 
     def rounding(self, stream: Stream, value: float) -> Fraction:
-        """What floats may make of the mean ``value`` of a stream: less than 2**4 roundings of 2**-53.
+        """Return how much rounding may change the mean ``value`` of a stream: less than 2**4 roundings of 2**-53.
 
         5 of a speed law, 4 of the flow time made of it, 4 of the weighted mean. What periods before the last do is subtracted
         from the work: for each of them as many again, of the work on the slowest count.
@@ -178,7 +179,7 @@ class _Attempt:
         return sizes / sum(self.weights) / 2**49
 
     def _after(self, start_s: float, lasts: Fraction) -> float:
-        """Least time of the clock that is that much later."""
+        """Return the least float time that is at least ``lasts`` after the start."""
         end_s = float(Fraction(start_s) + lasts)
         return end_s if Fraction(end_s) - Fraction(start_s) >= lasts else math.nextafter(end_s, math.inf)
 

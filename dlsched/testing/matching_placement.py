@@ -1,4 +1,4 @@
-"""matching_placement for tests: instances with what breaks placements, and the optimum by trying all.
+"""matching_placement for tests: instances with edge cases of placements, and optima by brute force.
 
 Ties, whole numbers and powers of two, identical jobs, identical workers, types that cannot serve a job, rates for types
 that no worker has, jobs that compete for one worker, one worker a job, smallest sizes above 1, largest sizes, nothing to
@@ -66,7 +66,7 @@ def brute_force_placement(instance: Instance) -> tuple[float, Placement] | None:
 
 
 def _worth(instance: Instance) -> Callable[[list[float]], float]:
-    """What is minimised, of the times of all jobs."""
+    """Return the minimised function of the times of all jobs."""
     if instance.objective == "mean":
         return math.fsum
     equal = [_equal_share(instance, job) for job in instance.jobs]
@@ -82,7 +82,7 @@ def _worth(instance: Instance) -> Callable[[list[float]], float]:
 
 
 def _equal_share(instance: Instance, job: Job) -> float:
-    """Seconds on a part 1/S of every worker; any where none can serve the job."""
+    """Return seconds on a part 1/S of every worker; an arbitrary number if no worker can serve the job."""
     able = [worker for worker in instance.workers if worker.type in job.samples_per_s]
     if not able:
         return 1.0
@@ -184,7 +184,7 @@ def _instance(workers: list[Data], jobs: list[Data], aim: Mapping[str, object]) 
 
 
 def _served_by_all(job: Data, types: list[str]) -> Data:
-    """The job, content with any one worker."""
+    """Return the job changed so that any single worker can serve it."""
     return job | {"min_workers": 1, "samples_per_s": dict.fromkeys(types, 1.0) | job["samples_per_s"]}
 
 
@@ -212,7 +212,7 @@ FAIR: tuple[dict[str, object], ...] = (
     {"objective": "max_rho"},
     *({"objective": "alpha_fair", "alpha": alpha} for alpha in RANGES["alpha"].ties),
 )
-"""The objectives beside the mean."""
+"""Objectives other than the mean."""
 _REFUSED = {"minlp": FAIR, "relaxation": FAIR, "assignment": FAIR[1:]}
 """Methods that do not serve some objectives."""
 

@@ -1,4 +1,4 @@
-"""ring_allocation for tests: instances with what breaks heuristics, those of the theorems, and the optimum by trying all.
+"""ring_allocation for tests: instances with edge cases of heuristics and of the theorems, and optima by brute force.
 
 Ties, whole numbers, times that rise and fall, one count only, counts without 1, counts larger than the cluster, laws
 without one of their terms, jobs with no epochs left, identical jobs, current counts that are not allowed, one GPU a
@@ -77,7 +77,7 @@ def ring_allocation_instances(
     max_jobs, max_gpus
         Most jobs, and the largest capacity (tables may allow up to a third more).
     feasible
-        True or False: only such; None: both, mostly feasible.
+        True: only feasible instances; False: only infeasible ones; None: both, mostly feasible.
     laws, restarts
         Whether speeds may be laws, and whether changing the current count may cost time.
     integer_costs

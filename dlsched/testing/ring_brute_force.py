@@ -1,4 +1,4 @@
-"""The optimum of a small instance of ring_embedding by trying all.
+"""Brute force for the optimum of a small instance of ring_embedding.
 
 It knows the checker only, and takes two steps. *One slot*: every ring of every job, that is every number of workers on every
 server and every cyclic order of these servers, with all that it takes of servers and directed links; then, for every
@@ -129,7 +129,7 @@ def _slot(instance: Instance, prices: Mapping[str, int]) -> dict[Counts, _Togeth
 def _together(
     choices: Sequence[Sequence[_Ring | None]], limits: Limits, prices: Mapping[str, int], placed: list[_Ring | None]
 ) -> _Together | None:
-    """Of rings that fit together, one of every job, the first ones of the least price; None when there are none."""
+    """Return the first cheapest rings, one of every job, that fit together; None if none do."""
     rings = [ring for ring in placed if ring is not None]
     price = sum(prices[server] for server in {server for ring in rings for server in ring.workers})
     if len(placed) == len(choices):
@@ -146,7 +146,7 @@ def _together(
 
 
 def _fits(new: Takes, others: Sequence[Takes], limits: Limits) -> bool:
-    """Whether all that the new ring takes a part of is large enough for the others' parts as well."""
+    """Whether every resource that the new ring uses has room for the other rings too."""
     return not any(
         _over(math.fsum([*amounts, *(a for other in others for a in other.get(key, ()))]), limits.get(key, 0.0))
         for key, amounts in new.items()
@@ -154,7 +154,7 @@ def _fits(new: Takes, others: Sequence[Takes], limits: Limits) -> bool:
 
 
 def _rings(instance: Instance, job: Job, routes: Mapping[tuple[str, str], list[str]]) -> Iterator[_Ring]:
-    """Every ring of a job that has routes, but of those that take the same one only."""
+    """Yield every ring of a job that has routes, but only one of those that take the same resources."""
     servers = [server.id for server in instance.servers]
     ways = math.comb(len(servers) + job.max_workers, job.max_workers) * math.factorial(len(servers))
     if ways > LARGEST:

@@ -1,4 +1,4 @@
-"""ring_embedding for tests: instances with what breaks embeddings, and the optimum by trying all.
+"""ring_embedding for tests: instances with edge cases of embeddings, and optima by brute force.
 
 Forests in one part and in several, servers that others are reached through, racks, one server alone; with listed paths:
 cycles, thin chords, detours, pairs without a path. Links too thin for some rings or for two of them, rings that need no
@@ -125,7 +125,7 @@ def _powered(draw: st.DrawFn, nodes: list[Data], jobs: list[Data]) -> tuple[Data
 
 @st.composite
 def _capacities(draw: st.DrawFn, resources: list[str], single: bool) -> Data:
-    """Of one resource at least, and now and then of one that nobody wants."""
+    """Draw capacities of at least one resource, sometimes also of one that no job wants."""
     held = {name: draw(_SINGLE if single else _CAPACITIES) for name in resources if draw(st.integers(0, 15)) != 7}
     return held or {"other": 1.0}
 

@@ -1,4 +1,4 @@
-"""Clauses of ``dlsched.testing.solver_contract`` on answers: what a solver says of models whose answers are known by hand."""
+"""Clauses of ``dlsched.testing.solver_contract`` on a solver's answers to models that were solved by hand."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _INFINITE = math.inf
 
 
 def version(solver: Solver) -> None:
-    """Its name, then a number: so a result names it, and a check knows it."""
+    """The version is the solver's name, then a number, so that results name it and checks recognise it."""
     said = solver.version()
     assert said.startswith(solver.full_name), f"it calls itself {said!r}"
     assert any(letter.isdigit() for letter in said), f"no number in {said!r}"
@@ -188,4 +188,4 @@ CLAUSES: dict[str, tuple[Callable[[Solver], bool], Callable[[Solver], None]]] = 
     "magnitudes": (_all, magnitudes),
     "narrow": (_of_continuous, narrow),
 }
-"""By name: whether a clause is for a solver, and what asserts it."""
+"""Clauses by name: whether the clause applies to a solver, and the function that asserts it."""

@@ -1,4 +1,4 @@
-"""Clauses of ``dlsched.testing.solver_contract`` on conduct: starts, what is told on the way, limits, and what is left behind."""
+"""Clauses of ``dlsched.testing.solver_contract`` on conduct: starts, progress reports, limits, clean-up."""
 
 import contextlib
 import time
@@ -26,9 +26,9 @@ from dlsched.testing.solver_models import (
 )
 
 _OFF = 1e-6
-"""Absolute: a solver's gap of 0 leaves as much, of objectives up to 1e5."""
+"""Absolute gap that a solver may leave despite a gap limit of 0, on objectives up to 1e5."""
 _GONE_S = 10.0
-"""Seconds within which a process that was killed is gone."""
+"""Seconds within which a killed process is gone."""
 
 
 def start(solver: Solver) -> None:
@@ -153,7 +153,7 @@ def _tree(process: int) -> set[int]:
 
 @contextlib.contextmanager
 def _instead(module: Any, name: str, other: Any) -> Any:
-    """Have another function under a name of a module, in the block."""
+    """Replace a function of a module within the block."""
     ours = getattr(module, name)
     setattr(module, name, other)
     try:
@@ -163,7 +163,7 @@ def _instead(module: Any, name: str, other: Any) -> Any:
 
 
 def _true(outcome: Outcome, model: LinearModel, best: float, *allowed: TerminationStatus) -> None:
-    """Assert that an answer that may have been stopped early claims nothing that is not so."""
+    """Assert that an answer, maybe of a solve stopped early, makes no false claims."""
     assert outcome.status in allowed, f"it ended with {outcome.status}: {outcome.message}"
     if outcome.bound is not None:
         assert not _beyond(model, outcome.bound, best), f"its bound is {outcome.bound}, the optimum {best}"
@@ -172,7 +172,7 @@ def _true(outcome: Outcome, model: LinearModel, best: float, *allowed: Terminati
 
 
 def _beyond(model: LinearModel, bound: float, objective: float) -> bool:
-    """Whether a bound says that an objective cannot be: one that is better than it."""
+    """Whether an objective is better than a bound allows."""
     return model.sign * (bound - objective) > _OFF
 
 
@@ -190,4 +190,4 @@ CLAUSES: dict[str, tuple[Callable[[Solver], bool], Callable[[Solver], None]]] = 
     "repeatable": (_all, repeatable),
     "interrupt": (_all, interrupt),
 }
-"""By name: whether a clause is for a solver, and what asserts it."""
+"""Clauses by name: whether the clause applies to a solver, and the function that asserts it."""

@@ -1,4 +1,4 @@
-"""srpt_mapping for tests: instances with what breaks schedules, and the optimum by trying all.
+"""srpt_mapping for tests: instances with edge cases of schedules, and optima by brute force.
 
 Ties in releases and lengths, whole numbers and powers of two, identical jobs, servers of different sizes, jobs that take
 all GPUs or more than there are, one stage and chains of up to three, nothing to exchange and heavy exchange, bandwidth
@@ -156,7 +156,7 @@ def _usages(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]
 
 
 def _running(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]]:
-    """The same of a job that has begun: where it runs."""
+    """Return the only usage of a job that has begun: the one in which it runs."""
     placement = tuple(Share(held.stage, held.server, held.replicas) for held in job.begun or ())
     usage = tuple(sum(share.replicas for share in placement if share.server == each.id) for each in instance.servers)
     return {usage: (iteration_time(instance, job, placement), placement)}

@@ -16,7 +16,7 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.elastic_stream.instance import Instance
 from dlsched.traces.sentences import Sentence, figure
 
-GPUS_OF_A_SERVER = 8  # the default cluster is a multiple of it
+GPUS_OF_A_SERVER = 8  # the default cluster has a multiple of 8 GPUs
 
 
 class Request(NamedTuple):

@@ -49,7 +49,7 @@ TIRESIAS = Clock(_tiresias, seconds_window, seconds_text)
 
 
 def queue_window(queue: Queue, from_: str | None, to: str | None) -> Window:
-    """Read a window of a queue, dates or times where it has such, else seconds.
+    """Read a window of a queue, in dates or times if the queue has such, else in seconds.
 
     Raises
     ------

@@ -19,11 +19,11 @@ from dlsched.traces.rows import rounded
 
 INTRA_BANDWIDTH_BYTES_PER_S = 1.5e11  # NVLink of a V100, one direction
 NIC_BANDWIDTH_BYTES_PER_S = 1.25e10  # 100 Gbit/s
-MOST_GPUS = 2**16  # of a job and of a cluster, whose servers are all written down
+MOST_GPUS = 2**16  # GPUs of a job, and of a cluster, which lists all its servers
 
 
 class Gang(NamedTuple):
-    """A job as in its instance, and whether it lasts longer than in its trace: it runs at least once."""
+    """A job as in its instance; whether it lasts longer than in its trace, as it runs at least once."""
 
     request: Request
     stages: tuple[Stage, ...]
@@ -35,7 +35,7 @@ class Gang(NamedTuple):
 
 
 def require_servers(gpus: int | None) -> None:
-    """Refuse a number of GPUs that is not of whole servers with a `UsageError`."""
+    """Refuse a number of GPUs that does not fill whole servers with a `UsageError`."""
     if gpus is not None and (gpus % GPUS_OF_A_SERVER or not 0 < gpus <= MOST_GPUS):
         raise UsageError(where="gpus", found=gpus, allowed=f"a multiple of {GPUS_OF_A_SERVER}, up to {MOST_GPUS:,}")
 
@@ -60,7 +60,8 @@ def packed(request: Request, seconds: float, model: str, *, group: str | None = 
 def chain(model: str, gpus: int) -> tuple[Stage, ...]:
     """Return the published model as stages on ``gpus`` GPUs.
 
-    As few stages as let the replicas of each fit on one server; a single one where the model has fewer blocks.
+    Makes the fewest stages whose replicas fit on one server each; a single one if the model has fewer
+    blocks.
     """
     published = _published()[model]
     fitting = (
@@ -87,7 +88,7 @@ def _published() -> dict[str, PublishedModel]:
 
 @functools.lru_cache(maxsize=4096)
 def iteration_s(stages: tuple[Stage, ...]) -> float:
-    """Seconds of an iteration of a job on empty servers, where ``compact`` places it."""
+    """Return the seconds of an iteration of a job on empty servers, placed by ``compact``."""
     gpus = GPUS_OF_A_SERVER * math.ceil(sum(stage.replicas for stage in stages) / GPUS_OF_A_SERVER)
     job = {"id": "job", "release_s": 0.0, "iterations": 1.0, "stages": stages}
     return placed_s(_cluster("empty", None, gpus, [job]), compact)[0]

@@ -26,7 +26,7 @@ SINGLE_GPU_STEPS_PER_S: dict[str, tuple[float | None, float | None, float | None
     "Recommendation (batch size 8192)": (2.84151, 5.54844, 2.69878),
     "ResNet-50 (batch size 128)": (None, None, 0.347224),  # does not fit on several K80s
 }
-EPOCH_STEPS = 1000  # of a job type without a published table
+EPOCH_STEPS = 1000  # steps of an epoch of a job type without a published table
 
 
 class JobType(NamedTuple):
@@ -47,8 +47,8 @@ def import_gavel(
 ) -> tuple[Instance, list[str]]:
     """Read a ``.trace`` file of Gavel as an instance of elastic_stream, with its audit.
 
-    A job takes ``total_steps`` over the steps per second of its type, all GPUs together, on the counts at which its
-    type was measured on ``gpu_type`` (None: V100).
+    A job takes ``total_steps`` divided by the steps per second of its type, all GPUs together. It may run on
+    the counts at which its type was measured on ``gpu_type`` (None: V100).
 
     Raises
     ------
@@ -105,21 +105,21 @@ def read_gavel(path: Path, gpu_type: str) -> tuple[list[Request], list[str]]:
 
 
 def _work(request: Request, gpu_type: str) -> Work:
-    """Epochs and times of the job; its GPU-seconds on the largest measured count up to what it asked for."""
+    """Return epochs and times of the job, and its GPU-seconds on the largest measured count up to its request."""
     epoch_steps, times = job_types(gpu_type)[request.job_type]
     gpus, seconds = measured(request, gpu_type)
     return Work(request.size / epoch_steps, times, gpus * seconds)
 
 
 def measured(request: Request, gpu_type: str) -> tuple[int, float]:
-    """Largest count up to what the job asks for at which its type was measured, and the seconds of the job there."""
+    """Return the largest measured count of the job's type up to its request, and the job's seconds on that count."""
     epoch_steps, times = job_types(gpu_type)[request.job_type]
     gpus = max(count for count in times if count <= request.gpus)
     return gpus, request.size / epoch_steps * times[gpus]
 
 
 def _assumed(kept: list[Request], gpu_type: str) -> list[str]:
-    """Say for how many jobs the speeds are not what the trace asks for, or not what one expects."""
+    """Say for how many jobs the speeds differ from what the trace asks for, or from what one expects."""
     tables = job_types(gpu_type)
     missing = sum(request.gpus not in tables[request.job_type].epoch_time_s for request in kept)
     single = sum(len(tables[request.job_type].epoch_time_s) == 1 for request in kept)

@@ -1,7 +1,7 @@
 """The trace of Microsoft's Philly cluster as a stream of malleable jobs.
 
-The trace has one duration, on the GPUs that the user asked for. On other counts a job follows the speed-up curve of a
-published table, chosen by its GPU-hours: our assumption, since the trace names no model.
+The trace has one duration per job, on the GPUs that the user asked for. On other counts a job follows the
+speed-up curve of a published table, which we choose by its GPU-hours, since the trace names no model.
 """
 
 import functools
@@ -101,14 +101,14 @@ def read_philly(path: Path) -> tuple[list[Request], list[str]]:
 
 @functools.cache
 def _curves() -> tuple[dict[int, float], ...]:
-    """Seconds per epoch by count of every size class."""
+    """Return seconds per epoch by count, for every size class."""
     tables = {(speed.model, speed.batch_samples): speed for speed in published_speeds() if speed.gpu is None}
     speeds = [tables[model, batch_samples] for _, model, batch_samples in SIZE_CLASSES]
     return tuple(dict(zip(speed.counts, speed.epoch_time_s, strict=True)) for speed in speeds)
 
 
 def curve_of(request: Request) -> int | None:
-    """Index of the job's curve: that of its size class, or the next that reaches its GPUs; None: none does."""
+    """Return the index of the curve of the job's size class, or of the next that reaches its GPUs, or None."""
     hours = request.gpus * request.size / 3600
     first = next(index for index, (most, _, _) in enumerate(SIZE_CLASSES) if hours <= most)
     return next((index for index in range(first, len(SIZE_CLASSES)) if max(_curves()[index]) >= request.gpus), None)
@@ -123,7 +123,7 @@ def _work(request: Request, max_gpus: int | None) -> Work:
 
 @functools.lru_cache(maxsize=1024)
 def ratios(index: int | None, gpus: int, max_gpus: int) -> tuple[tuple[int, float], ...]:
-    """Allowed counts, and the time on each over the time on ``gpus``."""
+    """Return the allowed counts, each with its time divided by the time on ``gpus``."""
     if index is None:
         return ((gpus, 1.0),)
     curve = _curves()[index]

@@ -1,4 +1,4 @@
-"""What the readers of text tables share: located rows, checked cells, and the wording of the audit."""
+"""Helpers of the readers of text tables: located rows, checked cells, and the wording of the audit."""
 
 import csv
 import math
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and the cells of each row, having checked that the columns are there; ValueError names the line."""
+    """Check the columns, and yield the line number and cells of each row; ValueError names the line."""
     found = False
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)

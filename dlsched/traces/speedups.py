@@ -27,7 +27,7 @@ PCS_MODELS = {
     "Dcgan": "DCGAN",
     "Videoprediction": "Video prediction",
 }
-PCS_ROUNDING_US = 1.25  # a point rounded (or cut) to whole microseconds lies up to 1 us off the line of its neighbours
+PCS_ROUNDING_US = 1.25  # a point rounded (or cut) to whole microseconds lies up to 1 us off its neighbours' line
 
 # model: data set, samples of an epoch, what a sample is
 GAVEL_DATASETS = {
@@ -192,8 +192,8 @@ def read_gavel_speeds(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
 def read_adaptdl_speeds(folder: Path | str) -> tuple[list[PublishedSpeed], list[str]]:
     """Read AdaptDL's measurements on T4 GPUs: a folder with one CSV file a model, step times by nodes, GPUs and batch.
 
-    Of each file the batch measured at most GPU counts is kept (the largest of several), and of the rows of one GPU
-    count the fastest, whatever its number of nodes.
+    Keeps from each file the batch measured at most GPU counts (the largest of several), and for each GPU
+    count the fastest row, whatever its number of nodes.
 
     Source: github.com/petuum/adaptdl, branch osdi21-artifact (Pollux, OSDI 2021), Apache-2.0;
     columns ``num_nodes,num_replicas,local_bsz,step_time,sync_time``.
@@ -234,7 +234,7 @@ def read_adaptdl_speeds(folder: Path | str) -> tuple[list[PublishedSpeed], list[
 
 
 def _measured(by_gpus: Mapping[int, float]) -> dict[int, float]:
-    """Keep the ends and the points off the line through their two neighbours: the rest may be interpolated."""
+    """Keep the ends and the points off the line through their two neighbours; the others can be interpolated."""
     counts = sorted(by_gpus)
     kept = [counts[0]]
     for low, count, high in zip(counts, counts[1:], counts[2:], strict=False):

@@ -1,6 +1,6 @@
-"""Families of worst instances that are known in closed form: they reach, or come as close as one likes to, what is proven.
+"""Families of worst instances in closed form, whose ratios attain or approach the proven bounds.
 
-The proofs are in docs/worst_theory.md. Numbers are chosen so that floats hold them exactly wherever they can.
+The proofs are in docs/worst_theory.md. Where possible, the numbers are exact in floats.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,15 @@ from typing import Literal
 from dlsched import matching_placement, ring_allocation, ring_embedding, srpt_mapping
 
 _LITTLE = 2.0**-20
-"""What decides for the worse where a tie would do."""
+"""Small difference that makes the method decide for the worse instead of facing a tie."""
 
 
 def doubling_family(power: int, jobs: int = 2, second: int = 1) -> ring_allocation.Instance:
     """Powers of two, falling savings, no super-linear speed: doubling has (2P + 2) / (P + 4) times the optimum, P = 2^power.
 
-    ``b`` gets its second GPU first and leaves ``a`` one GPU short of its last doubling. Of the other jobs no epoch is left.
-    With another power of two for ``second``, U, of 2U GPUs for ``b``, it is (2P + 2U) / (P + 4U).
+    ``b`` gets its second GPU first and leaves ``a`` one GPU short of its last doubling. The other jobs have
+    no epochs left. With another power of two U as ``second``, ``b`` gets 2U GPUs, and the factor is (2P +
+    2U) / (P + 4U).
     """
     most = 2**power
     first = {count: float(2 * second * second // count) for count in _powers(2 * second)}
@@ -33,7 +34,7 @@ def twice_family(power: int) -> ring_allocation.Instance:
 def plateau_family(most: int, jobs: int = 2) -> ring_allocation.Instance:
     """Two GPUs are no faster than one, then speed is linear: doubling and marginal have most / 2 times the optimum.
 
-    ``most`` is the largest count that fits. Of the other jobs no epoch is left.
+    ``most`` is the largest count that fits. The other jobs have no epochs left.
     """
     plateau = {count: most / max(2, count) for count in range(1, most + 1)}
     return _ring(f"plateau-{most}-{jobs}", most + jobs - 1, [plateau], jobs)
@@ -42,10 +43,11 @@ def plateau_family(most: int, jobs: int = 2) -> ring_allocation.Instance:
 def hull_family(
     most: int, counts: Literal["all", "powers"] = "all", little: float = _LITTLE
 ) -> ring_allocation.Instance:
-    """Costs a little above one line, which the hull takes in one step, and one GPU too few for it.
+    """Costs a little above a line, so that hull wants the whole line in one step, for which one GPU is missing.
 
-    Nearly (2L - 1) / (L + 1) times the optimum for all counts up to L = ``most``, and 3L / (L + 4) for powers of two. With 0 for
-    ``little`` costs are on the line: then steps are as short as counts allow, and hull does what marginal does.
+    Hull has nearly (2L - 1) / (L + 1) times the optimum for all counts up to L = ``most``, and 3L / (L + 4)
+    for powers of two. With ``little`` = 0 the costs are on the line: then steps are as short as the counts
+    allow, and hull does what marginal does.
     """
     least = most - 1.0 if counts == "all" else most / 2  # after a slope of 1, without super-linear speed
     line = _above_line({w: least + little + most - w for w in _counts(most, counts)}, little / most)
@@ -57,8 +59,8 @@ def widest_family(
 ) -> ring_allocation.Instance:
     """As ``hull_family``, but with super-linear speed: hull has nearly most - 1 times the optimum, for a small ``little``.
 
-    That is the width of the only step of the hull. On the line, not ``above`` it, savings fall; there doubling has most / 2 times
-    the optimum on powers of two.
+    That is the width of the hull's only step. If costs are on the line, not ``above`` it, savings fall, and
+    doubling has most / 2 times the optimum on powers of two.
     """
     line = {count: most - count + little for count in _counts(most, counts)}
     line = _above_line(line, little / 2) if above else line
@@ -74,7 +76,8 @@ def equal_family(gpus: int, jobs: int) -> ring_allocation.Instance:
 def marginal_placement_family(size: int) -> matching_placement.Instance:
     """``marginal`` saves (n + 2) / (2n + 2) of what the best completion of its initial workers saves, n = ``size``.
 
-    It gives ``a`` the one worker that each of the jobs ``b1`` .. ``bn`` could use, though n others would serve ``a`` alone.
+    ``marginal`` gives ``a`` the one worker that each of the jobs ``b1`` .. ``bn`` could use, though n others
+    serve only ``a``.
     """
     kinds = [f"shared{m}" for m in range(1, size + 1)]
     workers = [*kinds, *["spare"] * size, "of a", *(f"of b{m}" for m in range(1, size + 1))]
@@ -87,10 +90,10 @@ def marginal_placement_family(size: int) -> matching_placement.Instance:
 
 
 def local_search_family(length: int) -> matching_placement.Instance:
-    """``local-search`` saves S(n) of 1 + S(n - 1), but for a little, S(n) = 1 + 1/3 + ... + 3^-n, n = ``length``: 3/5 in the end.
+    """``local-search`` saves almost S(n) out of 1 + S(n - 1), S(n) = 1 + 1/3 + ... + 3^-n, n = ``length``: 3/5 in the limit.
 
-    Job ``c0`` keeps the worker that ``b`` could use, for none can be moved alone: what would serve ``c0`` as well is held by
-    ``c1``, and so on.
+    Job ``c0`` keeps the worker that ``b`` could use, because no worker can be moved alone: ``c1`` holds the
+    worker that would serve ``c0`` as well, and so on.
     """
     shared = [f"shared{place}" for place in range(length + 1)]
     own = [f"of {name}" for name in ("b", *(f"c{place}" for place in range(length + 1)))]
@@ -104,10 +107,10 @@ def local_search_family(length: int) -> matching_placement.Instance:
 
 
 def slot_greedy_family(slots: int) -> ring_embedding.Instance:
-    """``slot-greedy`` has T of 2T - 1, but for a little, T = ``slots``.
+    """``slot-greedy`` earns almost T out of 2T - 1, T = ``slots``.
 
-    In slot s arrive ``wide-s`` of 2T - s + 1 GPUs and ``narrow-s`` of s, which is worth a little more. Both do not fit at
-    once, but ``wide-s`` beside the narrow job before it does.
+    In slot s, ``wide-s`` arrives with 2T - s + 1 GPUs, and ``narrow-s`` with s GPUs and a slightly higher
+    worth. The two do not fit together, but ``wide-s`` fits beside the narrow job of the slot before.
     """
     gpus = 2 * slots
     jobs = []
@@ -118,7 +121,7 @@ def slot_greedy_family(slots: int) -> ring_embedding.Instance:
 
 
 def strict_family(gpus: int, short: int) -> srpt_mapping.Instance:
-    """``a-srpt-strict`` has (G + 1) (n + 1) / (n + G + 1) times the optimum, but for a little, G = ``gpus``, n = ``short`` > G.
+    """``a-srpt-strict`` has almost (G + 1) (n + 1) / (n + G + 1) times the optimum, G = ``gpus``, n = ``short`` > G.
 
     A long job of one GPU starts just before short ones of all GPUs arrive, which could have gone first.
     """
@@ -138,7 +141,7 @@ def _counts(most: int, counts: Literal["all", "powers"]) -> list[int]:
 
 
 def _above_line(line: Mapping[int, float], little: float) -> dict[int, float]:
-    """Raise all costs but those of the ends."""
+    """Raise all costs but the first and the last."""
     ends = min(line), max(line)
     return {count: cost + (little if count not in ends else 0.0) for count, cost in line.items()}
 
@@ -148,7 +151,7 @@ def _powers(most: int) -> list[int]:
 
 
 def _ring(name: str, gpus: int, tables: Sequence[Mapping[int, float]], jobs: int) -> ring_allocation.Instance:
-    """Jobs of these tables, ``b`` before ``a`` if there are two, and up to ``jobs`` in all such as have nothing left."""
+    """Make jobs with these tables, ``b`` before ``a`` if there are two, plus finished jobs up to ``jobs``."""
     names = "ba"[-len(tables) :]
     data = [{"id": name, "epochs": 1.0, "epoch_time_s": dict(table)} for name, table in zip(names, tables, strict=True)]
     data += [{"id": f"done{index}", "epochs": 0.0, "epoch_time_s": {1: 1.0}} for index in range(jobs - len(data))]
@@ -156,7 +159,7 @@ def _ring(name: str, gpus: int, tables: Sequence[Mapping[int, float]], jobs: int
 
 
 def _placement(name: str, kinds: Sequence[str], jobs: Sequence[matching_placement.Job]) -> matching_placement.Instance:
-    """One worker of each entry of ``kinds``."""
+    """Make an instance with one worker for each entry of ``kinds``."""
     workers = [
         matching_placement.Worker(id=f"worker{place}", type=kind, bandwidth_bytes_per_s=1.0)
         for place, kind in enumerate(kinds)
@@ -169,7 +172,7 @@ def _training(name: str, work: float, rates: dict[str, float]) -> matching_place
 
 
 def _once(name: str, slot: int, gpus: int, worth: float) -> ring_embedding.Job:
-    """A job of one worker, which is worth something in one slot."""
+    """Make a job of one worker, which is worth something in one slot only."""
     return ring_embedding.Job(
         id=name,
         arrival_slot=slot,

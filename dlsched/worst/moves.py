@@ -1,8 +1,8 @@
-"""Moves of all families: what a search changes in an instance, whatever it is an instance of.
+"""Moves that a search makes in the instances of every family.
 
-Numbers are scaled, set to an end of their range, made equal to one another, a table of them stretched as a whole or from an
-entry on; entries of lists come, go, are copied over others or change places. Numbers are rounded on the way, mostly to three
-digits: ties then come by themselves, and what is found is easier to read.
+Moves scale numbers, set them to an end of their range, or make them equal to one another; stretch a table as
+a whole or from an entry on; add and remove entries of lists, copy them over others or swap them. They round
+numbers, mostly to three digits: ties then arise by themselves, and the instances found are easier to read.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     import numpy as np
 
 Change: TypeAlias = "Callable[[Space, Data, np.random.Generator], bool]"
-"""Changes data that are its own, and says whether there was something to change."""
+"""Changes data in place, and returns whether there was something to change."""
 Item = TypeVar("Item")
 
 OWN = 0.4
-"""Share of the family's moves among all, where it has some."""
+"""Share of the family's own moves among all, if it has some."""
 MORE = 0.35
-"""Chance of one more move at once, each time."""
+"""Probability, after each move, of another one in the same candidate."""
 _FACTORS = (0.5, 2.0, 0.1, 10.0, 0.9, 1.1, 0.99, 1.01)
 _SPREADS = (0.03, 0.2, 1.0, 3.0)
 
 
 def moved(space: Space, data: Data, generator: "np.random.Generator") -> Data | None:
-    """Return a changed copy that is in the space; None where there was nothing to change, or it left the space."""
+    """Return a changed copy in the space; None if there was nothing to change, or the copy left the space."""
     changed: Data | None = None
     while changed is None or generator.random() < MORE:
         step = _moved_once(space, data if changed is None else changed, generator)
@@ -56,7 +56,7 @@ def _any_of(items: Sequence[Item], generator: "np.random.Generator") -> Item:
 def _numbers(
     space: Space, data: Data, generator: "np.random.Generator"
 ) -> tuple[Number, list[tuple[Place, float]]] | None:
-    """Choose a path, and return its places."""
+    """Choose a path that has numbers, and return its places."""
     held = [(number, found) for number in space.numbers if (found := numbers_at(data, number))]
     return _any_of(held, generator) if held else None
 
@@ -73,7 +73,7 @@ def _factor(generator: "np.random.Generator") -> float:
 
 
 def _scaled(number: Number, value: float, factor: float, generator: "np.random.Generator") -> float:
-    """Return the number times a factor; whole numbers move at least by one, and 0 becomes a number of the range."""
+    """Return the number times a factor; whole numbers change by at least 1, and 0 becomes a number of the range."""
     if value == 0:
         return number.high * 10 ** -float(generator.uniform(0, 4))
     if number.whole and round(value * factor) == value:
@@ -82,7 +82,7 @@ def _scaled(number: Number, value: float, factor: float, generator: "np.random.G
 
 
 def scale(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """One number times a factor."""
+    """Multiply one number by a factor."""
     chosen = _numbers(space, data, generator)
     if chosen is None:
         return False
@@ -92,7 +92,7 @@ def scale(space: Space, data: Data, generator: "np.random.Generator") -> bool:
 
 
 def to_an_end(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """One number to an end of its range."""
+    """Set one number to an end of its range."""
     chosen = _numbers(space, data, generator)
     if chosen is None:
         return False
@@ -102,7 +102,7 @@ def to_an_end(space: Space, data: Data, generator: "np.random.Generator") -> boo
 
 
 def equal(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """One number to another of the same path."""
+    """Set one number to the value of another of the same path."""
     chosen = _numbers(space, data, generator)
     if chosen is None or len(chosen[1]) < 2:
         return False
@@ -112,7 +112,7 @@ def equal(space: Space, data: Data, generator: "np.random.Generator") -> bool:
 
 
 def stretch(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """All numbers of a path in one list or mapping, or those up to or from an entry on, times a factor, or to one value."""
+    """Scale the numbers of a path in one list or mapping, or a part of them, or set them to one value."""
     chosen = _numbers(space, data, generator)
     if chosen is None:
         return False
@@ -133,7 +133,7 @@ def stretch(space: Space, data: Data, generator: "np.random.Generator") -> bool:
 
 
 def scale_all(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """All numbers of a path below one entry of a list of members, times a factor."""
+    """Multiply all numbers of a path within one entry of a list of members by a factor."""
     entries = _entries(space, data, generator)
     if entries is None:
         return False
@@ -161,7 +161,7 @@ def _entries(space: Space, data: Data, generator: "np.random.Generator") -> tupl
 
 
 def copy_over(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """One entry over another, its id aside."""
+    """Copy one entry over another, except for the id."""
     chosen = _entries(space, data, generator)
     if chosen is None or len(chosen[1]) < 2:
         return False
@@ -180,7 +180,7 @@ def _renamed(entry: Json, other: Json) -> Json:
 
 
 def swap(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """Two entries change places: ties are often broken by order."""
+    """Swap two entries, since methods often break ties by order."""
     chosen = _entries(space, data, generator)
     if chosen is None or len(chosen[1]) < 2:
         return False
@@ -194,7 +194,7 @@ def swap(space: Space, data: Data, generator: "np.random.Generator") -> bool:
 
 
 def come(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """One entry more: a copy of one that is there, or one of a new draw."""
+    """Add an entry: a copy of one that is there, or one of a new draw."""
     path, _, most = _any_of(space.members, generator)
     lists = [entries for entries in lists_at(data, path) if len(entries) < most]
     if not lists:
@@ -218,7 +218,7 @@ def _free_id(entries: Sequence[Json]) -> str:
 
 
 def go(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """One entry less."""
+    """Remove an entry."""
     path, fewest, _ = _any_of(space.members, generator)
     lists = [entries for entries in lists_at(data, path) if len(entries) > fewest]
     if not lists:
@@ -229,7 +229,7 @@ def go(space: Space, data: Data, generator: "np.random.Generator") -> bool:
 
 
 def flip(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """Two numbers of the same path change places."""
+    """Swap two numbers of the same path."""
     chosen = _numbers(space, data, generator)
     if chosen is None or len(chosen[1]) < 2:
         return False
@@ -241,4 +241,4 @@ def flip(space: Space, data: Data, generator: "np.random.Generator") -> bool:
 
 NUMBER_CHANGES: tuple[Change, ...] = (scale, scale, stretch, stretch, to_an_end, equal, flip)
 CHANGES: tuple[Change, ...] = (*NUMBER_CHANGES, scale_all, copy_over, swap, come, go)
-"""Moves of all families; what stands twice is tried twice as often."""
+"""Moves of all families; a move listed twice is tried twice as often."""

@@ -1,6 +1,7 @@
-"""Spaces made from options: a family's by name, or one of the caller's own, which takes none.
+"""Search spaces from options: a family's space by name, or one that the caller supplies, without options.
 
-Beside ``SHARED`` every family has options of its own; the catalogue lists them, with their words for the command line.
+Besides ``SHARED`` every family has options of its own; the catalogue lists them, with their command-line
+help.
 """
 
 from collections.abc import Mapping
@@ -16,12 +17,12 @@ SHARED = ("jobs", "gpus", "preset")
 
 
 def space_of(family: str, **options: Value | None) -> Space:
-    """Return the space of a family's worst instances; options that are None are not given.
+    """Return the space of a family's worst instances; options that are None count as not given.
 
     Raises
     ------
     UsageError
-        No such family, a family without a space, an option that it has not, or a value out of range.
+        The family is unknown or has no space, or does not have an option; or a value is out of range.
     """
     name = find_family(family).name
     own = listed.space(name)
@@ -38,12 +39,12 @@ def space_of(family: str, **options: Value | None) -> Space:
 
 
 def own_space(space: Space, family: str, given: Mapping[str, Value | None]) -> Space:
-    """Return a space of the caller's own, which is of the family and has its sizes and options already.
+    """Return a space that the caller supplies, after checking that it is of the family and that no option is given.
 
     Raises
     ------
     UsageError
-        It is of another family, or an option is given beside it.
+        The space is of another family, or an option is given in addition to it.
     """
     if space.family.name != family:
         raise UsageError(where="space", found=f"one of {space.family.name}", allowed=f"one of {family}")

@@ -8,7 +8,7 @@ from dlsched.core.files import Json
 from dlsched.worst.space import Data, Number
 
 Place: TypeAlias = tuple[list[Json], int] | tuple[dict[str, Json], str]
-"""What holds a value, and its index or key there."""
+"""The list or mapping that holds a value, and the value's index or key in it."""
 
 
 @cache
@@ -17,7 +17,7 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def places(data: Data, path: str) -> list[Place]:
-    """Return where the values of a path stand, in the order of the data; entries without the field are passed over.
+    """Return the places of the values of a path, in the order of the data; skips entries without the field.
 
     >>> places({"jobs": [{"id": "a", "work": 3.0}, {"id": "b"}]}, "jobs[].work")
     [({'id': 'a', 'work': 3.0}, 'work')]
@@ -39,19 +39,19 @@ def _below(value: Json, step: str) -> list[Place]:
 
 
 def value_at(place: Place) -> Json:
-    """Return what stands at a place."""
+    """Return the value at a place."""
     holder, key = place
     return cast(dict[str | int, Json], holder)[key]
 
 
 def put(place: Place, value: Json) -> None:
-    """Write at a place."""
+    """Write a value to a place."""
     holder, key = place
     cast(dict[str | int, Json], holder)[key] = value
 
 
 def numbers_at(data: Data, number: Number) -> list[tuple[Place, float]]:
-    """Return the places of a number that hold one, each with its value; null and words are passed over."""
+    """Return the places of ``number``, each with its value; skips null and words."""
     found = ((place, value_at(place)) for place in places(data, number.path))
     return [(place, value) for place, value in found if isinstance(value, int | float) and not isinstance(value, bool)]
 
@@ -75,7 +75,7 @@ def _copied(value: Json) -> Json:
 
 
 def within(number: Number, value: float) -> float:
-    """Bring a value into the range of a number, whole where that is asked for."""
+    """Clip a value to the range of a number, and round it if the number is whole."""
     clipped = min(max(value, number.low), number.high)
     return min(max(round(clipped), int(-(-number.low // 1))), int(number.high)) if number.whole else float(clipped)
 
@@ -90,10 +90,10 @@ def rounded(value: float, digits: int) -> float:
 
 
 def digits_of(value: float) -> int:
-    """Return the significant digits of a number, 1 of 0.
+    """Return how many significant digits a number has; 0 has 1.
 
     >>> digits_of(1200.0), digits_of(0.305), digits_of(1e-3), digits_of(17)
     (2, 3, 1, 2)
     """
-    text = re.sub(r"e.*|\D", "", repr(abs(float(value))))  # the shortest that reads as the number
+    text = re.sub(r"e.*|\D", "", repr(abs(float(value))))  # the shortest text that reads as the number
     return max(1, len(text.strip("0")))

@@ -1,4 +1,4 @@
-"""``Worst``: what a search for the worst instance of a method has found."""
+"""``Worst``, the result of a search for the worst instance of a method."""
 
 import math
 from dataclasses import dataclass
@@ -22,28 +22,30 @@ class Worst:
     Parameters
     ----------
     family, method
-        Whose instance, and what does badly on it.
+        Family of the instance, and the method that does badly on it.
     ratio, found
-        Of the instance, and before it was shrunk; None: without bound.
+        Ratio of the instance, and the ratio before it was shrunk; None: unbounded.
     objective, reference, reference_kind
-        The method's objective (None: no answer), what it is held against, and what that is: where it is a ``bound``, the ratio
-        is at most what is said.
+        The method's objective (None: no answer), the value that it is compared with, and the kind of this
+        value: if it is a ``bound``, the true ratio is at most the one stated.
     evaluations, seed
-        Evaluated instances, shrinking too; and the seed of the search.
+        Number of instances evaluated, including those of shrinking, and the seed of the search.
     instance
-        Its source says command and ratio.
+        The worst instance; its source names command and ratio.
     ended
-        The budget is used up (or nothing more would help), the time limit was reached, or Ctrl-C.
+        Why the search ended: budget used up (or nothing more to gain), time limit, or Ctrl-C.
     command
-        What finds it again.
+        The command that finds the instance again.
     space, wider
-        For people: which instances were searched, and the options that open the space further.
+        Descriptions for people: which instances were searched, and the options that widen the space.
     failures
-        Instances on which the method raised an error or broke a rule, its guarantee or a proof: one for each message.
+        Instances on which the method raised an error, or broke a rule, its guarantee or a proof: one per
+        message.
     proof
-        Of how bad it can be at all, where that was asked for: of the largest of the suprema.
+        If asked for, the proof of how bad the method can be on any instance: the one with the largest
+        supremum.
     proofs
-        One for every number of jobs that the search may end with.
+        Proofs, one for every number of jobs that the search may end with.
     """
 
     family: str
@@ -66,7 +68,7 @@ class Worst:
 
     @property
     def ratio_text(self) -> str:
-        """The ratio for people: with ``<=`` where a bound stands in."""
+        """The ratio as text for people: with ``<=`` if a bound replaces the optimum."""
         if self.ratio is None:
             return "without bound"
         return f"{'<= ' if self.reference_kind == 'bound' else ''}{self.ratio:.6g}"
@@ -99,7 +101,7 @@ class Worst:
 
 
 def said_of(worst: Worst, instance: InstanceFile, reference: str) -> InstanceFile:
-    """Return an instance with command and ratio as its source, and with its optimum where that is proven."""
+    """Return an instance with command and ratio as its source, and with its optimum if that is proven."""
     proof = f"{reference}, dlsched {VERSION}"
     known = Known(optimum=worst.reference, proof=proof) if worst.reference_kind == "optimum" else None
     source = f"{worst.command}: {worst.method} {worst.ratio_text}"
@@ -107,5 +109,5 @@ def said_of(worst: Worst, instance: InstanceFile, reference: str) -> InstanceFil
 
 
 def finite(ratio: float) -> float | None:
-    """Return a ratio as results hold it: None where it is without bound."""
+    """Return a ratio as results hold it: None if it is unbounded."""
     return None if math.isinf(ratio) else ratio

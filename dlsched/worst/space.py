@@ -1,7 +1,7 @@
-"""Where a search for worst instances goes: how a family's instances are drawn, changed and made simpler.
+"""Search spaces of worst instances: how a family's instances are drawn, changed and made simpler.
 
-Instances are handled as the data of their files (``InstanceFile.as_data``), which moves copy and change. What is no valid
-instance afterwards is no candidate.
+Searches handle instances as the data of their files (``InstanceFile.as_data``), which moves copy and change.
+They drop data that are no longer a valid instance.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +17,11 @@ Data: TypeAlias = dict[str, Any]
 """An instance as its file holds it."""
 Draw: TypeAlias = Callable[[np.random.Generator], Data]
 DrawGenerated: TypeAlias = Callable[[np.random.Generator], Data | None]
-"""As ``Draw``, of a preset; None where what it drew has no counterpart in the space."""
+"""As ``Draw``, from a preset; None if the drawn instance has no counterpart in the space."""
 Move: TypeAlias = Callable[[Data, np.random.Generator], Data | None]
-"""From an instance, which it leaves as it is, to a changed copy; None where it has nothing to change."""
+"""Returns a changed copy of an instance, which stays as it is; None if there is nothing to change."""
 Simplify: TypeAlias = Callable[[Data], Sequence[Data]]
-"""From an instance to simpler ones, the boldest first."""
+"""Returns simpler versions of an instance, the boldest simplification first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class Number:
     Parameters
     ----------
     path
-        Where it stands: fields joined with dots, ``[]`` for all entries of a list, ``{}`` for all values of a mapping, as in
-        ``jobs[].epoch_time_s{}``. Entries without the field are passed over.
+        Path of the number: fields joined with dots, ``[]`` for all entries of a list, ``{}`` for all values
+        of a mapping, as in ``jobs[].epoch_time_s{}``. Entries without the field are skipped.
     low, high
-        Range that is searched, both > 0 unless ``low`` is 0, which is then a value of its own.
+        Range that is searched, both > 0; or ``low`` is 0, which is then a special value.
     whole
         Whether it is a whole number.
     """
@@ -46,12 +46,12 @@ class Number:
 
     @classmethod
     def searched(cls, ranges: Ranges, path: str, *, whole: bool = False) -> "Number":
-        """Make the number of a path, in the range that its family searches where no preset is given."""
+        """Make the number of a path, in the range that its family searches if no preset is given."""
         return cls(path, *ranges[path].searched, whole=whole)
 
     @classmethod
     def of_presets(cls, ranges: Ranges, path: str, *, whole: bool = False) -> "Number":
-        """Make it in the range that is searched among the instances of a preset."""
+        """Make the number of a path, in the range that is searched among the instances of a preset."""
         return cls(path, *ranges[path].of_presets, whole=whole)
 
 
@@ -62,28 +62,30 @@ class Space:
     Parameters
     ----------
     family
-        Whose instances they are.
+        The family of the instances.
     draw
-        Draws one: what random sampling takes, and where searches start.
+        Draws an instance, for random sampling and for the start of a search.
     presets
-        By the names of the generator's presets: draws of instances that lie in the space as well, where searches start too.
+        Draws of instances in the space by preset of the generator; searches start from these too.
     words, wider
-        For people: what instances are in it; and the options of the command that open it further.
+        Descriptions for people: which instances the space holds, and which options of the command widen it.
     numbers
-        What moves of all families change: scaled, set to an end of the range, made equal to another of the same path.
+        Numbers that the moves of all families scale, set to an end of the range, or make equal to another of
+        the same path.
     members
-        Lists of which entries come and go: path (``jobs``) and the fewest and most entries. New entries are changed copies,
-        or come from a new draw.
+        Lists whose entries moves add and remove: path (``jobs``) and the fewest and most entries. New
+        entries are changed copies, or come from a new draw.
     moves
-        The family's own moves, beside those of all families.
+        The family's own moves, in addition to those of all families.
     simpler
-        The family's own ways to shrink, beside those of all families (entries out, fewer digits, equal numbers).
+        The family's own ways to shrink, in addition to those of all families (fewer entries, fewer digits,
+        equal numbers).
     repair
         Brings changed data back into the space (a class of tables, ids that are unique, indices in range), or returns None.
-        It never changes what is in the space already.
+        It never changes data that are in the space already.
     reference, solver
-        The method that judges by default, its name or itself, which must be quick and prove its optimum on instances of this
-        size, and its solver.
+        The method that judges by default, as a name or an object, and its solver; it must be quick, and
+        prove its optimum on instances of this size.
     """
 
     family: AnyFamily
@@ -102,4 +104,4 @@ class Space:
 
 SpaceOf: TypeAlias = Callable[..., Space]
 """Makes the space of a family from ``jobs`` and ``gpus`` (None: its own sizes), ``preset`` (None: the space's own draw) and
-the family's own options by name; what is out of range raises ``UsageError``."""
+the family's own options by name; raises ``UsageError`` for values out of range."""

@@ -1,1 +1,1 @@
-"""Instances and methods of reproductions, at paths that plans and stores name; see ``dlsched.reproduce``."""
+"""Instances and methods of reproductions, whose import paths plans and stores name; see ``dlsched.reproduce``."""

@@ -1,1 +1,1 @@
-"""From a queue to an instance, a module for each family that can be made of one."""
+"""Makers of instances from queues, one module for each family that supports it."""

@@ -1,4 +1,4 @@
-"""A queue as jobs of asynchronous SGD with parameter servers: those of a moment, or those that arrive over time."""
+"""A queue as jobs of asynchronous SGD with parameter servers: jobs of one moment, or jobs that arrive over time."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -28,10 +28,11 @@ from dlsched.traces.sentences import Sentence, listed
 
 GPUS: Final = (1, 4, 8)
 MODELS: Final = ("ResNet-50", "Inception v3", "ResNet-152", "VGG-16")
-"""The published model of a job on at most as many GPUs as ``GPUS`` says; the last, on more."""
+"""Published models of jobs, by the number of GPUs up to each entry of ``GPUS``; the last one for more
+GPUs."""
 
 USUAL: Final = "P100"
-"""The GPU whose steps are taken where the model was not measured on the job's own."""
+"""The GPU whose step times are used if the model was not measured on the job's own GPU."""
 
 
 def async_of(
@@ -42,24 +43,25 @@ def async_of(
     estimates: bool = False,
     network_gbit: int = 10,
 ) -> Made:
-    """Make an instance of async_sgd of the jobs that are there at a moment; a GPU is a node.
+    """Make an instance of async_sgd of the jobs present at a moment; a GPU is a node.
 
-    A job computes and exchanges as a published model, and has as many epochs left as let it end, on the GPUs that it holds
-    or asks for, when it does by ``snapshot``. It may have any number of nodes up to these.
+    A job computes and exchanges like a published model. Its epochs left are such that it ends when
+    ``snapshot`` says, on the GPUs that it holds or asks for. It may have any number of nodes up to these.
 
     Parameters
     ----------
     queue, gpus, at, estimates
-        As ``allocation_of``. Jobs that wait are part of it as far as there is a node for each, first come first.
+        As ``allocation_of``. Waiting jobs are included as long as there is a node for each, first come
+        first.
     network_gbit
         Speed of the links of parameter servers: 1, 10 or 25.
 
     Raises
     ------
     UsageError
-        An option out of range, or fewer GPUs than jobs that run.
+        An option is out of range, or there are fewer GPUs than running jobs.
     InputError
-        No job is there.
+        No job is present.
     """
     _require_network(network_gbit)
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
@@ -83,7 +85,7 @@ def async_stream_of(
     restart_s: float | None = None,
     network_gbit: int = 10,
 ) -> Made:
-    """Make an instance of elastic_stream of such jobs, which arrive when they did; see ``async_of``.
+    """Make an instance of elastic_stream of jobs as in ``async_of``, which arrive when they did in the queue.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ def async_stream_of(
     Raises
     ------
     UsageError
-        An option out of range, or tables of too many counts.
+        An option is out of range, or tables have too many counts.
     InputError
         No job is left.
     """
@@ -146,7 +148,7 @@ def _job(record: QueuedJob, seconds: float, network_gbit: int) -> Job:
 
 
 def _step(record: QueuedJob) -> tuple[PublishedSteps, Step]:
-    """The model of a job, and its step on the job's GPU where it was measured there."""
+    """Return the model of a job, and its step on the job's GPU if it was measured there."""
     name = MODELS[bisect_left(GPUS, record.gpus)]
     model = next(each for each in published_steps() if each.model == name)
     by_gpu = {step.gpu: step for step in model.steps}

@@ -1,4 +1,4 @@
-"""A queue as an instance of elastic_stream: jobs on the GPUs that they held, and on others only where that is stated."""
+"""A queue as an instance of elastic_stream: jobs on the GPUs that they held, on other counts only if stated."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -37,24 +37,26 @@ def stream_of(
     queue, gpus, gpus_of_node, window, carried
         As ``selecting.choose``.
     estimates
-        Policies are told what users said that their jobs take: a job is that long, and ends early.
+        Whether policies see the lengths that users stated: a job has that length, and ends early.
     restart_s
-        Seconds that a change of GPUs costs; None: 0.
+        Seconds that a change of its GPUs costs a job; None: 0.
     scaling
-        ``own``: a job runs on the GPUs that it held, or, where it says that fewer do, on any number from those on, in
-        proportion; ``published``: also on powers of two below them, by the curves of ``import_philly``, from the fewest on;
-        ``asynchronous``: jobs of asynchronous SGD, see ``async_stream_of``, not with estimates.
+        ``own``: a job runs on as many GPUs as it held, or, if it states a smaller minimum, on any number
+        from that on, with speed in proportion; ``published``: also on powers of two below its GPUs, from the
+        minimum on, by the curves of ``import_philly``; ``asynchronous``: jobs of asynchronous SGD, see
+        ``async_stream_of``, not with estimates.
     max_gpus
-        Largest power of two to which a job may grow, with ``published``; None: the GPUs that it held.
+        Largest power of two to which a job may grow, with ``published``; None: it may not exceed the GPUs
+        that it held.
     network_gbit
-        With ``asynchronous``, as there; None: 10.
+        With ``asynchronous``, as in ``async_stream_of``; None: 10.
 
     Raises
     ------
     UsageError
         An option out of range.
     InputError
-        No job is left, or estimates of a trace without any.
+        No job is left, or the trace has no estimates but they are asked for.
     """
     if scaling not in SCALING:
         raise UsageError(where="scaling", found=repr(scaling), allowed=", ".join(SCALING))
@@ -118,7 +120,7 @@ def stream_of(
 
 
 def _linear(gpus: int, least: int) -> dict[int, float]:
-    """Seconds of an epoch by count, from the fewest on; on n GPUs a job is n / g times as fast as on its own g."""
+    """Return seconds of an epoch by count from ``least`` on; speed on n GPUs is n / g times that on its own g."""
     return {count: gpus / count for count in range(least, gpus)} | {gpus: 1.0}
 
 

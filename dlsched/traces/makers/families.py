@@ -1,4 +1,4 @@
-"""From a queue to an instance of any family that can be made of one."""
+"""Instances of any family that can be made from a queue."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -25,10 +25,11 @@ MAKERS: Mapping[str, Callable[..., Made]] = {
     "matching_placement": placement_of,
     "async_sgd": async_of,
 }
-"""By family, what makes an instance of a queue; the options are its keyword arguments, which the catalogue lists too."""
+"""Functions that make an instance of a queue, by family; options are their keyword arguments, as in the
+catalogue."""
 
 MOMENTARY = frozenset(family for family, make in MAKERS.items() if "at" in inspect.signature(make).parameters)
-"""Families whose instances are the queue at one moment, for which jobs that run and wait are read too."""
+"""Families whose instances show the queue at one moment, for which running and waiting jobs are read too."""
 
 
 def options_of(family: str) -> tuple[str, ...]:
@@ -37,7 +38,7 @@ def options_of(family: str) -> tuple[str, ...]:
     Raises
     ------
     UsageError
-        No instance of that family can be made of a queue.
+        Queues cannot be made into instances of that family.
     """
     if family not in MAKERS:
         raise UsageError(where="family", found=repr(family), allowed=", ".join(MAKERS))
@@ -45,14 +46,14 @@ def options_of(family: str) -> tuple[str, ...]:
 
 
 def instance_from(queue: Queue, family: str = DEFAULT, **options: object) -> Made:
-    """Make an instance of a queue, and what really happened as a solution of it.
+    """Make an instance of a queue, and a solution that records what really happened.
 
-    ``options`` are those of the family; None and False stand for the default.
+    ``options`` are those of the family; None and False mean the default.
 
     Raises
     ------
     UsageError
-        A family or option that is not known, or a value out of range.
+        A family or option is unknown, or a value is out of range.
     InputError
         No job is left.
     """

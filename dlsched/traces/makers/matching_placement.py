@@ -1,4 +1,4 @@
-"""A queue at one moment as an instance of matching_placement: who gets which GPUs of which types."""
+"""A queue at one moment as an instance of matching_placement: which job gets which GPUs of which types."""
 
 import re
 from collections import Counter
@@ -16,10 +16,10 @@ from dlsched.traces.queue.selection import Made
 from dlsched.traces.queue.snapshot import Present, admitted, made_of, moment_of, snapshot
 
 MODEL: Final = "ResNet-50"
-"""The published model by whose samples a second types of GPUs are compared."""
+"""The published model whose samples per second are used to compare types of GPUs."""
 
 UNTYPED: Final = "GPU"
-"""The type of GPUs of which nothing is said."""
+"""Type of GPUs for which the queue names none."""
 
 
 def placement_of(
@@ -33,26 +33,28 @@ def placement_of(
 ) -> Made:
     """Make an instance of matching_placement, in which every GPU is a worker and all jobs present start anew.
 
-    A job has rate 1 on the type that it holds or needs, and a batch of as many samples as it has GPUs: on these an
-    iteration computes for a second, and all that it has left lasts as long as it does by ``snapshot``, exchange included.
-    On other types rates are in proportion to published ones; a type that is not known to those tables serves only jobs
-    that name it, or that name none. Jobs may have fewer GPUs than they ask for, down to the fewest that they name, else 1.
+    A job has rate 1 on the type that it holds or needs, and a batch of as many samples as it has GPUs: on
+    these GPUs an iteration computes for a second, and the remaining iterations, exchange included, last as
+    long as ``snapshot`` says. On other types rates are in proportion to published ones; a type missing in
+    the published tables serves only jobs that name it, or that name no type. Jobs may have fewer GPUs than
+    they ask for, down to their stated minimum, else 1.
 
     Parameters
     ----------
     queue, gpus, at, estimates
-        As ``allocation_of``. Workers are the GPUs of the nodes, where the source lists them, else of one type.
+        As ``allocation_of``. Workers are the GPUs of the nodes, if the source lists nodes, else GPUs of one
+        type.
     bandwidth_bytes_per_s
-        Of every worker.
+        Bandwidth of every worker.
     gradient_bytes
-        What every job's ring exchanges in an iteration.
+        Bytes that every job's ring exchanges in an iteration.
 
     Raises
     ------
     UsageError
-        An option out of range, vast numbers of GPUs, or fewer than the jobs that run need.
+        An option is out of range, or there are vast numbers of GPUs, or fewer than the running jobs need.
     InputError
-        No job is there.
+        No job is present.
     """
     require_positive(bandwidth_bytes_per_s=bandwidth_bytes_per_s, gradient_bytes=gradient_bytes or 1.0)
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
@@ -111,7 +113,7 @@ def placement_of(
 
 
 def _nodes(queue: Queue, jobs: Sequence[QueuedJob], gpus: int) -> list[QueueNode]:
-    """Nodes with as many GPUs in all: those of the source, the last cut, or one of the one type that its jobs name."""
+    """Return nodes with ``gpus`` GPUs in all: the source's, the last one cut, or one of the jobs' only type."""
     nodes, left = [], gpus
     for node in queue.nodes:
         if node.gpus and left:
@@ -130,7 +132,7 @@ def _nodes(queue: Queue, jobs: Sequence[QueuedJob], gpus: int) -> list[QueueNode
 
 
 def _beside(nodes: Sequence[QueueNode], outside: Sequence[Present]) -> list[QueueNode]:
-    """The nodes without the GPUs of jobs left out, of which those on no node that is known are on the largest."""
+    """Return the nodes without the GPUs of jobs left out; jobs on no known node count as on the largest."""
     gpus = {node.id: node.gpus for node in nodes}
     for each in outside:
         name = next((name for name in each.job.nodes if gpus.get(name)), max(gpus, key=gpus.__getitem__))
@@ -139,7 +141,7 @@ def _beside(nodes: Sequence[QueueNode], outside: Sequence[Present]) -> list[Queu
 
 
 def _rates(job: QueuedJob, types: Sequence[str] | Counter[str], usual: str) -> dict[str, float]:
-    """Samples a second by type of the cluster, as far as they are known."""
+    """Return samples per second by type of the cluster, as far as known."""
     own = [kind for kind in job.gpu_type.split("|") if kind] or [usual]
     here = [kind for kind in own if kind in types]
     first = published_speed((here or own)[0])
@@ -156,7 +158,7 @@ def _rates(job: QueuedJob, types: Sequence[str] | Counter[str], usual: str) -> d
 
 
 def published_speed(kind: str) -> float | None:
-    """Samples a second of the model on a type of GPU by the name that is in its own; None: it is not known.
+    """Return the model's samples per second on the published type whose name ``kind`` contains; None if unknown.
 
     >>> published_speed("NVIDIA-Tesla-V100-SXM2-32GB"), published_speed("T400")
     (323.855, None)

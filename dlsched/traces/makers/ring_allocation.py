@@ -1,4 +1,4 @@
-"""A queue at one moment as an instance of ring_allocation: who gets how many GPUs from now on."""
+"""A queue at one moment as an instance of ring_allocation: how many GPUs each job gets from now on."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from dlsched.traces.queue.snapshot import Present, Snapshot, admitted, made_of, 
 SCALING: Final = ("published", "own")
 
 Counts = Callable[[Present], Mapping[int, float]]
-"""From a job to seconds of an epoch by count of GPUs."""
+"""Maps a job to its seconds of an epoch by count of GPUs."""
 
 
 def allocation_of(
@@ -32,31 +32,31 @@ def allocation_of(
 ) -> Made:
     """Make an instance of ring_allocation, in which an epoch is a second on the GPUs that a job holds or asks for.
 
-    Jobs that wait are part of it as far as their smallest counts fit beside those that run, first come first.
+    Waiting jobs are included as long as their smallest counts fit beside the running ones, first come first.
 
     Parameters
     ----------
     queue
-        Read with the jobs that run and wait.
+        A queue that was read with its running and waiting jobs.
     gpus
         GPUs of the cluster; None: as ``gpus_of_cluster``.
     at
-        The moment, as the queue writes times; None: the latest of the file.
+        The moment, in the queue's format of times; None: the latest of the file.
     estimates
-        What jobs have left is what their users said, not what they took.
+        Whether jobs have left what their users stated, instead of what they really took.
     restart_s
-        Seconds that a change of its GPUs costs a job that runs; None: 0.
+        Seconds that a change of its GPUs costs a running job; None: 0.
     pinned
-        Whether jobs that run keep their GPUs.
+        Whether running jobs keep their GPUs.
     scaling, max_gpus
         As ``counts_of``.
 
     Raises
     ------
     UsageError
-        An option out of range, or fewer GPUs than the jobs that run hold.
+        An option is out of range, or there are fewer GPUs than the running jobs hold.
     InputError
-        No job is there.
+        No job is present.
     """
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
     total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
@@ -73,7 +73,7 @@ def allocation_of(
 def allocation_at(
     found: Snapshot, gpus: int, counts: Counts, *, pinned: bool, restart_s: float
 ) -> tuple[Instance, list[Present], list[str]]:
-    """The instance of a moment, its jobs, and what the audit says of the others; arguments and errors as ``allocation_of``."""
+    """Return the instance of a moment, its jobs, and the audit of the others; see ``allocation_of``."""
 
     def table(each: Present) -> Mapping[int, float]:
         return {each.job.gpus: 1.0} if each.running and pinned else counts(each)
@@ -88,13 +88,14 @@ def allocation_at(
 
 
 def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts:
-    """From a job to seconds of an epoch by count, 1 on the GPUs that it holds or asks for.
+    """Return a function from a job to seconds of an epoch by count, 1 on the GPUs that it holds or asks for.
 
     Parameters
     ----------
     scaling
-        ``published``: on powers of two below its own GPUs too, by the curves of ``import_philly``; ``own``: on its own, or,
-        where it says that fewer do, on any number from those on, in proportion.
+        ``published``: also on powers of two below its own GPUs, by the curves of ``import_philly``; ``own``:
+        on its own GPUs or, if it states a smaller minimum, on any number from that on, with speed in
+        proportion.
     max_gpus
         Largest power of two to which a job may grow, with ``published``; None: its own GPUs.
 

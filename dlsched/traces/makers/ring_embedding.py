@@ -1,4 +1,4 @@
-"""A queue as an instance of ring_embedding: jobs that arrive in slots of time, and form rings in a network of servers."""
+"""A queue as an instance of ring_embedding: jobs arrive in time slots, and form rings of servers."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ UPLINK_BYTES_PER_S: Final = 5e10  # 400 Gbit/s
 SERVERS_OF_A_RACK: Final = 8
 MOST_SLOTS: Final = 1_000_000
 
-_PAPER_PART: Final = 3 / 4  # of the slots, in which jobs of the presets arrive
+_PAPER_PART: Final = 3 / 4  # share of the slots in which jobs of the presets arrive
 
 
 def rings_of(
@@ -46,9 +46,9 @@ def rings_of(
 ) -> Made:
     """Make an instance of ring_embedding.
 
-    A job arrives in the first slot that begins when it has come. A worker is one of its GPUs; it has no more of them
-    at once than it held, and in all slots together no more than its GPU time, rounded up to whole slots.
-    Time ends when the last job would have ended had none waited.
+    A job arrives in the first slot that begins at or after its arrival. A worker is one GPU; the job has no
+    more of them at once than it held, and over all slots no more than its GPU time, rounded up to whole
+    slots. The last slot ends when the last job would have ended if no job had waited.
 
     Parameters
     ----------
@@ -57,19 +57,19 @@ def rings_of(
     slot_s
         Seconds of a slot.
     utility
-        Of the GPU time that a job gets, worth its GPU hours where it gets all: ``capped`` rises in proportion, ``sqrt`` and
-        ``log`` rise fast first.
+        Utility of the GPU time that a job gets; all of it is worth its GPU hours: ``capped`` rises in
+        proportion, ``sqrt`` and ``log`` rise fast at first.
     sizes
-        ``trace``; or ``paper``, ``paper-sqrt``, ``paper-log``: only when jobs arrive is the trace's, and all else is drawn
-        as in that preset, in the experiments of Yu et al. (GADGET, 2022).
+        ``trace``; or ``paper``, ``paper-sqrt``, ``paper-log``: only the arrivals are the trace's, and all
+        else is drawn as in that preset, after the experiments of Yu et al. (GADGET, 2022).
     bandwidth_bytes_per_s
-        What a job reserves between servers of its ring.
+        Bandwidth that a job reserves between servers of its ring.
     server_bytes_per_s, rack_bytes_per_s
-        Of the links from servers to their racks, and from racks to the core.
+        Bandwidth of the links from servers to their racks, and from racks to the core.
     servers_of_rack
-        How many, in the order of the servers.
+        Number of servers in a rack, filled in the order of the servers.
     seed
-        Of what is drawn.
+        Seed of the draws.
 
     Raises
     ------
@@ -149,7 +149,7 @@ _WORDS = {"capped": "in proportion", "sqrt": "as its square root", "log": "as it
 
 
 def _job(job: QueuedJob, slot_s: float, utility: str) -> dict[str, object]:
-    """What the job takes, may use in all, and is worth."""
+    """Return the demand, limits and utility of a job."""
     wanted = lasted_s(job) * job.gpus / slot_s  # worker-slots
     hours = job.gpus * lasted_s(job) / 3600
     worth: dict[str, object] = {"kind": utility}
@@ -166,7 +166,7 @@ def _job(job: QueuedJob, slot_s: float, utility: str) -> dict[str, object]:
 
 
 def _servers(queue: Queue, gpus: int, gpus_of_node: int) -> tuple[list[str], list[int], str]:
-    """Names and GPUs of the servers, and what they are."""
+    """Return the names and GPUs of the servers, and a description of them."""
     listed = [node for node in queue.nodes if node.gpus]
     if gpus == sum(node.gpus for node in listed):
         return [node.id for node in listed], [node.gpus for node in listed], "Servers are the nodes of the trace,"
@@ -176,7 +176,7 @@ def _servers(queue: Queue, gpus: int, gpus_of_node: int) -> tuple[list[str], lis
 
 
 def _racks(names: Sequence[str], server_bytes_per_s: float, rack_bytes_per_s: float, servers_of_rack: int) -> Topology:
-    """Racks of servers with these names, whose switches are named like none of them."""
+    """Return racks of servers with these names; no switch has the name of a server."""
     whole, rest = divmod(len(names), servers_of_rack)
     drawn = racks([servers_of_rack] * whole + ([rest] if rest else []), server_bytes_per_s, rack_bytes_per_s)
     named = dict(zip(drawn.servers, names, strict=True))
@@ -194,7 +194,7 @@ def _racks(names: Sequence[str], server_bytes_per_s: float, rack_bytes_per_s: fl
 def _drawn(
     queue: Queue, chosen: Chosen, arrivals: Sequence[int], slot_s: float, preset: str, seed: int
 ) -> tuple[Instance, list[str]]:
-    """Jobs and servers of a preset that arrive with the trace, and what is said of them."""
+    """Return jobs and servers of a preset, the jobs with the trace's arrivals, and sentences of the audit."""
     slots = math.ceil(max(arrivals) / _PAPER_PART)
     drawn = generate(preset=preset, jobs=len(arrivals), gpus=chosen.gpus, slots=slots, seed=seed)
     jobs = [

@@ -1,4 +1,4 @@
-"""A queue as an instance of srpt_mapping: every job a gang on exactly the GPUs that it held."""
+"""A queue as an instance of srpt_mapping: every job is a gang on exactly as many GPUs as it held."""
 
 import functools
 import math
@@ -31,7 +31,7 @@ COMMUNICATION = ("none", "published")
 
 
 class _Gang(NamedTuple):
-    """Stages, iterations and model of a job, seconds of an iteration; whether it lasts longer than recorded; where it runs."""
+    """A job as a gang: stages, iterations, model, seconds of one; whether it outlasts its record; placement."""
 
     stages: tuple[Stage, ...]
     iterations: float
@@ -56,21 +56,22 @@ def gangs_of(
     Parameters
     ----------
     queue, gpus, gpus_of_node, window, carried
-        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given. Jobs that run at the start have
-        begun, on the nodes of the record where these are servers with room, else first fit; those that began last wait where
-        there are not as many GPUs.
+        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given. Jobs
+        running at the start have begun, on the recorded nodes if these are servers with room, else by first
+        fit; those that began last wait if there are not enough GPUs.
     estimates
-        Policies are told what users said that their jobs take, not what they took.
+        Whether policies see the lengths that users stated, instead of the real ones.
     communication
-        ``none``: an iteration is a second, and nothing is exchanged, so that a job lasts as long wherever it runs;
-        ``published``: stages of published models, that last as long where the job is packed.
+        ``none``: an iteration takes a second, and nothing is exchanged, so that a job's length does not
+        depend on where it runs; ``published``: stages of published models, which last as long as recorded if
+        the job is packed.
 
     Raises
     ------
     UsageError
         An option out of range.
     InputError
-        No job is left, a vast cluster, or estimates of a trace without any.
+        No job is left, the cluster is vast, or the trace has no estimates but they are asked for.
     """
     if communication not in COMMUNICATION:
         raise UsageError(where="communication", found=repr(communication), allowed=", ".join(COMMUNICATION))
@@ -137,7 +138,7 @@ def _second(gpus: int, compute_s: float) -> tuple[Stage, ...]:
 
 
 def _plain(seconds: float, gpus: int) -> _Gang:
-    """Iterations of a second; of a shorter job a single one."""
+    """Return a gang with iterations of a second; a shorter job has a single one."""
     compute_s = min(1.0, seconds)
     return _Gang(_second(gpus, compute_s), seconds if compute_s == 1.0 else 1.0, compute_s)
 
@@ -174,7 +175,7 @@ def _spoken(gangs: Sequence[_Gang]) -> list[str]:
 
 
 def _running(chosen: Chosen, drawn: Sequence[_Gang], servers: Sequence[Server]) -> tuple[list[_Gang], list[str]]:
-    """Put the jobs that run at the start where they ran, those that began first first, as far as there are GPUs."""
+    """Place the jobs running at the start where they ran, in order of their starts, as long as there are GPUs."""
     free, gpus = Free(servers), {server.id: server.gpus for server in servers}
     gangs, index = list(drawn), {job.id: place for place, job in enumerate(chosen.jobs)}
     order = sorted(chosen.began, key=chosen.began.__getitem__)
@@ -206,7 +207,7 @@ def _running(chosen: Chosen, drawn: Sequence[_Gang], servers: Sequence[Server]) 
 
 
 def _where_it_runs(gang: _Gang, placement: tuple[Share, ...], gpus: Mapping[str, int], seconds: float) -> _Gang:
-    """The same with iterations that last as long in its place."""
+    """Return the gang at that placement, with iterations that last ``seconds`` there."""
     graph = JobGraph(*(tuple(getattr(stage, name) for stage in gang.stages) for name in Stage.model_fields))
     rows: dict[str, list[int]] = {}
     for share in placement:

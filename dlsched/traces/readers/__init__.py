@@ -1,1 +1,1 @@
-"""Readers: from a file of a workload manager or of a public trace to a queue."""
+"""Readers of files of workload managers and of public traces, which make queues of them."""

@@ -1,4 +1,4 @@
-"""Any table of jobs, by a mapping from what a queue needs to its columns; the public traces that are such tables."""
+"""Reader of any table of jobs, by a mapping from fields of a queue to columns; some public traces use it."""
 
 import math
 import sys
@@ -27,14 +27,14 @@ UNITS: Final[Mapping[str, Mapping[str, float]]] = {
     **dict.fromkeys(("arrival", "start", "end", "duration", "limit"), SECONDS),
     **dict.fromkeys(("gpus", "share", "cpus"), PARTS),
 }
-"""Units that may follow a column, behind a colon."""
+"""Units that may follow a column after a colon."""
 
 OPEN: Final = frozenset({"running", "pending", "queued", "waiting", "suspended", "starting", "admitted", "created"})
-"""States, in lower case, of jobs that run or wait."""
+"""States, in lower case, of running and waiting jobs."""
 
 
 class Column(NamedTuple):
-    """A column of the file, and what a unit of its figures is: seconds, GPUs, cores."""
+    """A column of the file, and the size of its unit in seconds, GPUs or cores."""
 
     name: str
     unit: float = 1.0
@@ -81,14 +81,14 @@ def read_csv(
     states
         Keep jobs in these states only; None: all.
     ended_only
-        Leave out jobs that run or wait.
+        Whether running and waiting jobs are left out.
     delimiter
-        What parts the cells; None: as the header shows.
+        Delimiter of the cells; None: the one that the header shows.
 
     Raises
     ------
     UsageError
-        A mapping that cannot be read, or lacks what is needed.
+        The mapping cannot be read, or lacks a required key.
     InputError
         No table, a column is missing, or no job is left.
     """
@@ -97,7 +97,7 @@ def read_csv(
 
 
 def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
-    """Read which column stands for what.
+    """Read a mapping from keys to columns.
 
     >>> read_mapping("arrival=submit,gpus=n,duration=run_h:h")["duration"]
     Column(name='run_h', unit=3600.0)
@@ -105,7 +105,7 @@ def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
     Raises
     ------
     UsageError
-        An entry that is no ``key=column``, a key that is not known or stands twice, or lacks what is needed.
+        An entry is not ``key=column``, a key is unknown or repeated, or a required key is missing.
     """
     if isinstance(columns, str):
         entries = [entry.partition("=") for entry in columns.split(",") if entry.strip()]
@@ -145,7 +145,7 @@ def read_columns(
     delimiter: str | None = None,
     said: Collection[str] = (),
 ) -> Queue:
-    """Read a table by its mapping; ``said`` is what the audit says further; errors as ``read_csv``."""
+    """Read a table by its mapping; ``said`` holds further sentences of the audit; errors as ``read_csv``."""
     names = [column.name for column in mapping.values()]
     table = open_table(path, names, delimiter=delimiter)
     require(table, *((name,) for name in names))
@@ -170,18 +170,18 @@ class _Reader:
     audit: Audit
 
     def figure(self, key: str, text: str, read: Callable[[str, str], float | None] = number) -> float | None:
-        """A figure of a column in seconds, GPUs or cores."""
+        """Return a figure of a column in seconds, GPUs or cores."""
         if key not in self.mapping:
             return None
         value = read(text, self.mapping[key].name)
         return None if value is None else value if ":" in text else value * self.mapping[key].unit
 
     def moment(self, key: str, text: str) -> float | None:
-        """A time of a column."""
+        """Return a time of a column."""
         return self.moments.read(text, self.mapping[key].name) if key in self.mapping else None
 
     def job(self, row: _Cells, line: int) -> tuple[QueuedJob, bool]:
-        """The job of a row, and whether it has ended."""
+        """Return the job of a row, and whether it has ended."""
         gpus = self.figure("gpus", row.gpus)
         if gpus is None:
             raise Damaged("entries that do not say how many GPUs, left out")

@@ -1,4 +1,4 @@
-"""Objects of Kubernetes, listed by ``kubectl get -o json``, as a queue: what their readers share."""
+"""Shared part of the readers that make a queue of Kubernetes objects, as listed by ``kubectl get -o json``."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -13,7 +13,7 @@ from dlsched.traces.readers.kubernetes_objects import items
 
 
 class Listing(NamedTuple):
-    """What a reader of one object is handed: the name of the resource that is a GPU, the times read so far, the audit."""
+    """Context for the reader of an object: the name of the GPU resource, the times read so far, and the audit."""
 
     resource: str
     moments: Moments
@@ -39,11 +39,11 @@ def read_listed(
     source, path
         As ``Queue`` has them.
     kind, group
-        Of the objects; others are noted and left out.
+        Kind and group of the objects; others are noted and left out.
     job
-        From an object and its place to its job, and whether that has ended; may raise ``Damaged``.
+        Maps an object and its place to its job, and whether that has ended; may raise ``Damaged``.
     said
-        What is assumed of all, for the audit.
+        Sentences of the audit on what is assumed for all jobs.
     states, ended_only
         As every reader has them.
     gpu_resource

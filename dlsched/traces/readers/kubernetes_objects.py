@@ -45,7 +45,7 @@ def read_objects(path: Path) -> Json:
 
 
 def items(path: Path, kind: str, group: str, audit: Audit) -> Iterator[tuple[int, Json]]:
-    """Yield place and object of each of a kind, of a list or alone; others are noted.
+    """Yield place and object for each object of a kind, in a list or alone; notes others.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def at(value: Json, *path: str) -> Json:
 
 
 def text_at(value: Json, *path: str) -> str:
-    """Return a text, with lone surrogates as ``?``; empty if there is none.
+    """Return the text at a path, with lone surrogates as ``?``; empty if there is none.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def text_at(value: Json, *path: str) -> str:
 
 
 def list_at(value: Json, *path: str) -> list[Json]:
-    """A list; empty where nothing stands; errors as ``text_at``."""
+    """Return the list at a path; empty if there is none; errors as ``text_at``."""
     found = at(value, *path)
     if found is None or isinstance(found, list):
         return found or []
@@ -102,7 +102,7 @@ def list_at(value: Json, *path: str) -> list[Json]:
 
 
 def count_at(value: Json, *path: str) -> int | None:
-    """An integer >= 0; None where nothing stands; errors as ``text_at``."""
+    """Return the integer >= 0 at a path; None if there is none; errors as ``text_at``."""
     found = at(value, *path)
     if found is None:
         return None
@@ -151,8 +151,8 @@ def quantity(value: Json) -> float:
 def pod_request(template: Json, resource: str) -> float:
     """Return a pod's request of a resource, whose name may be a pattern such as ``*/gpu``.
 
-    The containers together, or the largest of those that run before them; those of these that stay count as containers.
-    A container without requests asks for its limits.
+    The request is the sum over the containers, or that of the largest init container if it is larger; init
+    containers that keep running count as containers. A container without requests asks for its limits.
     """
     running = sum(_asks(each, resource) for each in list_at(template, "spec", "containers"))
     before = list_at(template, "spec", "initContainers")
@@ -169,7 +169,7 @@ def _asks(container: Json, resource: str) -> float:
 
 
 def amount_of(resources: Json, resource: str) -> float:
-    """Amount of a resource, or of all whose names fit the pattern.
+    """Return the amount of a resource, or of all resources whose names fit the pattern.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def amount_of(resources: Json, resource: str) -> float:
 
 
 def fits(name: str, resource: str) -> bool:
-    """Whether the name of a resource is that, or fits that pattern."""
+    """Whether a name equals the resource, or fits it as a pattern."""
     return name == resource or _pattern(resource)(name) is not None
 
 
@@ -195,7 +195,7 @@ def _pattern(resource: str) -> Callable[[str], object]:
 
 
 def gpu_names(resources: Json, resource: str) -> set[str]:
-    """Names of resources that are GPUs, or slices of GPUs of the same vendor."""
+    """Return the names of resources that are GPUs, or slices of GPUs of the same vendor."""
     vendor = resource.rpartition("/")[0]
     return {
         name
@@ -205,7 +205,7 @@ def gpu_names(resources: Json, resource: str) -> set[str]:
 
 
 def gpu_names_of(template: Json, resource: str) -> set[str]:
-    """The same of all containers of a pod."""
+    """Return the ``gpu_names`` of all containers of a pod."""
     return {
         name
         for kind in ("containers", "initContainers")

@@ -26,7 +26,7 @@ from dlsched.traces.readers.kubernetes_objects import (
 )
 
 PAST: Final = ("accumulatedPastExexcutionTimeSeconds", "accumulatedPastExecutionTimeSeconds")
-"""Seconds of earlier admissions; v1beta1 writes it with a slip."""
+"""Fields with the seconds of earlier admissions; v1beta1 misspells its name."""
 
 
 def read_kueue(
@@ -126,9 +126,10 @@ def _priority(item: Json) -> float | None:
 
 
 def _ran(item: Json, moments: Moments, place: int, audit: Audit) -> tuple[str, float | None, float | None]:
-    """State, start and end, of the conditions.
+    """Return state, start and end from the conditions.
 
-    Newer versions clear the admission of what is finished (kueue #8188); the time at which its pods were ready is left.
+    Newer versions clear the admission of a finished workload (kueue #8188); the time at which its pods were
+    ready remains.
     """
     conditions = {text_at(each, "type"): each for each in list_at(item, "status", "conditions")}
 

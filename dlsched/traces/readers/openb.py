@@ -26,8 +26,8 @@ def read_openb(
 ) -> Queue:
     """Read the pods, each a job, from when it was scheduled to when it was deleted.
 
-    A pod whose deletion is the end of the trace, the latest of all, has not ended. ``gpu_milli`` is its part of each GPU. The
-    group is the class of service; there are no users.
+    A pod that was deleted at the end of the trace (its latest deletion) counts as not ended. ``gpu_milli``
+    is its part of each GPU. The group is the class of service; the trace has no users.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def read_openb(
     ended_only
         Leave out pods that had not ended with the trace.
     nodes
-        The list of nodes; None: ``openb_node_list_gpu_node.csv`` of the same folder, where it is there.
+        The list of nodes; None: ``openb_node_list_gpu_node.csv`` of the same folder, if it exists.
 
     Raises
     ------

@@ -27,7 +27,7 @@ OPEN: Final = frozenset({"Running", "Waiting", "Ready"})
 
 @dataclass(slots=True)
 class _Job:
-    """What the tasks of a job add up to: their first start, their last end, how many do not say it."""
+    """Totals over the tasks of a job: their first start, their last end, how many lack an end."""
 
     line: int
     gpus: float = 0.0
@@ -99,7 +99,7 @@ def _beside(path: Path, name: str) -> Path | None:
 
 
 def _open(path: Path, columns: tuple[str, ...]) -> Table:
-    """A table without a header, or with one all the same."""
+    """Open a table, which normally has no header but may have one."""
     width = first_line(path).count(",") + 1
     if width != len(columns):
         raise InputError(
@@ -141,7 +141,7 @@ def _tasks(path: Path, moments: Moments, audit: Audit) -> dict[str, _Job]:
 
 
 def _add_jobs(path: Path, found: dict[str, _Job], moments: Moments) -> list[str]:
-    """Take users, states and when jobs came from the table of jobs; what was damaged in it."""
+    """Take users, states and arrivals from the table of jobs; return sentences on its damaged rows."""
     audit = Audit()
     for line, (name, _, user, status, start, _) in _open(path, JOB).rows(JOB, audit):
         job = found.get(name.strip())

@@ -1,4 +1,4 @@
-"""The job traces of simulators as queues: Gavel's and Tiresias'. Nothing says when their jobs ran."""
+"""Job traces of the simulators Gavel and Tiresias as queues; they do not record when jobs ran."""
 
 from collections.abc import Collection
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Slurm: what ``sacct`` prints with a header and a delimiter, the jobs that held GPUs.
+"""Reader of Slurm's accounting: the jobs that held GPUs, as ``sacct`` prints them with a header and a delimiter.
 
 ``sacct -aXP --format=JobIDRaw,JobID,User,Partition,State,Submit,Start,End,ElapsedRaw,TimelimitRaw,AllocTRES,ReqTRES``, with
 ``NodeList``, ``AllocCPUS``, ``JobName`` and ``Priority`` where they are wanted. Arrays are told by ``JobID``.
@@ -88,20 +88,20 @@ def read_slurm(
 ) -> Queue:
     """Read the jobs of an accounting dump.
 
-    Steps are passed over. A job that was requeued counts by its last attempt, an element of an array as a job. GPUs are
-    those of ``AllocTRES``, or of ``ReqTRES`` where a job was never given any. The group is the job's name where the file
+    Skips steps. A requeued job counts by its last attempt, an element of an array as a job. GPUs are those
+    of ``AllocTRES``, or of ``ReqTRES`` if a job was never given any. The group is the job's name if the file
     has names, else the partition.
 
     Parameters
     ----------
     path
-        The file. Any order of columns; further ones do not matter.
+        The file, with columns in any order; further columns are ignored.
     states
         Keep jobs in these states only, such as COMPLETED; None: all.
     ended_only
-        Leave out jobs that run or wait.
+        Whether running and waiting jobs are left out.
     delimiter
-        What parts the cells; None: as the header shows.
+        Delimiter of the cells; None: the one that the header shows.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class _Reader:
     named: bool
 
     def jobs(self, row: _Row, line: int) -> Iterator[tuple[QueuedJob, bool]]:
-        """The job of a row, or the tasks of an array that waits; whether they have ended."""
+        """Yield the job of a row, or the tasks of a waiting array, each with whether it has ended."""
         name = (row.job_id_raw or row.job_id).strip()
         if "." in name.partition("[")[0] or "." in row.job_id.partition("[")[0]:
             self.audit.note("steps of jobs, passed over", line)
@@ -202,7 +202,7 @@ def _limit(row: _Row) -> float | None:
 
 @functools.lru_cache(maxsize=65536)
 def parse_tres(text: str) -> Tres:
-    """Read trackable resources: the untyped GPUs count, or the typed ones together; several types: none is said.
+    """Read trackable resources: counts untyped GPUs, else the sum of typed ones; several types leave the type empty.
 
     A MIG profile is a part of a GPU.
 
@@ -246,7 +246,7 @@ _TASKS = re.compile(r"(\d+)_\[([^\[\]%]+)(?:%(\d+))?\]")
 
 
 def _tasks(text: str) -> tuple[str, list[str], int | None]:
-    """The array whose tasks wait, of ``123_[5-9,12%2]``, their ids, and how many may run at once; 0 is no limit."""
+    """Return array, ids of waiting tasks and how many may run at once, from ``123_[5-9,12%2]``; 0 is no limit."""
     found = _TASKS.fullmatch(text.strip())
     if found is None:
         raise Damaged("arrays whose tasks cannot be read, left out", text)

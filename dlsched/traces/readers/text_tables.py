@@ -20,7 +20,7 @@ QUOTED = ",;\t"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A text table: its columns in the order of the file, and what parts them; ``headed``: the first row names them."""
+    """A text table: its columns in file order, and their delimiter; ``headed``: the first row names them."""
 
     path: Path
     columns: tuple[str, ...]
@@ -28,7 +28,7 @@ class Table:
     headed: bool = True
 
     def rows(self, wanted: Sequence[str], audit: Audit) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """Yield the line of each row and its cells in the columns that are wanted; empty text for a column that is not there.
+        """Yield the line of each row and its cells in the wanted columns; an empty text for a column that is missing.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class Table:
 
 
 def open_table(path: Path, known: Collection[str], *, delimiter: str | None = None) -> Table:
-    """Read the header: the delimiter is the sign that parts it into most of the columns that are known.
+    """Read the header; the delimiter is the sign that splits it into the most known columns.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def open_table(path: Path, known: Collection[str], *, delimiter: str | None = No
 
 
 def whole_rows(table: Table, wanted: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield the rows of a table of which none may be damaged, such as a list of nodes.
+    """Yield the rows of a table that must not have damaged rows, such as a list of nodes.
 
     Raises
     ------
@@ -100,12 +100,12 @@ def whole_rows(table: Table, wanted: Sequence[str]) -> Iterator[tuple[int, tuple
 
 
 def require(table: Table, *choices: Sequence[str]) -> None:
-    """Check that of each choice one column is there.
+    """Check that the table has one column of each choice.
 
     Raises
     ------
     InputError
-        Which are missing, and which are there.
+        A choice has no column; the message says which are missing, and which are there.
     """
     missing = [" or ".join(names) for names in choices if not set(names) & set(table.columns)]
     if missing:
@@ -114,7 +114,7 @@ def require(table: Table, *choices: Sequence[str]) -> None:
 
 
 def first_line(path: Path) -> str:
-    """The first line that is not blank, without its end; its blank start is kept out of the first cell.
+    """Return the first line that is not blank, without its end; its blank start is kept out of the first cell.
 
     Raises
     ------
@@ -129,17 +129,17 @@ def first_line(path: Path) -> str:
 
 
 def encoding_of(path: Path) -> str:
-    """UTF-8, or what the mark at the start of the file says: PowerShell writes UTF-16."""
+    """Return UTF-8, or the encoding that the file's byte order mark shows: PowerShell writes UTF-16."""
     with path.open("rb") as file:
         head = file.read(2)
     return "utf-16" if head in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
 def _rows(lines: Iterator[str], sign: str, width: int, audit: Audit) -> Iterator[tuple[int, list[str]]]:
-    """Rows and their first lines.
+    """Yield each row with its first line.
 
-    A cell in quotes may hold ends of lines. Where one holds a whole row of that width, or is longer than cells may be, its
-    quote does not close: that row is noted, and the lines after it are rows of their own.
+    A quoted cell may hold line ends. If it holds a whole row of that width, or is longer than cells may be,
+    its quote is taken as unclosed: that row is noted, and the lines after it are separate rows.
 
     Raises
     ------

@@ -28,7 +28,7 @@ ENDED: Final = frozenset({"Completed", "Failed", "Aborted", "Terminated"})
 
 
 class _Task(NamedTuple):
-    """Pods of a task, the fewest that it runs with, and what one of them asks for; ``parts``: of GPUs."""
+    """Pods of a task, the fewest that it runs with, and the request of one pod; ``parts``: parts of GPUs."""
 
     pods: int
     fewest: int
@@ -44,7 +44,8 @@ def read_volcano(
 
     A job comes when it was created, starts with its last condition Running, and ends with the transition to its last
     phase. Its user is the namespace, its group the queue, its state the phase. ``minAvailable`` gives the fewest GPUs.
-    ``runningDuration`` is no duration: Volcano counts it from the creation of the job, so that waiting is part of it.
+    ``runningDuration`` is not used: Volcano counts it from the creation of the job, so that it includes
+    waiting.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def _task(task: Json, resource: str) -> _Task:
 def _least(tasks: list[_Task], available: int) -> int:
     """GPUs of the fewest pods with which the gang starts, those with the fewest GPUs first.
 
-    The fewest of every task count only where they are no more than the job's together, as in Volcano's own check.
+    The tasks' minima count only if their sum is at most the job's minimum, as in Volcano's own check.
     """
     pods = sum(task.pods for task in tasks)
     available = min(available or pods, pods)
@@ -131,7 +132,7 @@ def _least(tasks: list[_Task], available: int) -> int:
 def _ran(
     item: Json, state: str, created_s: float | None, moments: Moments, place: int, audit: Audit
 ) -> tuple[float | None, float | None]:
-    """Start and end; old versions have no conditions and say only how long ago the job was created."""
+    """Return start and end; old versions have no conditions, and record only how long ago the job was created."""
     last_s = moments.read(text_at(item, "status", "state", "lastTransitionTime"), "lastTransitionTime")
     conditions = list_at(item, "status", "conditions")
     runs = [text_at(each, "lastTransitionTime") for each in conditions if text_at(each, "status") == "Running"]

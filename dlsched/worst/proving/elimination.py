@@ -1,22 +1,22 @@
-"""Systems of linear equations in rationals, by elimination."""
+"""Systems of linear equations, solved in rationals by Gaussian elimination."""
 
 from collections.abc import Sequence
 from fractions import Fraction
 
 Equation = dict[int, Fraction]
-"""Coefficients by unknown; under ``RIGHT`` the right-hand side."""
+"""Coefficients by unknown; the key ``RIGHT`` holds the right-hand side."""
 RIGHT = -1
 
 
 def solution(equations: Sequence[Equation], unknowns: int) -> list[Fraction] | None:
-    """Return the only solution of a system; None where there is none, or more than one.
+    """Return the unique solution of a system; None if it has no solution, or several.
 
     Parameters
     ----------
     equations
-        Sparse.
+        Sparse equations.
     unknowns
-        Their number; they are 0 .. unknowns - 1.
+        Number of unknowns, which are 0 .. unknowns - 1.
 
     >>> solution([{0: Fraction(2), RIGHT: Fraction(1)}, {0: Fraction(1), 1: Fraction(1), RIGHT: Fraction(1)}], 2)
     [Fraction(1, 2), Fraction(1, 2)]
@@ -45,7 +45,7 @@ def solution(equations: Sequence[Equation], unknowns: int) -> list[Fraction] | N
 
 
 def _subtract(row: Equation, other: Equation, times: Fraction) -> None:
-    """Subtract a multiple of another equation, in place; zeros go."""
+    """Subtract a multiple of another equation in place, and drop coefficients that become 0."""
     for unknown, factor in other.items():
         left = row.get(unknown, Fraction(0)) - times * factor
         if left:

@@ -10,7 +10,10 @@ from dlsched.worst.proving.showing import Table
 
 
 def instance_of(setting: Setting, table: Table, order: tuple[int, ...]) -> ring_allocation.Instance:
-    """Make an instance of a table, scaled to whole numbers, its jobs in that order; counts that cannot fit cost as the last."""
+    """Make an instance of a table scaled to whole numbers, with jobs in that order.
+
+    Counts that cannot fit cost as much as the largest count that can.
+    """
     scale = lcm(*(cost.denominator for cost in table.values()))
     whole = {place: int(cost * scale) for place, cost in table.items()}
     shared = gcd(*whole.values())
@@ -30,7 +33,7 @@ def instance_of(setting: Setting, table: Table, order: tuple[int, ...]) -> ring_
 
 
 def ratio_of(setting: Setting, instance: ring_allocation.Instance) -> Fraction:
-    """Run the method, and divide what its answer costs by the optimum, both in rationals."""
+    """Run the method, and divide the cost of its answer by the optimum, both in rationals."""
     allocation = getattr(ring_allocation, setting.method)(instance)
     held = sum(_cost(instance, job, allocation.gpus[each.id]) for job, each in enumerate(instance.jobs))
     least: dict[int, Fraction] = {0: Fraction(0)}
@@ -46,7 +49,7 @@ def ratio_of(setting: Setting, instance: ring_allocation.Instance) -> Fraction:
 
 
 def equal_jobs(setting: Setting) -> InstanceFile:
-    """Make an instance of ``async_sgd`` of equal jobs."""
+    """Make an instance of ``async_sgd`` with equal jobs."""
     job = {"epochs": 1.0, "dataset_examples": 100.0, "batch_examples": 10.0, "parameter_bytes": 0.0}
     speed = {"bandwidth_bytes_per_s": 1.0, "compute_s": 1.0}
     jobs = [async_sgd.Job(id=f"job{k}", **job, **speed) for k in range(setting.jobs)]

@@ -1,20 +1,21 @@
-"""More jobs: one mixed-integer program with the order of the steps as binaries, for doubling and marginal gain on convex tables.
+"""Bounds for more jobs by a mixed-integer program: doubling and marginal gain on convex tables, steps in order.
 
 ====================  =====================================================================================
 code                  mathematics
 ====================  =====================================================================================
 ``c``                 c_j(n), a table of the class whose optimum is at most 1
-``h``                 what job j costs at the end, at most c_j(n) of every count n that it has reached
-``w``                 what it costs in the best allocation, at least c_j(n) of the count n chosen there
+``h``                 cost of job j at the end, at most c_j(n) for every count n that it has reached
+``w``                 cost of job j in the best allocation, at least c_j(n) for the count n chosen there
 ``taken``             step s of job j is taken; its steps are taken one after the other
 ``chosen``            the count of job j in the best allocation
-``at``                when a step is taken: its place in the order
-``before``            both steps, of two jobs, are taken, the first one first: its saving per unit is no less
+``at``                position of a step in the order, if it is taken
+``before``            steps of two jobs are both taken, the first, which saves no less per unit, first
 ``late``              step t is never taken, and does not fit any more when step s of another job is
 ====================  =====================================================================================
 
-Savings fall, so what is to be compared is: steps that are taken, in their order; and a step with each that another job could
-have taken instead, unless that came too late to fit. Since no speed is beyond linear, c_j(n) <= m / n with the largest count m.
+Savings fall along the counts, so the rows compare the steps that are taken, in their order, and each of them
+with every step that another job could have taken instead, unless that step came too late to fit. Since no
+speed is super-linear, c_j(n) <= m / n with the largest count m.
 
 The bound is that of HiGHS in floats, not a proof in rationals.
 """
@@ -30,20 +31,21 @@ from dlsched.worst.proving.runs import Row, class_rows
 from dlsched.worst.proving.setting import Setting
 
 Step = tuple[int, int, int]
-"""Job, from, to."""
+"""Job, count before the step, count after it."""
 Name = tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """How bad a method is, as HiGHS says.
+    """How bad a method is, as computed by HiGHS.
 
     Parameters
     ----------
     ratio
-        Of the worst run that it found.
+        Ratio of the worst run that HiGHS found.
     bound
-        What no run exceeds, in floats; equal to ``ratio`` but for its tolerances, unless the time was up.
+        Upper bound of the ratio of any run, in floats; equal to ``ratio`` within HiGHS's tolerances, unless
+        time ran out.
     """
 
     ratio: float
@@ -70,7 +72,7 @@ class _Program:
         self.rows.append((row, right))
 
     def maximum(self, goal: Iterable[Name], time_s: float | None) -> Bounded:
-        """Solve; variables that are no costs are binary. SolverError: HiGHS has no answer."""
+        """Maximise the sum of ``goal``; variables other than costs are binary. SolverError: HiGHS has no answer."""
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import lil_array
 
@@ -102,14 +104,14 @@ def bound_by_order(
     method
         ``doubling`` or ``marginal``.
     jobs, gpus, counts, tables
-        As in ``prove``; only ``convex`` tables.
+        As in ``prove``, but ``tables`` only ``convex``.
     time_s
-        Seconds for HiGHS; then ``bound`` is above ``ratio``.
+        Seconds after which HiGHS stops; ``bound`` is then above ``ratio``.
 
     Raises
     ------
     UsageError
-        Another method or class.
+        The method is another one, or the class of tables is.
     SolverError
         HiGHS has no answer.
     """
@@ -127,7 +129,7 @@ def bound_by_order(
 
 
 def _costs(program: _Program, setting: Setting) -> None:
-    """Tables, the best allocation, and what jobs cost in both."""
+    """Add the tables, the best allocation, and the jobs' costs in it and at the end of the run."""
     most = setting.counts[-1]
     for job, count in product(range(setting.jobs), setting.counts):
         program.variable(("c", job, count), most / count)
@@ -147,7 +149,7 @@ def _costs(program: _Program, setting: Setting) -> None:
 
 
 def _run(program: _Program, setting: Setting, steps: list[Step]) -> None:
-    """Which steps are taken, so that none fits at the end."""
+    """Add rows that choose the steps taken, such that no further step fits at the end."""
     most = setting.counts[-1]
     for step in steps:
         program.variable(("taken", *step), 1)
@@ -170,7 +172,7 @@ def _run(program: _Program, setting: Setting, steps: list[Step]) -> None:
 
 
 def _compare(program: _Program, setting: Setting, steps: list[Step], first: Step, second: Step) -> None:
-    """Two steps of two jobs: their order where both are taken, and the first one's reason where only it is."""
+    """Add rows on steps of two jobs: their order if both are taken, why the first was preferred if only it is."""
     before, after = ("before", first, second), ("before", second, first)
     late = ("late", first, second)
     for name in (before, late):
@@ -198,7 +200,7 @@ def _compare(program: _Program, setting: Setting, steps: list[Step], first: Step
 
 
 def _less(first: Step, second: Step) -> list[tuple[float, Name]]:
-    """Saving per unit of the first step less that of the second."""
+    """Saving per unit of the first step minus that of the second."""
     (i, a, b), (j, c, d) = first, second
     one, other = 1 / (b - a), 1 / (d - c)
     return [(one, ("c", i, a)), (-one, ("c", i, b)), (-other, ("c", j, c)), (other, ("c", j, d))]

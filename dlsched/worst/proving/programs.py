@@ -1,9 +1,10 @@
-"""The linear programs of proofs: in floats by HiGHS, their duals then in rationals that are checked.
+"""Linear programs of the proofs: HiGHS solves them in floats, then their duals are checked in rationals.
 
 maximise  c(held) = sum_j c_j(h_j)   subject to   c(best) = sum_j c_j(w_j) = 1,   rows A c >= 0,   c >= 0
 
 Any y >= 0 with  held + y A <= m best  at every job and count proves  c(held) <= m c(best)  for all tables of the rows, since
-c(held) <= c(held) + y A c <= m c(best). Of a float y nothing is believed: rationals close to it are checked, and m follows.
+c(held) <= c(held) + y A c <= m c(best). A y in floats is not trusted: rationals close to it are checked, and
+give m.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,11 +32,11 @@ class Answer:
     Parameters
     ----------
     value
-        Infinite where there is no bound.
+        Optimal value; infinite if the program is unbounded.
     table
         Costs, in the order of the places; None without an optimum.
     duals
-        y of every row.
+        Multiplier y of every row.
     """
 
     value: float
@@ -44,14 +45,14 @@ class Answer:
 
 
 class Programs:
-    """Programs over the same places (job, count) and class of tables.
+    """Linear programs that share their places (job, count) and the class of tables.
 
     Parameters
     ----------
     places
-        Variables in their order.
+        The variables, in order.
     always
-        Rows of all programs.
+        Rows that every program has.
     """
 
     def __init__(self, places: Sequence[Place], always: Rows) -> None:
@@ -99,7 +100,7 @@ class Programs:
         return Answer(-float(found.fun), found.x, scaled)
 
     def holds(self, table: FloatArray, rows: Rows) -> bool:
-        """Whether a table satisfies further rows, but for rounding."""
+        """Whether a table satisfies further rows up to rounding."""
         return bool(np.all(self.matrix(rows.values()) @ table >= -1e-9))
 
 
@@ -110,10 +111,10 @@ def multipliers(
     duals: Mapping[str, float],
     most: Fraction | None = None,
 ) -> tuple[Fraction, Multipliers] | None:
-    """Return m and y in rationals, from y in floats; None where they prove nothing, or not ``most``.
+    """Return m and y in rationals, made from y in floats; None if they prove no m, or none up to ``most``.
 
-    Where ``most`` is enough, y is rounded to short fractions first. Where these do not prove it, and where m is to be the
-    least, the equations that y meets as floats are solved exactly.
+    If ``most`` is given, y is rounded to short fractions first. If these do not prove it, or if the least m
+    is asked for, the equations that y meets in floats are solved exactly.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def multipliers(
     duals
         y of rows.
     most
-        Largest m that is of use; None: the least is asked for.
+        Largest m that is of use; None: the least m is asked for.
     """
     if most is not None:
         for largest in _DENOMINATORS:
@@ -140,7 +141,7 @@ def multipliers(
 
 
 def _proven(held: Collection[Place], best: Collection[Place], rows: Rows, y: Multipliers) -> Fraction | None:
-    """Return the least m that y proves, None where it proves none."""
+    """Return the least m that y proves; None if it proves none."""
     if min(y.values(), default=0) < 0:
         return None
     total = _total(held, rows, y)
@@ -161,7 +162,7 @@ def _total(held: Collection[Place], rows: Rows, y: Multipliers) -> dict[Place, F
 def _solved(
     held: Collection[Place], best: Collection[Place], rows: Rows, duals: Mapping[str, float]
 ) -> Multipliers | None:
-    """Solve  held + y A = m best  at the places where the floats meet it, for m and those y that are not 0."""
+    """Solve  held + y A = m best  for m and the nonzero y, at the places where the floats meet it."""
     used = [name for name, dual in duals.items() if dual > _ZERO]
     columns: dict[Place, Equation] = {place: {RIGHT: Fraction(-1)} for place in held}
     for index, name in enumerate(used):

@@ -18,30 +18,30 @@ from dlsched.worst.proving.showing import Table, approaching, attaining
 
 KIND = "worst"
 _NEAR = Fraction(1, 2**24)
-"""How much of the inside table is added to the limit in the instance that is shown."""
+"""Multiple of the inside table that is added to the limit, to make the instance shown."""
 _EVERY = 50  # programs between two reports
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proven:
-    """The supremum of a method's objective over the optimum, on all instances of a setting.
+    """The supremum of the ratio of a method's objective to the optimum, over all instances of a setting.
 
     Parameters
     ----------
     setting
-        Of what it is the supremum.
+        The setting whose instances are meant.
     supremum
-        None: the ratio has no bound.
+        The supremum; None: the ratio is unbounded.
     ratio
-        Of the instance.
+        Ratio of ``instance``.
     instance
         A worst instance, or one close to it.
     programs
-        Linear programs that were solved.
+        Number of linear programs solved.
     leaves
-        Of the proof; none without a supremum.
+        Leaves of the proof; none if there is no supremum.
     limit
-        Where the supremum is not attained, the tables that approach it, as the certificate has them.
+        If no instance attains the supremum: the tables that approach it, as in the certificate.
     """
 
     setting: Setting
@@ -54,7 +54,7 @@ class Proven:
 
     @property
     def attained(self) -> bool:
-        """Whether the instance has just this ratio."""
+        """Whether the ratio of the instance equals the supremum."""
         return self.ratio == self.supremum
 
     def as_data(self) -> dict[str, object]:
@@ -67,7 +67,7 @@ class Proven:
         return data if self.limit is None else {**data, "limit": self.limit}
 
     def brief(self) -> dict[str, object]:
-        """Return jobs, supremum and whether it is attained, for JSON."""
+        """Return the number of jobs, the supremum, and whether it is attained, for JSON."""
         return {"jobs": self.setting.jobs, "supremum": self._text, "attained": self.attained}
 
     @property
@@ -86,30 +86,31 @@ def prove(
     limits: Limits | None = None,
     progress: ProgressCallback | None = None,
 ) -> Proven:
-    """Prove how bad a greedy method can be: the supremum of its objective over the optimum.
+    """Prove how bad a greedy method can be: find the supremum of the ratio of its objective to the optimum.
 
     Parameters
     ----------
     family, method
         ``ring_allocation`` with ``doubling``, ``marginal`` or ``hull``, or ``async_sgd`` with ``marginal``.
     jobs, gpus
-        Number of jobs without current counts, and of GPUs (nodes).
+        Number of jobs, which hold no GPUs yet, and number of GPUs (nodes).
     tables
         Class of the tables of costs, by count: ``any`` costs >= 0; ``monotone``: they do not rise; ``sublinear``: and count
         times cost does not fall; ``convex``: and what an added GPU saves does not rise along the counts offered.
     counts
-        ``powers`` of two, or ``all``. None: ``powers``; in ``async_sgd``, which has no other, ``all``.
+        ``powers`` of two, or ``all``. None: ``powers``, but ``all`` in ``async_sgd``, which has no other
+        choice.
     limits
-        Nodes are linear programs.
+        Limits of the search; its nodes are linear programs.
     progress
         Called now and then with the number of programs.
 
     Raises
     ------
     UsageError
-        A method, class or size that cannot be proven; or a limit was reached before the proof was done.
+        The method, class or size is not supported, or a limit was reached before the proof was done.
     SolverError
-        HiGHS gives no answer, or one that no rational comes close enough to.
+        HiGHS gives no answer, or one that no rationals confirm.
     """
     offered = ("all" if family == "async_sgd" else "powers") if counts is None else counts
     setting = Setting(family, method, jobs, gpus, tables, offered)
@@ -140,7 +141,7 @@ def prove(
 
 
 def _shown(setting: Setting, tree: Tree) -> tuple[InstanceFile, Fraction, dict[str, object] | None]:
-    """Return an instance, its ratio and, where that is not the supremum, what proves that there are others close to it."""
+    """Return an instance, its ratio and, if that is below the supremum, the proof that others approach it."""
     if setting.family == "async_sgd":
         return equal_jobs(setting), Fraction(1), None
     if tree.supremum is not None:
@@ -182,7 +183,7 @@ def _proof(leaves: Sequence[tuple[Tail, Multipliers]]) -> list[dict[str, object]
 
 @dataclass
 class Node:
-    """A tail of runs in the proof: what bounds its ratio, or the steps that may come before it."""
+    """A tail of runs in the proof: the multipliers that bound its ratio, or the steps that may come before it."""
 
     multipliers: dict[str, str] | None = None
     before: dict[str, "Node"] = field(default_factory=dict)

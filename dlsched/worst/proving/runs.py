@@ -1,20 +1,21 @@
-"""Runs of a greedy method, from their ends backwards, and the rows that a table satisfies on which they happen.
+"""Runs of a greedy method, from their ends backwards, and the rows that hold for every table with such a run.
 
-A run ends with a count for every job. Each job then has a *target*, the count of its next step, that does not fit any more,
-or none. An end beside one feasible allocation ``best`` is a sorted tuple of triples (count, target, best), one a job: jobs
-that swap their names change nothing. Before the last step some job j was at a smaller count, and its present count was its
-target; and so on back to the smallest counts. What is known of the last steps alone already bounds the method's ratio.
+A run ends with a count for every job. Each job then either has a *target*, the count of its next step, which
+does not fit any more, or has none. An end together with one feasible allocation ``best`` is a sorted tuple
+of triples (count, target, best), one per job, because exchanging the names of jobs changes nothing. Before
+the last step some job j was at a smaller count, and its present count was its target; and so on back to the
+smallest counts. The last steps alone already bound the method's ratio.
 
 Rows, all ``>= 0``, by name:
 
 ==================  ===============================================================================================
 ``falls j n``       c_j(n) - c_j(n'), where n' is the count after n
 ``speed j n``       n' c_j(n') - n c_j(n)
-``bends j n``       the saving per unit from n to n' less that from n' to n''
+``bends j n``       the saving per unit from n to n' minus that from n' to n''
 ``saves j u v``     c_j(u) - c_j(v): a step is taken because it saves
-``steep j u v x``   hull: the saving per unit from u to v less that from u to x
+``steep j u v x``   hull: the saving per unit from u to v minus that from u to x
 ``stuck j u x``     c_j(x) - c_j(u): no step from u to x would save
-``turn t i``        the t-th last step's saving per unit less that of the step that i could have taken
+``turn t i``        the t-th last step's saving per unit minus that of the step that i could have taken
 ==================  ===============================================================================================
 """
 
@@ -31,18 +32,18 @@ Row = dict[tuple[int, int], int]
 Rows = dict[str, Row]
 End = tuple[tuple[int, int, int], ...]
 LARGEST = 2 * 10**6
-"""Jobs of all ends of runs that are looked at: a GiB of memory, and two jobs at a million ends."""
+"""Largest number of ends times jobs that is examined: a GiB of memory; with two jobs a million ends."""
 
 
 def ends(setting: Setting, tick: Tick = no_tick) -> Iterator[End]:
-    """All ends of runs, each with every allocation that can be best, up to the names of the jobs.
+    """Yield all ends of runs, each with every allocation that can be best, up to the names of the jobs.
 
-    ``tick`` is called now and then.
+    Calls ``tick`` now and then.
 
     Raises
     ------
     UsageError
-        More of them, and of what is no end, than ``LARGEST`` allows.
+        There are more ends and rejected candidates than ``LARGEST`` allows.
     """
     most = LARGEST // setting.jobs
     bests = list(islice(_bests(setting, tick), most))
@@ -66,7 +67,7 @@ def ends(setting: Setting, tick: Tick = no_tick) -> Iterator[End]:
 
 
 def _ends(setting: Setting, count: int, target: int, left: int) -> bool:
-    """Whether a job may end like this: its step does not fit, or, where costs may stall, none saves."""
+    """Whether a job may end like this: its step does not fit, or, if costs may stall, no step saves."""
     if target != NONE:
         return target - count > left
     later = setting.targets(count)
@@ -76,7 +77,7 @@ def _ends(setting: Setting, count: int, target: int, left: int) -> bool:
 
 
 def _bests(setting: Setting, tick: Tick) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Allocations that fit; where costs fall only those in which no larger count would."""
+    """Yield allocations that fit; if costs fall, only those in which no job could have a larger count."""
     added = {low: high - low for low, high in pairwise(setting.counts)}
     for best in _within([(count, NONE) for count in setting.counts], setting.jobs, setting.gpus, ascending=False):
         tick()
@@ -88,7 +89,7 @@ def _bests(setting: Setting, tick: Tick) -> Iterator[tuple[tuple[int, int], ...]
 def _within(
     pairs: Sequence[tuple[int, int]], jobs: int, room: int, *, ascending: bool
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """All ways to choose a pair for each job, maybe in ascending order only, whose counts fit into the room."""
+    """Yield all choices of a pair per job, optionally ascending ones only, whose counts fit into the room."""
     if jobs == 0:
         yield ()
         return
@@ -106,11 +107,11 @@ class Tail:
     Parameters
     ----------
     end
-        Where it ends.
+        The end of the run.
     steps
-        Pairs (job, count before), the last step first.
+        Pairs (job, its count before the step), the last step first.
     counts, targets
-        Of every job before the first of these steps.
+        Count and target of every job before the earliest of these steps.
     """
 
     end: End
@@ -120,16 +121,16 @@ class Tail:
 
     @classmethod
     def at(cls, end: End) -> "Tail":
-        """No step but the end."""
+        """Make the tail that has an end, but no steps yet."""
         return cls(end, (), tuple(count for count, _, _ in end), tuple(target for _, target, _ in end))
 
     @property
     def whole(self) -> bool:
-        """Whether it is a whole run."""
+        """Whether the tail is a whole run."""
         return set(self.counts) == {1}
 
     def before(self, setting: Setting) -> Iterator["Tail"]:
-        """All that one more step may have been."""
+        """Yield the tails that have one more, earlier step."""
         for job, count in enumerate(self.counts):
             for source in setting.sources(count):
                 yield Tail(
@@ -141,7 +142,7 @@ class Tail:
 
 
 def class_rows(setting: Setting) -> Rows:
-    """Rows of the class of tables."""
+    """Return the rows that hold for every table of the class."""
     rows: Rows = {}
     for job in range(setting.jobs if setting.falling else 0):
         steps = list(pairwise(setting.counts))
@@ -155,7 +156,7 @@ def class_rows(setting: Setting) -> Rows:
 
 
 def end_rows(setting: Setting, end: End) -> Rows:
-    """Rows of the targets with which a run ends."""
+    """Return the rows that follow from the targets with which a run ends."""
     rows: Rows = {}
     for job, (count, target, _) in enumerate(end):
         if target == NONE:
@@ -167,7 +168,7 @@ def end_rows(setting: Setting, end: End) -> Rows:
 
 
 def last_rows(setting: Setting, tail: Tail) -> Rows:
-    """Rows of the earliest step that is known."""
+    """Return the rows that follow from the earliest step of the tail."""
     if not tail.steps:
         return end_rows(setting, tail.end)
     job, low = tail.steps[-1]
@@ -181,7 +182,7 @@ def last_rows(setting: Setting, tail: Tail) -> Rows:
 
 
 def _step(setting: Setting, job: int, low: int, high: int) -> Rows:
-    """Rows of a step, as such."""
+    """Return the rows that a step implies, whatever the other jobs do."""
     rows: Rows = {} if setting.falling else {f"saves {job} {low} {high}": {(job, low): 1, (job, high): -1}}
     if setting.leaps:
         for other in setting.targets(low):
@@ -191,7 +192,7 @@ def _step(setting: Setting, job: int, low: int, high: int) -> Rows:
 
 
 def _less(first: tuple[int, int, int], second: tuple[int, int, int]) -> Row:
-    """Saving per unit of the first step (job, from, to) less that of the second, times both lengths."""
+    """Saving per unit of the first step (job, from, to) minus that of the second, times both lengths."""
     row: Row = {}
     for sign, (job, low, high), (_, begin, end) in ((1, first, second), (-1, second, first)):
         for where, coefficient in ((low, sign * (end - begin)), (high, sign * (begin - end))):

@@ -1,8 +1,8 @@
-"""Branch and bound over the last steps of runs: the largest ratio, and what proves that there is no larger one.
+"""Branch and bound over the last steps of runs: finds the largest ratio, and proves that none is larger.
 
-The tail of a run whose program has the largest value is looked at first, and split by the step before it. When a whole run
-comes first, its value is the supremum, and what waits behind it are the leaves of the proof. Where the program of a whole run
-has no bound, the method has none.
+The search takes the tail whose program has the largest value first, and splits it by the step before it.
+When it takes a whole run, the value of this run is the supremum, and the tails still waiting are the leaves
+of the proof. If the program of a whole run is unbounded, so is the method's ratio.
 """
 
 import heapq
@@ -21,7 +21,7 @@ from dlsched.worst.proving.setting import Setting
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A tail, its rows besides those of the class, and the answer of its program."""
+    """A tail, its rows beyond those of the class, and the answer of its program."""
 
     tail: Tail
     rows: Rows
@@ -29,29 +29,30 @@ class Leaf:
 
     @property
     def held(self) -> list[Place]:
-        """Where it ends."""
+        """Places of the counts at the end."""
         return [(job, held) for job, (held, _, _) in enumerate(self.tail.end)]
 
     @property
     def best(self) -> list[Place]:
-        """The allocation that may be best."""
+        """Places of the allocation that may be best."""
         return [(job, best) for job, (_, _, best) in enumerate(self.tail.end)]
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """What a search found.
+    """Result of a search.
 
     Parameters
     ----------
     supremum
-        Largest ratio; None: there is none.
+        Supremum of the ratio; None: unbounded.
     worst
         A whole run of that ratio.
     leaves
-        Tails that cover all runs, with multipliers that prove that none has a larger ratio; none without a supremum.
+        Tails that cover all runs, with multipliers which prove that none has a larger ratio; none if
+        unbounded.
     programs
-        How many were solved.
+        Number of linear programs solved.
     """
 
     supremum: Fraction | None
@@ -61,14 +62,14 @@ class Tree:
 
 
 def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
-    """Find the supremum of a setting; ``tick`` is called with 1 for every program, and with 0 while ends are listed.
+    """Find the supremum of a setting; calls ``tick`` with 1 for every program, and with 0 while it lists ends.
 
     Raises
     ------
     UsageError
         Too many ends of runs to list them.
     SolverError
-        HiGHS gives no answer, or one that no rational comes close enough to.
+        HiGHS gives no answer, or one that no rationals confirm.
     """
     places = [(job, number) for job in range(setting.jobs) for number in setting.counts]
     always = class_rows(setting)

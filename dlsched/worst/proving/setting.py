@@ -1,4 +1,4 @@
-"""What is proven of: a method, jobs, GPUs, the counts that are offered, and the class of tables.
+"""Settings of proofs: a method, the numbers of jobs and GPUs, the counts offered, and the class of tables.
 
 ====================  =====================================================================================
 code                  mathematics
@@ -8,8 +8,8 @@ code                  mathematics
 ``targets(n)``        the counts to which one step of the method may lead from n
 ====================  =====================================================================================
 
-Counts that fit beside no other job are of no use to anybody. Leaving them out of a table keeps it in its class, and every
-table without them has an extension, by its last cost, that is in the class again.
+Counts that do not fit beside one GPU for every other job are never used. Leaving them out of a table keeps
+it in its class, and a table without them, extended by its last cost, is in the class again.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ TABLES = {
 OFFERED = ("powers", "all")
 METHODS = {"ring_allocation": ("doubling", "marginal", "hull"), "async_sgd": ("marginal",)}
 NONE = 0
-"""The target of a job that no further step serves."""
+"""Target of a job that no further step improves."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Setting:
     Parameters
     ----------
     family, method
-        Whose method, and its name.
+        The method's family and its name.
     jobs, gpus
-        Number of jobs, and what they share.
+        Number of jobs, and number of GPUs that they share.
     tables
         One of ``TABLES``.
     offered
@@ -48,7 +48,7 @@ class Setting:
     Raises
     ------
     UsageError
-        A name that is not known, fewer than 1 job, or fewer GPUs than jobs.
+        A name is unknown, or there are fewer than 1 job or fewer GPUs than jobs.
     """
 
     family: str
@@ -81,12 +81,12 @@ class Setting:
         return _powers(self.counts[-1]) if self.method == "doubling" else self.counts
 
     def up_to(self, most: int) -> tuple[int, ...]:
-        """The counts offered up to there."""
+        """Return the counts offered that are at most ``most``."""
         return tuple(range(1, most + 1)) if self.offered == "all" else _powers(most)
 
     @property
     def assumed(self) -> str:
-        """The class of tables that is enough to look at.
+        """The class of tables that suffices for the proof.
 
         ``hull`` sees the same vertices, and the optimum is the same, when every cost becomes the least up to its count.
         """
@@ -103,12 +103,12 @@ class Setting:
         return self.method == "hull" and self.tables != "convex"
 
     def targets(self, count: int) -> tuple[int, ...]:
-        """Counts to which a step may lead: any larger one where steps leap, else the next one held."""
+        """Return the counts to which a step may lead: any larger one if steps leap, else the next one held."""
         later = self.held[self.held.index(count) + 1 :]
         return later if self.leaps else later[:1]
 
     def sources(self, count: int) -> tuple[int, ...]:
-        """Counts from which a step may lead here."""
+        """Return the counts from which a step may lead to ``count``."""
         earlier = self.held[: self.held.index(count)]
         return earlier if self.leaps else earlier[-1:]
 

@@ -1,9 +1,10 @@
-"""Tables on which a worst run happens: one that attains its ratio, or two that tables of any smaller ratio lie between.
+"""Tables on which a worst run happens: one that attains its ratio, or two whose combinations approach it.
 
-The steps of a run are decided by ``>`` where ties go elsewhere, and by ``>=`` in the programs. Where some table of the largest
-ratio satisfies all rows that have to be strict, for some order of the jobs, it attains the supremum. Else a *limit* satisfies
-the rows as the programs have them, and an *inside* table satisfies them strictly. On limit + e inside, e > 0, the run happens,
-and the ratio comes as close to the supremum as e to 0; where the limit's best allocation costs nothing, it has no bound.
+A step needs ``>`` if a tie would be decided otherwise, but the programs have ``>=``. If a table of the
+largest ratio satisfies all rows that have to be strict, for some order of the jobs, it attains the supremum.
+Else a *limit* satisfies the rows as the programs have them, and an *inside* table satisfies them strictly.
+The run happens on limit + e inside, e > 0, and its ratio approaches the supremum as e approaches 0; if the
+limit's best allocation costs nothing, the ratio is unbounded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ _ORDERS = 24
 
 @dataclass(frozen=True)
 class Run:
-    """A whole run: its rows, and those of them that have to be strict whatever the order of the jobs.
+    """A whole run and its rows, sorted by whether they have to be strict.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class Run:
     strict
         Rows that have to be ``> 0``.
     turns
-        Rows of comparisons with another job, ``> 0`` where it stands before the job that takes its step.
+        Rows of comparisons with another job, ``> 0`` if that job comes before the one that takes its step.
     """
 
     steps: tuple[tuple[int, int, int], ...]
@@ -47,7 +48,7 @@ class Run:
 
 
 def run_of(setting: Setting, leaf: Leaf) -> Run:
-    """Take a worst run apart."""
+    """Sort the rows of a worst run."""
     steps, targets = [], [target for _, target, _ in leaf.tail.end]
     counts = [count for count, _, _ in leaf.tail.end]
     loose, strict = class_rows(setting), {}
@@ -69,9 +70,10 @@ def run_of(setting: Setting, leaf: Leaf) -> Run:
 
 
 def attaining(setting: Setting, leaf: Leaf, supremum: Fraction) -> Iterator[tuple[Table, tuple[int, ...]]]:
-    """Tables that may attain the largest ratio, and the order of the jobs that decides their ties.
+    """Yield tables that may attain the largest ratio, each with the order of the jobs that decides its ties.
 
-    Steps that save nothing are not taken; a table on which the last ones save nothing may attain the ratio all the same.
+    The method takes no steps that save nothing; still, a table on which the last steps save nothing may
+    attain the ratio.
     """
     run = run_of(setting, leaf)
     worst = {place: Fraction(0) for place in (*leaf.held, *leaf.best)}
@@ -92,7 +94,7 @@ def attaining(setting: Setting, leaf: Leaf, supremum: Fraction) -> Iterator[tupl
 
 
 def approaching(setting: Setting, leaf: Leaf, supremum: Fraction | None) -> tuple[Table, Table] | None:
-    """Return a limit and an inside table; None where floats find none."""
+    """Return a limit and an inside table; None if the solver finds none in floats."""
     run = run_of(setting, leaf)
     turns = [row for rows in run.turns.values() for row in rows]
     loose, strict = list(run.loose.values()), list(run.strict.values())
@@ -111,9 +113,10 @@ def _table(
     strict: Sequence[Row] | None,
     equal: Sequence[tuple[dict[Place, Fraction], Fraction]],
 ) -> Table | None:
-    """Return the table on which strict rows and costs are as far from 0 as can be; None where they touch it.
+    """Return the table with strict rows and costs as far from 0 as possible; None if they cannot be > 0.
 
-    With None for ``strict`` costs may be 0. A vertex is found in floats, and the equations that it meets solved exactly.
+    With None for ``strict`` costs may be 0. HiGHS finds a vertex in floats; the equations that it meets are
+    solved exactly.
     """
     from scipy.optimize import linprog
 

@@ -1,1 +1,1 @@
-"""The spaces of the families, one module each: ``space_of`` makes it."""
+"""Search spaces of the families, one module each, whose ``space_of`` makes the space."""

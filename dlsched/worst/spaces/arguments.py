@@ -1,4 +1,4 @@
-"""Arguments that several spaces take: what they refuse, how many jobs a draw has, and how sizes and jobs are said to people."""
+"""Arguments that several spaces take: their checks, the number of jobs of a draw, and their wording for people."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ from dlsched.core.messages import several
 from dlsched.worst.space import Data
 
 MOST_JOBS = 26
-"""Jobs of an instance that a person can read: a letter for each."""
+"""Most jobs of an instance: one letter names each, so that a person can read it."""
 FEWEST_DRAWN, MOST_DRAWN = 2, 4
 
 
 def jobs_drawn(jobs: int | None, most: int) -> list[int]:
-    """Numbers of jobs that draws have, ascending: ``jobs``, or from 2 to 4, but then never more than ``most``."""
+    """Return the numbers of jobs that draws may have, ascending: ``jobs``, else 2 to 4, but at most ``most``."""
     return list(range(min(FEWEST_DRAWN, most), min(MOST_DRAWN, most) + 1)) if jobs is None else [jobs]
 
 
@@ -33,7 +33,7 @@ def lettered(jobs: Sequence[Data]) -> list[Data]:
 
 
 def require_one_of(name: str, value: str | None, allowed: Sequence[str | None]) -> None:
-    """Refuse a word that is not allowed (None among them: it need not be given) with a ``UsageError``."""
+    """Refuse a word that is not allowed with a ``UsageError``; None in ``allowed``: it need not be given."""
     if value not in allowed:
         raise UsageError(where=name, found=repr(value), allowed=", ".join(word for word in allowed if word is not None))
 

@@ -1,10 +1,10 @@
-"""Where worst instances of async_sgd are searched: batches, and the seconds of a batch on a worker, an update and a transfer.
+"""Search space of worst instances of async_sgd: batches, and seconds of computing, updates and transfers.
 
-A job of N batches has one epoch of N examples; its one server has full-duplex links of 1 GB/s, so 1e9 bytes take a second. Times
-are up to 10 s, those of updates and transfers 0 or at least 10 ms, batches up to 1000: beyond that ratios hardly grow. With
-nodes and jobs they do: where nodes are short, ``equal`` and ``knee`` give all of J jobs as many, and where one job has all the
-work and perfect speed, they take (N - J + 1) / floor(N / J) times the optimum, in the limit J times. ``fixed`` has no answer
-where its counts do not fit.
+A job of N batches has one epoch of N examples; its one server has full-duplex links of 1 GB/s, so 1e9 bytes
+take a second. Times are up to 10 s, those of updates and transfers 0 or at least 10 ms, batches up to 1000:
+beyond that ratios hardly grow. They do grow with nodes and jobs: if nodes are short, ``equal`` and ``knee``
+give each of J jobs the same number, and if one job has all the work and perfect speed, they take (N - J + 1)
+/ floor(N / J) times the optimum, J times in the limit. ``fixed`` has no answer if its counts do not fit.
 """
 
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ def space_of(*, jobs: int | None = None, gpus: int | None = None, preset: str | 
     most = jobs_drawn(jobs, total)[-1]
 
     def repair(data: Data) -> Data | None:
-        """Whole batches and numbers in range; what is not searched as it is; jobs named in their order."""
+        """Round batches and clip numbers to their ranges, restore what is not searched, and name jobs in order."""
         if not 1 <= len(data["jobs"]) <= most:
             return None
         changed = [_job(*(float(job[key]) for key in _KEYS)) for job in data["jobs"]]
@@ -98,12 +98,12 @@ def space_of(*, jobs: int | None = None, gpus: int | None = None, preset: str | 
 
 
 def perfect(data: Data, generator: np.random.Generator) -> Data:
-    """A job whose speed grows in proportion to its nodes: it only computes."""
+    """Give a job speed in proportion to its nodes: it only computes."""
     return _with_job(data, int(generator.integers(len(data["jobs"]))), update_s=0.0, parameter_bytes=0.0)
 
 
 def stuck(data: Data, generator: np.random.Generator) -> Data:
-    """A job whose updates, or transfers, take a share of its time, so that few nodes are of use to it."""
+    """Let a job's updates, or transfers, take a share of its time, so that only few nodes are of use to it."""
     index = int(generator.integers(len(data["jobs"])))
     seconds = data["jobs"][index]["compute_s"] * float(generator.choice([0.1, 0.2, 0.5, 1.0, 2.0, 10.0, 100.0]))
     if generator.random() < 0.5:
@@ -112,7 +112,7 @@ def stuck(data: Data, generator: np.random.Generator) -> Data:
 
 
 def as_long(data: Data, generator: np.random.Generator) -> Data | None:
-    """Batches with which a job takes a simple multiple of the seconds of another on one node."""
+    """Give a job such a number of batches that it takes a simple multiple of another job's seconds on one node."""
     if len(data["jobs"]) < 2:
         return None
     first, second = generator.choice(len(data["jobs"]), 2, replace=False).tolist()
@@ -122,14 +122,14 @@ def as_long(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def all_but_one(data: Data, generator: np.random.Generator) -> Data:
-    """All jobs but one as another."""
+    """Make all jobs but one like another job."""
     alone, model = generator.integers(len(data["jobs"]), size=2).tolist()
     jobs = [job if index == alone else data["jobs"][model] for index, job in enumerate(data["jobs"])]
     return data | {"jobs": jobs}
 
 
 def swap_services(data: Data, generator: np.random.Generator) -> Data:
-    """Updates as long as a job's transfers, and transfers as its updates."""
+    """Swap the times of a job's updates and transfers."""
     index = int(generator.integers(len(data["jobs"])))
     job = data["jobs"][index]
     return _with_job(
@@ -138,7 +138,10 @@ def swap_services(data: Data, generator: np.random.Generator) -> Data:
 
 
 def simpler(data: Data) -> list[Data]:
-    """All jobs with perfect speed; one job without updates or transfers, or of one second a batch, or with another's times."""
+    """Return data with perfect speed for all jobs, or with one job simpler.
+
+    That job has no updates or no transfers, one second per batch, or another job's times.
+    """
     return [candidate for candidate in _candidates(data) if candidate != data]
 
 
@@ -165,7 +168,7 @@ def _candidates(data: Data) -> Iterator[Data]:
 
 
 def _job(batches: float, compute_s: float, update_s: float, moved_bytes: float) -> Data:
-    """A job with numbers in range."""
+    """Make a job, with its numbers clipped to their ranges."""
     return {
         "epochs": 1.0,
         "dataset_examples": float(round(_within(batches, BATCHES))),
@@ -178,7 +181,7 @@ def _job(batches: float, compute_s: float, update_s: float, moved_bytes: float) 
 
 
 def _within(value: float, ends: Ends, least: float = 0.0) -> float:
-    """Bring a value into a range; what is nearer to 0 than to the least that is not 0 becomes 0."""
+    """Clip a value to a range; a value nearer to 0 than to the least nonzero one becomes 0."""
     return 0.0 if value < least / 2 else min(max(value, ends[0], least), ends[1])
 
 
@@ -203,7 +206,7 @@ def _drawn(generator: np.random.Generator) -> Data:
 
 
 def _scaled(jobs: list[tuple[float, float, float, float]]) -> list[Data]:
-    """Jobs of batches, compute, update and transfer seconds, on scales on which the largest are those of the ranges."""
+    """Make jobs of (batches, compute, update and transfer seconds), with the largest scaled to the range's end."""
     batches = BATCHES[1] / max(job[0] for job in jobs)
     seconds = COMPUTE_S[1] / max(max(job[1:]) for job in jobs)
     return [

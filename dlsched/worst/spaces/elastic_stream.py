@@ -1,13 +1,15 @@
-"""Where worst instances of elastic_stream are searched: few jobs that arrive at ticks of 100 s, with tables of a class.
+"""Search space of worst instances of elastic_stream: few jobs that arrive at ticks of 100 s, with tables of a class.
 
-One epoch a job, so times are those of whole jobs: 100 to 600 s, so that no job is shorter than a tick, for which units are
-held. No weights and no early ends; restarts where they are asked for. With tables ``sublinear`` or ``convex`` ratios grow with
-the jobs and the units: in order of arrival J - 1 short jobs wait for a long one, and all flow up to J times as long as need be,
-the more the longer the range of times; and a job that stays on one unit takes up to C times as long. With ``any`` and
-``monotone`` ones a job that is T times as fast on more units than it is given takes T times the optimum.
+Each job has one epoch, so times are those of whole jobs: 100 to 600 s, so that no job is shorter than a
+tick, for which it holds its units. Jobs have no weights and no early ends; they have restarts only if asked
+for. With tables ``sublinear`` or ``convex`` ratios grow with the jobs and the units: in order of arrival J -
+1 short jobs wait for a long one, and flow times sum to up to J times the least, approaching J as the range
+of times grows; and a job that stays on one unit takes up to C times as long. With ``any`` and ``monotone``
+tables a job that is T times as fast on more units than it is given takes T times the optimum.
 
-What proves optima is the search over slots alone (``SLOTS_ALONE``): on instances as small it takes a tenth of the time of
-``exact``, which asks all policies and solves linear programs first. It is meant for 3 jobs; 4 may take seconds.
+The search over slots alone (``SLOTS_ALONE``) proves optima: on instances this small it takes a tenth of the
+time of ``exact``, which first runs all policies and solves linear programs. It is meant for 3 jobs; 4 may
+take seconds.
 """
 
 import numpy as np
@@ -41,12 +43,12 @@ JOBS, UNITS = 3, 8
 TICK_S, _ = RANGES["tick_s"].searched
 LOW_S, HIGH_S = RANGES["jobs[].epoch_time_s{}"].searched
 _, LATEST_S = RANGES["jobs[].arrival_s"].searched
-"""Last arrival."""
+"""Latest arrival, in seconds."""
 _FIRST = ("srpt-marginal", "weighted")  # streams that are seldom bad
 
 
 def run_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """Two policies, then the search over slots; all of ``exact`` where that is too large."""
+    """Run two policies, then the search over slots, or all of ``exact`` if that search is too large."""
     offer_quick(instance, search)
     for name in _FIRST:
         search.offer(POLICIES[name](instance, tick=search.tick), source=name)
@@ -62,7 +64,7 @@ def run_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
         )
     except TooLarge:
         return run_exact(instance, search)
-    if not search.proven:  # what is held is worse than what was found, by rounding of slots
+    if not search.proven:  # the stream held is worse than the search's value, because slots are rounded
         return TerminationStatus.FEASIBLE
     search.prove(search.objective, source=SLOTS)
     return TerminationStatus.OPTIMAL
@@ -115,7 +117,7 @@ def space_of(
     restarts = [Number("jobs[].restart_s", 0.0, restart)] if restart else []
 
     def repair(data: Data) -> Data | None:
-        """Tables back into their class, arrivals onto ticks, the first at 0; jobs named in their order."""
+        """Bring tables into their class, move arrivals onto ticks, the first to 0, and name jobs in order."""
         if not 1 <= len(data["jobs"]) <= most:
             return None
         ticks = [round(min(max(job["arrival_s"], 0.0), LATEST_S) / TICK_S) for job in data["jobs"]]
@@ -174,14 +176,14 @@ def space_of(
 
 
 def together(data: Data, generator: np.random.Generator) -> Data:
-    """All jobs arrive at once, or all but one, a tick later."""
+    """Let all jobs arrive at once, or all but one, which arrives a tick later."""
     late = int(generator.integers(2 * len(data["jobs"])))
     jobs = [job | {"arrival_s": TICK_S if index == late else 0.0} for index, job in enumerate(data["jobs"])]
     return data | {"jobs": jobs}
 
 
 def at_another(data: Data, generator: np.random.Generator) -> Data:
-    """A job arrives when another arrives, or ends if it runs alone on some count; or a tick later."""
+    """Let a job arrive when another arrives, or could end alone on some count; or a tick earlier or later."""
     first, second = generator.integers(len(data["jobs"]), size=2).tolist()
     aim = data["jobs"][first]
     then_s = aim["arrival_s"] + float(generator.choice([0.0, *table_of(aim).values()]))
@@ -191,7 +193,7 @@ def at_another(data: Data, generator: np.random.Generator) -> Data:
 
 
 def whole_ticks(data: Data, generator: np.random.Generator) -> Data:
-    """A job takes whole ticks on some count, or a second more; times on the other counts change in proportion."""
+    """Let a job take whole ticks on some count, or a second more, and scale its times on the other counts too."""
     jobs = list(data["jobs"])
     index = int(generator.integers(len(jobs)))
     table = table_of(jobs[index])
@@ -202,7 +204,7 @@ def whole_ticks(data: Data, generator: np.random.Generator) -> Data:
 
 
 def sooner(data: Data) -> list[Data]:
-    """All jobs at once; each at the start, at the first tick, or a tick earlier."""
+    """Return data with all jobs arriving at once, or one at the start, at the first tick, or a tick earlier."""
     found = [data | {"jobs": [job | {"arrival_s": 0.0} for job in data["jobs"]]}]
     for index, job in enumerate(data["jobs"]):
         for arrival_s in (0.0, TICK_S, job["arrival_s"] - TICK_S):

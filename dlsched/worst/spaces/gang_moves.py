@@ -12,7 +12,7 @@ _, LATEST_S = RANGES["jobs[].release_s"].searched
 
 
 def fill(data: Data, generator: np.random.Generator) -> Data | None:
-    """Let a job take as many GPUs as a server has, or as all have, or one more or less."""
+    """Let a job take as many GPUs as one server has, or as all servers have, or one more or less."""
     changed = copy.deepcopy(data)
     sizes = [server["gpus"] for server in changed["servers"]]
     stages = _any_of(changed["jobs"], generator)["stages"]
@@ -26,7 +26,7 @@ def fill(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def meet(data: Data, generator: np.random.Generator) -> Data | None:
-    """Release a job with another, just after it, or when that could end if it started at once."""
+    """Release a job together with another, just after it, or when the other could end if it started at once."""
     if len(data["jobs"]) == 1:
         return None
     changed = copy.deepcopy(data)
@@ -38,7 +38,7 @@ def meet(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def cut(data: Data, generator: np.random.Generator) -> Data | None:
-    """Make two stages of one, which send each other nothing."""
+    """Split a stage into two, which send each other nothing."""
     changed = copy.deepcopy(data)
     stages = _any_of(changed["jobs"], generator)["stages"]
     able = [index for index, stage in enumerate(stages) if stage["replicas"] > 1]
@@ -52,13 +52,13 @@ def cut(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def join(data: Data, generator: np.random.Generator) -> Data | None:
-    """Make one stage of two."""
+    """Merge two stages into one."""
     found = joined(data)
     return found[int(generator.integers(len(found)))] if found else None
 
 
 def a_stage_a_server(data: Data, generator: np.random.Generator) -> Data | None:
-    """Let a job have a stage for each of some servers, in any order, with as many replicas; all else as a stage it has."""
+    """Give a job one stage for each of some servers, in any order, with as many replicas as the server has GPUs."""
     changed = copy.deepcopy(data)
     sizes = generator.permutation([server["gpus"] for server in changed["servers"]])
     stages = int(generator.integers(1, min(MOST_STAGES, len(sizes)) + 1))
@@ -69,7 +69,7 @@ def a_stage_a_server(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def split_server(data: Data, generator: np.random.Generator) -> Data | None:
-    """Make two servers of one."""
+    """Split a server into two."""
     changed = copy.deepcopy(data)
     server = _any_of(changed["servers"], generator)
     if server["gpus"] == 1:
@@ -81,7 +81,7 @@ def split_server(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def merge_servers(data: Data, generator: np.random.Generator) -> Data | None:
-    """Make one server of two."""
+    """Merge two servers into one."""
     if len(data["servers"]) == 1:
         return None
     changed = copy.deepcopy(data)
@@ -91,7 +91,7 @@ def merge_servers(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def joined(data: Data) -> list[Data]:
-    """Every way to make one stage of two neighbours: the replicas of both, the rest of the later one."""
+    """Return every way to merge two neighbouring stages: replicas of both, other values of the later one."""
     found = []
     for number, job in enumerate(data["jobs"]):
         for index in range(len(job["stages"]) - 1):
@@ -103,7 +103,7 @@ def joined(data: Data) -> list[Data]:
 
 
 def without_bytes(data: Data) -> list[Data]:
-    """Nothing sent where something was: by no job, between stages, by a job, by a stage."""
+    """Return data without bytes that were sent: by all jobs, between stages, by one job, or by one stage."""
     kinds = ("output_bytes", "parameter_bytes")
     every = [(number, index) for number, job in enumerate(data["jobs"]) for index in range(len(job["stages"]))]
     jobs = [[place for place in every if place[0] == number] for number in range(len(data["jobs"]))]
@@ -119,7 +119,7 @@ def without_bytes(data: Data) -> list[Data]:
 
 
 def smaller(data: Data) -> list[Data]:
-    """All released at once, or one at the start; a stage, or a stage and a server, with one GPU less."""
+    """Return data with all jobs released at once, one at the start, or a stage (and a server) with one GPU less."""
     found = []
     at_once, releases_s = copy.deepcopy(data), [job["release_s"] for job in data["jobs"]]
     for number, release_s in enumerate(releases_s):

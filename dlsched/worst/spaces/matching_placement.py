@@ -1,14 +1,15 @@
-"""Where worst instances of matching_placement are searched: few jobs on few workers of up to three types, in round figures.
+"""Search space of worst instances of matching_placement: few jobs, few workers of up to three types.
 
 An iteration has ``BATCH`` = 10 samples, and a worker trains 1 to 10 samples/s of it: 1 to 10 s on one worker. A type's
 bandwidth is 1e9 or 1e10 B/s; a ring exchanges up to 1e10 bytes, which takes up to 20 s an iteration. Jobs run 1 to 1000
 iterations.
 
-*What grows.* Whoever takes workers that the ring does not repay (``equal``, ``fastest-first``) is worse by a factor that grows
-with bytes over bandwidth: here to 10/15 + 2 (5/6) 10 = 17.3 on six workers; and whoever does not look at rates (``equal``) by
-their quotient, 10, times the workers that a job could have instead of one. Whoever begins on a fast worker of a slow network,
-and adds workers one by one, misses a set of K - 1 on a fast one: a factor that grows with K to the ratio of the bandwidths, 10;
-on six workers 1 / (1/5 + .08) = 25/7.
+*What grows.* Methods that take workers which the ring does not repay (``equal``, ``fastest-first``) are
+worse by a factor that grows with bytes over bandwidth: here to 10/15 + 2 (5/6) 10 = 17.3 on six workers.
+Methods that ignore rates (``equal``) are worse by the quotient of rates, 10, times the workers that a job
+could have instead of one. Methods that begin on a fast worker of a slow network, and add workers one by one,
+miss a set of K - 1 workers on a fast network: a factor that grows with K to the ratio of the bandwidths, 10;
+on six workers it is 1 / (1/5 + .08) = 25/7.
 """
 
 import copy
@@ -30,13 +31,13 @@ JOBS, GPUS = 3, 6
 BATCH, _ = RANGES["jobs[].batch_samples"].searched
 
 FASTEST = RANGES["workers[].bandwidth_bytes_per_s"].choices[-1]
-"""B/s of the generator's fastest networks, which are the fastest here."""
+"""B/s of the generator's fastest networks, and so of the fastest here."""
 
 _ITERATIONS, _RATES, _BYTES = (
     RANGES[f"jobs[].{name}"].searched for name in ("iterations", "samples_per_s{}", "gradient_bytes")
 )
-_FEW_BYTES, _NO_BYTES = 1e8, 1e3  # the fewest that are drawn, beside none; fewer than those count as none
-_EXCHANGED = (0.05, 2.0)  # seconds of a ring over those of computing
+_FEW_BYTES, _NO_BYTES = 1e8, 1e3  # fewest bytes drawn, apart from none; fewer than `_NO_BYTES` count as none
+_EXCHANGED = (0.05, 2.0)  # range of seconds of a ring over seconds of computing
 _NUMBERS = (
     Number.searched(RANGES, "jobs[].iterations", whole=True),
     Number.searched(RANGES, "jobs[].samples_per_s{}"),
@@ -64,7 +65,7 @@ def space_of(
     Parameters
     ----------
     jobs
-        The most jobs; None: ``JOBS``, or fewer where workers are fewer.
+        Most jobs; None: ``JOBS``, or fewer if there are fewer workers.
     gpus
         The most workers, at least one for every job; None: ``GPUS``, or two for every job.
     preset
@@ -133,7 +134,7 @@ def _draw(most: int, total: int, limited: bool, aimed: Data) -> Draw:
 
 
 def _job(generator: np.random.Generator, networks: list[float], kinds: list[int]) -> Data:
-    """A job, two thirds of which exchange bytes: a ring of some on one of the networks takes about as long as one computes."""
+    """Draw a job; two thirds exchange bytes, and a ring on some network takes about as long as computing."""
     rates = {f"g{kind}": _two_digits(generator, *_RATES) for kind in kinds}
     ring_s = BATCH / max(rates.values()) * log_uniform(generator, *_EXCHANGED)
     sent = min(max(ring_s * networks[kinds[int(generator.integers(len(kinds)))]] / 2, _FEW_BYTES), _BYTES[1])
@@ -159,7 +160,7 @@ def _draw_preset(preset: str, most: int, total: int, aimed: Data) -> Draw:
 
 
 def _words(most: int, total: int, limited: bool) -> str:
-    """What the round figures are."""
+    """Describe the round figures."""
     bandwidths = " or ".join(f"{each:.0e}" for each in BANDWIDTHS)
     return (
         f"{sizes_said(most, total, 'worker')} of up to {MOST_TYPES} types, {bandwidths} B/s, batches of {BATCH:g}, "
@@ -169,7 +170,7 @@ def _words(most: int, total: int, limited: bool) -> str:
 
 
 def _draw_generated(preset: str, most: int, total: int, limited: bool, aimed: Data) -> DrawGenerated:
-    """Draw instances of a preset in round figures: on a scale on which each job computes for 1 s on its fastest type."""
+    """Draw instances of a preset in round figures, scaled so that each job computes for 1 s on its fastest type."""
 
     def draw(generator: np.random.Generator) -> Data | None:
         jobs = int(generator.integers(1, most + 1))
@@ -190,7 +191,7 @@ def _draw_generated(preset: str, most: int, total: int, limited: bool, aimed: Da
 
 
 def _nearest(bandwidth: float) -> float:
-    """The bandwidth of the round figures that is nearest in proportion, the largest there is being that of the generator."""
+    """Return the bandwidth of the round figures that is nearest in proportion; their largest is the generator's."""
     return min(BANDWIDTHS, key=lambda each: abs(math.log(bandwidth * BANDWIDTHS[-1] / FASTEST / each)))
 
 
@@ -200,7 +201,7 @@ def _iteration_s(job: Data) -> float:
 
 
 def _rounded(job: Data, kinds: dict[str, str], longest_s: float, limited: bool) -> Data:
-    """A job of the generator in round figures; types that cannot serve it, where that is not searched, do so slowly."""
+    """Put a job of the generator into round figures; types that cannot serve it do so slowly unless ``limited``."""
     scale = 1 / _iteration_s(job)
     rates = {
         kinds[kind]: rate * scale * BATCH / job["batch_samples"]
@@ -220,7 +221,7 @@ def _rounded(job: Data, kinds: dict[str, str], longest_s: float, limited: bool) 
 
 
 def _repair(data: Data, free: bool) -> Data | None:
-    """One bandwidth a type, rates of the types that there are (``free``: of some), bytes and limits that count, ids by index."""
+    """Keep one bandwidth per type, rates of existing types (``free``: of some), and bytes that count; number ids."""
     repaired = copy.deepcopy(data)
     networks = worker_moves.networks_of(repaired)
     for index, worker in enumerate(repaired["workers"]):

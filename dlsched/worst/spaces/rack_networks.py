@@ -1,4 +1,4 @@
-"""Networks of servers of one or two GPUs in one rack or two: how instances hold them, a move, and simplifications."""
+"""Networks of small servers in one or two racks: their form in instances, a move, and simplifications."""
 
 import copy
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ LINK, _ = RANGES["links[].bandwidth_bytes_per_s"].searched
 """B/s of all links."""
 
 Racks = list[list[float]]
-"""GPUs of the servers of each rack; those of one rack are at one switch."""
+"""GPUs of the servers of each rack; the servers of a rack share a switch."""
 
 
 def network_of(racks: Racks) -> Data:
-    """Nodes and links of servers in racks; a server alone needs no switch, one rack no other."""
+    """Return nodes and links of servers in racks; a single server needs no switch, a single rack no core."""
     racks = [rack for rack in racks if rack]
     names = ["switch"] if len(racks) == 1 else [f"rack{index}" for index in range(len(racks))]
     placed = [(gpus, name) for rack, name in zip(racks, names, strict=True) for gpus in rack]
@@ -30,7 +30,7 @@ def network_of(racks: Racks) -> Data:
 
 
 def racks_of(data: Data) -> Racks:
-    """What ``network_of`` was made of."""
+    """Return the racks from which ``network_of`` made a network."""
     above = {link["ends"][0]: link["ends"][1] for link in data["links"]}
     racks: dict[str, list[float]] = {}
     for node in data["nodes"]:
@@ -60,7 +60,7 @@ def change_network(data: Data, rng: np.random.Generator, gpus: int, servers: int
 
 
 def smaller_networks(data: Data) -> Sequence[Data]:
-    """All servers at one switch, a server less, a GPU less."""
+    """Return networks with all servers at one switch, with a server less, or with a GPU less."""
     racks = racks_of(data)
     found = [[list(chain.from_iterable(racks))]] if len(racks) > 1 else []
     places = [(r, s) for r, rack in enumerate(racks) for s in range(len(rack))]

@@ -1,10 +1,11 @@
-"""Where worst instances of ring_allocation are searched: tables of a class, one epoch a job, no weights and no restarts.
+"""Search space of worst instances of ring_allocation: tables of a class, one epoch, no weights, no restarts.
 
-Times are 1 to 1000 s. With tables ``any`` or ``monotone`` ratios grow with that range, so no instance is the worst: a job as
-slow on its second count as on its first, and T times as fast on its third, stalls ``doubling`` and ``marginal`` at T times the
-optimum; so does a job that is T times as fast beyond the counts that ``fixed`` and ``equal`` give it. With ``sublinear`` and
-``convex`` ones no ratio exceeds the GPUs, as no job is more than w times as fast on w of them; it grows with their number.
-``fixed`` has no answer where its counts do not fit, however the times are.
+Times are 1 to 1000 s. With tables ``any`` or ``monotone`` ratios grow with that range, so no instance is the
+worst: a job that is as slow on its second count as on its first, and T times as fast on its third, stalls
+``doubling`` and ``marginal`` at T times the optimum; a job that is T times as fast beyond the counts that
+``fixed`` and ``equal`` give it does the same to them. With ``sublinear`` and ``convex`` tables no ratio
+exceeds the number of GPUs, since no job is more than w times as fast on w of them; ratios grow with that
+number. ``fixed`` has no answer if its counts do not fit, whatever the times.
 """
 
 import numpy as np
@@ -64,7 +65,7 @@ def space_of(
     most, allowed = jobs_drawn(jobs, total)[-1], offered(counts, total)
 
     def repair(data: Data) -> Data | None:
-        """Tables back into their class, and onto the first counts; jobs named in their order."""
+        """Bring tables into their class and onto the first counts, and name jobs in order."""
         if not 1 <= len(data["jobs"]) <= most:
             return None
         changed = [in_class(tables, job, allowed, LOW_S, HIGH_S) for job in data["jobs"]]

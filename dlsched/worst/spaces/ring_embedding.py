@@ -1,8 +1,9 @@
 """Small networks in which heuristics for rings do badly.
 
-One switch, or two racks with a link between them; servers of one or two GPUs; one to four slots. A worker takes a GPU, links have
-1 GB/s, no budget binds, energy costs nothing, and the sum of utilities counts. What makes the ratio is free: utilities, the
-bandwidth of rings, how many workers jobs can use and when they arrive; and the network, by moves of its own.
+Instances have one switch, or two racks with a link between them; servers of one or two GPUs; one to four
+slots. A worker takes a GPU, links have 1 GB/s, no budget binds, energy costs nothing, and the sum of
+utilities counts. The search varies what makes the ratio: utilities, bandwidth of rings, workers and arrivals
+of jobs; and, by its own moves, the network.
 
 ===========  =====================================  ======================================================================
 ``utility``  free, progress being worker-slots      how far ratios go
@@ -39,12 +40,12 @@ from dlsched.worst.spaces.arguments import sizes_said
 from dlsched.worst.spaces.rack_networks import LINK, change_network, network_of, smaller_networks
 
 JOBS, SERVERS, SLOTS = 4, 4, 4
-"""The most, where nothing is said; a server has 2 GPUs at most."""
+"""Default maxima; a server has at most 2 GPUs."""
 STEEPNESS, _ = RANGES["jobs[].utility.steepness"].searched
-"""Of sigmoids: a worker-slot below the midpoint they are worth a fiftieth of their height."""
+"""Steepness of sigmoids: one worker-slot below the midpoint they are worth a fiftieth of their height."""
 
 PROBED, SPARE = 40, 4
-"""Jobs by which presets are known to have a kind of utility; and how many a draw makes for one that it takes."""
+"""Jobs drawn to see whether a preset has a kind of utility; and jobs drawn per job that a draw keeps."""
 
 _UTILITIES = {
     kind: tuple(Number.searched(RANGES, f"jobs[].{name}") for name in names)
@@ -74,20 +75,20 @@ def space_of(
     Parameters
     ----------
     jobs, gpus
-        The most of them, >= 1; None: 4 jobs, and 2 GPUs on each server. ``gpus`` is said of all servers together.
+        Most jobs and most GPUs of all servers together, >= 1; None: 4 jobs, and 2 GPUs on each server.
     preset
-        Draws come from the generator with this preset; their networks stay as they are.
+        Preset of the generator that draws instances; their networks do not change.
     servers
-        The most servers; None: 4.
+        Most servers; None: 4.
     slots
-        The most slots; None: 4.
+        Most slots; None: 4.
     utility
         ``sigmoid`` (the paper's; by default), ``capped``, ``sqrt`` or ``log``; presets have their own.
 
     Raises
     ------
     UsageError
-        A number out of range, an unknown preset or utility, or what does not go with a preset.
+        A number is out of range, a preset or utility is unknown, or an option does not go with a preset.
     """
     require_arguments(PRESETS, preset or "small", 0, jobs=jobs, gpus=gpus, servers=servers, slots=slots)
     if preset is not None:
@@ -128,7 +129,7 @@ def _of_preset(preset: str, utility: str | None, **sizes: int | None) -> Space:
             where="utility", found=f"{utility!r} with the preset {preset}", allowed="none, as presets have their own"
         )
     given = {name: size for name, size in sizes.items() if size is not None}
-    generate(preset=preset, **given)  # refuses what does not go together
+    generate(preset=preset, **given)  # refuses arguments that do not go together
     worth = [f"utility.{name}" for name in ("scale", "slope", "cap", "height", "midpoint")]
     numbers = [Number.of_presets(RANGES, f"jobs[].{name}", whole=name == "max_workers") for name in (*worth, *_OTHERS)]
 
@@ -157,7 +158,7 @@ def _serves(preset: str, kind: str) -> bool:
 def _draw_generated(
     preset: str, rng: np.random.Generator, *, kind: str, jobs: int, gpus: int, servers: int, slots: int
 ) -> Data | None:
-    """Draw jobs of a preset that have utilities of the kind, on its servers in one rack or two; None where there are none."""
+    """Draw a preset's jobs with utilities of the kind, on its servers in one or two racks; None if none remain."""
     length, count = int(rng.integers(1, slots + 1)), int(rng.integers(1, jobs + 1))
     seed = int(rng.integers(2**31))
     made = generate(preset=preset, jobs=SPARE * count, servers=servers, slots=length, seed=seed)
@@ -185,7 +186,7 @@ def _draw_generated(
 
 
 def _per_worker_slot(job: Job) -> Data:
-    """Rate and utility of a job whose progress is in worker-slots; of a logarithm it matters how fast it flattens."""
+    """Return rate and utility of a job with progress in worker-slots; a logarithm's rate is how fast it flattens."""
     match job.utility:
         case Sigmoid() as curve:
             figures = {"height": curve.height, "midpoint": curve.midpoint / job.rate}
@@ -202,7 +203,7 @@ def _per_worker_slot(job: Job) -> Data:
 
 
 def _in_range(kind: str, jobs: list[Data]) -> list[Data]:
-    """Bring utilities into their ranges, on a scale on which the largest is at the end of its own."""
+    """Bring utilities into their ranges, scaled so that the largest value is at the end of its range."""
     first, *_ = _UTILITIES[kind]
     *_, name = first.path.split(".")
     scale = first.high / max(job["utility"][name] for job in jobs)
@@ -245,7 +246,7 @@ def _job(rng: np.random.Generator, kind: str, slots: int) -> Data:
 
 
 def _repaired(data: Data) -> Data:
-    """Number the jobs, and have them arrive within the slots, which is always said."""
+    """Number the jobs, and write arrivals within the slots for all of them."""
     changed = copy.deepcopy(data)
     for index, job in enumerate(changed["jobs"]):
         job["id"] = f"j{index}"
@@ -279,7 +280,7 @@ def _fewer_slots(data: Data) -> Sequence[Data]:
 
 
 def _plainer_jobs(data: Data) -> Sequence[Data]:
-    """A job, or all, in the first slot, without bandwidth, with that of a link, with a worker less."""
+    """Return data with one job or all in the first slot, without bandwidth or with a link's, or a worker less."""
     found = []
     for plain in ({"arrival_slot": 1}, {"bandwidth_bytes_per_s": _LOAD.low}, {"bandwidth_bytes_per_s": _LOAD.high}):
         for chosen in (range(len(data["jobs"])), *([index] for index in range(len(data["jobs"])))):

@@ -1,4 +1,4 @@
-"""Classes of speed tables: whether a table is in one, in rational arithmetic, and the table of the class that is near by.
+"""Classes of speed tables: membership, in rational arithmetic, and projection of a table into a class.
 
 ==============  ==========================================================================
 class           c(w), seconds on w GPUs
@@ -28,9 +28,9 @@ from dlsched.worst.spaces.arguments import require_one_of, require_sizes
 CLASSES = ("any", "monotone", "sublinear", "convex")
 COUNTS = ("powers", "all")
 MOST = 1000
-"""Entries of a table: longer ones take longer to change than to judge."""
+"""Most entries of a table: longer tables take longer to change than to judge."""
 
-_DIGITS = 4  # of times that the class moves, where as many do
+_DIGITS = 4  # digits of times that projection moves, if so many suffice
 
 Table = dict[int, float]
 """Seconds by count, counts ascending."""
@@ -47,13 +47,13 @@ def require_tables(
 
 
 def words_of(tables: str, counts: str, low: float, high: float) -> str:
-    """Say which tables they are."""
+    """Describe the tables of a class."""
     offer = "counts that are powers of two" if counts == "powers" else "all counts"
     return f"{tables} tables on {offer}, {low:g} to {high:g} s"
 
 
 def wider_than(tables: str, counts: str) -> list[str]:
-    """Options with which more tables are in a space."""
+    """Return the options that admit more tables to a space."""
     return [*(["--tables any"] if tables != "any" else []), *(["--counts all"] if counts != "all" else [])]
 
 
@@ -63,7 +63,7 @@ def table_of(job: Data) -> Table:
 
 
 def in_class(tables: str, job: Data, counts: Sequence[int], low: float, high: float) -> Data:
-    """Return one epoch with the table of a job, its times on the first of those counts and brought into the class."""
+    """Return a job's data as one epoch, with its times on the first of ``counts``, brought into the class."""
     table = projected(tables, dict(zip(counts, table_of(job).values(), strict=False)), low, high)
     return {"epochs": 1.0, "epoch_time_s": {str(count): time for count, time in table.items()}}
 
@@ -76,7 +76,7 @@ def offered(counts: str, most: int) -> list[int]:
 
 
 def holds(tables: str, table: Mapping[int, float]) -> bool:
-    """Whether a table is of the class, exactly."""
+    """Whether a table is in the class, in exact arithmetic."""
     exact = {count: Fraction(time) for count, time in sorted(table.items())}
     pairs = list(pairwise(exact.items()))
     gains = [(first - second) / (more - few) for (few, first), (more, second) in pairs]
@@ -93,7 +93,8 @@ def holds(tables: str, table: Mapping[int, float]) -> bool:
 def projected(tables: str, table: Mapping[int, float], low: float, high: float) -> Table:
     """Move the times that leave the class or the range, one count after the other, no farther than needed.
 
-    A time that has to rise takes four digits where these do. What is in the class and the range stays as it is.
+    A time that has to rise gets four digits if these suffice. Tables in the class and the range stay as they
+    are.
     """
     found: Table = {}
     for count, time in sorted(table.items()):
@@ -103,7 +104,7 @@ def projected(tables: str, table: Mapping[int, float], low: float, high: float) 
 
 
 def _range(tables: str, before: Table, count: int, low: float, high: float) -> tuple[Fraction, float]:
-    """Least and largest time that the class allows behind smaller counts; never empty."""
+    """Return the least and largest time that the class allows after smaller counts; never empty."""
     least = Fraction(low)
     if tables == "any" or not before:
         return least, high
@@ -118,7 +119,7 @@ def _range(tables: str, before: Table, count: int, low: float, high: float) -> t
 
 
 def _above(least: Fraction, most: float) -> float:
-    """Return a float from ``least`` to ``most``, close to ``least``, of four digits where one is there."""
+    """Return a float from ``least`` to ``most``, close to ``least``, with four digits if there is one."""
     nearest = least.numerator / least.denominator
     exponent = Decimal(nearest).adjusted() - _DIGITS + 1
     rounded = float(Decimal(nearest).quantize(Decimal(1).scaleb(exponent), rounding=ROUND_CEILING))
@@ -129,9 +130,9 @@ def _above(least: Fraction, most: float) -> float:
 
 
 def drawn(generator: np.random.Generator, tables: str, counts: Iterable[int], low: float, high: float) -> Table:
-    """Draw a table of four digits: the first time log-uniform in the range, every other uniform in what the class allows then.
+    """Draw a table of four digits: the first time log-uniform, every other uniform in what the class allows.
 
-    Where that is only the range, or what is below the time before, the others are log-uniform too.
+    If the class allows the whole range, or all of it up to the time before, the others are log-uniform too.
     """
     table: Table = {}
     for count in counts:
@@ -143,9 +144,10 @@ def drawn(generator: np.random.Generator, tables: str, counts: Iterable[int], lo
 
 
 def tabulated(jobs: Iterable[TrainingJob], counts: Sequence[int], high: float) -> list[Table]:
-    """Tabulate epochs times seconds an epoch on those counts, on the scale on which the slowest of all takes ``high`` seconds.
+    """Tabulate epochs times seconds per epoch on those counts, scaled so that the slowest takes ``high`` seconds.
 
-    A count that a job does not offer is as fast as the one before; counts below all that it offers are as slow as the first.
+    A count that a job does not offer is as fast as the one before; counts below all that it offers are as
+    slow as the first one that it offers.
     """
     tables = []
     for job in jobs:

@@ -1,13 +1,14 @@
-"""Where worst instances of srpt_mapping are searched: few jobs of short chains on few servers, in round figures.
+"""Search space of worst instances of srpt_mapping: few jobs with short chains on few servers, in round figures.
 
 A replica computes ``COMPUTE_S`` = 1 s an iteration, a server's GPUs exchange 1e11 B/s and its card sends 1e10 B/s, always.
-So 1e10 bytes take .1 s inside a server, and g s to another from one of g GPUs. What is searched are the servers, the chains and
-their replicas, the bytes, the numbers of iterations and the releases.
+So 1e10 bytes take .1 s inside a server, and g s to another from a server of g GPUs. The search varies the
+servers, the chains and their replicas, the bytes, the numbers of iterations and the releases.
 
-*What grows.* Ratios are of flow times. A single job that could have a server for every stage, and is spread, is worse by a
-factor that grows with b_in / b_out and the GPUs of a server; with these figures and servers of 8 by some 13. A queue that starts
-a long job lets J - 1 short ones wait that come just after it: a factor that grows to J with the length. Where both meet they
-multiply. So no finite number is the worst of all instances, and ratios are to be compared within one space only.
+*What grows.* Ratios are of flow times. A single job that could have a server for every stage, but is spread,
+is worse by a factor that grows with b_in / b_out and the GPUs of a server; with these figures and servers of
+8 GPUs it is about 13. A queue that starts a long job makes J - 1 short ones wait that arrive just after it:
+a factor that grows to J with the length of the long job. The two factors multiply. So no finite ratio is the
+worst of all instances; compare ratios within one space.
 """
 
 import copy
@@ -35,13 +36,13 @@ INTRA, _ = RANGES["intra_bandwidth_bytes_per_s"].searched
 NIC, _ = RANGES["nic_bandwidth_bytes_per_s"].searched
 COMPUTE_S, _ = RANGES["jobs[].stages[].compute_s"].searched
 LOADS = (0.8, 2.0, 10.0)
-"""Of draws of presets: the more, the more jobs meet."""
+"""Load of draws from presets: the higher it is, the more jobs compete."""
 ITERATIONS, RELEASES_S, OUTPUTS, PARAMETERS = (
     RANGES[f"jobs[].{name}"].searched
     for name in ("iterations", "release_s", "stages[].output_bytes", "stages[].parameter_bytes")
 )
 
-_FEW_BYTES, _NO_BYTES = 1e8, 1e3  # the fewest that are drawn, beside none; fewer than those count as none
+_FEW_BYTES, _NO_BYTES = 1e8, 1e3  # fewest bytes drawn, apart from none; fewer than `_NO_BYTES` count as none
 _TIMES = tuple(Number.searched(RANGES, f"jobs[].{name}", whole=True) for name in ("iterations", "release_s"))
 _SENT = tuple(Number.searched(RANGES, f"jobs[].stages[].{name}") for name in ("output_bytes", "parameter_bytes"))
 _OF_PRESETS = (
@@ -66,15 +67,17 @@ def space_of(
     Parameters
     ----------
     jobs
-        The most jobs; None: ``JOBS``. With one, only placements differ.
+        Most jobs; None: ``JOBS``. With one job, answers differ only in placement.
     gpus
-        The most GPUs of all servers; None: ``GPUS``.
+        Most GPUs of all servers together; None: ``GPUS``.
     preset
         Of ``generate``, whose bandwidths and ranges are then searched; None: the round figures above.
     prediction_error
-        Predictions are between the true numbers divided by it and times it; 1: they are true.
+        Factor f: predictions are between the true number divided by f and the true number times f; 1: they
+        are true.
     sends
-        Whether jobs send bytes. False: it does not matter where they run, only when; one server holds all GPUs.
+        Whether jobs send bytes. False: only their times matter, not their servers; one server holds all
+        GPUs.
 
     Raises
     ------
@@ -120,7 +123,7 @@ def space_of(
 
 
 def _words(servers: int, sends: bool) -> str:
-    """What the round figures are."""
+    """Describe the round figures."""
     times = f"{COMPUTE_S:g} s an iteration, up to {ITERATIONS[1]:g} of them, released within {RELEASES_S[1]:g} s"
     where = f"in up to {several(servers, 'server')} of up to {LARGEST_SERVER}"
     most = max(OUTPUTS[1], PARAMETERS[1])
@@ -130,7 +133,7 @@ def _words(servers: int, sends: bool) -> str:
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Draws an instance of the round figures; the most jobs, GPUs and servers, and how wrong predictions may be."""
+    """Draws an instance in round figures, with at most so many jobs, GPUs and servers, and predictions so wrong."""
 
     jobs: int
     gpus: int
@@ -187,7 +190,7 @@ class _Drawn:
         return [last - first for first, last in zip([0, *cuts], [*cuts, gpus], strict=True)]
 
     def _bytes(self, generator: np.random.Generator, most: float) -> float:
-        """None in half of the draws, the most in a quarter."""
+        """Draw bytes: none in half of the draws, the most in a quarter."""
         if not self.sends or generator.random() < 1 / 2:
             return 0.0
         return most if generator.random() < 1 / 2 else float(f"{log_uniform(generator, _FEW_BYTES, most):.2g}")
@@ -225,7 +228,7 @@ class _Drawn:
         return draw
 
     def _stages(self, stages: list[Data], factor: float) -> list[Data]:
-        """Stages of a job whose bytes count so much; one that sends nothing, where nothing is sent."""
+        """Return stages with bytes scaled by ``factor``; a single silent one if jobs send no bytes."""
         if not self.sends:
             replicas = sum(stage["replicas"] for stage in stages)
             return [{"replicas": replicas, "compute_s": COMPUTE_S, "output_bytes": 0.0, "parameter_bytes": 0.0}]
@@ -255,7 +258,7 @@ def _whole(generator: np.random.Generator, low: float, high: float) -> float:
 
 
 def _predicted(job: Data, generator: np.random.Generator, error: float) -> Data:
-    """The job, with a prediction where it may be wrong."""
+    """Return the job, with a prediction if predictions may be wrong."""
     told = {name: value for name, value in job.items() if name != "predicted_iterations"}
     if error > 1:
         told["predicted_iterations"] = job["iterations"] * log_uniform(generator, 1 / error, error)
@@ -263,7 +266,7 @@ def _predicted(job: Data, generator: np.random.Generator, error: float) -> Data:
 
 
 def _repair(data: Data, total: int, largest: int, error: float) -> Data | None:
-    """Servers within their sizes, jobs that they hold, ids by index."""
+    """Make jobs fit on the servers, and number ids; None if GPUs, a server or a chain exceed their limits."""
     repaired = copy.deepcopy(data)
     sizes = [server["gpus"] for server in repaired["servers"]]
     if sum(sizes) > total or max(sizes) > largest:
@@ -279,7 +282,7 @@ def _repair(data: Data, total: int, largest: int, error: float) -> Data | None:
 
 
 def _repair_job(job: Data, gpus: int, error: float) -> None:
-    """No more replicas than there are GPUs, a chain that ends, bytes that count, a prediction as wrong as is allowed."""
+    """Limit replicas to the GPUs, end the chain, drop negligible bytes, and limit the error of the prediction."""
     stages = job["stages"]
     while (excess := sum(stage["replicas"] for stage in stages) - gpus) > 0:
         most = max(stages, key=lambda stage: int(stage["replicas"]))

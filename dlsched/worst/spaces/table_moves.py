@@ -1,6 +1,6 @@
 """Moves and simplifications of jobs with speed tables: plateaus, cliffs, perfect speed, ties of gains, round times.
 
-What moves make may leave the class of tables; ``Space.repair`` brings it back.
+Moves may take tables out of their class; ``Space.repair`` brings them back.
 """
 
 import math
@@ -13,11 +13,11 @@ from dlsched.worst.space import Data, Move, Simplify
 from dlsched.worst.spaces.speed_tables import Table, table_of
 
 Change = Callable[[FloatArray, FloatArray, np.random.Generator], FloatArray]
-"""From counts and seconds of a table, and a generator, to other seconds."""
+"""Returns other seconds for the counts and seconds of a table, drawn by a generator."""
 
 
 def with_table(data: Data, index: int, table: Table) -> Data:
-    """Copy with another table of one job."""
+    """Return a copy in which one job has another table."""
     jobs = list(data["jobs"])
     jobs[index] = jobs[index] | {"epoch_time_s": {str(count): float(time) for count, time in table.items()}}
     return data | {"jobs": jobs}
@@ -61,11 +61,11 @@ def alike(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def simpler_tables(repair: Callable[[Data], Data | None]) -> Simplify:
-    """Ways to make tables simpler that ``repair`` leaves simpler: fewer counts, fewer different times, fewer digits."""
-    last: list[tuple[Data, list[Data]]] = []  # shrinking asks for the same again, one by one
+    """Return a function that simplifies tables (fewer counts, times, digits), if ``repair`` leaves them simpler."""
+    last: list[tuple[Data, list[Data]]] = []  # shrinking asks for the same data again for each candidate
 
     def simpler(data: Data) -> list[Data]:
-        """All times round at once on several scales; one time less; one as the time before, in proportion to it, or round."""
+        """Round all times, drop one, or set one to the time before, in proportion to it, or to fewer digits."""
         if last and last[0][0] is data:
             return last[0][1]
         now = _digits(data)
@@ -112,13 +112,13 @@ def _rounded(data: Data, factor: float, digits: int) -> Data:
 
 
 def _to(whole: Callable[[float], int], time: float, digits: int) -> float:
-    """Round up or down to significant digits: what must stay above or below another time, all but equal, has to."""
+    """Round up or down to significant digits, as needed by a time that must stay just above or below another."""
     step = 10.0 ** (math.floor(math.log10(time)) - digits + 1)
     return float(f"{whole(time / step) * step:.{digits}g}")
 
 
 def _digits(data: Data) -> int:
-    """What a reader has to take in: the digits of all different times of each job, and a count for every entry."""
+    """Return how much a reader has to take in: digits of all different times of each job, and one per entry."""
     tables = [table_of(job) for job in data["jobs"]]
     return sum(len(table) + sum(map(_significant, set(table.values()))) for table in tables)
 
@@ -141,19 +141,19 @@ def _of_a_job(change: Change) -> Move:
 
 
 def _plateau(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """From one count to another as slow as on the first."""
+    """Make a range of counts as slow as its first."""
     first, last = _stretch(counts, generator)
     return np.concatenate((times[:first], np.full(last - first, times[first]), times[last:]))
 
 
 def _perfect(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """From one count on speed in proportion to the count, up to another, then no faster."""
+    """Make speed proportional to the count from one count to another, and no faster after that."""
     first, last = _stretch(counts, generator)
     return np.concatenate((times[:first], times[first] * counts[first] / np.minimum(counts[first:], counts[last - 1])))
 
 
 def _line(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """From one count to another, often to the last, the same gain per GPU, in numbers that floats hold exactly."""
+    """Give a range of counts, often up to the last, the same gain per GPU, in numbers that are exact in floats."""
     first, last = _stretch(counts, generator)
     last = len(counts) if generator.random() < 0.5 else last
     gain = (times[first] - times[last - 1]) / max(1.0, counts[last - 1] - counts[first])
@@ -166,31 +166,31 @@ def _line(counts: FloatArray, times: FloatArray, generator: np.random.Generator)
 
 
 def _cliff(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """Much faster from one count on."""
+    """Make a job much faster from one count on."""
     factor = 10 ** float(generator.uniform(-3, 0))
     return np.where(np.arange(len(times)) < generator.integers(len(times)), times, times * factor)
 
 
 def _slope(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """Slower up to some count, as a whole."""
+    """Make all counts up to some count slower, by one factor."""
     factor = 10 ** float(generator.uniform(0, 1))
     return np.where(np.arange(len(times)) <= generator.integers(len(times)), times * factor, times)
 
 
 def _scale(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """The whole job faster or slower."""
+    """Make the whole job faster or slower."""
     little = float(generator.choice([0.5, 2.0, 0.98, 1.02]))
     return times * (10 ** float(generator.uniform(-1, 1)) if generator.random() < 0.5 else little)
 
 
 def _stretch(counts: FloatArray, generator: np.random.Generator) -> tuple[int, int]:
-    """First place and the one behind the last, of one place at least."""
+    """Draw a range of at least one place: its first place, and the one after its last."""
     first = int(generator.integers(len(counts)))
     return first, int(generator.integers(first + 1, len(counts) + 1))
 
 
 def _gain(table: Table, generator: np.random.Generator) -> float:
-    """What a step, drawn, saves per GPU; 0 of a table that has none."""
+    """Return what a randomly drawn step saves per GPU; 0 if the table has no step."""
     counts = list(table)
     if len(counts) < 2:
         return 0.0

@@ -13,7 +13,7 @@ BANDWIDTHS = RANGES["workers[].bandwidth_bytes_per_s"].searched  # B/s
 
 
 def retype(data: Data, generator: np.random.Generator) -> Data | None:
-    """Make a worker one of another type, which may be new: jobs run on that as fast as on the type that it was of."""
+    """Change the type of a worker; on a new type jobs run as fast as on the worker's old one."""
     changed = copy.deepcopy(data)
     networks = networks_of(changed)
     worker = any_of(changed["workers"], generator)
@@ -46,7 +46,7 @@ def level(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def leveled(data: Data) -> list[Data]:
-    """One job as fast on all types as on its first; one type as fast for all jobs as for the first; networks all alike."""
+    """Return data with one job's rates equal on all types, one type's equal for all jobs, or equal networks."""
     found = []
     for number, job in enumerate(data["jobs"]):
         changed = copy.deepcopy(data)
@@ -65,7 +65,7 @@ def leveled(data: Data) -> list[Data]:
 
 
 def fewer_types(data: Data) -> list[Data]:
-    """The workers of one type become some of another."""
+    """Return data in which the workers of one type belong to another."""
     found, networks = [], networks_of(data)
     for gone, kept in permutations(networks, 2):
         changed = copy.deepcopy(data)
@@ -89,7 +89,7 @@ def limit(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def unlimited(data: Data) -> list[Data]:
-    """A job without its smallest or largest number of workers."""
+    """Return data in which a job lacks its smallest or largest number of workers."""
     found = []
     for number, job in enumerate(data["jobs"]):
         for end in (end for end in ("min_workers", "max_workers") if end in job):
@@ -100,7 +100,7 @@ def unlimited(data: Data) -> list[Data]:
 
 
 def unable(data: Data, generator: np.random.Generator) -> Data | None:
-    """Take a type from a job, or give it one, as fast as another."""
+    """Take the rate on a type from a job, or give it one equal to that on another type."""
     changed = copy.deepcopy(data)
     rates = any_of(changed["jobs"], generator)["samples_per_s"]
     kinds = list(networks_of(changed))
@@ -115,12 +115,12 @@ def unable(data: Data, generator: np.random.Generator) -> Data | None:
 
 
 def networks_of(data: Data) -> dict[str, float]:
-    """Bandwidth of every type, that of its first worker."""
+    """Return the bandwidth of every type, taken from its first worker."""
     return {worker["type"]: worker["bandwidth_bytes_per_s"] for worker in reversed(data["workers"])}
 
 
 def any_of(entries: list[Data], generator: np.random.Generator) -> Data:
-    """Choose one."""
+    """Choose an entry."""
     return entries[int(generator.integers(len(entries)))]
 
 

@@ -1,18 +1,21 @@
-"""The verifier of certificates of suprema: in rationals, and with no line of the code that finds them.
+"""Verifier of certificates of suprema: computes in rationals, and shares no code with the search that finds them.
 
 A certificate says that a method's ratio to the optimum has the supremum s on a class of tables of costs c_j(n) >= 0.
 
-*Not more.* Every run ends somewhere: job j holds h_j, and its next step is t_j, which does not fit, or 0: none saves. Let w be
-an optimal allocation. Up to the names of the jobs there are finitely many *ends* (h, t, w), and ``proof`` has a tree for each.
-A node stands for all runs whose last steps are those on the way to it from the root. It has a child for every step that may
-have come before, or multipliers y >= 0 of inequalities (row >= 0) that hold on all these runs, named as in ``docs/formats.md``,
-for which  sum_j c_j(h_j) + y rows <= s sum_j c_j(w_j)  holds coefficient by coefficient. Where costs do not rise, w is taken to
-be full; where savings per unit do not rise along the counts, steps that save nothing may be added to the end of a run, so that
-it ends with no step that would fit.
+*Not more.* At the end of every run job j holds h_j, and t_j is the count of its next step, which does not
+fit, or 0 if no step saves. Let w be an optimal allocation. Up to the names of the jobs there are finitely
+many *ends* (h, t, w), and ``proof`` has a tree for each. A node stands for all runs whose last steps are
+those on the path from the root to it. It has a child for every step that may have come before, or
+multipliers y >= 0 of inequalities (row >= 0) that hold on all these runs, named as in ``docs/formats.md``,
+for which  sum_j c_j(h_j) + y rows <= s sum_j c_j(w_j)  holds coefficient by coefficient. If costs do not
+rise, the verifier assumes that w is full; if savings per unit do not rise along the counts, it may extend a
+run by steps that save nothing, until no further step fits.
 
-*Not less.* The instance has the ratio stated, by its own run and optimum. Where that is less than s, ``limit`` and ``inside``
-are two tables of the class. The method is run here on limit + e inside, e > 0 infinitely small: numbers a + b e as pairs, the
-larger a first. Its ratio is s but for multiples of e; there is no supremum where the allocation ``best`` costs a multiple of e.
+*Not less.* The verifier runs the method on the instance and computes its optimum: the ratio is the one
+stated. If that is below s, ``limit`` and ``inside`` are two tables of the class. The verifier runs the
+method on limit + e inside, with an infinitely small e > 0: it holds numbers a + b e as pairs, and compares a
+first. The ratio is s up to multiples of e; if the allocation ``best`` costs a multiple of e, there is no
+supremum.
 """
 
 from collections.abc import Mapping
@@ -29,18 +32,18 @@ __all__ = ["Verified", "verify"]
 
 @dataclass(frozen=True)
 class Verified:
-    """What holds.
+    """Facts that the verifier has confirmed.
 
     Parameters
     ----------
     supremum
-        None: no bound.
+        The supremum; None: the ratio is unbounded.
     ratio
-        Of the instance.
+        Ratio of ``instance``.
     instance
-        It, whole.
+        The instance of the certificate.
     leaves
-        Of the proof.
+        Number of leaves of the proof.
     """
 
     supremum: Fraction | None
@@ -55,9 +58,9 @@ def verify(data: Mapping[str, object]) -> Verified:
     Raises
     ------
     InputError
-        It cannot be read.
+        The certificate cannot be read.
     ValueError
-        It proves something else, or nothing.
+        The certificate does not prove what it states.
     """
     claim = claim_from(data)
     if claim.supremum is None and claim.proof:

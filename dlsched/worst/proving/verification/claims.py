@@ -14,14 +14,14 @@ _RATIONAL = re.compile(r"-?[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
 _FIELDS = ("kind", "family", "method", "jobs", "gpus", "tables", "counts", "supremum", "ratio", "instance", "proof")
 _LIMIT = ("best", "limit", "inside")
 _LARGEST = 4096
-"""GPUs: larger certificates are not looked at."""
+"""Most GPUs of a certificate that the verifier accepts."""
 _MOST_JOBS = 100
-"""Ends of runs are listed job by job, each by a call within the last one's."""
+"""Most jobs: ends of runs are listed job by job, by recursion."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Multipliers by name, or trees by (job, count before); exactly one of both."""
+    """Multipliers by name, or trees by (job, count before the step); never both."""
 
     multipliers: Mapping[str, Fraction] | None
     before: Mapping[tuple[int, int], "Tree"]
@@ -38,7 +38,7 @@ class Approach:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a certificate says; see ``docs/formats.md``."""
+    """Statements of a certificate; see ``docs/formats.md``."""
 
     family: str
     method: str

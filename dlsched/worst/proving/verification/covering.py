@@ -9,9 +9,9 @@ from dlsched.core.errors import InputError
 from dlsched.worst.proving.verification.claims import Claim, End, Tree
 
 Expression = dict[tuple[int, int], Fraction]
-"""Linear in the costs: factors by job and count."""
+"""A linear expression in the costs: factors by job and count."""
 LARGEST = 10**7
-"""Ends of runs, and their beginnings, that are looked at: a minute."""
+"""Largest number of ends of runs, complete or partial, that are examined: takes a minute."""
 
 
 def cover(claim: Claim) -> int:
@@ -20,7 +20,7 @@ def cover(claim: Claim) -> int:
     Raises
     ------
     ValueError
-        A run that is not covered, a name that is no inequality there, or multipliers that prove too little.
+        A run is not covered, a name stands for no inequality there, or multipliers prove too little.
     """
     covered = set()
     for end in _ends(claim):
@@ -34,17 +34,17 @@ def cover(claim: Claim) -> int:
 
 
 def offered(claim: Claim, most: int) -> list[int]:
-    """Counts that are offered, up to there."""
+    """Return the counts offered that are at most ``most``."""
     return [n for n in range(1, most + 1) if claim.counts == "all" or n & (n - 1) == 0]
 
 
 def fitting(claim: Claim) -> list[int]:
-    """Counts that are offered and fit beside one unit for every other job."""
+    """Return the counts that are offered and fit beside one unit for every other job."""
     return offered(claim, claim.gpus - claim.jobs + 1)
 
 
 def steps_from(claim: Claim, count: int) -> list[int]:
-    """Counts to which one step of the method may lead."""
+    """Return the counts to which one step of the method may lead."""
     later = [n for n in fitting(claim) if n > count]
     if claim.method == "doubling":
         return [n for n in later if n == 2 * count]
@@ -57,12 +57,12 @@ def _leaps(claim: Claim) -> bool:
 
 
 def _reached(claim: Claim) -> list[int]:
-    """Counts that the method may hold."""
+    """Return the counts that the method may hold."""
     return [n for n in fitting(claim) if claim.method != "doubling" or n & (n - 1) == 0]
 
 
 def _falling(claim: Claim) -> bool:
-    """Whether costs do not rise; hull sees of a table, and the optimum takes, only costs that no smaller count matches."""
+    """Whether costs do not rise; hull and the optimum use only counts that cost less than every smaller count."""
     return claim.tables != "any" or claim.method == "hull"
 
 
@@ -75,12 +75,12 @@ def _columns(end: End) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _ends(claim: Claim) -> Iterator[End]:
-    """Every end once: triples (count, target, best) that do not fall from job to job.
+    """Yield every end once: triples (count, target, best), sorted by job in non-decreasing order.
 
     Raises
     ------
     InputError
-        More than ``LARGEST`` of them would have to be looked at.
+        There are more than ``LARGEST`` ends to examine.
     """
     bests = fitting(claim)
     looked_at = count_from(1)
@@ -119,18 +119,18 @@ def _ends(claim: Claim) -> Iterator[End]:
 
 @dataclass(frozen=True)
 class Part:
-    """All runs of the last steps on the way to a node.
+    """All runs whose last steps are those on the path to a node.
 
     Parameters
     ----------
     claim
-        Of what.
+        The claim to verify.
     end
-        Where they end.
+        The end of these runs.
     steps
-        (job, from, to, counts and targets of all jobs before it), the last step first.
+        Tuples (job, from, to, counts of all jobs before the step, their targets), the last step first.
     counts, targets
-        Of all jobs before these steps.
+        Counts and targets of all jobs before these steps.
     """
 
     claim: Claim
@@ -140,14 +140,14 @@ class Part:
     targets: tuple[int, ...]
 
     def earlier(self, job: int, count: int) -> "Part":
-        """Those of its runs that took a step of the job from that count before."""
+        """Return those of the runs whose step before these was one of the job from that count."""
         target = self.counts[job]
         counts = (*self.counts[:job], count, *self.counts[job + 1 :])
         targets = (*self.targets[:job], target, *self.targets[job + 1 :])
         return Part(self.claim, self.end, (*self.steps, (job, count, target, counts, targets)), counts, targets)
 
     def inequality(self, name: str) -> Expression:
-        """Return the expression of that name, which is >= 0 on all these runs; ValueError: there is none."""
+        """Return the expression of that name, which is >= 0 on all these runs; ValueError if there is none."""
         kind, *texts = name.split(" ")
         numbers = [int(text) for text in texts if text.isascii() and text.isdigit() and len(text) < 6]
         maker, length = _INEQUALITIES.get(kind, (_turn, -1))
@@ -157,7 +157,7 @@ class Part:
         return found
 
     def steps_known(self) -> set[tuple[int, int, int]]:
-        """Steps (job, from, to) that are the steepest of their job: those taken, and those with which the runs end."""
+        """Return the steps (job, from, to) that are steepest for their job: those taken, and the next at the end."""
         ended = {(job, count, target) for job, (count, target, _) in enumerate(self.end) if target}
         return {step[:3] for step in self.steps} | (ended if _leaps(self.claim) else set())
 
@@ -236,7 +236,7 @@ def _stuck(part: Part, job: int, low: int, high: int) -> Expression | None:
 
 
 def _turn(part: Part, number: int, other: int) -> Expression | None:
-    """The step of that number, counted from the last, 1, saves no less per unit than a step of another job that fitted."""
+    """Step ``number`` (the last is 1) saves no less per unit than a step of another job that fitted."""
     if not (1 <= number <= len(part.steps) and other < part.claim.jobs):
         return None
     job, low, high, counts, targets = part.steps[number - 1]
@@ -266,7 +266,7 @@ def _next(part: Part, job: int, count: int) -> int | None:
 
 
 def _steeper(first: tuple[int, int, int], second: tuple[int, int, int]) -> Expression:
-    """Saving per unit of the first step (job, from, to) less that of the second, times the lengths of both."""
+    """Saving per unit of the first step (job, from, to) minus that of the second, times the lengths of both."""
     (i, a, b), (j, c, d) = first, second
     terms = [((i, a), d - c), ((i, b), c - d), ((j, c), a - b), ((j, d), b - a)]
     total: Expression = {}

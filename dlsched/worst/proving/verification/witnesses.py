@@ -12,21 +12,21 @@ from dlsched.worst.proving.verification.claims import Claim
 from dlsched.worst.proving.verification.covering import fitting, offered, steps_from
 
 Small = tuple[Fraction, Fraction]
-"""a + b e with an infinitely small e > 0."""
+"""The number a + b e, with an infinitely small e > 0."""
 NOTHING: Small = (Fraction(0), Fraction(0))
 Costs = Sequence[Mapping[int, Fraction]]
-"""Of every job by count."""
+"""Costs of every job, by count."""
 
 
 def instance_of(claim: Claim) -> InstanceFile:
-    """Read the instance of a certificate and verify that it is one of those of which it speaks.
+    """Read the instance of a certificate, and verify that it belongs to the certificate's setting.
 
     Raises
     ------
     InstanceError
-        It is no instance.
+        The data are not an instance.
     ValueError
-        It is another one.
+        The instance belongs to another setting.
     """
     instance = instance_from(dict(claim.instance), "instance")  # type: ignore[arg-type]
     if instance.family != claim.family:
@@ -46,10 +46,10 @@ def instance_of(claim: Claim) -> InstanceFile:
 
 
 def ratio_of(claim: Claim, instance: InstanceFile) -> Fraction:
-    """Run the method of the library, and divide what its answer costs by the optimum, both exactly."""
+    """Run the library's method, and divide the cost of its answer by the optimum, both exactly."""
     if isinstance(
         instance, async_sgd.Instance
-    ):  # no answer is better than the optimum: that its ratio is not less is known
+    ):  # no answer is better than the optimum: its ratio is known not to be less
         async_sgd.marginal(instance)
         return Fraction(1)
     assert isinstance(instance, ring_allocation.Instance)
@@ -69,12 +69,12 @@ def ratio_of(claim: Claim, instance: InstanceFile) -> Fraction:
 
 
 def approached(claim: Claim) -> None:
-    """Verify that on ``limit`` + e ``inside`` the ratio is the supremum but for multiples of e, or has no bound.
+    """Verify that on ``limit`` + e ``inside`` the ratio is the supremum up to multiples of e, or unbounded.
 
     Raises
     ------
     ValueError
-        It is not.
+        The ratio is another one.
     """
     if claim.approach is None:
         raise ValueError("limit: found none, but the instance does not attain the supremum")
@@ -119,7 +119,7 @@ def run(claim: Claim, costs: Sequence[Mapping[int, Small]]) -> list[int]:
 
 
 def _next(claim: Claim, costs: Mapping[int, Small], count: int) -> tuple[int, Small]:
-    """Target of a job's next step, of those with the largest saving per unit the nearest, and that saving."""
+    """Return a job's next target, the nearest with the largest saving per unit, and that saving."""
 
     def saving(target: int) -> Small:
         (a, b), (c, d), units = costs[count], costs[target], target - count
@@ -141,7 +141,7 @@ def _costs(instance: ring_allocation.Instance) -> list[dict[int, Fraction]]:
 
 
 def _optimum(costs: Costs, gpus: int) -> Fraction:
-    """Least total cost, by the units that the first jobs use together."""
+    """Return the least total cost, by dynamic programming over jobs and the units that the first jobs use."""
     least = {0: Fraction(0)}
     for row in costs:
         further: dict[int, Fraction] = {}
@@ -154,7 +154,7 @@ def _optimum(costs: Costs, gpus: int) -> Fraction:
 
 
 def _require_class(tables: str, costs: Mapping[int, Fraction], where: str) -> None:
-    """Refuse costs that are not of the class; ValueError says where."""
+    """Refuse costs that are not in the class; the ValueError says where."""
     entries = list(costs.items())
     steps = [(n, m, c, d) for (n, c), (m, d) in pairwise(entries)]
     slopes = [(c - d) / (m - n) for n, m, c, d in steps]
