@@ -1,4 +1,4 @@
-"""Ascending market: every buyer wants one unit of several resources, and bids until it has one it wants most.
+"""Ascending market: buyers want one unit of several resources each, and bid until they have one they want most.
 
 The prices are those of Demange, Gale and Sotomayor (1986).
 

@@ -50,7 +50,7 @@ def undominated(counts: Counts, costs: Floats) -> Counts:
     c is beaten if some c' <= c in every entry, c' != c, costs no more. ``counts`` (shape (N, G), no repetition) must hold,
     with two vectors, those between them, as all vectors do; otherwise some that are beaten stay. With
     f(c) = min(cost(c), min_g f(c - e_g)), the least cost of any c' <= c, c is beaten if and only if some
-    f(c - e_g) <= cost(c). An unbeaten vector beats every beaten one: going on to what beats it, the sum
+    f(c - e_g) <= cost(c). Every beaten vector is beaten by an unbeaten one: go on to what beats it, its sum
     falls. Cost: O(N G) look-ups.
     """
     radix = np.cumprod([1, *(counts.max(axis=0, initial=0) + 1).tolist()], dtype=object)[:-1]

@@ -151,7 +151,7 @@ def _evaluate(window: Window, multipliers: Floats) -> tuple[Floats, Floats, Floa
 
 
 def _without_pauses(window: Window, worth: Floats) -> tuple[Floats, Floats]:
-    """Return the reward from release to every node and the work done for it, if starts and stops are free."""
+    """Reward from release to every node, and the work done for it, if starts and stops are free."""
     jobs, intervals = window.spans.shape
     best, speed = np.zeros((jobs, intervals)), np.zeros((jobs, intervals))
     for index in range(window.counts.shape[1]):

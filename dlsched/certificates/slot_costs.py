@@ -76,7 +76,7 @@ class Paid:
         )
 
     def backward(self, counts: Sequence[int], first: int, end: int, scale: Fraction) -> Iterator[tuple[int, list[int]]]:
-        """Yield slots from before ``end`` back to ``first``, and what each count pays there, in time units."""
+        """Yield slots from before ``end`` back to ``first``, and what counts pay there, in time units."""
         index = len(self.slots) - 1
         known = -2, [0] * len(counts)
         for slot in range(end - 1, first - 1, -1):

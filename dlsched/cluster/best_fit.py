@@ -79,7 +79,7 @@ def _blocks(edges: Sequence[float], level: float) -> list[range]:
 
 
 def _packed(graph: JobGraph, rooms: Sequence[tuple[int, int]], blocks: Sequence[range]) -> Packed | None:
-    """Pack by best fit decreasing; ``rooms``: ascending (GPUs, server). None: a block of stages does not fit."""
+    """Pack by best fit decreasing into ``rooms``, ascending (GPUs, server); None if a block does not fit."""
     left = list(rooms)
     rows: dict[int, list[int]] = {}
 

@@ -16,7 +16,7 @@ from dlsched.cluster.spreading import Rows
 _ROUNDS = 50
 _MANY = 2_000  # pairs of replicas beyond which a round of swaps is not worth its time
 _MOST_SWAPS = 2_000_000  # swaps evaluated in all rounds
-_MOST_STEPS = 300_000  # steps of ``grouped`` times stages; the other replicas follow in the order of the chain
+_MOST_STEPS = 300_000  # steps of ``grouped`` times stages; other replicas follow in the chain's order
 _REMEMBERED = 2_000  # stages times rooms up to which rows are remembered
 
 

@@ -68,12 +68,12 @@ class JobGraph:
         )
 
     def iteration_s(self, counts: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
-        """alpha(x): seconds of an iteration of a placement; ``counts``, ``shares``: an entry a server used."""
+        """alpha(x): seconds of a placement's iteration; ``counts``, ``shares``: an entry a server used."""
         splits = tuple(zip(*counts, strict=True))
         return max(self.stage_s(stage, splits, shares, inside) for stage in range(len(splits)))
 
     def stage_s(self, stage: int, splits: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
-        """Seconds of a placement's stage; ``splits``: replicas by stage and server, to the next stage or on."""
+        """Seconds of a placement's stage; ``splits``: replicas by stage and server, to the next at least."""
         here = splits[stage]
         used = [index for index, count in enumerate(here) if count]
         band = inside if len(used) == 1 else min(shares[index] for index in used)

@@ -85,7 +85,7 @@ def _transfer_s(weights: list[tuple[Fraction, int]], room: int, near: Fraction, 
 
 
 def _several(replicas: int, sizes: tuple[int, ...]) -> tuple[int, int] | None:
-    """Least number (>= 2) of servers that hold a stage, and the least largest size of such a set; or None."""
+    """Least number >= 2 of servers that hold a stage, and the least largest size of such a set; or None."""
     if replicas < 2 or len(sizes) < 2 or sum(sizes) < replicas:
         return None
     largest = accumulate(reversed(sizes))

@@ -14,7 +14,7 @@ from dlsched.cluster.speed_table import SpeedTable
 from dlsched.core.instance import STRICT, Count, Name, NonNegative
 from dlsched.core.messages import Refused
 
-_ERROR = 1e-12  # relative, generous error of products of floats: those this close to the least are compared exactly
+_ERROR = 1e-12  # relative error of products of floats, generous: any so close to the least is compared exactly
 
 
 class TrainingJob(BaseModel):
@@ -96,7 +96,7 @@ class TrainingJob(BaseModel):
         return counts[times_s.index(min(times_s))]
 
     def fair_time_s(self, gpus: int) -> float:
-        """Seconds per epoch on the fastest fitting count, or on the smallest count if that exceeds ``gpus``."""
+        """Seconds per epoch on the fastest fitting count, or on the smallest count if none fits."""
         table, law = self.epoch_time_s, self.speed_law
         if law is not None:
             return law.epoch_time_s(law.largest_useful_count(max(1, min(self.max_gpus or gpus, gpus))))

@@ -229,7 +229,7 @@ class FallingLoss(BaseModel):
 
 
 class Loss(_Utility):
-    """scale (loss(0) - loss(x)): what the loss fell by; training that no longer lowers it is worth nothing."""
+    """scale (loss(0) - loss(x)): what the loss fell by; training that lowers it no more is worth nothing."""
 
     kind: Literal["loss"] = "loss"
     scale: Size

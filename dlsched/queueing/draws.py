@@ -59,7 +59,7 @@ class Draws:
         return np.ones(shape) if how == "deterministic" else self.generator.standard_exponential(shape)
 
     def parts(self, steps: int, replications: int) -> Iterator[FloatArray]:
-        """Yield the units of all steps in blocks, shape (steps, works, replications), in order of ``WORKS``."""
+        """Yield the units of all steps in blocks (steps, works, replications), in order of ``WORKS``."""
         together = _BLOCK * max(1, _HELD // (_BLOCK * replications))
         for begin in range(0, steps, together):
             part = np.empty((min(together, steps - begin), len(WORKS), replications))

@@ -103,7 +103,7 @@ class ExactTimes:
             self._tick()
 
     def saves(self, nodes: int, price: Ratio) -> bool | None:
-        """Whether one more node saves more than the price (True), less (False), or as much or unknown (None)."""
+        """Whether one more node saves more than the price; None if it saves as much, or if it is unknown."""
         before, after = self.on(nodes), self.on(nodes + 1)
         if _excess(before.low, after.high, price) > 0:
             return True
