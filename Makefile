@@ -52,7 +52,9 @@ demo: $(VENV)/.plots
 	@$(BIN)/dlsched study show $(DEMO)/demo.study.sqlite --brief
 	@$(BIN)/dlsched study report $(DEMO)/demo.study.sqlite -o $(DEMO)/report.html
 
+# Bytecode is made first: hundreds of tests start processes that import dlsched.
 test: $(VENV)/.dev
+	@$(BIN)/python -m compileall -q -j 0 dlsched
 	$(PYTEST) -m "not long"
 
 coverage: $(VENV)/.dev
