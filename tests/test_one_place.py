@@ -30,10 +30,6 @@ ALLOWED = {
     ("study/engines/dask_engine.py", "str(error)"): "the first line of what Dask says",
     ("testing/solver_answers.py", "str(refused)"): "a test of what the refusal of any solver says to people",
     ("results/verification.py", "result.method"): "a result file of a stranger: is the name one that a method may have",
-    ("cli/solve.py", "second.message"): "results say that proofs exclude each other in words only",
-    ("cli/solve.py", "result.message"): "the same",
-    ("cli/comparison.py", "result.message"): "the same",
-    ("study/cells/runner.py", "result.message"): "results say that a solver's process was killed in words only",
 }
 """By module and expression why it is taken apart nevertheless."""
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from dlsched.cli.output import progress_line
 from dlsched.cli.solve import disproof
-from dlsched.core.errors import DlschedError
+from dlsched.core.errors import ContradictionError, DlschedError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.result import Solution
-from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import CLOSED
 from dlsched.core.verdict import Known, Reference, Verdict, reference_of, verdict
@@ -105,9 +104,8 @@ def _method_row(family: AnyFamily, instance: InstanceFile, method: AnyMethod, li
     wrong = disproof(instance, result) or ""
     if result.status is TerminationStatus.SOLVER_ERROR:
         status = f"solver_error: {result.message}"
-        wrong = (
-            f"{instance.name}: {method.name}: {result.message}" if result.message.startswith(CONTRADICTION) else wrong
-        )
+        if isinstance(result.error, ContradictionError):
+            wrong = f"{instance.name}: {method.name}: {result.message}"
     return Compared(
         instance.name,
         method.name,

@@ -10,7 +10,7 @@ from dlsched.catalogue.solvers import SOLVERS, either
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
 from dlsched.cli.output import number, percent, print_json, progress_line, seconds
-from dlsched.core.errors import DisagreementError, SolverError, UsageError
+from dlsched.core.errors import ContradictionError, DisagreementError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import require_writable
 from dlsched.core.gap import meets
@@ -18,7 +18,6 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
 from dlsched.core.result import Result, Solution
-from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, solve, write
 from dlsched.own_methods import method_named
@@ -102,7 +101,7 @@ def _require_another(family: AnyFamily, method: AnyMethod, solver: str | None, c
 
 def contradiction(first: Result[Solution], second: Result[Solution]) -> str | None:
     """Return a sentence when two results cannot both be right, or the second one contradicts itself."""
-    if second.message.startswith(CONTRADICTION):
+    if isinstance(second.error, ContradictionError):
         return second.message
     for one, other in ((first, second), (second, first)):
         by = f"{one.solver or one.method} and {other.solver or other.method} disagree"
@@ -147,7 +146,7 @@ def agreement(first: Result[Solution], second: Result[Solution]) -> str:
 def exit_code(result: Result[Solution]) -> int:
     """Exit code of a result: 0 when a solution is held, whatever stopped it (or a bound, by a method that only bounds)."""
     if result.status is TerminationStatus.SOLVER_ERROR:
-        return 7 if result.message.startswith(CONTRADICTION) else 1
+        return 7 if isinstance(result.error, ContradictionError) else 1
     if result.solution is not None or result.status is TerminationStatus.FEASIBLE:
         return 0
     return 4 if result.status is TerminationStatus.INFEASIBLE else 5

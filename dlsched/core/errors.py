@@ -8,6 +8,7 @@ error                     raised when                                         ex
 ``InstanceError``         the same, of an instance                             3
 ``SolverMissingError``    a solver that is not installed, or not loaded       6
 ``SolverError``           a solver failed or broke its promises                1
+``SolverKilledError``     a signal killed a solver's process                  1
 ``ContradictionError``    two proofs exclude each other                        1
 ``DisagreementError``     two solvers prove different things                   7
 ``SealError``             rows of a store are not what was written             7
@@ -125,6 +126,10 @@ class SolverError(DlschedError, RuntimeError):
     """A solver failed, or returned what its model does not allow."""
 
     exit_code = 1
+
+
+class SolverKilledError(SolverError):
+    """A signal killed the process of a solver: most often the system's, which ran out of memory."""
 
 
 class ContradictionError(SolverError):

@@ -25,9 +25,6 @@ InstanceT = TypeVar("InstanceT", bound=InstanceFile)
 Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]
 """How a method runs: it takes an instance, hands findings to a ``Search``, and returns why it stopped."""
 
-_KEPT = (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
-"""Statuses that a bound equal to the objective does not change."""
-
 
 @dataclass(frozen=True)
 class Guarantee(Generic[InstanceT]):
@@ -235,6 +232,7 @@ class Family(Generic[InstanceT, SolutionT]):
             solution=search.solution,
             figures={} if search.solution is None else self.figures(instance, search.solution),
             message=search.message,
+            error=search.error,
         )
 
     def _search(
@@ -286,13 +284,14 @@ class Family(Generic[InstanceT, SolutionT]):
             status = TerminationStatus.INTERRUPTED
             search.say(str(interrupt))
         except SolverError as error:
-            status, search.message = TerminationStatus.SOLVER_ERROR, str(error)
+            status, search.message, search.error = TerminationStatus.SOLVER_ERROR, str(error), error
         except ImportError as error:
             raise import_failure(error) from None
         except MemoryError as error:
             status = TerminationStatus.MEMORY_LIMIT
             search.say(str(error) or "out of memory")
-        return TerminationStatus.OPTIMAL if search.proven and status not in _KEPT else status
+        kept = status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
+        return TerminationStatus.OPTIMAL if search.proven and not kept else status
 
 
 AnyMethod: TypeAlias = Method[Any, Any]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Generic, Protocol, TypeVar
 
+from dlsched.core.errors import SolverError
 from dlsched.core.gap import gap, meets
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
@@ -92,6 +93,8 @@ class Result(Generic[SolutionT_co]):
         Further numbers of interest, by name.
     message
         A solver's message about its failure, or a remark on the answer; empty by default.
+    error
+        The error that ended the method with status ``solver_error``; None otherwise, and in results read from files.
 
     Raises
     ------
@@ -116,6 +119,7 @@ class Result(Generic[SolutionT_co]):
     solution: SolutionT_co | None = None
     figures: dict[str, float] = field(default_factory=dict)
     message: str = ""
+    error: SolverError | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "status", TerminationStatus(self.status))

@@ -60,6 +60,7 @@ class Search(Generic[SolutionT]):
         self.certificate: Certificate | None = None
         self.solver_version: str | None = None
         self.message = ""
+        self.error: SolverError | None = None
 
     def tick(self, nodes: int = 0) -> None:
         """Count nodes and stop at a limit, as ``Budget.tick``."""

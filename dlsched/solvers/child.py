@@ -20,15 +20,13 @@ from multiprocessing.connection import Connection, Pipe
 from typing import Any, TypeVar
 
 from dlsched.catalogue.solvers import SOLVERS
-from dlsched.core.errors import DlschedError, SolverError
+from dlsched.core.errors import DlschedError, SolverError, SolverKilledError
 from dlsched.core.imports import import_failure
 from dlsched.core.limits import Limits
 from dlsched.processes.contained import Contained
 
 GRACE_S = 0.4
 """Seconds past its limit after which a solver is killed."""
-ENDED = "the solver process ended with code"
-"""Beginning of messages about a child that died; its code, negative for a signal, follows."""
 
 
 class OutOfTime(Exception):  # noqa: N818  a signal, not an error
@@ -126,7 +124,9 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
     except (EOFError, BrokenPipeError, ConnectionResetError):
         code = child.contained.wait()
         stop()
-        raise SolverError(f"{ENDED} {-signal.SIGKILL if code is None else code}") from None
+        code = -signal.SIGKILL if code is None else code
+        kind_of_end = SolverKilledError if code < 0 else SolverError
+        raise kind_of_end(f"the solver process ended with code {code}") from None
     except BaseException:
         stop()  # time out, Ctrl-C or an error in ``heard``: else the next call would get this answer
         raise

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.core.errors import SolverError, SolverMissingError, UsageError
+from dlsched.core.errors import SolverError, SolverKilledError, SolverMissingError, UsageError
 from dlsched.solvers import child
 
 HERE = "child_functions"
@@ -34,6 +34,7 @@ def functions(tmp_path, monkeypatch):
         "    os.rename(path + '.part', path)\n"
         "    time.sleep(60)\n"
         "def die(code): os._exit(code)\n"
+        "def be_killed(): os.kill(os.getpid(), 9)\n"
         "def fail(): raise RuntimeError('no luck')\n"
         "def refuse(): raise UsageError('not so')\n"
         "def warn(): import warnings; warnings.warn('soon', FutureWarning); return 'warned'\n"
@@ -100,8 +101,11 @@ def test_what_the_child_started_is_killed_too(tmp_path, monkeypatch):
 
 def test_a_dying_child_is_an_error_and_the_next_call_works():
     """The exit code is told; another child starts."""
-    with pytest.raises(SolverError, match="ended with code 3"):
+    with pytest.raises(SolverError, match="ended with code 3") as ended:
         call("die", 3)
+    assert not isinstance(ended.value, SolverKilledError)
+    with pytest.raises(SolverKilledError, match="ended with code -9"):
+        call("be_killed")
     assert call("add", 1, 1) == 2
 
 

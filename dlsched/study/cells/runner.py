@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from dlsched.core.errors import PolicyError
+from dlsched.core.errors import PolicyError, SolverKilledError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
@@ -187,7 +187,7 @@ def _outcome(key: str, result: Result[Solution]) -> Outcome:
 
 def _status(result: Result[Solution]) -> str:
     """Return the row's status: ``killed`` for a killed solver, ``memory`` for memory used up, no answer."""
-    if result.status is TerminationStatus.SOLVER_ERROR and result.message.startswith(f"{child.ENDED} -"):
+    if isinstance(result.error, SolverKilledError):
         return "killed"
     if result.status is TerminationStatus.MEMORY_LIMIT and result.objective is None and result.bound is None:
         return "memory"

@@ -8,6 +8,7 @@ import pytest
 
 import dlsched
 from dlsched import ring_allocation
+from dlsched.core.errors import SolverError, SolverKilledError
 from dlsched.core.family import Method
 from dlsched.core.status import TerminationStatus
 from dlsched.processes.usage import Usage
@@ -102,12 +103,12 @@ def test_errors_are_rows():
     assert third.status == "feasible"
 
 
-@pytest.mark.parametrize(("code", "status"), [(-9, "killed"), (1, "solver_error")])
-def test_a_solver_that_was_killed(code: int, status: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(("error", "status"), [(SolverKilledError, "killed"), (SolverError, "solver_error")])
+def test_a_solver_that_was_killed(error: type[SolverError], status: str, monkeypatch: pytest.MonkeyPatch):
     """Its cell is killed; an error of its own is an error of the solver."""
 
     def dies(instance, search):
-        raise dlsched.SolverError(f"the solver process ended with code {code}")
+        raise error("the solver process ended")
 
     teach(monkeypatch, dies)
     _, (outcome,) = outcomes(cell(named("lies")))
