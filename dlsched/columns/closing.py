@@ -76,8 +76,7 @@ def search_beam(
 ) -> Counts | None:
     """Return a choice that costs less than ``upper``, shape (S, G), or None: ``close_gap`` with few labels and columns.
 
-    If a group has more than ``width`` columns within a slack, or too many to list, it keeps its earlier
-    list.
+    Once a group has ``width`` columns within a slack, or too many to list, its list stays at larger slacks.
     """
     few: list[Listed | None] = [None] * pricing.groups
     full = np.zeros(pricing.groups, dtype=bool)

@@ -39,7 +39,7 @@ class Pricing(Protocol):
         """J(c) of columns of groups, shapes (N,) and (N, G)."""
 
     def guess(self, prices: Floats, known: Floats, tick: Tick = no_tick) -> Priced:
-        """Bound the least J(c) + p c of every group quickly; columns of the values ``known``, shape (S,), are held."""
+        """Bound the least J(c) + p c of every group quickly; ``known``, shape (S,): values of columns held."""
 
     def cheap(
         self, prices: Floats, thresholds: Floats, *, cells: int | None = None, tick: Tick = no_tick

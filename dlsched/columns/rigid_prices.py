@@ -181,7 +181,7 @@ def _waiting(jobs: RigidJobs, starts_s: FloatArray, times: FloatArray) -> FloatA
 
 
 def best_prices(jobs: RigidJobs, rounds: int, tick: Tick = no_tick) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield breakpoints, and prices that prove more and more: first 0, then from jobs waiting in ``pooled_starts``.
+    """Yield breakpoints and ever better prices: first 0, then from jobs waiting in ``pooled_starts``.
 
     The jobs waiting are multiplied by the best of some powers of two; then at most ``rounds`` rounds of
     ``Ascent`` follow. Seconds are multiples of the whole time, and units are shares of all, so that the

@@ -71,7 +71,7 @@ class Prices:
 
 
 def slacks(bound: float, upper: float) -> Iterator[float]:
-    """Yield slacks to try in turn; the last is that of an incumbent of cost ``upper``, the only one if <= 0."""
+    """Yield slacks to try; the last is that of an incumbent of cost ``upper``, the only one if that is <= 0."""
     gap = max(0.0, upper - bound)
     slack = FIRST * max(bound, 1e-3 * upper)
     while 0 < slack < gap:

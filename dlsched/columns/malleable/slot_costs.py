@@ -89,7 +89,7 @@ class SlotPrices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """psi of a kind of jobs: ``psi[t - first, row, cell]``, from slot ``first`` to the slot from which units are free.
+    """psi of a kind of jobs: ``psi[t - first, row, cell]``, from slot ``first`` until units are free.
 
     ``paid_s[t - first, i]`` is the price of slot t on the i-th count, over the weight.
     """
