@@ -25,15 +25,16 @@ def anneal_orders(
     Parameters
     ----------
     order
-        The first that is tried.
+        Order to start from.
     cost
-        From an order, and the cost of the one that it would replace (infinite for the first), to its cost.
+        Returns the cost of an order; also gets the cost of the order that it would replace (infinite at
+        first).
     generator
-        Draws steps and chances.
+        Random generator of steps and of acceptances.
     tries
-        How many orders are tried.
+        Number of orders to try.
     temperature
-        At the first step, over the cost of the first order.
+        Temperature at the first step, as a multiple of the cost of the first order.
 
     >>> best = []
     >>> anneal_orders([2, 1, 0], lambda order, now: best.append(order) or 1.0, np.random.default_rng(0), tries=1, temperature=1)

@@ -60,9 +60,10 @@ def ascending_market(
     slackness: x_ig > 0 only in demand sets; p_g > 0 only where all s_g are used, as only fully matched resources are raised
     and what is matched stays matched.
 
-    Least: no clearing prices q are lower anywhere. Else take the first raise that passes q, of the set Z, and T, those
-    of Z with p = q. At q, jobs that demanded some of T demand only T; those that hold T are such, and so is the last
-    job before T on a path from the unmatched buyer, with a buyer outside T: more buyers than T has units.
+    Least: no clearing prices q are below p anywhere. Otherwise take the first raise above q; let it raise
+    the set Z, and let T be the resources of Z with p = q. At prices q, jobs that demanded a resource of T
+    demand only resources of T. Jobs that hold units of T are such jobs, and so is the last job before T on a
+    path from the unmatched buyer, which has a buyer outside T. So more buyers demand T than T has units.
 
     Cost: at most sum n_i augmentations (in practice a few for each job and resource) of O(S G^2); ``tick`` is called for each,
     and may raise to stop.
@@ -96,10 +97,11 @@ def ascending_market(
 def _find_path(
     root: int, value: list[list[int]], able: list[list[int]], held: list[list[int]], free: list[int], prices: list[int]
 ) -> tuple[list[tuple[int, int]], int] | None:
-    """Raise ``prices`` until a path reaches a free unit; return it, and by how much they rose.
+    """Raise ``prices`` until a path reaches a free unit; return the path, and by how much the prices rose.
 
-    The path lists (resource, job that takes one) from the free one to ``root``; a job gives up one of the type that comes
-    next. ``short`` is by how much a resource outside misses the demand sets of the jobs reached.
+    The path lists pairs (resource, job that takes a unit of it) from the free resource to ``root``; each job
+    gives up a unit of the resource in the next pair. ``short`` is how far the prices must rise until a
+    resource outside enters the demand set of a reached job.
     """
     taker, short, wanter = dict[int, int](), dict[int, int](), dict[int, int]()
     gives, fresh, rise = {root: -1}, [root], 0

@@ -16,15 +16,15 @@ class ClosedWalks:
     Parameters
     ----------
     room
-        Units that a stop leaves at most, shape (S,).
+        Most units that can be left at each stop, shape (S,).
     most
         The largest number of units.
     price
-        Of a unit, shape (S,).
+        Price of a unit at each stop, shape (S,).
     hop
-        From stop to stop, inf where there is no way, shape (S, S).
+        Price of the hop from each stop to each other, inf if there is no way, shape (S, S).
 
-    ``least``, shape (most + 1,): least price by units, inf where there is no walk. Cost: O(most S^3).
+    ``least``, shape (most + 1,): least price by units, inf if there is no walk. Cost: O(most S^3).
     """
 
     def __init__(self, room: Integers, most: int, price: Floats, hop: Floats, tick: Tick = no_tick) -> None:

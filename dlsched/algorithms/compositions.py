@@ -28,7 +28,7 @@ def completions(least: Sequence[int], most: Sequence[int], budget: int) -> Table
 
 
 def compositions(least: Sequence[int], most: Sequence[int], budget: int) -> Iterator[Sizes]:
-    """Yield every vector in lexicographic order; O(S) for each, since no beginning is without an end."""
+    """Yield every vector in lexicographic order; O(S) for each, since every prefix can be completed."""
     spare = budget - sum(least)
     if spare < 0 or any(low > high for low, high in zip(least, most, strict=True)):
         return
@@ -52,7 +52,7 @@ def composition_at(least: Sequence[int], table: Table, rank: int) -> Sizes:
     Raises
     ------
     UsageError
-        There is no such rank.
+        No vector has this rank.
     """
     budget = len(table[0]) - 1
     if not 0 <= rank < table[0][budget]:

@@ -30,7 +30,7 @@ def all_vectors(stock: Counts, least: int, most: int) -> Counts:
         added = run_lengths(ways) + low[kept]
         rows = np.column_stack((rows[kept], added))
         size = size[kept] + added
-    return rows[size >= least]  # of no types none, or they have too few
+    return rows[size >= least]  # drops the empty vector if it is too small: then there are no types
 
 
 def run_lengths(ways: Counts) -> Counts:

@@ -31,7 +31,7 @@ def draws_needed(q: float, delta: float) -> int:
 
 
 def draw_below(count: int, generator: np.random.Generator) -> int:
-    """Draw 0 .. count - 1, all exactly equally likely however large: as many bits as needed, again when out of range.
+    """Draw a number from 0 to count - 1, all exactly equally likely, by drawing bits until it is in range.
 
     >>> draw_below(10**40, np.random.default_rng(0)) < 10**40
     True

@@ -17,9 +17,10 @@ Floats = npt.NDArray[np.float64]
 class Exchanges:
     """Changes by job, kind given up and kind got.
 
-    Kept by the kind that is given up, for the jobs that hold it only: ``_changes[h]`` has a row for each of ``_jobs[h]``
-    (-1: a row of infinities). ``_least`` and ``_second`` are the two least changes of each pair of kinds, ``_first_job`` and
-    ``_second_job`` whose they are; all of shape (G + 1, G + 1), the kind given up first. Memory: O((units + S) G).
+    Changes are kept by kind given up, only for jobs that hold this kind: ``_changes[h]`` has a row for each
+    of ``_jobs[h]`` (-1: a row of infinities). ``_least`` and ``_second`` are the two least changes of each
+    pair of kinds, ``_first_job`` and ``_second_job`` the jobs they belong to; all have shape (G + 1, G + 1),
+    the kind given up first. Memory: O((units + S) G).
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class Exchanges:
         self._stale: set[int] = set()
 
     def put(self, job: int, outs: Sequence[int], changes: Floats) -> None:
-        """Say which kinds a job may give up now, and its changes for every kind it may get instead; shape (len(outs), G + 1)."""
+        """Set the kinds that a job may give up, and its changes by kind got; shape (len(outs), G + 1)."""
         held = self._held[job]
         for out in set(held).difference(outs):
             row = held.pop(out)

@@ -1,13 +1,14 @@
-"""Units on the nodes of a forest, joined by its links: the cheapest for every number of them, and all that are nearly so.
+"""Sets of units on a forest's nodes, joined by its links: the cheapest of every size, and all near it.
 
 f_v(k), the least price of k units at and below node v, adds up over the subtrees of v, whose upward links are crossed where
 they hold units; the k units whose topmost node is v cost f_v(k). O(V K^2) for V nodes and K units.
 
-A part of k units below v, of a whole within a slack of the least, costs at most f_v(k) + slack: else replacing it
-by the cheapest part would give a whole cheaper than the least. So parts above that are dropped, node by node.
+If a whole costs at most the least plus a slack, its part of k units below v costs at most f_v(k) + slack:
+otherwise the cheapest part in its place would give a whole cheaper than the least. So dearer parts are
+dropped, node by node.
 
-Nodes are in an order in which each comes after the one ``above`` it, -1 above a tree's top. Some hold units: those ``at``
-which there is a host, by its number.
+Each node comes after the node ``above`` it (-1 for a tree's top). A node holds units if a host stands there:
+``at`` is the host's number.
 """
 
 import math
@@ -34,7 +35,8 @@ class ForestParts:
     room, price
         Units that hosts hold, and the price of one on each, shape (J, S).
     crossing
-        Of every node the price of the link upward, shape (J,), inf where it may not be crossed; not used at a top.
+        For every node the price of the link upward, shape (J,), inf if it may not be crossed; not used at a
+        top.
     most
         The largest number of units.
 
@@ -168,7 +170,7 @@ def exact_least(
 ) -> list[Fraction | None]:
     """Least prices of 0 .. ``most`` units for one job, exactly, in whole numbers of a unit that divides all prices.
 
-    ``crossing``: None where a link may not be crossed. In the answer: where no tree holds that many.
+    ``crossing``: None where a link may not be crossed. None in the answer: no tree holds that many units.
     """
     unit = math.lcm(*(each.denominator for each in (*price, *(each for each in crossing if each is not None))))
     least: list[int | None] = [0] + [None] * most

@@ -10,7 +10,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def alike(marked: npt.NDArray[np.bool_]) -> Iterator[tuple[Integers, Integers]]:
-    """Rows that have the same columns marked: those columns, and the rows, ascending.
+    """Yield every set of marked columns, with the rows that have exactly these columns marked, ascending.
 
     >>> [(columns.tolist(), rows.tolist()) for columns, rows in alike(np.array([[1, 0], [0, 1], [1, 0]], dtype=bool))]
     [([1], [1]), ([0], [0, 2])]

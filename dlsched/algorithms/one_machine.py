@@ -1,28 +1,29 @@
 """Valid inequalities of one machine: lower bounds on work-weighted sums of the starts of its jobs.
 
-Job i has work w_i = p_i times its share of the machine, which jobs that run at one time have no more than 1 of in all. The
-machine works on a set S at no time before r(S) = min r_i, and at speed 1 at most, so the integral of t over this work is
-least when it does all of w(S) from r(S) on: w(S) (r(S) + w(S) / 2); it is sum w_i (s_i + p_i / 2). Rows are written for the
-sets that are tight in the best preemptive schedule of one machine (Goemans 1996, IPCO): jobs by w_i, and of the first of
-them those it would serve without a pause.
+Job i starts at s_i, takes p_i, and has the work w_i = p_i times its share of the machine; the shares of jobs
+that run at one time add up to at most 1. The machine does not work on a set S before r(S) = min r_i, and
+never faster than 1. So the integral of t over this work, sum w_i (s_i + p_i / 2), is least if the machine
+does all of w(S) from r(S) on: w(S) (r(S) + w(S) / 2). Rows are written for the sets that are tight in the
+best preemptive schedule of one machine (Goemans 1996, IPCO): take the jobs of least w_i, as many as there
+may be, and of these each group that the machine would serve without a pause.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
-_ROUNDING = 1e-9  # part of the right side that is left out
+_ROUNDING = 1e-9  # relative amount by which right sides are lowered
 
 
 def busy_rows(
     releases: Sequence[float], lengths: Sequence[float], shares: Sequence[float]
 ) -> Iterator[tuple[dict[int, float], float]]:
-    """Yield weights by job, and what the weighted sum of the waits (start less release) is at least, where that is above 0.
+    """Yield weights by job, and a lower bound > 0 on the weighted sum of the waits (start less release).
 
     Parameters
     ----------
     releases, lengths
         r_i and p_i, shape (J,).
     shares
-        Of the machine, while the job runs.
+        Share of the machine that the job takes while it runs.
 
     >>> list(busy_rows([0.0, 0.0], [2.0, 2.0], [1.0, 1.0]))[0][0]
     {0: 0.5, 1: 0.5}

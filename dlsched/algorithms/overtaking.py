@@ -7,9 +7,11 @@ only a few jobs can start or stop. Let free(j) be the units that the running job
 1. j runs if and only if free(j) is at least its size. Of the waiting jobs of one size the first has the most free, so
    only the first of each size is looked at.
 2. Between events the pass must give the same: no waiting job moves forward past a running one, unless ``sort_again``
-   gives the running ones new keys and all waiting ones are looked at (``fill`` with all units). Where keys of running jobs
-   fall, each at its own rate (``falling``), the keys that are held are too large: who does not fit by them does not fit.
-   They are computed anew at the first time in an event at which someone seems to fit before others.
+   gives the running ones new keys and all waiting ones are looked at (``fill`` with all units). If keys of
+   running jobs
+     fall, each at its own rate (``falling``), the keys that are held are too large: a job that does not fit
+     by them does not fit. They are computed anew when, for the first time in an event, a job seems to fit
+     before running jobs.
 3. When jobs end, free(j) grows by at most their sizes, and each admission takes its size from all that come after it.
    When this gain is used up, no other job can fit. Jobs that arrived are then looked at one by one.
 4. When a job is admitted that does not fit into what is idle, running jobs behind it go through the pass again. The
@@ -33,14 +35,15 @@ class Line:
     Attributes
     ----------
     shift
-        What is added, at this event, to the key of a job that starts to run: where keys of running jobs fall as time goes
-        by, the time, so that what is held is the time at which the key will be 0.
+        Amount added, at this event, to the key of a job that starts to run. If keys of running jobs fall as
+        time goes by, it is the time: the key held is then the time at which the key will be 0.
     changes
-        Units by job of all that started or stopped at this event.
+        Units by job, of all jobs that started or stopped at this event.
     stopped
         Jobs stopped at this event, with the keys that they had: they may yet go on as if nothing happened.
     falling
-        Where keys of running jobs fall each at its own rate: the key now, by job and size; set at every event. Else None.
+        If keys of running jobs fall each at its own rate: the key now, by job and size; set at every event.
+        Else None.
     """
 
     falling: Callable[[int, int], float] | None = None
@@ -73,7 +76,7 @@ class Line:
         self._entry_of = {entry[1]: entry for entry in self._running}
 
     def fill(self, gain: int) -> None:
-        """Admit the first of the waiting jobs that fits, again and again, while one can: as ``gain`` units were freed."""
+        """Admit the first waiting job that fits, as long as one fits, after ``gain`` units were freed."""
         waiting, running, stopped = self._waiting, self._running, self.stopped
         while gain > 0:
             best = None
@@ -129,7 +132,7 @@ class Line:
         return False
 
     def _admit(self, entry: Entry) -> int:
-        """Let a job run that fits; return the units of those stopped for it less its own."""
+        """Let a job that fits run; return the units of the jobs stopped for it, less its own."""
         key, job, size = entry
         self._entry_of[job] = entry = (key + self.shift, job, size)
         insort(self._running, entry)

@@ -15,10 +15,10 @@ def pool_price(
     pool: Callable[[float], float],
     tick: Tick,
 ) -> float:
-    """The least price at which the units that are worth it fit what the pool offers, by bisection.
+    """Find by bisection the least price at which the pool offers the units that are worth their price.
 
-    Jobs are served along the concave envelopes of their utilities; a unit of theirs takes ``demand`` from the pool and
-    costs ``costs`` besides. What the pool offers at a price does not fall with it.
+    Jobs are served along the concave envelopes of their utilities; a job's unit takes ``demand`` from the
+    pool and costs ``costs`` besides. The amount that the pool offers does not fall when the price rises.
     """
     held = []
     for table, share, cost in zip(tables, demand, costs, strict=True):

@@ -9,10 +9,11 @@ from dlsched.algorithms.utility_table import Floats, UtilityTable
 
 
 class Quotas:
-    """Quotas n_i(v) of jobs with utility tables: the least z with mu_i(z) >= v, or with all that the job can reach.
+    """Quotas n_i(v) of jobs with utility tables: the least z with mu_i(z) >= v, or >= the job's top if less.
 
-    mu_i is read off ``upper``, never below the exact utility, and made to rise: since mu_i does not fall, what is at least its
-    value for more units is at least its value for fewer. So units z of an exact utility >= v are at least n_i(v).
+    mu_i is taken from ``upper``, which is never below the exact utility, and made non-decreasing: since the
+    exact utility does not fall, an upper bound for more units is one for fewer units too. So every z with an
+    exact utility >= v is at least n_i(v).
 
     ``tops``, shape (I,): utility of all units of a job.
     """

@@ -7,7 +7,7 @@ jobs.
 ``by``           prediction
 ===============  ====================================================================================================
 ``mean``         mean of the known jobs of the group
-``last``         of the known jobs of the group, that whose earliest end is last
+``last``         the known job of the group with the latest earliest end
 ``forest``       random forest on features of the job, and mean, last and count of the known jobs of the group
 ===============  ====================================================================================================
 
@@ -29,7 +29,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.imports import needing
 
 FIRST_TRAINING = 64
-"""Known jobs from which on there is a forest; before, the mean predicts."""
+"""Number of known jobs from which a forest predicts; with fewer, the mean does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,13 +39,13 @@ class Recurring:
     Parameters
     ----------
     releases, ends
-        When each is released, and when it could have ended at the earliest; shape (J,).
+        Release of each job, and the earliest time at which it could have ended; shape (J,).
     figures
-        What is to be predicted, > 0; shape (J,).
+        Figure to predict of each job, > 0; shape (J,).
     groups
-        Of every job what it recurs by, the narrowest group first; None where it has none of that width.
+        Groups of every job, the narrowest first; None if it has no group of that width.
     features
-        Of every job what else a forest may learn from, a row each.
+        Further features that a forest may learn from, a row for each job.
     """
 
     releases: FloatArray
@@ -56,13 +56,13 @@ class Recurring:
 
     def known(self) -> tuple[IntArray, IntArray]:
         """Jobs in the order of their earliest end, and how many of them are known at the release of each job."""
-        # a job ends after its release, even where rounding swallows its length
+        # a job ends after its release, even if rounding swallows its length
         ends = np.maximum(self.ends, np.nextafter(self.releases, np.inf))
         ended = np.argsort(ends, kind="stable")
         return ended, np.searchsorted(ends[ended], self.releases, side="right")
 
     def keys(self, job: int) -> list[tuple[int, Hashable]]:
-        """What a job recurs by, and how wide that is."""
+        """Return the groups of a job, each with its width."""
         return [(width, group) for width, group in enumerate(self.groups[job]) if group is not None]
 
 
@@ -107,11 +107,11 @@ def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: flo
     Parameters
     ----------
     jobs
-        Those known are of the same list.
+        All jobs; the known ones are among them.
     by
         ``mean``, ``last`` or ``forest``.
     seed, trees
-        Of the forest: its random state, and how many trees.
+        Random state and number of trees of the forest.
     retrain
         The forest is trained anew whenever ``retrain`` times as many jobs are known as at the last training, > 1.
     prior
@@ -169,7 +169,7 @@ class _Past:
 def _summaries(
     jobs: Recurring, ended: IntArray, known: IntArray, order: IntArray, prior: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean and last of what is known at the release of each job; and how many are known of its narrowest group."""
+    """Mean and last known figure at each job's release, and how many of its narrowest group are known."""
     past, figures = ended.tolist(), jobs.figures.tolist()
     pasts: dict[tuple[int, Hashable], _Past] = {}
     nothing = _Past(1, prior, prior)

@@ -11,7 +11,7 @@ def in_release_order(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray,
     Raises
     ------
     ValueError
-        Shapes that are not both (J,), or a number that is not finite, or a size below 0.
+        A shape is not (J,), a number is not finite, or a size is below 0.
     """
     releases, sizes = np.asarray(releases, dtype=float), np.asarray(sizes, dtype=float)
     if releases.ndim != 1 or releases.shape != sizes.shape:

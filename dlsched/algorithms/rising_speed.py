@@ -11,11 +11,11 @@ def srpt_ends(jobs: Sequence[tuple[float, float]], steps: Sequence[tuple[float, 
     Parameters
     ----------
     jobs
-        Release and work, in order of release; some.
+        Release and work of at least one job, in order of release.
     steps
-        When the speed rises and by how much, in order of time.
+        Times at which the speed rises, and by how much, in order of time.
     speed
-        At the first release, >= 0; > 0 after all steps.
+        Speed at the first release, >= 0; after all steps it is > 0.
 
     >>> srpt_ends([(0.0, 4.0), (1.0, 2.0)], [(2.0, 1)], 1)
     [2.5, 4.0]

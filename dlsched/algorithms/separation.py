@@ -1,10 +1,10 @@
 """Separation of an instance into parts whose jobs cannot meet in any good schedule, to be decided apart.
 
-Of any schedule whose flow times (end less release) sum to no more than the F of a schedule held, job i ends by r_i + p_i +
-E: p_i is its least length, E = F - sum p, as no other job flows for less than its own p. Where every job released before
-some time ends by then, the later ones never meet them. So the best schedule of all joins the best schedules of the two
-parts, and the F of a part is smaller again. The releases of a part that cannot be split further lie within its number of
-jobs times F.
+Let F be the sum of the flow times (end less release) of a known schedule, p_i the least length of job i, and
+E = F - sum p. In any schedule whose flow times sum to at most F, job i ends by r_i + p_i + E, as no other
+job flows for less than its own p. If all jobs released before some time end by then, the later ones never
+meet them. So the best schedules of the two parts together are the best schedule of all, and the F of a part
+is smaller again. The releases of a part that cannot be split further lie within its number of jobs times F.
 """
 
 import math
@@ -22,9 +22,9 @@ def separated(
     Parameters
     ----------
     releases, shortest
-        Of every job its release and the least it takes; shape (J,).
+        Release and least length of every job; shape (J,).
     flows
-        Of every job its flow time in the schedule held.
+        Flow time of every job in the known schedule.
     tick
         Called for every job; it may raise to stop.
 

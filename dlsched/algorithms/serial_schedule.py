@@ -1,8 +1,9 @@
 """Serial schedule generation in floats: each job in turn starts once its resources are free to its end.
 
 *No later than in any schedule with these lengths.* Take a feasible schedule and the order of its starts. Induction: let
-the jobs before job i start no later than there. From its start on, those of them that still run also run there, as all of
-them had started; beside these what job i takes is free to its end. So it starts no later either.
+the jobs before job i start no later here than there. At the time at which job i starts there, all of them
+have started there; so those that still run here also run there, and beside them the resources of job i are
+free to its end. So job i starts no later here either.
 """
 
 import math
@@ -16,16 +17,16 @@ from dlsched.core.budget import Tick, no_tick
 def earliest_starts(
     capacities: Sequence[int], jobs: Iterable[tuple[float, float, Sequence[int]]], *, tick: Tick = no_tick
 ) -> list[float]:
-    """Start every job at the earliest time at which what it takes is free to its end, beside the jobs before it.
+    """Start each job at the earliest time from which its resources are free to its end, beside earlier jobs.
 
-    A job may start before one that precedes it, where it fits in front of it.
+    A job may start before one that precedes it in the order if it fits in front of it.
 
     Parameters
     ----------
     capacities
-        Of every resource, shape (M,).
+        Capacity of every resource, shape (M,).
     jobs
-        In the order in which they are given their times: release, length, and what the job takes of every resource.
+        Release, length and amount of every resource, in the order in which jobs get their starts.
     tick
         Called for every job; it may raise to stop.
 
@@ -44,9 +45,9 @@ def earliest_starts(
 
 
 class _Profile:
-    """What is free over time: ``free[n]`` from ``times[n]`` to the next time, the last entry for ever.
+    """Free amounts over time: ``free[n]`` from ``times[n]`` to the next time, the last entry for ever.
 
-    A job whose length vanishes beside its start has a piece of no length: nothing else runs across it.
+    A job whose length vanishes beside its start has a piece of length 0: nothing else runs across it.
     """
 
     def __init__(self, capacities: Sequence[int]) -> None:
@@ -64,7 +65,7 @@ class _Profile:
         return start_s
 
     def take(self, usage: Sequence[int], start_s: float, end_s: float) -> None:
-        """Take it for a while."""
+        """Take ``usage`` from a start to an end."""
         self._cut(start_s)
         self._cut(end_s)
         first, last = bisect_right(self.times, start_s) - 1, bisect_left(self.times, end_s)

@@ -4,21 +4,22 @@ Every job runs once, without a pause, in one of its modes, each of which has a l
 Some may have begun when the clock starts: they start at 0, before all others, in their only mode.
 
 *Nodes.* The jobs that have started, in order of their starts. A child lets one more job start in one of its modes, at
-the earliest time, not before the last start, at which its units are free beside the jobs that run. Every schedule in which
-no job can start earlier with the others as they are is reached so, and one of them is optimal.
+the earliest time, not before the last start, at which its units are free beside the jobs that run. The
+search reaches every schedule in which no job can start earlier while the others stay, and one of these is
+optimal.
 
 *Cut: active.* Let E be the least end over all children. A child that starts at E or later and ends later leaves room for the
 job that would end at E: moving it there is possible and ends it sooner. So such children are left out.
 
-Sums are of flow times, end less release, on a clock whose zero is the first release: only what is to be decided counts.
+Sums are of flow times, end less release, on a clock whose zero is the first release.
 
-*Cut: bound.* Of the jobs left, let t be the last start: the k-th of their ends is not before the k-th end of SRPT on a
-virtual machine that runs as fast as the units free over time allow (SRPT has ended the most jobs at any time, at any speed
-over time), nor before the k-th smallest of max(t, r_i) + shortest length.
+*Cut: bound.* Let t be the last start. The k-th end of the jobs left is not before the k-th end of SRPT on a
+virtual machine that runs as fast as the units free over time allow (SRPT has ended the most jobs at any
+time, at any speed over time), nor before the k-th smallest of max(t, r_i) + shortest length.
 
-*Cut: repeated.* Two nodes with the same jobs started, the same last start and the same units taken until the same times
-differ in the ends so far only; the larger sum is cut. Resources of one capacity that are taken alike, and jobs that are
-alike, are tried in one order only.
+*Cut: repeated.* Two nodes with the same jobs started, the same last start and the same units taken until the
+same times differ only in the ends so far; the search cuts the larger sum. It tries resources of one capacity
+that are taken alike, and jobs that are alike, in one order only.
 """
 
 import marshal
@@ -29,17 +30,17 @@ from typing import NamedTuple
 from dlsched.algorithms.rising_speed import srpt_ends
 
 Taken = tuple[tuple[tuple[float, int], ...], ...]
-"""By resource, pairs of a time and the units that are taken until then, in order."""
+"""For every resource pairs of a time and the units that are taken until then, in order."""
 Modes = Sequence[tuple[int, int]]
 """Jobs and their modes, in order of their starts."""
 
 _LARGEST_MEMORY = 500_000  # nodes remembered, some .5 kB each
 CLOSE = 1e-10
-"""Relative: a bound so close to the best sum closes a node."""
+"""Relative distance of a node's bound from the best sum at which the node is closed."""
 
 
 class ModeJob(NamedTuple):
-    """A job: its release, the length and usage of every mode, what makes jobs alike if it is equal; whether it has begun."""
+    """A job: release, length and usage of its modes, a key that jobs alike share; whether it has begun."""
 
     release_s: float
     modes: Sequence[tuple[float, Sequence[int]]]
@@ -48,7 +49,7 @@ class ModeJob(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """The job that started last, its mode, when, and the node before; the flows so far, what is taken, what is left."""
+    """The job started last, its mode and start; the node before; flows so far; units taken; jobs left."""
 
     job: int
     mode: int
@@ -65,11 +66,11 @@ class Tree:
     Parameters
     ----------
     capacities
-        Of every resource.
+        Capacity of every resource.
     jobs
         The first is released at 0; each has a mode that fits. Those that have begun are released then, and fit together.
     best_s
-        A sum of flow times that is attained, or infinity; it may be lowered at any time.
+        Sum of flow times of a known schedule, or infinity; the caller may lower it at any time.
     better
         Called whenever a sum is less than ``best_s``.
     tick
@@ -155,7 +156,7 @@ class Tree:
         return iter([child for child in children if child[1] < soonest or child[0] <= soonest])
 
     def _grown(self, node: _Node, end_s: float, start_s: float, job: int, mode: int) -> _Node | None:
-        """A child, None where the cuts ``bound`` and ``repeated`` take it."""
+        """Return a child, or None if the cut ``bound`` or ``repeated`` removes it."""
         self.looks += 1
         rest = node.left - {job}
         after = _after(node.taken, self._jobs[job].modes[mode][1], start_s, end_s)
@@ -194,7 +195,7 @@ def _path(node: _Node | None) -> Modes:
 
 
 def _earliest(sizes: Sequence[int], taken: Taken, usage: Sequence[int], from_s: float) -> float:
-    """The first time from which ``usage`` is free; what is taken only ends."""
+    """Return the first time from which ``usage`` is free, as units taken now are only given back."""
     start_s = from_s
     for held, count, size in zip(taken, usage, sizes, strict=True):
         if not count:
@@ -210,7 +211,7 @@ def _earliest(sizes: Sequence[int], taken: Taken, usage: Sequence[int], from_s: 
 
 
 def _after(taken: Taken, usage: Sequence[int], start_s: float, end_s: float) -> Taken:
-    """What is taken once a job has started: nothing that ends by then."""
+    """Return the units taken once a job has started, without those that are free by then."""
     return tuple(
         tuple(sorted([*(held for held in resource if held[0] > start_s), *([(end_s, count)] if count else [])]))
         for resource, count in zip(taken, usage, strict=True)

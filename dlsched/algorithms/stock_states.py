@@ -28,18 +28,18 @@ def cheapest_choice(
     tick: Tick = no_tick,
     combine: np.ufunc = np.add,
 ) -> list[Counts] | None:
-    """Return the vector chosen of every group, or None when no choice keeps the stock.
+    """Return the vector chosen for every group, or None if no choice keeps the stock.
 
     Parameters
     ----------
     stock
         s_g, shape (G,).
     groups
-        Vectors, shape (N, G), and their costs, shape (N,); asked for one after another.
+        Vectors of each group, shape (N, G), and their costs, shape (N,); read one group after another.
     tick
         Called before every vector; it may raise to stop.
     combine
-        What is made of the costs: ``np.add``, or ``np.maximum`` (of costs >= 0), which never falls in either.
+        Combines two costs and never falls in either: ``np.add``, or ``np.maximum`` (of costs >= 0).
     """
     shape = tuple(int(there) + 1 for there in stock)
     least = np.full(shape, np.inf)

@@ -1,11 +1,12 @@
 """Partial sums of shifts and regrets, job after job: the states of the knapsack's core, and the way back from one.
 
-A state is a sum of shifts with the least sum of regrets that reaches it. Of every state its parent and its job's option
-are kept, in *segments*: when those of a segment fill their share of the memory, only the states at its end stay, and the
-segment is computed again, from the states at its beginning and with the same limits, when the way back leads through it.
+A state is a sum of shifts with the least sum of regrets that reaches it. The parent and the option of every
+state are kept in *segments*. When a segment fills its share of the memory, only the states at its end stay;
+when the way back leads through it, it is computed again, from the states at its beginning and with the same
+limits.
 
 Memory, of ``memory.ALLOWED_BYTES``: half for the work on one job, a quarter for the states between segments, and an eighth
-for a segment, of which two may be held. What would need more raises ``MemoryError``.
+for a segment, of which two may be held. A search that needs more raises ``MemoryError``.
 """
 
 import math
@@ -18,13 +19,13 @@ from dlsched.algorithms import memory
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.budget import Tick
 
-_SHIFT_BYTES = 96  # of work for an entry of an array by shift
-_STATE_BYTES = 512  # of work for a state where sums are sorted
+_SHIFT_BYTES = 96  # bytes of work for an entry of an array by shift
+_STATE_BYTES = 512  # bytes of work for a state if sums are sorted
 _BLOCK = 2**20  # sums made between two ticks
 _SPARSEST = 8  # entries of an array by shift for every sum made, beyond which sums are sorted instead
 
 Layer = tuple[npt.NDArray[np.int32], npt.NDArray[np.unsignedinteger]]
-"""Of every state after a job: its parent's index, and the option taken (0: the base)."""
+"""For every state after a job: its parent's index, and the option taken (0: the base)."""
 
 Sums = tuple[IntArray, FloatArray, IntArray, IntArray]
 """Shifts, regrets, parents' indices and options taken."""
@@ -62,10 +63,12 @@ class Trail:
     tick
         Called at least once for every ``_BLOCK`` sums.
     most, reach
-        Keep no more states than that after a job, those of least regret among those at most ``reach`` from the slack; None: all.
-        Then some sums are missing, and what is found proves nothing of the others.
+        Keep at most ``most`` states after a job: those of least regret among the states at most ``reach``
+        from the slack; None: all. With a ``most`` some sums are missing, and a result proves nothing about
+        these.
     cap
-        Sums of larger regret are left out, and up to half of it regrets make no difference to which states are kept.
+        Sums of larger regret are left out; regrets up to half of ``cap`` count as equal when states are
+        chosen.
     trails
         Number of trails that exist at a time and share the memory.
     """
@@ -101,7 +104,7 @@ class Trail:
         Raises
         ------
         MemoryError
-            There are more states than memory is allowed for.
+            The states need more memory than is allowed.
         """
         if not self._marks or self._held > memory.ALLOWED_BYTES // (8 * self.trails):
             self._marked += 16 * len(self.states.shifts)
@@ -156,7 +159,7 @@ class Trail:
         return States(shifts, regrets), layer
 
     def _by_shift(self, states: States, move: Move, limit: float, least: int, most: int) -> Sums:
-        """Sums in an array by shift: for options and states that fill it."""
+        """Make the sums in an array by shift: for options and states that fill most of it."""
         lowest = np.full(max(0, most - least + 1), np.inf)
         taken = np.zeros(len(lowest), dtype=np.int64)
         since = 0
@@ -180,7 +183,7 @@ class Trail:
         return moved, paid, np.searchsorted(states.shifts, moved - move.shifts[options]), options
 
     def _by_sorting(self, states: States, move: Move, limit: float, least: int, most: int) -> Sums:
-        """Sums sorted by shift, some options at a time: for shifts that lie far apart."""
+        """Make the sums by sorting shifts, some options at a time: for shifts that lie far apart."""
         del least, most
         held: Sums | None = None
         size = len(states.shifts)
@@ -203,7 +206,7 @@ class Trail:
         return held
 
     def _best_few(self, shifts: IntArray, regrets: FloatArray, most: int) -> IntArray:
-        """Indices of at most that many states, ascending: near the slack, of least regret, evenly spread among equals."""
+        """Up to ``most`` states, ascending: near the slack, of least regret, evenly spread among equals."""
         near = np.flatnonzero(np.abs(shifts - self.slack) <= self.reach)
         if len(near) <= most:
             return near

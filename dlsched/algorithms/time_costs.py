@@ -1,6 +1,7 @@
 """Costs that algorithms minimise in place of the objective: > 0 and rising with a job's completion time J.
 
-``Costs`` are the times themselves, for their mean; ``Ratio`` and ``Fair`` say what is otherwise for another objective.
+``Costs`` are the times themselves, for their mean; ``Ratio`` and ``Fair`` override methods for other
+objectives.
 
 With y = J / J(equal share) and p = alpha - 1 the utility of a job is U = -y^p / p, and -ln y for p = 0. Let y* be no more than
 any y. Then ``Fair`` costs
@@ -21,17 +22,17 @@ from dlsched.core.arrays import FloatArray as Floats
 from dlsched.core.arrays import IntArray
 
 Jobs = int | slice | IntArray
-_LARGEST = 600.0  # logarithm of a cost that is let through: sums of them are finite
+_LARGEST = 600.0  # largest logarithm of a cost, so that sums of costs are finite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """The times themselves. ``job`` is one, or some or all: then the last axis is theirs.
+    """The times themselves. ``job`` is one job, or some or all jobs: then the last axis has one entry a job.
 
     Parameters
     ----------
     equal
-        Seconds that count as one, shape (S,): here 1, else J(equal share).
+        Unit of time of each job in seconds, shape (S,): 1 in this class, else J(equal share).
     """
 
     bottleneck: ClassVar[bool] = False
@@ -41,7 +42,7 @@ class Costs:
 
     @property
     def offset(self) -> Floats:
-        """Cost and part of the objective together, shape (S,), where that is the same for all times."""
+        """Sum of a job's cost and its part of the objective, shape (S,), if it is the same for all times."""
         return np.zeros(len(self.equal))
 
     @property
@@ -51,7 +52,7 @@ class Costs:
 
     @property
     def divisors(self) -> Floats:
-        """What seconds are divided by to be part of the objective, shape (S,), where it is linear in them."""
+        """Divisors that turn seconds into parts of the objective, shape (S,), if it is linear in seconds."""
         return self.equal * len(self.equal)
 
     def of(self, job: Jobs, times: Floats) -> Floats:
@@ -74,7 +75,7 @@ class Costs:
         return -(prices / len(self.equal))
 
     def objective(self, total: float) -> float:
-        """The objective where ``total`` is what is minimised."""
+        """Objective that belongs to the minimised ``total``."""
         return total / len(self.equal)
 
 
@@ -87,7 +88,7 @@ class Fair(Costs):
     power
         p = alpha - 1.
     least
-        No more than any J, in seconds, shape (S,).
+        Lower bound on each job's J, in seconds, shape (S,).
     """
 
     power: float
@@ -139,7 +140,7 @@ class Fair(Costs):
         return self.utilities(job, times)
 
     def multipliers(self, prices: Floats) -> Floats:
-        """The prices: what is minimised and the objective add up to the offsets."""
+        """Return the prices, since the minimised costs and the objective add up to the offsets."""
         return prices
 
     def objective(self, total: float) -> float:
@@ -174,7 +175,7 @@ class Ratio(Costs):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Power(Costs):
-    """A power of the ratio J / ``equal``: the larger the power, the more a sum of them is the largest of them."""
+    """A power of the ratio J / ``equal``: the larger the power, the more the largest dominates their sum."""
 
     power: float
 

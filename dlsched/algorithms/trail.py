@@ -10,19 +10,19 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(slots=True, eq=False)
 class Trail:
-    """Step, parents and choices of each layer, in the smallest integers that hold them; ``size``: bytes, and some for objects."""
+    """Step, parents and choices of each layer, in small integers; ``size``: their bytes, with objects."""
 
     steps: list[tuple[int, npt.NDArray[np.int32], Integers]] = field(default_factory=list)
     size: int = 0
 
     def add(self, step: int, parents: Integers, choices: Integers) -> None:
-        """Keep of a layer where its states came from, shape (states,), and the choices they were reached by, (states, jobs)."""
+        """Add a layer: parents of its states, shape (states,), and the choices made, shape (states, jobs)."""
         kept = parents.astype(np.int32), choices.astype(np.min_scalar_type(int(choices.max(initial=0))))
         self.steps.append((step, *kept))
         self.size += sum(array.nbytes for array in kept) + 500
 
     def back(self, parent: int) -> list[tuple[int, Integers]]:
-        """Steps and choices that lead to a state of the last layer, the last first: of each the step before its layer's.
+        """Return steps, as added, and choices that lead to state ``parent`` of the last layer, the last first.
 
         >>> trail = Trail()
         >>> trail.add(0, np.array([0]), np.array([[0, 0]]))

@@ -18,7 +18,7 @@ Allowed = npt.NDArray[np.bool_]
 
 
 def transport(allowed: Allowed, needed: Counts, stock: Counts) -> Counts:
-    """Return how many units of each resource each job gets, ``needed`` of them in all, shape (S, G), where that is possible."""
+    """Return the units of each resource that each job gets, shape (S, G), if all can get what they need."""
     jobs, kinds = allowed.shape
     _, flow, _ = _flow(allowed, needed, stock)
     counts: Counts = np.maximum(flow[:jobs, jobs : jobs + kinds].toarray(), 0).astype(np.int64)
@@ -29,7 +29,7 @@ def starved(allowed: Allowed, needed: Counts, stock: Counts) -> list[int]:
     """Positions of jobs that need more than the resources which can serve them have; empty when all can be served."""
     jobs, kinds = allowed.shape
     short = np.flatnonzero(needed > allowed @ stock)
-    if len(short):  # alone too large; the flow has 32-bit numbers
+    if len(short):  # these need too much even alone; the flow has 32-bit numbers
         return [int(short[0])]
     network, flow, value = _flow(allowed, needed, stock)
     if value == int(needed.sum()):
@@ -44,7 +44,7 @@ def starved(allowed: Allowed, needed: Counts, stock: Counts) -> list[int]:
 
 
 def _flow(allowed: Allowed, needed: Counts, stock: Counts) -> tuple["csr_array", "csr_array", int]:
-    """Network of nodes jobs, resources, source, sink, its maximum flow and the value; no job needs more than can serve it."""
+    """Return the network (jobs, resources, source, sink), its maximum flow and the flow's value."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 

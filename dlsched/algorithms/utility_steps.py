@@ -1,14 +1,16 @@
-"""A utility of z units as a sum of steps, each of some units and what they add.
+"""A utility of z units as a sum of steps; each step has a number of units and the gain that they add.
 
 mu(z) = mu(0) + max { sum_k gain_k g_k :  sum_k width_k g_k <= z,  0 <= g_k <= 1 }. Steps of a concave utility have
-width 1 and gains that decrease, so the best g are whole. Others are cut into runs of gains that decrease. The first g of a run
-is binary, at most the last one of the run before, and at least the others of its run; where another run follows, each g of a run
-is at most the one before, so that this other run needs them all. Then the best g are whole again. Of an S-shaped utility each of
-the first steps is a run, up to the steepest one, which begins the last. A g between 0 and 1 in all of them gives the concave
-envelope of an S; of other utilities something above it.
+width 1 and gains that decrease, so the best g are whole. Steps of other utilities are cut into runs of gains
+that decrease. The first g of a run is binary, at most the last g of the run before, and at least the other g
+of its run. If another run follows, each g of a run is at most the one before, so that the next run needs
+them all. Then the best g are whole again. In an S-shaped utility each of the first steps is a run, up to the
+steepest step, which begins the last run. If all g may lie between 0 and 1, the sum is the concave envelope
+of an S-shaped utility, and a function above it for other utilities.
 
-Gains below 2**-60 of the largest one, or within the rounding of a utility that is not concave, are no steps of their own: they
-are part of the next step, which is wider; after the last one they are left out. ``hidden`` says how much that can hide.
+A gain below 2**-60 of the largest one, or within the rounding of a utility that is not concave, gets no step
+of its own: it joins the next step, which is then wider; after the last step it is left out. ``hidden``
+returns how much this can hide.
 """
 
 import math
@@ -20,8 +22,8 @@ import numpy as np
 from dlsched.algorithms.utility_table import UtilityTable
 
 _NOTHING = 2.0**-60
-_HAIR = 1e-9  # relative: a gain that is larger than the one before by less does not begin a run
-_ROUNDING = 2.0**-49  # of the utility, what two floats of it round
+_HAIR = 1e-9  # relative amount by which a gain must exceed the one before to begin a run
+_ROUNDING = 2.0**-49  # relative rounding of two floats of a utility
 
 
 class Step(NamedTuple):
@@ -60,7 +62,7 @@ def steps(table: UtilityTable) -> list[Step]:
 
 
 def hidden(table: UtilityTable, found: list[Step]) -> float:
-    """The most by which the steps of a utility, whole, are below it."""
+    """Return the most by which whole steps of a utility are below it."""
     ends = np.concatenate(([0], np.cumsum([step.width for step in found], dtype=np.int64)))
     reached = ends[np.searchsorted(ends, np.arange(len(table.values)), side="right") - 1]
     return float(np.max(table.values - table.values[reached]))

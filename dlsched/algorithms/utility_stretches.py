@@ -8,7 +8,7 @@ Tangent = tuple[float, float]
 """Offset and slope."""
 
 _STRETCHES = 12
-_TANGENTS = 24  # of one stretch
+_TANGENTS = 24  # largest number of tangents of one stretch
 VANISHING = 1e-9
 """Of the largest utility: what rises less is level."""
 _FLAT = 1e-6  # of the largest utility: a stretch nearer to its envelope is not cut
@@ -27,7 +27,7 @@ def stretches(table: UtilityTable, unit: float) -> list[tuple[int, int]]:
 
 
 def _farthest(table: UtilityTable, low: int, high: int) -> tuple[float, int]:
-    """How far mu is below the envelope of a stretch, and where the stretch is cut: at the corner above."""
+    """Return how far mu is below the envelope of a stretch, and the corner above, at which it is cut."""
     values = table.values[low : high + 1]
     corners = hull(values)
     below = np.interp(np.arange(len(values)), corners, values[corners]) - values
@@ -38,7 +38,7 @@ def _farthest(table: UtilityTable, low: int, high: int) -> tuple[float, int]:
 
 
 def tangents(table: UtilityTable, low: int, high: int, unit: float) -> list[Tangent]:
-    """Lines above a stretch, through neighbouring corners of its envelope, more of them where they are farthest above it."""
+    """Lines above a stretch, through corners of its envelope, more where they are farthest above it."""
     corners = hull(table.values[low : high + 1]) + low
     if len(corners) == 1:
         return [_visible(float(table.values[low] - table.values[0]), 0.0, high, VANISHING * unit)]

@@ -1,6 +1,7 @@
 """Utilities of 0, 1, 2 ... units as tables, with their concave envelopes.
 
-They do not fall: most rise ever faster and then ever slower (S-shaped), or ever slower only (concave), some as they like.
+They never fall: most rise ever faster and then ever slower (S-shaped), or ever slower (concave), some
+irregularly.
 """
 
 import math
@@ -13,7 +14,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-_HAIR = 1e-13  # of the range of a utility: what floats round
+_HAIR = 1e-13  # rounding of floats, as a share of the range of a utility
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +37,12 @@ class UtilityTable:
 
     @property
     def most(self) -> float:
-        """The most that can be gained."""
+        """Largest gain over no unit."""
         return float(self.values.max() - self.values[0])
 
     @property
     def upper(self) -> Floats:
-        """Values that are certainly not below the exact ones."""
+        """Upper bounds of the exact utilities."""
         return self.values * (1 + 2.0**-50) + self.error
 
     @cached_property
@@ -55,7 +56,7 @@ class UtilityTable:
         return np.interp(np.arange(len(self.values)), self.corners, self.values[self.corners])
 
     def gains(self, held: int, most: int) -> Floats:
-        """What 0 .. ``most`` units add to those held, shape (most + 1,)."""
+        """Gains of 0 .. ``most`` units added to those held, shape (most + 1,)."""
         gains: Floats = self.values[held : held + most + 1] - self.values[held]
         return gains
 
@@ -71,7 +72,7 @@ class UtilityTable:
 
 
 def hull(values: Floats) -> Integers:
-    """Corners of the upper convex hull of (z, values[z]): found at once where it is that of an S, else one after the other."""
+    """Corners of the upper convex hull of (z, values[z]): found at once for an S, else one by one."""
     last = len(values) - 1
     if last < 1:
         return np.arange(len(values))
@@ -110,5 +111,5 @@ def _chain(values: Floats) -> Integers:
 
 
 def power_of_two(value: float) -> float:
-    """Return the power of two that is next above a number > 0, 1 for 0: a unit that changes no digit."""
+    """Return the next power of two above a number > 0, or 1 for 0: dividing by it changes no digit."""
     return math.ldexp(1.0, math.frexp(value)[1]) if value > 0 else 1.0

@@ -1,8 +1,9 @@
 """Rows ``sum_k a_k n_k <= C`` over whole numbers n_k >= 0, in whole numbers where that is possible.
 
 Solvers let a row be exceeded by 1e-6, the checker by 1e-9 C. In whole numbers no row can be exceeded by less than
-1, so the two mean the same. The numbers of an instance are read as the decimals that stand in its file; what the sums of
-the nearest floats differ by from those of the decimals is far less than the thousandth by which C is let out further.
+1, so the two mean the same. The numbers of an instance are read as the decimals in its file; sums of the
+nearest floats differ from sums of these decimals by far less than the thousandth by which C is relaxed
+further.
 """
 
 import math
@@ -23,7 +24,7 @@ _BEYOND = (
 
 
 def _beyond(value: float) -> float:
-    """A right side with certainly all that the checker tolerates."""
+    """Return a right side that is certainly at least what the checker tolerates."""
     return value * (1 + _BEYOND)
 
 
@@ -46,9 +47,10 @@ def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[in
 
 
 def same(amounts: Sequence[float], right: float, most: Sequence[int]) -> tuple[list[int], int] | None:
-    """Small whole amounts and a right side that let the same n through, 0 <= n_k <= ``most[k]``; None: none were found.
+    """Find small whole amounts and a right side that allow the same n <= ``most``; None: none found.
 
-    Where few jobs share a row all n can be looked at, and amounts with no unit in common are as good as rounded ones.
+    If few jobs share a row, all n can be tried; then rounded amounts can replace amounts without a common
+    unit.
     """
     if math.prod(count + 1 for count in most) > _POINTS:
         return None
@@ -69,7 +71,7 @@ def same(amounts: Sequence[float], right: float, most: Sequence[int]) -> tuple[l
 def row(amounts: Sequence[float], right: float, most: Sequence[int] | None = None) -> tuple[list[float], float]:
     """Coefficients and right side for a solver with tolerances: in whole numbers, else scaled so that C is about 1.
 
-    Scales are powers of two, so that scaling changes no number. ``most``: of every n_k, where that is known.
+    Scales are powers of two, so that scaling changes no number. ``most``: largest n_k of every k, if known.
     """
     held = whole(amounts, right, _LARGEST)
     if held is None and most is not None and right > 0:

@@ -1,4 +1,4 @@
-"""Lower bounds where every job gets one count, each with its certificate.
+"""Lower bounds for allocations of one count to every job, each with its certificate.
 
 *Lagrange.* For a price lambda >= 0 and any feasible w: sum_j cost_j(w_j) >= sum_j cost_j(w_j) + lambda (sum_j w_j - C)
 >= sum_j min_v (cost_j(v) + lambda v) - lambda C. The best price gives the linear programming bound (strong duality of the
@@ -64,11 +64,11 @@ def duals_certificate(
     Parameters
     ----------
     most
-        Upper bound of the variables, which ``choice`` bounds in any case.
+        Upper bound of the variables, which the rows ``choice`` bound in any case.
     tolerance
         As in ``solvers.lp.linear_program``.
     time_s, tick
-        Seconds for all of it, and what is called on the way.
+        Seconds for the whole computation, and a function called on the way.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 A price lambda proves sum_j min over w in W_j of (cost_j(w) + lambda w) - lambda C. Duals prove the same kind of bound from the
 rows of the formulation ``milp`` (``choice_program``), whose columns 0 <= x_jn <= 1 stand for the counts n that can fit: with
 -lambda the multiplier of ``capacity`` and mu_j those of ``choice``, sum_j (mu_j + sum_n min(0, cost_j(n) + lambda n - mu_j))
-- lambda C. A family knows its costs, and so where the minima and the negative terms are.
+- lambda C. The family finds the minima and the negative terms, since it knows its costs.
 """
 
 import sys
@@ -27,7 +27,7 @@ from dlsched.core.labels import plain_labels
 from dlsched.core.result import Certificate
 
 _LARGEST = sys.float_info.max
-TINY = 1e-290  # where floats lose relative precision
+TINY = 1e-290  # below this floats lose relative precision
 
 
 def choice_rows(instance: Counted) -> list[str]:
@@ -37,7 +37,7 @@ def choice_rows(instance: Counted) -> list[str]:
 
 @dataclass(frozen=True)
 class Proof(Generic[CountedT]):
-    """How certificates of a family are verified.
+    """Functions of a family that verify its certificates.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Proof(Generic[CountedT]):
         From an instance, a price and the multiplier mu_j of every job, numbers that add up to
         sum_j (mu_j + sum_n min(0, cost_j(n) + price n - mu_j)), or less.
     largest
-        Largest price, and absolute value of multipliers, that is accepted.
+        Largest price, and largest absolute value of a multiplier, that is accepted.
     below
         From an instance and a price in range, the bound of the price, rounded down to a float, computed in
         floats as far as possible; None: use ``minima``.

@@ -45,7 +45,7 @@ def build_choice_program(
     name, table, ids, capacity
         The model's name, the costs, a name for every job of the table, and C.
     solution
-        What counts by job, in the order of the table, stand for.
+        Converts counts by job, in the order of the table, into a solution.
     start
         Counts by job to start from.
     tick
@@ -89,7 +89,7 @@ def build_choice_arrays(
     start: Mapping[str, int] | None = None,
     tick: Tick = no_tick,
 ) -> Formulation[LinearModel, SolutionT]:
-    """Build the model as arrays, for solvers: a PuLP model of ten thousand jobs takes seconds to build.
+    """Build the model as arrays for solvers, since a PuLP model of ten thousand jobs takes seconds to build.
 
     The row ``capacity`` counts units of ``reduction.on_grid``, beyond all but one of every job's least. Parameters as
     ``build_choice_program``; the smallest counts must fit.

@@ -10,7 +10,7 @@ from dlsched.allocation.lattice import least_excess, whole_changes
 from dlsched.allocation.reduction import least_and_room
 from dlsched.core.arrays import FloatArray, IntArray
 
-_ROUNDING = 1e-13  # of the largest term of a regret; a choice better by less than this is not looked for
+_ROUNDING = 1e-13  # share of the largest term of a regret; better choices by less are not searched for
 
 
 @dataclass(slots=True, eq=False)
@@ -22,10 +22,10 @@ class Core:
     price: float
     slack: int
     best: float  # excess of the chosen pairs
-    gain: float  # a better choice is better by at least that, or by no more than rounding
-    floor: float  # no choice that was not looked through has less excess than that
-    period: float  # of what is above the floor, as long as the capacity is used up; infinite where the lattice tells nothing
-    jobs: IntArray  # of the pairs below, ascending
+    gain: float  # a better choice is better by at least ``gain``, or by no more than rounding
+    floor: float  # lower bound on the excess of every choice not yet searched
+    period: float  # excesses above the floor differ by multiples of it if the capacity is used up; inf: unknown
+    jobs: IntArray  # jobs of the pairs below, ascending
     pairs: IntArray
     shifts: IntArray
     regrets: FloatArray
@@ -41,9 +41,9 @@ class Core:
         best: float,
         near: tuple[IntArray, IntArray],
     ) -> "Core":
-        """Keep the pairs other than the base whose regret is below the ``best`` excess held, unless they are too dear.
+        """Keep the pairs, except the base, of a regret below the ``best`` excess held, unless they are too dear.
 
-        ``near``: pairs among which these are, and their jobs.
+        ``near``: pairs that include all of these, and their jobs.
         """
         slack = capacity - int(table.counts[base].sum())
         pairs, jobs = near
@@ -57,7 +57,7 @@ class Core:
         noise = _ROUNDING * float((np.abs(dearer) + np.abs(larger)).max(initial=0.0))
         other = pairs != base[jobs]
         pairs, jobs, values = pairs[other], jobs[other], values[other]
-        moved = np.flatnonzero(chosen != base)  # what is held has to be on the grid of what is better
+        moved = np.flatnonzero(chosen != base)  # the choice held has to be on the grid of the better ones
         every, bases = np.concatenate((pairs, chosen[moved])), np.concatenate((base[jobs], base[moved]))
         changes = whole_changes(table.counts[every] - table.counts[bases], table.costs[every], table.costs[bases])
         gain, floor, period = noise, 0.0, math.inf
@@ -80,9 +80,9 @@ class Core:
         return min(self.best, float(np.partition(above, more)[more]))
 
     def sketch(self, keep: IntArray, size: int, seed: int) -> IntArray:
-        """At most ``size`` of these pairs, ascending: of many jobs the few of least regret, ties drawn by lot.
+        """At most ``size`` of these pairs, ascending: the few of least regret of many jobs, ties drawn by lot.
 
-        Regrets up to a quarter of the floor tie: what attains it is no sum of the least ones.
+        Regrets up to a quarter of the floor count as ties: no sum of the least regrets attains the floor.
         """
         lot = np.random.default_rng(seed).random(len(keep))
         regrets = np.maximum(self.regrets[keep], self.floor / 4)

@@ -13,9 +13,9 @@ from dlsched.core.budget import Tick
 
 _FIRST_CORE = 48  # pairs of the first core; small enough to cost less than the passes before it
 _GROWTH = 4
-_STATES = 2**13  # states after a job beyond which some of them are looked at first
+_STATES = 2**13  # with more states after a job, the search looks at some of them first
 _SKETCHES = 4  # partial searches, as long as each finds a better choice
-_LARGEST_SKETCH = 1000  # pairs of such a look where the lattice tells what is possible
+_LARGEST_SKETCH = 1000  # pairs of a partial search if the lattice tells which excesses are possible
 
 
 def search(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None]) -> None:
@@ -31,7 +31,7 @@ def search(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None
     Raises
     ------
     MemoryError
-        There are more states than memory is allowed for.
+        The states need more memory than is allowed.
     """
     threshold, size = -1.0, _FIRST_CORE
     if core.period < math.inf:
@@ -73,7 +73,7 @@ def _look(
     better: Callable[[IntArray], None],
     cap: float = math.inf,
 ) -> bool:
-    """Search some states of some pairs, as long as that helps: the result may be proven without the others.
+    """Search some states of some pairs, as long as that helps: this may prove a result without the others.
 
     Returns whether nothing was left out.
     """

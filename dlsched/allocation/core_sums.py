@@ -1,8 +1,9 @@
 """Combine pairs of a knapsack's core: sums of shifts and regrets job after job, on one side or on two that meet.
 
-On two sides every job goes to the side of fewer sums. A sum of one side is completed best by the largest sum of the other that
-still fits, as the other's sums of more shift are cheaper, price included (``algorithms.sums``); so all pairs are looked
-through in one pass over the smaller side, and 10^4 sums on either side stand for 10^8 (after Horowitz and Sahni 1974).
+With two sides every job goes to the side of fewer sums. The best completion of a sum of one side is the
+largest sum of the other that still fits, as the other's sums of more shift are cheaper, price included
+(``algorithms.sums``). So one pass over the smaller side covers all pairs, and 10^4 sums on either side stand
+for 10^8 (after Horowitz and Sahni 1974).
 """
 
 import math
@@ -31,17 +32,18 @@ def combine(
 ) -> bool:
     """Find the best choice among pairs, given by position, and let the core keep it if it is better than the one held.
 
-    Stopped on the way, it keeps what it has, unless that takes as long again. With ``enough`` it gives up at more states on a
-    side, with ``most`` it goes on with so many: False says that it did, and that there may be a better choice.
-    Choices of which either side's regrets exceed the ``cap`` are left out.
+    If it is stopped on the way, the core keeps the best choice so far, unless reading it takes as long
+    again. If a side has more states than ``enough``, it gives up; if more than ``most``, it goes on with
+    that many. In both cases it returns False: there may be a better choice. Choices with regrets above the
+    ``cap`` on either side are left out.
     """
     if not len(near):
         return True
     queue = _Queue.of(core, near)
     reach = int(np.abs(core.shifts[near]).max())
     trails = [Trail(core.price, core.slack, tick, most=most, reach=reach, cap=cap, trails=sides) for _ in range(2)]
-    left = [(sum(queue.low), sum(queue.high))] * 2  # shifts, least and largest, of what each side has not combined
-    places: list[list[int]] = [[], []]  # of the jobs that each side has combined
+    left = [(sum(queue.low), sum(queue.high))] * 2  # least and largest shift of the jobs a side has not combined
+    places: list[list[int]] = [[], []]  # places of the jobs that each side has combined
     best: tuple[tuple[int, int], ...] = ()  # number of jobs and state of the best sum, on either side
     whole = True
     try:
@@ -73,9 +75,9 @@ def combine(
 
 
 def least_pair(first: States, second: States, price: float, slack: int) -> tuple[float, tuple[int, int]]:
-    """Return the least excess of a sum of the one and one of the other that fit together, infinite if none do, and the two.
+    """Return the least excess of two sums, one of each, that fit together (inf: none do), and the two.
 
-    Regret less price x shift must fall along the shifts of the longer.
+    Regret less price x shift must fall along the shifts of the longer of the two.
     """
     if len(first.shifts) > len(second.shifts):
         excess, (other, state) = least_pair(second, first, price, slack)
@@ -97,7 +99,7 @@ class _Queue:
 
     core: Core
     keep: IntArray  # positions of the pairs
-    starts: list[int]  # of every job's, and their number
+    starts: list[int]  # first position of every job's pairs, and last the number of pairs
     low: list[int]  # least and largest shift of every job, the base included
     high: list[int]
 
@@ -114,7 +116,7 @@ class _Queue:
         return len(self.low)
 
     def move(self, place: int, low_left: int, high_left: int) -> Move:
-        """What a job may add, where others may still shift that much."""
+        """Return the options of a job, given how far the jobs after it may still shift."""
         pairs = self.keep[self.starts[place] : self.starts[place + 1]]
         shifts, regrets = self.core.shifts[pairs], self.core.regrets[pairs]
         return Move(np.concatenate(([0], shifts)), np.concatenate(([0.0], regrets)), low_left, high_left)
@@ -133,7 +135,7 @@ class _Queue:
 def in_turn(core: Core, keep: IntArray) -> IntArray:
     """Order pairs (given by job) so that jobs that can grow and jobs that only shrink alternate, least regret first.
 
-    Sums then stay near 0, where choices that fill the capacity are met early.
+    Sums then stay near 0, so that the search meets choices that fill the capacity early.
     """
     starts = np.flatnonzero(np.diff(core.jobs[keep], prepend=-1) != 0)
     if len(starts) < 2:

@@ -1,4 +1,4 @@
-"""A cost table: what each allowed count of units costs each job; the input of every algorithm in this room.
+"""Cost tables: the cost of each allowed count of units for each job; every algorithm of this room takes one.
 
 =================  =======================================================================
 code               mathematics
@@ -83,9 +83,9 @@ class CostTable:
         Parameters
         ----------
         counts
-            Of every job.
+            Counts of every job.
         cost
-            From the position of a job and its counts to what each costs it.
+            Returns the costs of a job's counts; gets the job's position and these counts.
         tick
             Called for every job.
         """
@@ -124,7 +124,7 @@ class CostTable:
 
     @property
     def minimum_units(self) -> int:
-        """Units that the smallest counts need together; when they exceed the capacity, no choice is feasible."""
+        """Sum of the smallest counts; if it exceeds the capacity, no choice is feasible."""
         return int(self.counts[self.first].sum())
 
     def subset(self, keep: BoolArray) -> Self:

@@ -1,4 +1,4 @@
-"""One count for every job, within one capacity: what that means, whatever a count costs.
+"""Rules of allocations: one allowed count for every job, within one capacity.
 
 ``capacity``   sum_j w_j <= C
 ``choice``     w_j in W_j, one count for every job
@@ -19,7 +19,7 @@ _LARGEST = 2**1000  # a larger excess has no float
 
 
 class CountedJob(Protocol):
-    """A job, as far as this room must know it."""
+    """The part of a job that this room needs."""
 
     @property
     def id(self) -> str:
@@ -59,7 +59,7 @@ def is_whole(count: object) -> bool:
 
 
 def is_allowed(count: int, allowed: Sequence[int]) -> bool:
-    """Whether the count is one of those allowed, ascending; found by halving."""
+    """Whether the count is among the allowed ones, which ascend; found by halving."""
     if isinstance(allowed, range):
         return count in allowed
     index = bisect_left(allowed, count)
@@ -80,12 +80,12 @@ def read_counts(
 ) -> dict[str, int]:
     """Read the ``solution`` of a result file, ``{field: {job: integer}}``; whether it is feasible is the checker's question.
 
-    ``read``: of one count.
+    ``read``: reads one count.
 
     Raises
     ------
     InputError
-        It is something else.
+        The data have another form.
     """
     given = read_object(data, {field}, ("solution",)).get(field)
     entries = read_object(given, set(given) if isinstance(given, dict) else set(), ("solution", field))
@@ -93,7 +93,7 @@ def read_counts(
 
 
 def broken_choices(instance: Counted, given: Mapping[str, int], unit: str) -> list[Violation]:
-    """Return the broken rules ``choice``; ``unit`` is what is counted, in the plural."""
+    """Return the broken rules ``choice``; ``unit`` is the name of the units, in the plural."""
     violations = []
     for index, job in enumerate(instance.jobs):
         count = given.get(job.id)

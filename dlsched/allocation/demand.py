@@ -1,7 +1,8 @@
 """Demand of jobs for units at a price: a falling curve, computed at as few points as possible.
 
-Each job takes the first count that minimises cost + price x count. Between two known points the curve is taken for a power of
-the price; beyond the dearest one, for the inverse of its square, which is how jobs with speeds near 1 / count behave.
+Each job takes the first count that minimises cost + price x count. The search treats the curve between two
+known points as a power of the price, and beyond the dearest point as the inverse of the price's square root,
+which is how jobs with times near 1 / count behave.
 """
 
 import math
@@ -10,12 +11,12 @@ from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.passes import minima
 from dlsched.core.budget import Tick
 
-_ASKED = 8  # points that are computed for one answer, at most
-_LEAST, _MOST = 0.1, 0.9  # where a point may lie between its neighbours, in powers: so that each is worth it
+_ASKED = 8  # largest number of points computed for one answer
+_LEAST, _MOST = 0.1, 0.9  # range of a new point between its neighbours, in powers: not too near either
 
 
 class Demand:
-    """The curve of a table, and the points that are known: prices, ascending, and units."""
+    """The curve of a table, and its known points: prices, ascending, and units."""
 
     def __init__(self, table: CostTable) -> None:
         self._table = table
@@ -26,7 +27,7 @@ class Demand:
         self._typical = saved / max(1, taken - table.minimum_units)  # what a unit saves on average
 
     def price_for(self, units: float, within: float, tick: Tick) -> tuple[float, int]:
-        """Price at which jobs take about ``units``, and what they take; else the best of some tries."""
+        """Return a price at which jobs take about ``units``, and the units they take; else the nearest of some tries."""
         for _ in range(_ASKED):
             price, taken = min(self._points, key=lambda point: abs(point[1] - units))
             if abs(taken - units) <= within or (price == 0.0 and taken <= units):

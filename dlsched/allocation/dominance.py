@@ -13,7 +13,7 @@ from dlsched.core.budget import Tick, no_tick
 
 _ROUNDS = 8
 _BLOCK = 2**14  # pairs between two ticks
-_ROUNDING = 2.0**-49  # of a cost: a straight line of decimal costs shall not be cut by the last bits of floats
+_ROUNDING = 2.0**-49  # relative, of costs: keeps pairs on a straight line in spite of the last bits of floats
 
 
 def undominated(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
@@ -36,11 +36,12 @@ def undominated(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
 def hull(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
     """Mark the pairs on the lower convex hull of their job, from its smallest count down to its least cost; shape (P,).
 
-    First its corners: starting from the undominated pairs, all that lie on or above the line through their two neighbours are
-    dropped, in all jobs at a time, until none does: such a pair is no corner, whichever neighbours are dropped. Cost O(P) a
-    round, over the pairs still there; tables need a few rounds, convex costs one. Where a pair's going uncovers one neighbour
-    after the other, rounds would be many: after ``_ROUNDS`` of them the pairs left are gone through one by one. Then the pairs
-    on the lines between the corners, up to rounding. ``tick`` is called now and then.
+    First the corners: starting from the undominated pairs, each round drops in all jobs the pairs that lie
+    on or above the line through their two neighbours, until none does. Such a pair is no corner, whichever
+    neighbours are dropped too. A round costs O(P) for the pairs still there; tables need a few rounds,
+    convex costs one. If dropping uncovers one neighbour after the other, there would be many rounds: after
+    ``_ROUNDS`` of them the pairs left are scanned one by one. Then the pairs on the lines between the
+    corners are added, up to rounding. ``tick`` is called now and then.
     """
     pairs = candidates = np.flatnonzero(undominated(table, tick=tick))
     for _ in range(_ROUNDS):
@@ -85,7 +86,7 @@ def _scanned(table: CostTable, pairs: IntArray, tick: Tick) -> IntArray:
     rows = (np.searchsorted(table.starts, pairs, side="right") - 1).tolist()
     counts, costs = table.counts[pairs].tolist(), table.costs[pairs].tolist()
     kept: list[int] = []
-    slopes: list[float] = []  # of the line to each kept pair from the one before; infinite for the first of a job
+    slopes: list[float] = []  # slope of the line to each kept pair from the one before; infinite for the first of a job
     for index, (row, count, cost) in enumerate(zip(rows, counts, costs, strict=True)):
         if index % _BLOCK == 0:
             tick()

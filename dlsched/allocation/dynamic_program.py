@@ -11,12 +11,12 @@ from dlsched.allocation.reduction import on_grid
 from dlsched.core.arrays import IntArray
 from dlsched.core.budget import Tick, no_tick
 
-_WORK = 5  # rows of floats that one job is worked out in
+_WORK = 5  # rows of floats in the work on one job
 _BLOCK = 2**20  # sums made between two ticks
 
 
 def state_bytes(table: CostTable, capacity: int) -> int:
-    """Memory that ``solve_by_states`` needs for its decisions, J (C + 1) entries, and its work, C as there."""
+    """Bytes that ``solve_by_states`` needs for its decisions, J (C + 1) entries with its C, and its work."""
     _, useful = _on_useful_grid(table, capacity)
     return (useful + 1) * (table.jobs * _decision_type(table).itemsize + _WORK * 8)
 
@@ -30,14 +30,14 @@ def solve_by_states(
 ) -> IntArray | None:
     """Return the pairs of least total cost whose counts add up to at most ``capacity``, or None if there are none.
 
-    O(P C) time and O(J C) memory, C being the smaller of the capacity and the sum of the largest counts, both divided by
-    what divides all counts (``reduction.on_grid``). Among equals the smaller count wins. ``step`` is called before every job
-    and ``tick`` now and then.
+    O(P C) time and O(J C) memory. C is the smaller of the capacity and the sum of the largest counts, both
+    divided by the common divisor of all counts (``reduction.on_grid``). Among equals the smaller count wins.
+    ``step`` is called before every job and ``tick`` now and then.
 
     Raises
     ------
     MemoryError
-        It needs more than ``ALLOWED_BYTES`` of ``algorithms.memory``.
+        The program needs more than ``ALLOWED_BYTES`` of ``algorithms.memory``.
     """
     if table.minimum_units > capacity:
         return None

@@ -14,7 +14,7 @@ from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.dominance import hull
 from dlsched.allocation.guarantees import convex, falling_doublings, rows
 
-_ROUNDING = 1e-12  # of count x cost: a linear speed, A / w, shall not pass for a super-linear one
+_ROUNDING = 1e-12  # relative, of count x cost: so that a linear speed, A / w, does not count as super-linear
 
 
 def no_super_linear_speed(table: CostTable) -> bool:

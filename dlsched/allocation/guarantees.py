@@ -1,4 +1,4 @@
-"""What the greedy methods promise on a cost table, and how much they lose where the promise holds."""
+"""Guarantees of the greedy methods on a cost table: conditions, and how much the methods can lose."""
 
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,11 +1,12 @@
 """Largest useful counts for costs of the form hyperbolic / w + linear w + constant, w = 1, 2, ...
 
-Such a cost is convex or increasing, so counts beyond the cheapest are of no use. Many jobs with such costs need about C pairs
-together, by a price: let F be those of them without a charge for changing their count, and w_j(p) the count that minimises
-cost_j + p w. If the w_j(p) of F and the smallest counts of all other jobs add up to more than C, some optimal answer gives no
-job more than w_j(p), except its current count. *Proof.* If job j has more (and not its current count), some i in F has less
-than w_i(p). Move one unit from j to i: j loses at most p (convexity), i gains at least p. The same holds along the way of the
-greedy methods: they exhaust the units on savings above p.
+Such a cost is convex or increasing, so counts beyond the cheapest are of no use. A price limits the pairs
+that many such jobs need to about C in all: let F be the jobs without a charge for changing their count, and
+w_j(p) the count that minimises cost_j + p w. If the w_j(p) of F and the smallest counts of all other jobs
+add up to more than C, some optimal answer gives no job more than w_j(p), except its current count. *Proof.*
+If job j has more (and not its current count), some i in F has less than w_i(p). Move one unit from j to i: j
+loses at most p (convexity), i gains at least p. The greedy methods too stay within w_j(p): they exhaust the
+units on savings above p.
 """
 
 import numpy as np
@@ -31,7 +32,7 @@ def useful_most(
     spare
         Capacity beyond the smallest counts of all jobs.
     """
-    needed = spare + 3.0 * len(hyperbolic)  # 1 a job for its smallest count, 2 for rounding
+    needed = spare + 3.0 * len(hyperbolic)  # for every job 1 for its smallest count, 2 for rounding
     low, high = 0.0, float(np.max(hyperbolic, initial=0.0))
 
     def exceeded(price: float) -> bool:

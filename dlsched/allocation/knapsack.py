@@ -19,10 +19,11 @@ code                  mathematics
    states. A choice whose excess is at most t uses no other pair, so when the best one found has excess <= t it is
    optimal. Otherwise t grows, at most to the best excess found, which ends the search. Jobs that can grow take turns
    with jobs that can only shrink, so that sums near 0, which fill the capacity, are met early.
-   Where states are many, or pairs of one regret, the jobs are split in two halves whose sums meet (``core_sums``), and some
-   pairs and states come first (a beam): proven is what is found when its excess is less than the grain above the threshold
-   that is done with, as where savings follow the counts closely. Where changes of counts and costs lie on a lattice
-   (``lattice``), choices are looked through by its levels instead, as what is possible is known then.
+   If there are many states, or many pairs of one regret, the jobs are split in two halves whose sums meet
+     (``core_sums``), and some pairs and states are searched first (a beam). A choice is proven optimal if
+     its excess is less than the grain above the last finished threshold; this happens if savings follow the
+     counts closely. If changes of counts and costs lie on a lattice (``lattice``), choices are searched by
+     its levels instead, as the lattice tells which excesses are possible.
 4. Of the pairs with one shift d only the K of least regret are needed, K = D+ + D- - 1 + max(slack + D-, D+ + t/lambda),
    D+ and D- the largest shifts up and down. *Proof.* Some optimal choice has no set of shifts that adds up to zero
    (undoing it changes no units and adds no regret). Order its shifts so that a prefix sum <= 0 is followed by a positive
@@ -31,8 +32,8 @@ code                  mathematics
    So at most K jobs shift, and one of the K least regrets at d is unused whenever another job shifts by d: exchange.
    The core is therefore bounded by the largest shifts, not by the number of jobs.
 
-Memory: that of the table some times over, and at most ``ALLOWED_BYTES`` of ``algorithms.memory`` for the states
-(``algorithms.sums``).
+Memory: a small multiple of the table's, and at most ``ALLOWED_BYTES`` of ``algorithms.memory`` for the
+states (``algorithms.sums``).
 """
 
 from collections.abc import Callable
@@ -50,13 +51,13 @@ from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 
 _NEXT = 8  # counts of a job that are tried to fill what is left over
-_SHARES = (1 / 16, 1.0)  # of the price of the slack: regrets to look at first for pairs that fill it, and then
+_SHARES = (1 / 16, 1.0)  # shares of the slack's price: largest regrets of the pairs tried first and next to fill it
 _TAMER = 1e-3  # how much smaller the largest cost must become for the price to be sought again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """The answer: the chosen pair of every job, shape (J,), and the price that proves all but its last excess."""
+    """The answer: every job's chosen pair, shape (J,), and the price whose bound is below it by the excess."""
 
     pairs: IntArray
     price: float
@@ -81,7 +82,7 @@ def solve_knapsack(
     step
         Called once for every job of the core that is combined.
     tick
-        Called again and again in between, for the same.
+        Called again and again in between.
 
     Returns
     -------
@@ -142,7 +143,7 @@ def _named(pairs: IntArray, originals: IntArray | None) -> IntArray:
 
 
 def _untamed(table: CostTable, base: IntArray) -> bool:
-    """Whether the pairs that matter, of which the base is part, may have far smaller costs than others."""
+    """Whether the pairs that matter, which include the base, may have far smaller costs than others."""
     return _largest(table.costs[base]) < _TAMER * table.largest
 
 
@@ -171,9 +172,9 @@ def _completed(table: CostTable, capacity: int, frontier: Frontier) -> IntArray:
 def _filled(
     table: CostTable, price: float, base: IntArray, slack: int, near: tuple[IntArray, IntArray]
 ) -> tuple[IntArray, float]:
-    """Fill the slack of the base with the one job that makes most of it, at one of its next counts; and the excess then.
+    """Fill the base's slack with one of the next counts of the one best job; return choice and excess.
 
-    ``near``: pairs among which the best one is, and their jobs.
+    ``near``: pairs that include the best one, and their jobs.
     """
     best, filled = price * slack, base.copy()
     pairs, jobs = near

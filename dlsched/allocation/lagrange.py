@@ -30,9 +30,9 @@ from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 
 _SAMPLE = 2**15  # pairs of a sample of the jobs
-_WORTHWHILE = 4  # times as many pairs as the sample, and jobs as it leaves out for each of its own
-_NEAR = 0.03  # how near the first price has to be, of the sample's units
-_BEYOND = 1.3  # how far the second price goes beyond what the first one missed
+_WORTHWHILE = 4  # a sample pays if the table has this many times its pairs, and it has this many jobs
+_NEAR = 0.03  # tolerance of the first price, as a share of the sample's units
+_BEYOND = 1.3  # the second price aims back by this multiple of the units that the first missed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ def best_price(
     """Maximise the Lagrangian bound; None when even the smallest counts exceed ``capacity``.
 
     Cost: each pass is linear in the pairs still active, which shrink geometrically in practice. ``tick`` is called before
-    every pass; ``relevant`` of the table is what the caller looks at further.
+    every pass; ``relevant`` finds the table's relevant pairs, and the caller goes on using it.
     """
     if table.minimum_units > capacity:
         return None
@@ -82,9 +82,10 @@ def best_price(
 
 
 def _likely_prices(table: CostTable, capacity: int, excess: Callable[[], int], tick: Tick) -> Iterator[float]:
-    """Two prices that are likely to be on either side of the best one, from a sample of the jobs, where there are many; then 0.
+    """Yield two prices, from a sample of many jobs, that are likely on either side of the best one; then 0.
 
-    ``excess`` tells the units beyond the capacity at the price before. The price 0 comes unless one before exceeds.
+    ``excess`` returns the units beyond the capacity at the price before. The price 0 comes unless an earlier
+    price exceeds the capacity.
     """
     every, above = table.pairs // _SAMPLE, False
     if every >= _WORTHWHILE and table.jobs >= _WORTHWHILE * every:
@@ -138,7 +139,7 @@ class _Active:
     def between(
         cls, rows: IntArray, pairs: IntArray | None, source: "CostTable | _Active", low: IntArray, high: IntArray
     ) -> Self:
-        """Keep of every job the pairs low .. high, inclusive, that lie below the line through these two; ``pairs`` None: all."""
+        """Keep every job's pairs low .. high that lie below the line through these two; ``pairs`` None: all."""
         counts, costs = source.counts, source.costs
         undecided = low < high
         rows, low, high = rows[undecided], low[undecided], high[undecided]
@@ -155,5 +156,5 @@ class _Active:
         return cls(rows, starts, index if pairs is None else pairs[index], counts[index], costs[index])
 
     def narrowed(self, low: IntArray, high: IntArray) -> Self:
-        """Return what is left between two choices, given as positions in these arrays."""
+        """Return the jobs and pairs left between two choices, given as positions in these arrays."""
         return self.between(self.rows, self.pairs, self, low, high)

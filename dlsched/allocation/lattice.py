@@ -8,17 +8,20 @@ code                  mathematics
 ``least_excess``      remainder of (lambda - m) slack divided by d, for an m in [0, lambda] with m a + b a multiple of d
 ====================  ==========================================================================================
 
-*Proof.* Cost + m count changes in multiples of d. With 0 <= m <= lambda a choice of W units has total cost V - m W, V its total
-of cost + m count. L(lambda) + m C is a lower bound of V, as L is Lagrange's with the price lambda - m of a unit; the base, at
-slack units below C, has a V that is (lambda - m) slack above that bound, and other choices differ from it by multiples of d.
-So V is above the bound by the remainder and y d, y >= 0, and total cost = V - m W is above L(lambda) by as much and m (C - W).
+*Proof.* Cost + m count changes in multiples of d. Let 0 <= m <= lambda, let W be the units of a choice, and
+V its total of cost + m count, so that its total cost is V - m W. L(lambda) + m C is a lower bound of V: it
+is the Lagrangian bound of cost + m count at the price lambda - m of a unit. The base, at slack units below
+C, has a V that is (lambda - m) slack above that bound, and the V of other choices differ from it by
+multiples of d. So V is above the bound by the remainder plus y d, y >= 0, and the total cost V - m W is
+above L(lambda) by this plus m (C - W).
 
-*Levels.* Of that excess the regrets are all but lambda (C - W), so at most the remainder and y d. Choices of y = 0 therefore
-are among those whose regrets sum up to at most the remainder: these are looked through first, and all others exceed the bound by
-at least the remainder and d.
+*Levels.* The regrets are that excess without lambda (C - W), so at most the remainder plus y d. Therefore
+the regrets of a choice of y = 0 add up to at most the remainder. The search goes through such choices first;
+all others exceed the bound by at least the remainder plus d.
 
-Where savings are the units and a constant for every step (strongly correlated), d is that constant and this the bound by the
-number of steps, which a choice that fills the capacity attains; the Lagrangian bound lies up to d lower.
+If each step saves its units plus a constant (strongly correlated), d is that constant and the bound is the
+one by the number of steps, which a choice that fills the capacity attains; the Lagrangian bound lies up to d
+lower.
 """
 
 import math
@@ -31,12 +34,12 @@ from dlsched.core.arrays import FloatArray, IntArray
 
 _LARGEST = 2.0**62
 ROUNDED = 1e-6
-"""Of d: more than sums are wrong by."""
+"""Share of d, larger than the rounding error of sums."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """What pairs change of their jobs' base: counts, and costs as multiples of ``unit``, a power of two; shape (P,) each."""
+    """Changes from the jobs' base: counts, and costs as multiples of ``unit``, a power of two; shape (P,)."""
 
     counts: IntArray
     costs: IntArray
@@ -72,8 +75,9 @@ def whole_changes(counts: IntArray, costs: FloatArray, base_costs: FloatArray) -
 def least_excess(changes: Changes, price: float, slack: int, noise: float) -> tuple[float, float]:
     """Return the least excess of all totals over the Lagrangian bound, and d; 0 and infinity if unknown.
 
-    ``slack`` is what the base, of the least cost + price x count, leaves over. The bound is accurate up to ``noise``, which is
-    taken off. The lattice tells nothing where that is not little beside d, and where it says no more than the grain does.
+    ``slack``: units that the base, of the least cost + price x count, leaves over. The bound is accurate up
+    to ``noise``, which is subtracted. The excess is unknown if ``noise`` is not small beside d, or if the
+    lattice proves no more than the grain does.
     """
     spanned = lattice(changes.counts, changes.costs, changes.grain)
     if spanned is None:

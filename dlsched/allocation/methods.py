@@ -38,14 +38,15 @@ class Counting(Generic[CountedT, SolutionT]):
     table
         Costs of all counts that an optimal answer may need.
     solution
-        Converts counts by job into a solution; calls the tick if that takes long.
+        Converts counts by job into a solution; calls the tick if this takes long.
     warm
-        Offers a quick answer.
+        Offers the search a quick answer.
     lagrange
         The certificate of an instance at a price; keywords ``price`` and ``tick``.
     whole_table
-        From an instance and its ``table``, one with the counts that cannot fit beside the others: what a price must be found
-        for. None: ``table`` has them, or a price for those that fit is best for them too.
+        Returns the table to find a price for, from an instance and its ``table``: it also has the counts
+        that cannot fit beside the others. None: ``table`` has them, or a price for those that fit is best
+        for them too.
     """
 
     table: Callable[[CountedT, Tick], CostTable]
@@ -71,7 +72,7 @@ class Counting(Generic[CountedT, SolutionT]):
         search.prove(certificate.value, source="certificate", certificate=certificate)
 
     def run_knapsack(self, instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
-        """Our multiple-choice knapsack algorithm; a node is a job of the core that is combined."""
+        """Run our multiple-choice knapsack algorithm; a node is a job of the core that is combined."""
         table = self.table(instance, search.tick)
 
         def found(chosen: IntArray, price: float) -> None:
@@ -84,7 +85,7 @@ class Counting(Generic[CountedT, SolutionT]):
         return proven(search, KNAPSACK)
 
     def run_dp(self, instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
-        """Dynamic programming over the capacity; a node is a job."""
+        """Run dynamic programming over the capacity; a node is a job."""
         table = self.table(instance, search.tick)
         self.warm(instance, search)
         chosen = solve_by_states(table, instance.capacity, step=lambda: search.tick(1), tick=search.tick)
@@ -131,7 +132,7 @@ def holding(
     quick: Callable[[CountedT], SolutionT | None],
     source: str,
 ) -> Callable[[CountedT, Search[SolutionT]], TerminationStatus]:
-    """Make a method hold the answer of a quick heuristic if it is stopped before it has its own."""
+    """Make a method hold a quick heuristic's answer if it is stopped before it has one of its own."""
 
     @wraps(run)
     def held(instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:

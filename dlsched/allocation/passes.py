@@ -1,8 +1,9 @@
-"""Passes over the pairs of all jobs, some jobs at a time, so that what is computed on the way stays in the cache.
+"""Passes over the pairs of all jobs, some jobs at a time, so that intermediate arrays stay in the cache.
 
-With Numba (``core.compiled``) a pass is one loop instead, with the same operations on the same floats in the same order. It
-spares some 7 ns a pair in all passes of a knapsack, which does not pay for importing Numba, a second, below 2**27 pairs; where
-something else has imported it, it pays from 2**16 pairs on (``benchmarks/knapsack.py``).
+With Numba (``core.compiled``) a pass is one loop instead, with the same operations on the same floats in the
+same order. It saves some 7 ns a pair in all passes of a knapsack; below 2**27 pairs this does not pay for
+importing Numba, which takes a second. If something else has imported it, it pays from 2**16 pairs on
+(``benchmarks/knapsack.py``).
 """
 
 import sys
@@ -16,8 +17,8 @@ from dlsched.core.compiled import compiled
 
 T = TypeVar("T")
 
-_BLOCK = 2**16  # pairs of a block, more where one job has more
-_COMPILED_FROM = 2**27  # pairs, where Numba would have to be imported
+_BLOCK = 2**16  # pairs of a block, more if one job has more
+_COMPILED_FROM = 2**27  # pairs from which loops are compiled if Numba is not yet imported
 _AT_HAND_FROM = 2**16
 
 
@@ -84,14 +85,14 @@ def up_to(
 def leading(
     starts: IntArray, ends: IntArray, counts: IntArray, costs: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
-    """Pairs of every segment before those of numbers ``ends``: where segments begin among them, counts, costs and numbers."""
+    """Pairs of every segment before ``ends``: their segments' starts, counts, costs and pair numbers."""
     begins = np.concatenate(([0], np.cumsum(ends - starts[:-1])))
     pairs = np.arange(begins[-1]) + np.repeat(starts[:-1] - begins[:-1], np.diff(begins))
     return begins, counts[pairs], costs[pairs], pairs
 
 
 def in_loops(pairs: int) -> bool:
-    """Whether so many pairs are gone through in compiled loops."""
+    """Whether passes over so many pairs are compiled loops."""
     return _fast(_fill_minima, pairs) is not None
 
 
@@ -107,7 +108,7 @@ def _blocks(starts: IntArray) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _fast(loop: Callable[..., T], pairs: int) -> Callable[..., T] | None:
-    """The loop, compiled, where so many pairs are worth it."""
+    """Return the compiled loop if so many pairs are worth it, else None."""
     enough = _AT_HAND_FROM if "numba" in sys.modules else _COMPILED_FROM
     return compiled(loop) if pairs >= enough else None
 

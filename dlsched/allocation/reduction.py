@@ -1,7 +1,8 @@
 """Reductions of a cost table that keep its optimum: coarser grids of counts, and pairs that cannot matter.
 
-*Grid.* Only what a job takes beyond its smallest count matters, and that is a multiple of g, the greatest common divisor
-of all such differences: of the capacity beyond the smallest counts only whole multiples of g can be used.
+*Grid.* Only the units that a job takes beyond its smallest count matter, and their number is a multiple of
+g, the greatest common divisor of all such differences. So jobs can use only a multiple of g of the capacity
+beyond the smallest counts.
 
 *Limit.* Given an answer of total U, no better answer contains a pair that costs over U - sum_i min cost_i
 more than its job's least cost. Dropping such pairs makes rounding relative to the optimum.
@@ -27,7 +28,7 @@ def on_grid(table: CostTable, capacity: int) -> tuple[CostTable, int, int]:
     """
     smallest = table.counts[table.first]
     few = table.counts[: int(table.starts[: _FEW + 1][-1])]
-    if smallest.max() == 1 and np.gcd.reduce(few - 1) == 1:  # they are on it
+    if smallest.max() == 1 and np.gcd.reduce(few - 1) == 1:  # the counts are on the grid already
         return table, capacity, 1
     beyond = table.counts - np.repeat(smallest, table.lengths)
     unit = int(np.gcd.reduce(beyond))
@@ -36,7 +37,7 @@ def on_grid(table: CostTable, capacity: int) -> tuple[CostTable, int, int]:
 
 
 def least_and_room(table: CostTable, chosen: IntArray) -> tuple[FloatArray, float]:
-    """Return every job's least cost, shape (J,), and what a pair of an answer no worse than ``chosen`` costs more at most."""
+    """Return every job's least cost, shape (J,), and how much more a pair of an answer like ``chosen`` may cost."""
     costs, least = table.costs[chosen], table.least
     return least, float((costs - least).sum()) + _SLACK * float(np.abs(costs).max())
 
@@ -50,9 +51,9 @@ def within(table: CostTable, chosen: IntArray) -> BoolArray:
 
 
 def open_pairs(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> CostTable:
-    """Keep the pairs that an answer no worse than that of ``greedy.climb_hulls`` can hold, and that no smaller count matches.
+    """Keep the undominated pairs that an answer no worse than that of ``greedy.climb_hulls`` can hold.
 
-    No cost in it exceeds that answer's total, to which solvers' tolerances are relative.
+    No cost in the table exceeds that answer's total, to which solvers' tolerances are relative.
 
     Raises
     ------

@@ -1,10 +1,11 @@
-"""Relevant pairs of a job at a price: those up to some count, since each unit beyond costs the price.
+"""Relevant pairs of a job at a price: pairs up to some count, since each unit beyond costs the price.
 
 A job's cost is nowhere below its least, ``table.least``, so with d units more than some pair its cost + price x count is above
-that pair's by at least price d - (the pair's cost - least). Counts rise by at least 1 from pair to pair: those that far along
-need no look, which are most pairs of long tables. *Rounding:* counts are at most 2**53, so each product price x count is off by
-at most price / 2, and the other terms by far less than ``_MARGIN`` times themselves; so no comparison that is spared could have
-come out otherwise in floats, and what is found is what a look at all pairs finds.
+that pair's by at least price d - (the pair's cost - least). Counts rise by at least 1 from pair to pair, so
+pairs far enough along need no look; in long tables these are most pairs. *Rounding:* counts are at most
+2**53, so each product price x count is off by at most price / 2, and the other terms by far less than
+``_MARGIN`` times themselves. So no skipped comparison could have come out otherwise in floats, and the
+result is that of a look at all pairs.
 """
 
 from dataclasses import dataclass
@@ -15,15 +16,15 @@ from dlsched.allocation import passes
 from dlsched.allocation.cost_table import CostTable
 from dlsched.core.arrays import FloatArray, IntArray
 
-_ENOUGH = 2**16  # pairs, for it to pay
+_ENOUGH = 2**16  # pairs from which skipping pays
 _MARGIN = 1e-9
-_STEP = 4  # from one count to the next that is tried first
-_WIDER = 4  # to two more pairs of a job than needed, one for so many is added, so that they do for other prices too
+_STEP = 4  # factor from one of the counts tried first to the next
+_WIDER = 4  # parts have 2 pairs more than needed and one for every 4, so that they serve other prices too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """The first pairs of every job, before those of numbers ``ends``, shape (J,); ``pairs``: their numbers, None: all."""
+    """Every job's pairs before the number ``ends``, shape (J,); ``pairs``: numbers of these, None: all."""
 
     starts: IntArray
     counts: IntArray
@@ -88,7 +89,7 @@ class RelevantPairs:
         pairs = self._table.pairs
         return (
             price > 0 and pairs >= _ENOUGH and not passes.in_loops(pairs)
-        )  # which take no longer than sorting out what to spare
+        )  # a look at all takes no longer than finding the pairs to skip
 
     def _up_to(self, price: float, pairs: IntArray, over: FloatArray) -> _Part:
         """Return a part with all pairs for which price x (count - that of ``pairs``) is at most ``over``."""

@@ -13,13 +13,13 @@ def srpt_value(
 ) -> Fraction:
     """Exact sum of SRPT's completion times on one machine of speed 1; ``lengths`` may raise it.
 
-    No schedule of the jobs on that machine has ended more of them at any time (Schrage 1968: take the first
+    At no time has any schedule on that machine ended more jobs than SRPT (Schrage 1968: take the first
     moment at which a schedule runs a job although a released one has less left; exchanging the remaining
     service of these two delays no other job, and the sooner of the two ends sooner). So the schedule's k-th
-    end is no sooner than SRPT's, and SRPT's k-th end does not fall when a size grows. ``lengths`` are
-    seconds from its release that no job undercuts; with them the k-th end is also no sooner than the k-th
-    smallest release plus length, and the sum takes the later of both. All numbers are multiples of one power
-    of two, so the simulation is in integers.
+    end is no sooner than SRPT's, and SRPT's k-th end does not fall when a size grows. No job ends sooner
+    after its release than its entry of ``lengths``, in seconds; so the k-th end is also no sooner than the
+    k-th smallest release plus length, and the sum takes the later of both. All numbers are multiples of one
+    power of two, so the simulation is in integers.
 
     Raises
     ------
@@ -56,17 +56,17 @@ def srpt_value(
 def busy_value(
     releases: Sequence[float | Fraction], sizes: Sequence[float], weights: Sequence[float | Fraction]
 ) -> Fraction:
-    """Lower bound on the weighted sum of completion times on one machine, rounded down by 2^-64 of it.
+    """Lower bound on the weighted sum of completion times on one machine; rounding takes at most 2^-64 of it.
 
-    The machine serves a job of size p at rates x(t); the rates of all jobs add up to at most 1. The job's
-    mean busy time is M = int x(t) t dt / p, and it ends no sooner than M + p / 2: its service is no later
-    than if it all came last, at rate 1. A job of size 0 has M = r. The sum of omega M is least if the
-    machine always serves the job with the largest omega / p among those that are released and not done.
-    Proof: let the ratios be rho_1 > ... > rho_K, rho_K+1 = 0, and A_k(t) the service until t of all jobs of
-    ratio rho_k or more. Then sum omega M = sum over k of (rho_k - rho_k+1) int (A_k(infinity) - A_k(t)) dt,
-    and this rule makes every A_k(t) as large as possible, since it serves one of these jobs whenever one is
-    there. So the bound also holds if many jobs are served at a time. Smaller sizes are valid: a job without
-    its last service ends no later. Jobs of weight 0 do not count.
+    The machine serves a job of release r, size p and weight omega at rates x(t); the rates of all jobs add
+    up to at most 1. The job's mean busy time is M = int x(t) t dt / p, and it ends no sooner than M + p / 2:
+    its service is no later than if it all came last, at rate 1. A job of size 0 has M = r. The sum of omega
+    M is least if the machine always serves the job with the largest omega / p among those that are released
+    and not done. Proof: let the ratios be rho_1 > ... > rho_K, rho_K+1 = 0, and A_k(t) the service until t
+    of all jobs of ratio rho_k or more. Then sum omega M = sum over k of (rho_k - rho_k+1) int (A_k(infinity)
+    - A_k(t)) dt, and this rule makes every A_k(t) as large as possible, since it serves one of these jobs
+    whenever one is there. So the bound also holds if many jobs are served at a time. Smaller sizes are
+    valid: a job without its last service ends no later. Jobs of weight 0 do not count.
 
     Source: Goemans, Queyranne, Schulz, Skutella, Wang, Single machine scheduling with release dates, SIAM J. Discrete Math. 2002.
 

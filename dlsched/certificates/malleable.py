@@ -3,7 +3,8 @@
 A job of weight omega at prices lambda costs omega times as much as a job of weight 1 at prices lambda /
 omega.
 
-Jobs are rows. The arrays of a ``Window`` have a job's own clock: it starts at its release and has a unit near its length L.
+Jobs are rows. The arrays of a ``Window`` have a job's own clock: it starts at the job's release, and its
+unit is near L, the job's time on its fastest count.
 
 ==================  =================================================================================================
 ``nodes``           s_0 = 0 < s_1 < ..., the breakpoints after the release; shape (jobs, intervals + 1)
@@ -13,18 +14,19 @@ Jobs are rows. The arrays of a ``Window`` have a job's own clock: it starts at i
 ==================  =================================================================================================
 
 *Bound.* For mu >= 0 let q_k(w) = mu f(w) - lambda_k w, and R(k) the largest reward up to s_k: an interval on
-w earns q_k(w) x span, an interval on w = 0 earns 0, and every start on w but the first costs mu f(w) rho. A
-schedule that does the work by time T after the release earns mu for it, so it costs at least h(T) = T + mu -
-R(T). (On w for x seconds it does f(w) (x - rho) of the work, or none if x < rho; then waiting earns no less.
-The reward is linear in the time of each change, so changes at breakpoints suffice.) Between breakpoints R is
-convex and h concave, so the smaller end bounds h. So phi >= min over k of max over mu of min(h(s_k),
-h(s_k+1)), or the last node where that is less, which may be any time within an interval. Each mu is valid
-for all k.
+w earns q_k(w) x span, an interval on w = 0 earns 0, and every start but the job's first costs mu f(w) rho,
+with w the count it starts on. A schedule that does the work by time T after the release earns mu for it, so
+it costs at least h(T) = T + mu - R(T). (On w for x seconds it does f(w) (x - rho) of the work, or none if
+x < rho; then waiting earns no less. The reward is linear in the time of each change, so changes at
+breakpoints suffice.) Between breakpoints R is convex and h concave, so the smaller end bounds h. So the
+job's least cost is at least the smaller of two numbers: the min over k of max over mu of min(h(s_k),
+h(s_k+1)), if the job ends by the last node, and the last node itself, if it ends later. The last node may be
+any time within an interval. Each mu is valid for all k.
 
 *Search.* h is concave in mu, with slope 1 - work done. The search keeps two tangents of each interval, one
 rising and one falling; the next mu is where those of the least interval meet. It stops within 2^-42 of the
-best, or after 100 rounds and some more for every interval, since each of many almost equally cheap intervals
-needs its own mu.
+best, or after 100 rounds and some more for every interval: if the job can end in any of many intervals at
+almost the same cost, each of them needs its own mu.
 
 *Rounding.* u = 2^-53, n intervals. ``speeds`` are at least (1 + 2^-48) f(w), so the float of mu f(w) - lambda w, computed as
 p - c, is no less than the true one if that is positive: p >= mu f (1 + 2^-48) (1 - u), c <= lambda w (1 + u)^2 (once for the
@@ -49,7 +51,7 @@ Floats: TypeAlias = NDArray[np.float64]
 _ROUNDS, _MORE = 100, 4
 """Largest numbers of evaluations: a base, and some more for every interval."""
 _STEEPEST = 32
-"""How often a worth is raised until a job does its work: at most to eight times two to this power."""
+"""Exponent: until a job does its work, a round multiplies its worth by at most eight times two to this."""
 _U = 2.0**-53
 _CLOSE = 2.0**-42
 _FAR = 1e290
@@ -121,7 +123,7 @@ class _Tangent(NamedTuple):
 
 
 def _meet(under: _Tangent, over: _Tangent, number: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return where two tangents meet, or at times the middle; and whether nothing can be gained there."""
+    """Return where two tangents meet, or at times the middle, and whether nothing can be gained there."""
     wide = over.multiplier - under.multiplier
     with np.errstate(all="ignore"):
         step = (over.height - under.height - over.slope * wide) / (under.slope - over.slope)
@@ -166,7 +168,7 @@ def _without_pauses(window: Window, worth: Floats) -> tuple[Floats, Floats]:
 
 
 def _with_pauses(window: Window, worth: Floats) -> tuple[Floats, Floats]:
-    """Return reward and work of the best path, which waits or holds a count; starts but the first pause."""
+    """Return reward and work of the best path, which waits or holds a count; later starts pause."""
     jobs, intervals = window.spans.shape
     reward, work = np.zeros((jobs, intervals + 1)), np.zeros((jobs, intervals + 1))
     lost = window.speeds * window.pauses[:, None]

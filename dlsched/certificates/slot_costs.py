@@ -1,14 +1,15 @@
 """Least costs of jobs of a stream with ticks at prices by slot, in whole numbers that are never too large.
 
-A job's work is 1, in N cells. Its cost from slot t on, with k cells left, if it held h units in its last
-slot:
+A job's work is 1, in N cells. Its cost from slot t on, with k cells left, if it held h units in the slot
+before, is the least of
 
     on w units    pay_t(w) + (p + k a_w / N  if that is at most D + hair; else  D + the cost from t + 1 on of k - m cells)
     on none       D + the cost from t + 1 on of k cells
 
-with a_w the seconds of all its work on w, p = min(restart, D) if it ran before and h is not w, else 0, and
-m = ceil((D - p) N / a_w). An end after D counts as D. From some slot on units are free. A job of weight omega costs omega times
-what one of weight 1 costs that pays prices over omega.
+with D the seconds of a slot, pay_t(w) the price of w units in slot t, a_w the seconds of all its work on w,
+p = min(restart, D) if it ran before and h is not w, else 0, and m = ceil((D - p) N / a_w). An end after D
+counts as D. From some slot on units are free. A job of weight omega costs omega times what one of weight 1
+costs that pays prices over omega.
 
 *Proof that no stream pays less.* By induction from the end: a job that really has at least k / N of its work
 left pays at least the cost of k cells. It does at most m cells in a slot, so that at least k - m are left

@@ -7,7 +7,8 @@ integral optimum near the bound. This package holds what does not depend on the 
 ``master``       ``Master``: the columns held and their linear program. ``add`` a column as a sparse row, under a key that
                  says which it is; ``solve`` returns value, weights, prices of the rows at most and duals of the equalities
 ``smoothing``    ``Smoothing``: the best prices known and what they prove; which prices to try next
-``pricing``      ``Pricing``: what is asked of a family whose columns are vectors of counts, one for each group within a stock
+``pricing``      ``Pricing``: interface of a family whose columns are vectors of counts, one for each group
+within a stock
 ``generation``   ``generate``: column generation for such programs
 ``slack``        ``Prices`` and what they prove; ``slacks``, ``cheapest_within``, the search of all choices
                  within a slack of the bound

@@ -1,7 +1,7 @@
 """Search that closes the gap of column generation: over all choices within a slack of the bound (``slack``).
 
-The pricing lists the columns of small excess, and ``cheapest_within`` finds the best choice of them or proves that there is
-none. The slack grows until a choice is found or it reaches the incumbent's.
+The pricing lists the columns of small excess, and ``cheapest_within`` finds the best choice of these columns
+or proves that there is none. The slack grows until a choice is found or the slack reaches the incumbent's.
 """
 
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def search_beam(
 ) -> Counts | None:
     """Return a choice that costs less than ``upper``, shape (S, G), or None: ``close_gap`` with few labels and columns.
 
-    A group with more than ``width`` columns within a slack, or too many to list, keeps those it has.
+    Once a group has ``width`` columns within a slack, or too many to list, its list stays at larger slacks.
     """
     few: list[Listed | None] = [None] * pricing.groups
     full = np.zeros(pricing.groups, dtype=bool)

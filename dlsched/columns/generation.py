@@ -32,9 +32,9 @@ _NOTHING = 1e-12  # part of the incumbent's total; columns that save less are no
 _TOLERANCE = 1e-9  # HiGHS', of reduced costs in parts of the incumbent's total
 _ROUNDS = 5000
 _PART = 0.9  # share of the best prices in those that are tried
-_VAGUE = 0.5  # of what prices may prove beyond the best: least values that are less known are found exactly
+_VAGUE = 0.5  # share of a possible gain due to unknown least values, from which these are found exactly
 _JOINING = 8  # columns of a group that join in a round
-_SURE = 1e-12  # relative difference of bounds of a group's least value at which it is known
+_SURE = 1e-12  # relative difference of the bounds of a group's least value at which the value is known
 
 
 def generate(
@@ -55,10 +55,10 @@ def generate(
     pool
         The columns held, at least those of some choice; more join.
     guess
-        Prices, shape (G,), with some good multiple, perhaps: multiples by powers of two are tried first.
+        Prices, shape (G,), of which some multiple may be good: multiples by powers of two are tried first.
         None: no guess.
     held
-        Prices of an earlier call with that pool, to go on from.
+        Prices of an earlier call with the same pool, from which this call goes on.
     close
         Relative difference of the program and its bound that is near enough.
     tick
@@ -137,7 +137,7 @@ def _double(guess: Floats, price: Callable[[Floats], Priced], pool: "Pool", stoc
 
 
 def _least(pricing: Pricing, found: Priced, prices: Floats, tick: Tick) -> Priced:
-    """Find least values where bounds leave them open, and the columns that have them; where labels allow, floors are these."""
+    """Find the least values that bounds leave open, and their columns; values found become floors."""
     least = found.floor.copy()
     unsure = found.floor < found.known * (1 - _SURE)
     listed = pricing.cheap(prices, np.where(unsure, found.known, -1.0), tick=tick)
@@ -162,9 +162,9 @@ class Pool:
     Parameters
     ----------
     pricing, stock
-        Of every group, and s_g.
+        Pricing of every group, and the stock s_g.
     start, upper
-        The incumbent, shape (S, G), which gives the first columns, and its cost.
+        The incumbent, shape (S, G), whose columns are the first, and its cost.
     """
 
     def __init__(self, pricing: Pricing, stock: Counts, start: Counts, upper: float) -> None:

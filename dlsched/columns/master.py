@@ -31,7 +31,7 @@ class Optimum:
     weights
         x, in the order of the columns.
     prices
-        Prices of the rows at most, >= 0: by how much the value falls if the right-hand side grows by one.
+        Prices of the rows ``most``, >= 0: by how much the value falls if the right-hand side grows by one.
     duals
         Duals of the equalities: by how much the value rises if the right-hand side grows by one.
     """
@@ -48,7 +48,7 @@ class Master:
     Parameters
     ----------
     most, exactly
-        Right-hand sides of the rows at most, and of the equalities, which come after them.
+        Right-hand sides of the rows <=, and of the equalities, which come after them.
     unit
         Divisor of the costs for the solver.
     tolerance
@@ -75,7 +75,7 @@ class Master:
         return key in self._keys
 
     def add(self, key: Hashable, cost: float, rows: Sequence[int], values: Sequence[float]) -> bool:
-        """Hold a column, its entries by row; False when its key is held already."""
+        """Add a column with its entries by row; return False if its key is held already."""
         if key in self._keys:
             return False
         self._keys.add(key)

@@ -17,8 +17,8 @@ class Priced:
     floor, known
         Bounds of u_i = min_c (J_i(c) + p c) of every group from below and above, shape (S,).
     group, values, counts
-        Columns no dearer than the known ones of their groups, in no order: group of each and a value that it
-        attains at most, shape (N,), and its counts, shape (N, G).
+        Columns no dearer than the known ones of their groups, in no order: group of each and an upper bound
+        on its value, shape (N,), and its counts, shape (N, G).
     """
 
     floor: Floats
@@ -39,7 +39,7 @@ class Pricing(Protocol):
         """J(c) of columns of groups, shapes (N,) and (N, G)."""
 
     def guess(self, prices: Floats, known: Floats, tick: Tick = no_tick) -> Priced:
-        """Bounds of the least J(c) + p c of every group, of which columns of ``known`` (shape (S,)) are held; soon found."""
+        """Bound the least J(c) + p c of every group quickly; ``known``, shape (S,): values of columns held."""
 
     def cheap(
         self, prices: Floats, thresholds: Floats, *, cells: int | None = None, tick: Tick = no_tick

@@ -58,7 +58,8 @@ class Priced:
 def cheapest_starts(jobs: RigidJobs, times: FloatArray, prices: FloatArray) -> Priced:
     """The cheapest start of every job; ``times`` ascending, shape (K + 1,), ``prices`` >= 0 in between, shape (K,).
 
-    Cost: for every job the breakpoints between its release, and its end, and as long after them as waiting could pay.
+    Cost: for every job the number of breakpoints after its release and after its end, as long as waiting
+    could pay.
     """
     paid = np.concatenate([[0.0], np.cumsum(prices * np.diff(times))])
 
@@ -147,10 +148,10 @@ def pooled_starts(jobs: RigidJobs, tick: Tick = no_tick) -> FloatArray:
 def waiting_prices(
     jobs: RigidJobs, starts_s: FloatArray, most: int = MOST_BREAKPOINTS
 ) -> tuple[FloatArray, FloatArray]:
-    """Breakpoints where jobs of a schedule are released, start and end, and jobs waiting a unit as prices.
+    """Return the releases, starts and ends of a schedule as breakpoints, and jobs waiting per unit as prices.
 
-    If there are more than ``most``, those stay that share the seconds waited evenly; without waiting there
-    are none.
+    Of more than ``most`` breakpoints, those stay that share the seconds waited evenly; without waiting
+    there are none.
     """
     ends_s = starts_s + jobs.length_s
     times = np.unique(np.concatenate([jobs.release_s, starts_s, ends_s]))
@@ -180,10 +181,11 @@ def _waiting(jobs: RigidJobs, starts_s: FloatArray, times: FloatArray) -> FloatA
 
 
 def best_prices(jobs: RigidJobs, rounds: int, tick: Tick = no_tick) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Breakpoints, and prices that prove more and more: first of 0, then from jobs waiting in ``pooled_starts`` on.
+    """Yield breakpoints and ever better prices: first 0, then from jobs waiting in ``pooled_starts``.
 
-    These times powers of two, of which the best is taken; then at most ``rounds`` rounds of ``Ascent``. Seconds are
-    counted in multiples of the whole time, and units in shares of all, so that linear programs are of one magnitude.
+    The jobs waiting are multiplied by the best of some powers of two; then at most ``rounds`` rounds of
+    ``Ascent`` follow. Seconds are multiples of the whole time, and units are shares of all, so that the
+    linear programs have one magnitude.
 
     Raises
     ------
@@ -193,7 +195,7 @@ def best_prices(jobs: RigidJobs, rounds: int, tick: Tick = no_tick) -> Iterator[
     times, waiting = waiting_prices(jobs, pooled_starts(jobs, tick))
     yield times, np.zeros_like(waiting)
     if not waiting.any():
-        return  # in the pool none waits: no prices prove more than lengths
+        return  # no job waits in the pool: no prices prove more than lengths
     unit_s = float(times[-1] - times[0])
     scaled = RigidJobs(jobs.release_s / unit_s, jobs.length_s / unit_s, jobs.units / jobs.total, 1)
     moments = times / unit_s

@@ -22,7 +22,7 @@ from dlsched.core.budget import Tick, TooMany, no_tick
 CELLS = 60_000_000
 """Largest number of numbers in the labels held at once, one a resource and some more each; about 500 MB."""
 LABELS = 5_000_000
-"""Largest number of labels made in all; some seconds. Whoever needs more is better off with a program."""
+"""Largest number of labels made in all; some seconds. With more, an integer program is faster."""
 FIRST = 1e-5
 """First slack, as a share of the bound; every next one is ``GROWTH`` times as large, up to the
 incumbent's."""
@@ -33,7 +33,7 @@ _BRANCHES = 100  # columns that a label is extended by in a full beam
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listed:
-    """Columns of a group by rising value: what they take, shape (N, G), and J_i(c) + p c of each, shape (N,)."""
+    """Columns of a group by rising value: their counts, shape (N, G), and J_i(c) + p c of each, shape (N,)."""
 
     counts: Counts
     values: Floats
@@ -41,14 +41,14 @@ class Listed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prices:
-    """Prices, and what they prove.
+    """Prices, and the bound that they prove.
 
     Parameters
     ----------
     stock, prices
         s_g and p_g of every resource, shape (G,).
     least
-        u_i = min_c (J_i(c) + p c) of every group, or less if that is not known, shape (S,).
+        u_i = min_c (J_i(c) + p c) of every group, or a lower bound if it is not known, shape (S,).
     """
 
     stock: Counts
@@ -71,7 +71,7 @@ class Prices:
 
 
 def slacks(bound: float, upper: float) -> Iterator[float]:
-    """Slacks to try in turn, only the last where ``upper`` <= 0; the last is that of an incumbent that costs ``upper``."""
+    """Yield slacks to try; the last is that of an incumbent of cost ``upper``, the only one if that is <= 0."""
     gap = max(0.0, upper - bound)
     slack = FIRST * max(bound, 1e-3 * upper)
     while 0 < slack < gap:
@@ -83,7 +83,7 @@ def slacks(bound: float, upper: float) -> Iterator[float]:
 def cheapest_within(
     groups: Sequence[Listed], prices: Prices, slack: float, *, width: int | None = None, tick: Tick = no_tick
 ) -> Counts | None:
-    """Return what each group takes in the cheapest choice that costs at most L + slack, shape (S, G), or None.
+    """Return the counts of the cheapest choice that costs at most L + slack, shape (S, G), or None.
 
     With a ``width`` only that number of labels of least cost is kept at every group: a beam search, which may miss it.
     ``tick`` is called at every group; it may raise to stop.

@@ -1,21 +1,22 @@
 """Two lower bounds of matching_placement, with the multipliers that prove them.
 
-``configuration_lp``. The linear program over configurations (``configurations.generation``): its value is the best bound of
-Lagrange for prices of the types, since each job is solved exactly at the prices. For the largest ratio the
-bound is the least threshold, up to ``NEAR``, that the linear program of ``configurations.thresholds`` can
-keep.
+``configuration_lp``. The linear program over configurations (``configurations.generation``): its value is
+the best Lagrangian bound for prices of the types, since each job is solved exactly at the prices. For the
+largest ratio the bound is the least threshold, up to ``NEAR``, that the linear program of
+``configurations.thresholds`` can keep.
 
-``relaxation``, of the mean only. Counts real, communication on the fastest type that can serve the job, and on its chord between
-the smallest and the largest size: with m_i and M_i for these sizes, 1 - 1/n >= 1 - 1/m_i - 1/M_i + n / (m_i M_i) for
-m_i <= n <= M_i (1 - 1/n is concave, equal at both ends). A convex program in R_i:
+``relaxation``, for the mean only. Counts are real; communication runs on the fastest type that can serve the
+job, and follows its chord between the smallest size m_i and the largest size M_i: 1 - 1/n >= 1 - 1/m_i -
+1/M_i + n / (m_i M_i) for m_i <= n <= M_i (1 - 1/n is concave, and both sides are equal at both ends). This
+is a convex program in R_i:
 
     minimise sum_i w_i / R_i + b_i n_i + a_i
     [stock]  sum_i c_ig <= s_g      [rate]  R_i <= sum_g rho_ig c_ig      n_i = sum_g c_ig in [m_i, M_i],  0 <= c_ig <= s_g
 
-solved by tangents (w / R >= 2 w / R0 - w R / R0^2), each round a linear program; Kelley 1960. Its prices of the stock rows
-are taken; the multiplier lambda_i of a job's rate row is then the best at these prices: what the job adds to the bound,
-2 sqrt(w_i lambda) + min_c sum_g (p_g - lambda rho_ig + b_i) c_g, is concave in lambda, of slope sqrt(w_i / lambda) less the rate
-of the minimiser, which is 0 between two bisected ends.
+Rounds of linear programs with tangents (w / R >= 2 w / R0 - w R / R0^2) solve it (Kelley 1960) and give the
+prices of the stock rows. The multiplier lambda_i of a job's rate row is then the best one at these prices.
+The job adds 2 sqrt(w_i lambda) + min_c sum_g (p_g - lambda rho_ig + b_i) c_g to the bound. This is concave
+in lambda; its slope, sqrt(w_i / lambda) less the rate of the minimiser, is 0 between two bisected ends.
 """
 
 from typing import TYPE_CHECKING
@@ -42,19 +43,19 @@ if TYPE_CHECKING:
 
 _ROUNDS = 100
 _CLOSE = 1e-5  # relative difference of w / R and its tangents at which rounds end
-_FIRST = np.geomspace(0.1, 10, 13)  # of the rates of a good placement: where the first tangents touch
-_FURTHEST = 2.0**20  # times the rate of a good placement, or a part: tangents beyond change no digit
-_LEAST = 2.0**-40  # of that rate: workers that add less are left out of the linear program
-_HALVINGS = 100  # of the range of a rate's multiplier, which may span hundreds of decimal orders
+_FIRST = np.geomspace(0.1, 10, 13)  # multiples of a good placement's rates at which the first tangents touch
+_FURTHEST = 2.0**20  # largest factor from a good placement's rate to a tangent; others change no digit
+_LEAST = 2.0**-40  # share of that rate below which a worker is left out of the linear program
+_HALVINGS = 100  # halvings of the range of a rate's multiplier, which may span hundreds of decimal orders
 _ROUNDING = 1e-11  # relative error of a bound computed in floats, with room
 
 
 def configuration_lp(instance: Instance, *, tick: Tick = no_tick, budget: Budget | None = None) -> DualsCertificate:
     """Bound of the linear program over configurations; its prices per type are the certificate.
 
-    ``tick`` is called often, and may raise to stop; ``budget`` says what linear programs may use (``Stopped`` is raised when
-    one takes more). Cost: tens of rounds with few types, hundreds with many; a round is a linear program over
-    the columns held and some milliseconds a job of pricing, more with many workers.
+    ``tick`` is called often, and may raise to stop; ``budget`` limits the linear programs (``Stopped`` is
+    raised if one exceeds it). Cost: tens of rounds with few types, hundreds with many; a round is a linear
+    program over the columns held and some milliseconds a job of pricing, more with many workers.
 
     Raises
     ------
@@ -85,9 +86,10 @@ def by_thresholds(instance: Instance, *, tick: Tick, budget: Budget | None) -> D
 def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> DualsCertificate:
     """Make an unverified certificate of prices, its value lowered by the verifier's largest error.
 
-    ``certificate.verify`` takes ``ERROR`` off every least value, which is off by as much; prices over S times S, sums and
-    quotients are off by some 2^-52. With p the power of a utility, that is at most (3 ERROR + n 2^-52) max(1, p + 1) of the sum
-    of least values, offsets and p s, all >= 0 in size, less than a third of ``_ROUNDING`` for n of some thousands.
+    ``certificate.verify`` subtracts ``ERROR`` from every least value, as its error may be that large; prices
+    over S times S, sums and quotients are off by some 2^-52. With p the power of a utility, the total error
+    is at most (3 ERROR + n 2^-52) max(1, p + 1) times the sum of the sizes of least values, offsets and p s:
+    less than a third of ``_ROUNDING`` for n of some thousands.
     """
     room = _ROUNDING * float(prices.least.sum() + prices.prices @ data.stock)
     room = data.costs.steepness * (room + _ROUNDING * float(np.abs(data.costs.offset).sum()))
@@ -202,7 +204,7 @@ def _best_slopes(data: Arrays, prices: Floats, tick: Tick) -> Floats:
         order = np.argsort(linear, axis=1, kind="stable")
         taken = np.cumsum(stock[every, order], axis=1)
         wanted = np.where(linear[every, order] < 0, data.most[:, None], data.least[:, None])
-        # the cheapest first: all that lower the sum as far as most allows, then what least still needs
+        # the cheapest first: all that lower the sum, up to ``most``, then those that ``least`` still needs
         upto = np.minimum(taken, wanted)
         upto = np.maximum.accumulate(upto, axis=1)
         counts = np.diff(upto, axis=1, prepend=0)

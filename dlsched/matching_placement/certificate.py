@@ -2,19 +2,19 @@
 
 *Duals of* ``milp``, *the program over configurations.* Prices p_g >= 0 per type, for the sum of the times: the multiplier
 of row ``stock_<type>`` is -p_g / S, since the objective is the mean. Every placement costs at least
-sum_i min_c (J_i(c) + p c) - sum_g p_g s_g, c over the configurations of job i; the rows ``choice_<job>`` take their best
-multipliers, these minima, so they are not named. A minimum is that of
-``least_value``. All terms are
->= 0, so each float is off by at most ``ERROR`` of itself, which is taken off the minimum. This is another
-algorithm than the one in ``configurations.pricing``, which finds the prices.
+sum_i min_c (J_i(c) + p c) - sum_g p_g s_g, c over the configurations of job i; the best multipliers of the
+rows ``choice_<job>`` are these minima, so the certificate does not name them. ``least_value`` computes the
+minima. All terms are >= 0, so each float is off by at most ``ERROR`` of itself, which is subtracted from the
+minimum. This is another algorithm than the one in ``configurations.pricing``, which finds the prices.
 
 *Alpha-fair utilities.* The same holds with the costs of ``time_costs.Fair``, which are offsets minus
 utilities: prices are those of the sum itself, >= 0, and the value is at most the sum of the offsets less the
 bound above.
 
-*Prices of* ``threshold``, *of the largest ratio.* A value rho, and -p_g of row ``stock_<type>``: where the sum over the jobs of
-the least p c of configurations with J_i(c) <= rho J_i(equal share) is above sum_g p_g s_g, no placement keeps rho, so the
-optimum is above it. The minimum is found as above: what has to be reached is a rate instead of a cheap sum.
+*Prices of* ``threshold``, *for the largest ratio.* A value rho, and the multiplier -p_g of row
+``stock_<type>``. Let the sum over the jobs of the least p c of configurations with J_i(c) <= rho J_i(equal
+share) be above sum_g p_g s_g. Then no placement keeps rho, so the optimum is above it. The minimum is found
+as above; a configuration has to reach a rate instead of a cheap sum.
 
 *Duals of* ``relaxation``, *the convex program* (stated in ``bounds``). Multipliers -p_g / S of ``stock_<type>`` and
 -lambda_i / S of ``rate_<job>``: every placement costs at least
@@ -68,7 +68,7 @@ def _paid(instance: Instance, prices: Mapping[str, float]) -> Fraction:
 
 def mean_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
     """Value of duals of ``milp`` for the mean; errors as ``verify``."""
-    size = len(instance.jobs)  # the objective is the mean, what is said above of sums
+    size = len(instance.jobs)  # the objective is the mean; the module's docstring speaks of sums
     _require_rows(certificate.rows, stock.values())
     prices = {kind: -certificate.rows.get(row, 0.0) * size for kind, row in stock.items()}
     data, by_type = arrays(instance), np.array(list(prices.values()))
@@ -135,12 +135,12 @@ def _rational(value: float) -> Fraction:
 
 
 def relaxed_value(instance: Instance, job: Job, prices: Mapping[str, float], slope: float) -> Fraction:
-    """What one job adds to the bound of ``relaxation``'s multipliers, in seconds, exactly but for a root rounded down.
+    """Return one job's part of the bound of ``relaxation``, in seconds, exact but for a root rounded down.
 
     Raises
     ------
     ValueError
-        The job has no configuration at all.
+        The job has no configuration.
     """
     kinds = [kind for kind in instance.types if kind in job.samples_per_s]
     usable = sum(len(instance.types[kind]) for kind in kinds)

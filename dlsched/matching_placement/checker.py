@@ -26,7 +26,7 @@ from dlsched.matching_placement.solution import Placement
 
 
 def objective(instance: Instance, placement: Placement) -> float:
-    """Mean completion time of the jobs in seconds, or what else the instance's objective is.
+    """Objective of the instance: by default the mean completion time of the jobs in seconds.
 
     Raises
     ------

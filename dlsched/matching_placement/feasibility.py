@@ -1,7 +1,7 @@
 """Feasibility test: fits the jobs' smallest sizes to types that can serve them (``algorithms.transport``).
 
-Only the numbers of workers by type matter, so it is a transportation problem: jobs that need min_i workers, types that
-have s_g.
+Only the numbers of workers by type matter, so this is a transportation problem: job i needs min_i workers,
+type g has s_g.
 """
 
 from dlsched.algorithms.transport import starved
@@ -40,7 +40,7 @@ def require_feasible(instance: Instance) -> None:
     Raises
     ------
     UsageError
-        It is infeasible.
+        The instance is infeasible.
     """
     reason = infeasible(instance)
     if reason is not None:

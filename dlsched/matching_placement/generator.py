@@ -1,11 +1,11 @@
 """Instances of matching_placement: the example, and random ones from a seed.
 
-A job is drawn after the workers it is promised, one or two of a random order, and only as one that they can serve: so
-the smallest sizes always fit together. All figures drawn are rounded to four significant digits.
+Each job is promised one or two workers of a random order and then drawn such that these can serve it. So the
+smallest sizes always fit together. All figures drawn are rounded to four significant digits.
 
-Rates of all presets (``PRESETS``) but ``published-rates``: a job takes c seconds an iteration on a worker of speed 1; its rate
-on a type is batch / c times the type's speed and a factor of job and type (lognormal). A type whose memory is too small for a
-job cannot serve it.
+Rates of all presets (``PRESETS``) but ``published-rates``: a job takes c seconds an iteration on a worker of
+speed 1; its rate on a type is batch / c times the type's speed times a lognormal factor of job and type. A
+type whose memory is too small for a job cannot serve it.
 """
 
 import math
@@ -30,7 +30,7 @@ WORKERS_PER_JOB = 3
 
 OBJECTIVES = ("mean", "max_rho", "alpha_fair")
 
-# All figures of this block are choices of ours, orders of magnitude that occur; none is a measurement.
+# We chose all figures of this block: orders of magnitude that occur; none is a measurement.
 _NICS = RANGES["workers[].bandwidth_bytes_per_s"].choices  # B/s
 _SLOW, _FAST = _NICS[0], _NICS[-1]
 _MEMORIES_GB = (8.0, 12.0, 16.0, 24.0, 32.0, 40.0, 80.0)
@@ -185,13 +185,13 @@ def generate(
 
 
 def _sizes(generator: np.random.Generator, spare: int) -> Drawn:
-    """Limits of a job's size, where it has some; a second worker only if one is to spare."""
+    """Draw the limits of a job's size, if it has any; it needs a second worker only if one is to spare."""
     two, limited, limit = generator.random() < 1 / 4, generator.random() < 1 / 3, whole(generator, *_MOST_WORKERS)
     return ({"min_workers": 2} if two and spare > 0 else {}) | ({"max_workers": limit} if limited else {})
 
 
 def _kinds(generator: np.random.Generator, recipe: _Recipe, workers: int) -> list[_Kind]:
-    """Types with speeds from 1 to 8, by turns on the recipe's networks or each on any."""
+    """Draw types with speeds from 1 to 8; they take turns on the recipe's networks or draw one each."""
     count = (
         workers if recipe.kinds is None else min(workers, int(generator.integers(recipe.kinds[0], recipe.kinds[1] + 1)))
     )

@@ -172,7 +172,7 @@ class Instance(InstanceFile):
         return self
 
     def _refuse_alpha(self) -> None:
-        """It comes with alpha_fair and no other objective; utilities must leave room as times do."""
+        """Refuse an alpha without alpha_fair, and one whose utilities do not leave room as times must."""
         if self.objective != "alpha_fair":
             if self.alpha is not None:
                 raise Refused(f"{self.alpha}", f"none with objective {self.objective!r}", "alpha")

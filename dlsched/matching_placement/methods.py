@@ -1,4 +1,4 @@
-"""The methods of matching_placement by name, which the catalogue lists, and how those run that are more than a plain function."""
+"""Methods of matching_placement by name, for the catalogue, and the runs of those that are no plain function."""
 
 import math
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def run_sampled_market(instance: Instance, search: Search[Placement]) -> Termina
 
 
 def _best_of(name: str, instance: Instance, search: Search[Placement], placed: Iterator[Counts]) -> TerminationStatus:
-    """Keep the best of some placements; a quick answer where a limit or Ctrl-C comes before any."""
+    """Keep the best of some placements, or a quick answer if a limit or Ctrl-C comes before any."""
     data, least = arrays(instance), math.inf
     try:
         for counts in placed:
@@ -49,7 +49,7 @@ def _best_of(name: str, instance: Instance, search: Search[Placement], placed: I
 
 
 def run_beam(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """The beam search; stopped, it keeps the best of the user's start, of what it had itself, and of a faster rule."""
+    """Run the beam search; if stopped, it keeps the best of the user's start, its own and a faster rule's answer."""
 
     def better(found: Placement) -> None:
         search.offer(found, source="beam")

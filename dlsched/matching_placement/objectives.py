@@ -1,7 +1,7 @@
-"""The objectives of matching_placement, a record each: what it is, who does what for it, and which methods cannot serve it.
+"""Records of the objectives of matching_placement: their functions, and the methods that cannot serve them.
 
-A further one is a name in ``instance.Instance.objective``, a record here, and the functions that it names: costs as those of
-``algorithms.time_costs``, values and bounds.
+A further objective needs a name in ``instance.Instance.objective``, a record here, and the functions that
+the record names: costs like those of ``algorithms.time_costs``, values and bounds.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,15 +28,15 @@ class PlacementObjective(Objective[Instance, Placement]):
     Parameters
     ----------
     costs
-        What algorithms minimise in its place, from an instance and its arrays.
+        Returns the costs that algorithms minimise in its place, from an instance and its arrays.
     total
-        What is minimised, of the incumbent of a search.
+        Returns the minimised value of a search's incumbent.
     proofs
         Value of a certificate, by its formulation: from the instance, the certificate and the rows of the types.
     configuration_lp
         The bound as a function.
     run_columns, run_milp
-        How the methods run, from the incumbent on.
+        Functions that run the methods once there is an incumbent.
     """
 
     costs: "Callable[..., Costs]"
@@ -94,7 +94,7 @@ ALPHA_FAIR = replace(
 )
 
 OBJECTIVES: Mapping[str, PlacementObjective] = {each.name: each for each in (MEAN, MAX_RHO, ALPHA_FAIR)}
-"""By their names in instances."""
+"""Objectives by their names in instances."""
 
 
 def objective_of(instance: Instance) -> PlacementObjective:

@@ -214,7 +214,7 @@ def _terms(law: SpeedLaw) -> tuple[float, ...]:
 
 
 def _joined_counts(tables: Sequence[SpeedTable], starts: IntArray, largest: IntArray) -> IntArray:
-    """Counts of one table after the other; 1 .. n, which most have, without looking at each."""
+    """Counts of one table after the other; tables of 1 .. n, which are most, need no look at each count."""
     counts, lengths = np.ones(starts[-1], dtype=np.int64), np.diff(starts)
     counts[starts[1:-1]] -= lengths[:-1]
     np.cumsum(counts, out=counts)

@@ -1,4 +1,4 @@
-"""The cost table of an instance: which counts each job may be given, and what each costs.
+"""The cost table of an instance: the counts that each job may be given, and their costs.
 
 A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``:
 ``allocation.hyperbolic`` says up to which count it is useful, and that all laws together need about C pairs.
@@ -41,11 +41,11 @@ def cost_table(instance: Instance, *, fitting: bool = True, current: bool = True
     instance
         Any valid instance, feasible or not.
     fitting
-        Leave out counts that do not fit beside the smallest counts of the other jobs. Without it the table is for finding a
-        price that proves much over all allowed counts, and has these as far as memory allows; what such a price proves,
-        ``certificate.price_bound`` says.
+        Leave out counts that do not fit beside the smallest counts of the other jobs. Otherwise the table
+        has all allowed counts, as far as memory allows, to find a price that proves much over these; the
+        bound itself comes from ``certificate.price_bound``.
     current
-        Keep a law's current count even where all others of its size are left out.
+        Keep a law's current count even if all others of its size are left out.
     tick
         Called now and then.
 
@@ -78,7 +78,7 @@ def cost_table(instance: Instance, *, fitting: bool = True, current: bool = True
 
 
 def table_of(arrays: JobArrays) -> CostTable:
-    """Return the costs of all counts of the jobs with a table, of which there is one; made once."""
+    """Return the costs of all counts of the jobs with a table, at least one; made once."""
     table = _TABLES.get(arrays)
     if table is None:
         table = _TABLES[arrays] = CostTable(arrays.starts, arrays.counts, arrays.costs)
@@ -86,7 +86,7 @@ def table_of(arrays: JobArrays) -> CostTable:
 
 
 def whole_table(instance: Instance, table: CostTable, *, tick: Tick = no_tick) -> CostTable:
-    """Return the table without ``fitting``, given the one with it: the same where nothing was left out."""
+    """Return the table without ``fitting``, given the one with it: the same if nothing was left out."""
     if np.array_equal(_most(instance, True), _most(instance, False)):
         return table
     return cost_table(instance, fitting=False, tick=tick)
@@ -142,7 +142,7 @@ def doubling_counts(instance: Instance) -> list[Sequence[int] | IntArray]:
 
 
 def _most(instance: Instance, fitting: bool) -> IntArray:
-    """Largest count of every job worth a look: what the others' smallest counts leave, or as many as memory allows."""
+    """Largest count of every job to tabulate: what others' smallest counts leave, or what memory allows."""
     arrays, jobs = instance.arrays, len(instance.jobs)
     if fitting:
         return np.asarray(np.minimum(arrays.largest, arrays.least + max(0, instance.gpus - instance.minimum_gpus)))

@@ -1,4 +1,4 @@
-"""What the heuristics promise, as data: for which instances, and how bad an objective keeps the promise."""
+"""Guarantees of the heuristics as data: the instances they hold for, and the worst objective they allow."""
 
 import math
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def _whole_table(instance: Instance) -> CostTable:
 
 
 def doubling_factor(instance: Instance) -> float:
-    """How many times the optimum ``doubling`` is at most; infinite where nothing is proven."""
+    """Largest ratio of ``doubling`` to the optimum; infinite if nothing is proven."""
     return _factor(instance, factors.doubling)
 
 
@@ -71,7 +71,7 @@ def _factor(instance: Instance, of_table: Callable[[CostTable, int], float]) -> 
 
 
 def _worst_doubling(instance: Instance, optimum: float) -> float:
-    """The better of the two promises, of which one holds."""
+    """Return the better of the two guarantees, one of which holds."""
     loss = doubling_loss(instance) if falling_doublings(instance) else math.inf
     return min(optimum + loss, _rounded(doubling_factor(instance), optimum))
 

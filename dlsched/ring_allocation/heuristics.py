@@ -1,7 +1,7 @@
 """The heuristics of ring_allocation: plain functions from an instance to an allocation.
 
 All start from the smallest allowed counts; None means that these do not fit together, which proves infeasibility, or
-for ``fixed`` and ``equal`` that the counts they insist on do not fit. Ties go to the job that stands first.
+for ``fixed`` and ``equal`` that their prescribed counts do not fit. Ties go to the job that stands first.
 ``tick`` is called now and then where it can take long; it may raise to stop.
 """
 
@@ -58,9 +58,10 @@ def hull(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
 
     Guarantee: at most the linear programming bound over the counts that can fit plus the largest single hull step
     (``bounds.largest_hull_step``): up to the first step that does not fit it is the LP optimum, and later steps only
-    save. Optimal if every cost is convex on consecutive counts (Fox 1966); with savings that never rise on powers of two it
-    does what ``doubling`` does. Else, without super-linear speed, less than twice the optimum on counts 1, 2, 3, ..., three times
-    on powers of two; always at most the widest hull step, in GPUs, times it (docs/worst_theory.md). Cost: O(P log P).
+    save. Optimal if every cost is convex on consecutive counts (Fox 1966); on powers of two with savings
+    that never rise it takes the steps of ``doubling``. Else, without super-linear speed, less than twice the
+    optimum on counts 1, 2, 3, ..., and less than three times on powers of two; always at most the optimum
+    times the widest hull step, in GPUs (docs/worst_theory.md). Cost: O(P log P).
 
     Source: the greedy half of Sinha and Zoltners 1979 (Operations Research 27).
     """
@@ -71,8 +72,8 @@ def hull(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
 def fixed(instance: Instance, *, gpus_per_job: int = 8) -> Allocation | None:
     """Give every job its largest allowed count <= ``gpus_per_job``, else its smallest; None if they do not fit together.
 
-    Guarantee: without super-linear speed at most what a job can get, by what it is given, times the optimum; else none.
-    Cost: O(J log W).
+    Guarantee: without super-linear speed at most the optimum times the largest ratio of a job's possible to
+    its given count; else none. Cost: O(J log W).
 
     Raises
     ------
@@ -89,7 +90,7 @@ def equal(instance: Instance) -> Allocation | None:
 
 
 def smallest(instance: Instance) -> Allocation | None:
-    """Give every job its smallest allowed count: what is held when the time is up before anything else is found."""
+    """Give every job its smallest allowed count: the answer if the time is up before another one is found."""
     return fixed(instance, gpus_per_job=1)
 
 

@@ -93,7 +93,7 @@ class Instance(InstanceFile):
         return self
 
     def _at_most_s(self) -> float:
-        """Return no less than the sum of all jobs on their slowest counts, without a look at every time of a table."""
+        """Return an upper bound on the objective on any counts, without a look at every time of a table."""
         total = 0.0
         for job in self.jobs:
             table = job.epoch_time_s
@@ -121,7 +121,7 @@ class Instance(InstanceFile):
 
     @property
     def capacity(self) -> int:
-        """What the jobs share, C."""
+        """GPUs that the jobs share, C."""
         return self.gpus
 
     @property

@@ -3,11 +3,12 @@
 With the gain R of ``rewards``, job j that ends at T costs at least  h(T, mu) = T - r + mu - R(T)  for every worth mu of its work.
 On an interval of constant price h is concave in T, so within it the cost is at least the largest over mu of the lower of its
 two ends: a concave function of mu whose maximum is found between two worths, by their tangents. Whatever the worths tried,
-the least over intervals of the largest over them is a bound; so the search goes on at the interval in which that is now the
-least, until it cannot rise there. A job of another weight than 1 costs its weight times what it would at prices over weight.
+the least over intervals of the largest over worths is a bound. So the search goes on at the interval whose
+bound is now the least, until it cannot rise there. A job of weight omega costs omega times as much as a job
+of weight 1 at prices over omega.
 
-After the last breakpoint units are free; an interval is added in which every job could be done from its beginning. A job that
-ends at T costs T - r at least: so only as many intervals are looked at as that leaves open.
+After the last breakpoint units are free; an interval is added that is long enough for every job. A job that
+ends at T costs at least T - r, so the search skips the intervals that this rules out.
 """
 
 from dataclasses import dataclass, field

@@ -16,9 +16,9 @@ class Jobs:
     index
         Positions in the instance, shape (J,).
     release_s, least_s
-        When each can first hold units; seconds on its fastest count, shape (J,).
+        Time at which each job can first hold units; seconds on its fastest count; shape (J,).
     restart_s
-        Seconds of its pauses, 0 where they are not counted, shape (J,).
+        Seconds of its pauses, 0 if they are not counted, shape (J,).
     weight
         Cost of a second of flow time, shape (J,).
     counts, speeds

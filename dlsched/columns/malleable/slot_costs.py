@@ -1,17 +1,19 @@
 """Cheapest plans of single jobs at prices by slot, and their costs from any slot on, computed backward.
 
-A job that has the part v of its work left at the start of slot t, and held h in the slot before (nothing yet, nothing any
-more, or w units), costs at least psi_t(v, h) from there on: seconds to its end, and the units of its slots at their prices.
+Let a job have the share v of its work left at the start of slot t, of D seconds, and let h be its holding in
+the slot before (nothing yet, nothing any more, or w units). From there on it costs at least psi_t(v, h):
+seconds to its end, and the units of its slots at their prices. psi is the least of
 
     on w units   pay_t(w) D + (p + v a_w   if that is at most D, else   D + psi_{t+1}(v - (D - p) / a_w, w))
     waiting      D + psi_{t+1}(v, nothing)
 
-a_w are the seconds of all its work on w units; p is its pause, 0 if it held w or has not begun. The least of these is psi.
-Pauses count as at most D. From the horizon on units are free: the pause and v a at the fastest count, or v a_w at the one
-held. That bounds psi for every horizon, and is psi where no cheapest plan gets there.
+a_w are the seconds of all its work on w units; p is its pause, 0 if it held w or has not begun. Pauses count
+as at most D. From the horizon on units are free: the cost is the pause and v a_w on the fastest count w, or
+v a_w on the count held. This bounds psi for every horizon, and equals psi if no cheapest plan reaches the
+horizon.
 
 Work is kept in cells, what is left rounded down, so that psi is never above the least cost of a real plan. A traced plan
-does no more work than its cells say, and costs psi exactly: it is a plane of the relaxed problem.
+does no more work than its cells say, and costs psi exactly, so it gives a plane of the relaxed problem.
 """
 
 import math
@@ -27,7 +29,7 @@ FRESH, STOPPED, HELD = 0, 1, 2
 
 _HAIR = 4 * HAIR
 """Tolerance for jobs that just exceed their slot, so that no rounding makes psi too large."""
-_ROUND = 1e-9  # part of a cell by which work done may be off
+_ROUND = 1e-9  # tolerance of work done, as a share of a cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,12 @@ class Kind:
     counts
         Units, ascending.
     runs_s
-        Seconds of all the work on them, descending.
+        Seconds of all the work on each count, descending.
     pause_s
-        Of every period but the first, at most a tick.
+        Pause at the start of every period but the first, at most a tick.
     weight
-        Weight of a second of flow time, which divides the prices; psi is the cost of a job of weight 1 at
-        these.
+        Weight of a second of flow time. Prices are divided by it: psi is the cost of a job of weight 1 at
+        the divided prices.
     """
 
     counts: tuple[int, ...]
@@ -54,7 +56,7 @@ class Kind:
 
     @property
     def rows(self) -> int:
-        """Rows of psi: one where nothing pauses, since what was held does not matter then."""
+        """Number of rows of psi: one without pauses, since the earlier holding does not matter then."""
         return HELD + len(self.counts) if self.pause_s else 1
 
 
@@ -87,7 +89,7 @@ class SlotPrices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """psi of a kind of jobs: ``psi[t - first, row, cell]``, from the slot ``first`` on to the one where all is free.
+    """psi of a kind of jobs: ``psi[t - first, row, cell]``, from slot ``first`` until units are free.
 
     ``paid_s[t - first, i]`` is the price of slot t on the i-th count, over the weight.
     """
@@ -149,7 +151,7 @@ def costs(kind: Kind, first: int, horizon: int, tick_s: float, prices: SlotPrice
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
-    """A slot on one count: cells that fit into it and the seconds to their ends, cells that it does at most otherwise."""
+    """A slot on one count: cells that fit into it, seconds to their ends, cells that it does if more are left."""
 
     fits: int
     does: int

@@ -12,7 +12,7 @@ from dlsched.columns.slack import CELLS
 from dlsched.core.budget import Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
-_ROOM = 1 + 1e-9  # relative, for what floats round
+_ROOM = 1 + 1e-9  # relative tolerance for rounding
 
 
 def covers(
@@ -26,16 +26,16 @@ def covers(
     cells: int = CELLS,
     tick: Tick = no_tick,
 ) -> Counts:
-    """List configurations of a job that take at most ``most_s``, shape (N, G): for each there is one listed with no more workers.
+    """List configurations of at most ``most_s``, shape (N, G), so that each other one contains a listed one.
 
     Parameters
     ----------
     prices, limit
-        Leave out what costs more at these prices of the types, shape (G,).
+        Leave out configurations that cost more than the limit at these prices of the types, shape (G,).
     cheapest
         Leave out all but one of the cheapest, and some others.
     cells
-        Numbers that labels may have at once, else ``TooMany`` is raised.
+        Largest number of entries that labels may have at once; with more, ``TooMany`` is raised.
     tick
         Called at every type; it may raise to stop.
     """
@@ -113,7 +113,7 @@ def _unbeaten(size: Counts, slow: Counts, rate: Floats, paid: Floats) -> Counts:
 
 
 def _bought(rates: Floats, stock: Counts, prices: Floats, lacking: Floats) -> Floats:
-    """Least price of some rates, in parts of workers; infinite where there are too few."""
+    """Least price of some rates from fractions of workers; infinite if there are too few workers."""
     order = np.argsort(prices / rates, kind="stable")
     reached = np.append(0.0, np.cumsum((rates * stock)[order]))
     paid = np.append(0.0, np.cumsum((prices * stock)[order]))

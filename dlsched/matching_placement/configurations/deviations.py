@@ -32,8 +32,8 @@ def deviations(
 ) -> list[Rows]:
     """List job, J(c) + p c and c of all vectors of the cases up to the jobs' thresholds.
 
-    ``many`` marks jobs with too many labels: those of one case may have ``cells`` numbers, and all that is listed of a job.
-    Cases stand at their R0, ``at``, where their bound is.
+    ``many`` marks jobs with too many labels: the labels of one case may have ``cells`` numbers, and so may a
+    job's list. ``at`` is the R0 of each case, at which its bound was computed.
     """
     found: list[Rows] = []
     listed = np.zeros(len(many), dtype=np.int64)

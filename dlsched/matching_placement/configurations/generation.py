@@ -23,7 +23,8 @@ def generate_columns(
 ) -> Prices:
     """Return prices of the types whose bound is the linear program's value; ``start`` is a placement of a feasible instance.
 
-    ``pool``: where configurations are held, None: only here; the others as for ``columns.generation.generate``.
+    ``pool`` holds the configurations; None: a new pool. Other arguments as for
+    ``columns.generation.generate``.
     """
     return generate(
         pool or first_pool(data, start),
@@ -43,7 +44,7 @@ def first_pool(data: Arrays, start: Counts) -> Pool:
 
 
 def first_prices(data: Arrays, upper: float) -> Floats:
-    """Prices that share half of what a placement costs among the workers, by their rates in parts of each job's best."""
+    """Prices that divide half of a placement's cost among the workers, by their rates over each job's best."""
     fast = data.rates.max(axis=1, keepdims=True)
     worth: Floats = (data.rates / fast).mean(axis=0)
     return worth * (upper / 2 / float(worth @ data.stock))

@@ -1,9 +1,10 @@
 """The least cost and price of a job's configurations, for certificates: by another algorithm than ``configurations``.
 
-Count vectors are extended type by type, by rising bandwidth. With n', R', P' workers, rate and price of a vector so far,
-whatever it becomes costs at least P' and the least over x of the cost at rate R' + x, with the ring so far, and the least price
-of rate x from the types to come, fractions allowed. Vectors above the best known are dropped, and of those with equal n' and
-slowest type those with no more R' and no less P' than another.
+Count vectors are extended type by type, by rising bandwidth. Let a vector so far have n' workers, rate R'
+and price P'. Each of its extensions costs at least P' plus the least over x of two terms: the cost at rate
+R' + x, with the ring so far, and the least price of rate x from the types to come, fractions allowed.
+Vectors with a bound above the best known value are dropped. So are, among vectors of equal n' and slowest
+type, those with no more R' and no less P' than another.
 """
 
 import math
@@ -17,7 +18,7 @@ from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 ERROR = 2.0**-40
 """Relative, of sums, products and quotients of a few thousand terms >= 0."""
-_HALVINGS = 60  # of the logarithm of a rate
+_HALVINGS = 60  # halvings of the logarithm of a rate
 _SLACK = 1 + 1e-9  # no vector within rounding of the best is dropped
 
 
@@ -28,7 +29,7 @@ class Law(Protocol):
         """Cost at some rates > 0 and seconds of the ring."""
 
     def target(self, price: float, ring_s: Floats) -> Floats:
-        """The rate up to which the cost falls by more than ``price`` for a further unit of it; any, of price 0."""
+        """Rate up to which a further unit lowers the cost by more than ``price``; any rate for price 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class Within:
 
 
 def least_value(data: Arrays, job: int, prices: Floats, law: Law | None = None) -> float:
-    """Least cost and price p c of the configurations of a job, off by less than ``ERROR`` of itself; inf: none.
+    """Least cost plus price p c over a job's configurations, with a relative error below ``ERROR``; inf: none.
 
     ``law`` None: the cost is the time in seconds.
     """

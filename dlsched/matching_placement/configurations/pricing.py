@@ -6,10 +6,11 @@ ring's seconds). So for every R0, with lambda = -h'(R0),
 
     h(R) + P >= h(R0) + lambda (R0 - R) + P >= h(R0) + lambda R0 + min over n units of sum (p_g - lambda rho_g),
 
-and that minimum takes the n cheapest units of the types of bandwidth r or more. The bound is concave in lambda, of slope R0
-less the rate of these units, so R0 is found by halving; and the units themselves are configurations. A *case* is a job with
-an r and an n. It is dropped when its bound is above what is known of the job, which few survive, so that R0 is refined only
-where it pays. ``deviations`` lists all that may lie between the bound and what is known.
+and that minimum takes the n cheapest units of the types of bandwidth r or more. The bound is concave in
+lambda, with slope R0 less the rate of these units, so R0 is found by halving; and the units themselves are
+configurations. A *case* is a job with an r and an n. It is dropped when its bound is above the job's known
+value; few cases survive, so R0 is refined only where it pays. ``deviations`` lists all configurations
+between the bound and the known value.
 """
 
 from dataclasses import dataclass
@@ -24,16 +25,16 @@ from dlsched.matching_placement.configurations.cases import CaseCosts, Cases
 from dlsched.matching_placement.configurations.deviations import deviations
 
 HALVINGS = 24
-"""Of the logarithm of R0, at most."""
+"""Largest number of halvings of the logarithm of R0."""
 _NUMBERS = 4_000_000  # cases times types at once
-_ROUNDING = 2.0**-44  # of the terms of a bound
-_WIDENED = 1e-10  # relative, by which a threshold is: sums of many rates are rounded many times
-_NARROW = 1e-9  # relative distance of two R0 between which there is nothing more to find
+_ROUNDING = 2.0**-44  # relative rounding of the terms of a bound
+_WIDENED = 1e-10  # relative widening of a threshold: sums of many rates are rounded many times
+_NARROW = 1e-9  # relative distance of two R0 at which halving ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probed:
-    """Cases at an R0 each: the bound, the cheapest units, shape (N, G), their rate and what they cost with the ring."""
+    """Cases, each at an R0: the bound, the cheapest units, shape (N, G), their rate, and their cost plus price."""
 
     bound: Floats
     counts: Counts

@@ -1,13 +1,15 @@
 """The least largest ratio rho: which thresholds can be kept, by prices and by a search.
 
-Whether every job can end within rho times its J(equal share) is a question of stock only: each needs one of its ``covers``. For
-prices p >= 0 of the types let u_i be the least p c of those of job i. Where sum u_i > p s none of the choices keeps the stock,
-so the optimum is above rho. The prices that say so first are the duals of
+Whether every job can end within rho times its J(equal share) is a question of stock only: each needs one of
+its ``covers``. For prices p >= 0 of the types let u_i be the least p c of the covers c of job i. If sum u_i
+> p s, no choice keeps the stock, so the optimum is above rho. The prices that prove this first are the duals
+of
 
     minimise t,   sum_c x_ic = 1 for every job,   sum_ic c_g x_ic <= t s_g for every type:     above rho if t > 1.
 
-Where t <= 1 a choice that keeps the stock spends p s at most, so none of its configurations exceeds its u_i by more than
-p s - sum u_i: the dynamic program of ``columns.slack`` finds such a choice, or proves that there is none.
+If t <= 1, a choice that keeps the stock costs at most p s, so none of its configurations exceeds its u_i by
+more than p s - sum u_i. The dynamic program of ``columns.slack`` finds such a choice, or proves that there
+is none.
 """
 
 from collections.abc import Callable
@@ -30,7 +32,7 @@ NEAR = 1e-6
 _SURE = 1e-9  # of p s: margin by which the sum of the u_i must exceed it
 _TOLERANCE = 1e-9
 _ROUNDS = 1000
-_FEW = 500_000  # largest number of label entries of a job whose covers are listed once and for all
+_FEW = 500_000  # largest number of label entries of a job whose covers are all listed, once
 _ROUGH = 1e-2  # relative distance of thresholds below which fractions of workers no longer tell them apart
 _FIRST = 1 / 64  # of the gap: first step to the threshold searched; doubles if it cannot be kept
 
@@ -90,7 +92,7 @@ class Level:
 
     @property
     def slack(self) -> float:
-        """By how much prices of a placement may exceed the least, in all."""
+        """Largest total by which prices of a placement's covers may exceed the least."""
         assert self.prices is not None
         return max(0.0, -self.prices.bound) + _SURE * float(self.prices.prices @ self.prices.stock)
 
@@ -178,7 +180,7 @@ def _halved(
 def _refuting(data: Arrays, rho: float, budget: Budget) -> Floats | None:
     """Prices that refute a threshold even for fractional workers on the fastest network, or None.
 
-    A job then needs a rate, R, of which a unit costs min_g p_g / rho_g.
+    A job then needs a rate R; a unit of rate costs min_g p_g / rho_g.
     """
     fastest = np.where(data.rates > 0, data.bandwidth, 0.0).max(axis=1)
     left_s = rho * data.costs.equal - data.traffic * ((data.least - 1) / data.least) / fastest
@@ -232,7 +234,7 @@ def lower(
     Parameters
     ----------
     best, low
-        A placement, and a ratio that none is below.
+        A placement, and a lower bound on all ratios.
     choose
         From a level to a placement that keeps it, or None.
     tick, budget

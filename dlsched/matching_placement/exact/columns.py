@@ -41,7 +41,7 @@ ROUGH = 5e-3
 MANY = 1000
 """Number of jobs times types from which on that program runs before the prices are optimal."""
 _LESS = 0.5
-"""Part of a slack with too many labels up to which the search is worth another try."""
+"""Share of a slack with too many labels, up to which another search is worth a try."""
 _MORE = 4.0  # factor of the slack from program to program; smaller than that of the search
 _NODES = 100  # of that program
 
@@ -49,7 +49,7 @@ _NODES = 100  # of that program
 def run_columns(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """Column generation, then the search within its gap; a node is a round, or a job in which labels are extended.
 
-    Where the search has too many labels, MILPs over the configurations that can matter, by HiGHS, go on.
+    If the search has too many labels, HiGHS goes on with MILPs over the configurations that can matter.
     """
     warm(instance, search)
     return objective_of(instance).run_columns(instance, search)
@@ -130,9 +130,10 @@ def _among_held(instance: Instance, data: Arrays, pool: Pool, prices: Prices, se
 def _by_programs(
     instance: Instance, data: Arrays, pool: Pool, prices: Prices, slack: float, search: Search[Placement]
 ) -> TerminationStatus:
-    """Solve MILPs over the configurations within a growing slack; what uses others costs more than the bound and the slack.
+    """Solve MILPs over the configurations within a growing slack; other choices cost more than bound plus slack.
 
-    ``slack`` had too many labels; a part of it, that still has more than was searched, comes first, and none is above the gap.
+    ``slack`` had too many labels. The first program has a part of it, larger than the slack searched; none
+    is above the gap.
     """
     slack /= _MORE
     while not search.proven:
@@ -174,7 +175,7 @@ def _by_programs(
 def by_thresholds(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """Find prices, then search thresholds between their bound and the incumbent; a node is a threshold.
 
-    Where the search has too many labels, HiGHS chooses among the configurations that keep the threshold.
+    If the search has too many labels, HiGHS chooses among the configurations that keep the threshold.
     """
     data = arrays(instance)
 

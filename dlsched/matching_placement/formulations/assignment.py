@@ -20,13 +20,15 @@ objective                      minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + sum_n
 ``order_<worker>_<job>``       sum_{j<=i} x_jm <= sum_{j<=i} x_jk for worker k and the next one of its type, m
 =============================  =====================================================================================
 
-Parts of the batch and multiples of the least time in place of samples and seconds: solvers' tolerances are absolute.
-Levels are the distinct bandwidths, 0 the slowest. Why ``bandwidth`` is exact, and ``fastest`` and ``order`` are valid, is said in
-models/matching_placement/README.md. ``l`` is at most R_i* / min rho: with the best split Pi_i / R_i <= Pi_i / min rho.
+Variables count parts of the batch and multiples of the least time, not samples and seconds, as solvers'
+tolerances are absolute. Levels are the distinct bandwidths, 0 the slowest.
+models/matching_placement/README.md proves that ``bandwidth`` is exact, and that ``fastest`` and ``order``
+are valid. ``l`` is at most R_i* / min rho: with the best split Pi_i / R_i <= Pi_i / min rho.
 
-*A known placement* of ``most_s`` seconds in all bounds every job's seconds: ``l`` and the z are bounded so, ``l`` counts
-``units`` of at least a millionth of them in place of least times, and a worker is left out of a job with min_i = 1 where it
-trains less than ``USELESS`` of the batch in that time (without it the others take longer by no more than that part).
+*A known placement* of ``most_s`` seconds in all bounds every job's seconds, and thereby ``l`` and the z.
+Then ``l`` counts ``units`` of at least a millionth of these seconds instead of least times. A worker is left
+out of a job with min_i = 1 if it trains less than ``USELESS`` of the batch in that time (without it the
+others take longer by no more than that part).
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +57,8 @@ STEEPEST = 2.0**20
 UNITS = 2.0**20
 """Largest number of units of ``l`` if a placement is known."""
 NOTHING = 2.0**-10
-"""Units of ``l`` that are left out of rows: where any are so few, one is a millionth of ``most_s``."""
+"""Units of ``l`` below which rows leave them out: units are so few only if one is a millionth of
+``most_s``."""
 
 
 def build_assignment(
@@ -68,8 +71,9 @@ def build_assignment(
     instance
         Any valid instance but of ``alpha_fair``, whose utilities are not linear here.
     most_s
-        Seconds that no job takes longer than in a better placement, for all jobs or for each, shape (S,): all seconds of one
-        that is known. Only placements that take no longer need be points of the model.
+        Upper bound on the seconds of each job in a better placement, one for all jobs or one for each, shape
+        (S,): the total seconds of a known placement. Only placements that take no longer need be points of
+        the model.
     tick
         Called for every worker of every job; it may raise to stop.
 
@@ -167,7 +171,7 @@ def units(work: float, best: float, most_s: float) -> tuple[float, float, float]
 
 
 def require_assignment(instance: Instance) -> None:
-    """Refuse what the model cannot hold: the errors of ``build_assignment``."""
+    """Refuse instances that the model cannot hold, with the errors of ``build_assignment``."""
     require_served(instance, "assignment")
     if (size := _coefficients(arrays(instance))) > LARGEST:
         raise UsageError(f"the model has about {size:.2g} coefficients, allowed: up to {LARGEST}; use exact")

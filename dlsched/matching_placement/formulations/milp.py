@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     import pulp
 
 LARGEST = 200_000
-"""Columns; with this number PuLP needs some seconds."""
+"""Largest number of columns; with this number PuLP needs some seconds."""
 LARGEST_CELLS = 4_000_000
-"""Columns times types: counts that the columns hold."""
+"""Largest number of columns times types: counts that the columns hold."""
 SPELT = 8
-"""Types up to which a column's name spells its counts."""
+"""Largest number of types with which a column's name spells its counts."""
 
 
 def build_milp(
@@ -65,10 +65,10 @@ def build_milp(
     drop_dominated
         Leave out configurations that are no faster than another one with no more workers of any type; the optimum stays.
     most
-        Leave out configurations that cost more (``Arrays.cost``): with all that a placement costs that is known, none that is
-        better is lost, and vast costs do not drown the others.
+        Leave out configurations that cost more (``Arrays.cost``). With the total cost of a known placement
+        as ``most``, no better placement is lost, and vast costs do not drown the others.
     within
-        Ask for any placement of what is left: no objective, and neither ``rho`` nor its rows.
+        Ask for any placement of the configurations left: no objective, and neither ``rho`` nor its rows.
     tick
         Called often; it may raise to stop.
 
@@ -141,7 +141,7 @@ def require_size(held: Arrays, columns: Sequence[Counts] | None, tick: Tick) -> 
 def _columns(
     held: Arrays, job: int, columns: Sequence[Counts] | None, size: int, drop_dominated: bool, most: float
 ) -> tuple[list[list[int]], list[float]]:
-    """Configurations of a job, and their part of the mean, utilities or ratios."""
+    """Configurations of a job, and their parts of the mean, the utilities or the ratios."""
     if not size:
         return [], []
     counts = configurations(held, job) if columns is None else columns[job]

@@ -19,16 +19,18 @@ objective               minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + 2 D_i (1 - 1
 ``order``               sum_{j<=i} x_jm <= sum_{j<=i} x_jk for workers k, then m, of one type, next to each other
 ======================  =============================================================================================
 
-``rate`` and ``order`` cut off no placement but for the names of workers (models/matching_placement/README.md) and help SCIP;
-the quotients of ``rate`` are at least 2^-20, which SCIP does not take for 0.
+``rate`` and ``order`` help SCIP and cut off no placement, up to the names of workers
+(models/matching_placement/README.md); the quotients of ``rate`` are at least 2^-20, which SCIP does not take
+for 0.
 
 Source: Liu, Wang, Huang, Pan (TPDS 2024). Only the abstract was available; the program is our reconstruction. Parts of the
 batch, multiples of least times and ``unit_s`` keep SCIP's absolute tolerances meaningful: the optimum is at least 1.
 
-*A known placement* of ``most_s`` seconds in all bounds every job's seconds: ``l`` is bounded so, and counts ``units`` as in
-``assignment``; a worker counts with at least the bandwidth at which a ring of two alone takes that long; one is left out of a
-job with min_i = 1 where it trains less than ``USELESS`` of the batch in that time (without it the others take longer by no
-more than that part); and so are rows that say less than ``NOTHING``, and rings that take less than ``_NOTHING`` of ``most_s``.
+*A known placement* of ``most_s`` seconds in all bounds every job's seconds, and thereby ``l``, which counts
+``units`` as in ``assignment``. A worker counts with at least the bandwidth at which a ring of two alone
+takes that long. A worker is left out of a job with min_i = 1 if it trains less than ``USELESS`` of the batch
+in that time (without it the others take longer by no more than that part). Rows that say less than
+``NOTHING`` are left out too, and rings that take less than ``_NOTHING`` of ``most_s``.
 """
 
 from collections.abc import Mapping
@@ -48,14 +50,14 @@ from dlsched.solvers.formulation import Formulation
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-_LARGEST = 2.0**10  # of the objective
+_LARGEST = 2.0**10  # largest objective
 _NOTHING = 2.0**-30
 LARGEST = 200_000
 """Terms of the rows; with this number Pyomo needs several seconds and several hundred megabytes."""
 
 
 def require_minlp(instance: Instance) -> None:
-    """Refuse what the model cannot hold: the errors of ``build_minlp``."""
+    """Refuse instances that the model cannot hold, with the errors of ``build_minlp``."""
     require_served(instance, "minlp")
     held = arrays(instance)
     usable = (held.rates > 0) @ held.stock
@@ -69,7 +71,7 @@ def build_minlp(
     """Build the Pyomo model.
 
     Its unit, ``unit_s``, is the mean time of jobs that each have the fastest workers to themselves and exchange nothing.
-    ``most_s``: seconds of all jobs of a placement that is known; only placements that take no longer need be points of the
+    ``most_s``: total seconds of a known placement; only placements that take no longer need be points of the
     model. ``tick`` is called for every worker of every job; it may raise to stop.
 
     Raises

@@ -1,7 +1,8 @@
 """Minimum of the largest ratio by integer programs: a solver decides which thresholds can be kept.
 
-A program over configurations without an objective says so (``formulations.milp``, ``within``). Its numbers are whole, so that
-CP-SAT can serve too, and no tolerance of a solver stands between two ratios that are near each other.
+Each decision is a program over configurations without an objective (``formulations.milp``, ``within``). Its
+numbers are whole, so that CP-SAT can solve it too, and no solver's tolerance blurs two ratios that are near
+each other.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from dlsched.solvers.outcome import Outcome
 
 
 def by_programs(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """Halve the ratios that configurations can have, below the incumbent's, until none is left in between.
+    """Bisect the ratios that configurations can have, below the incumbent's, until none is left in between.
 
     Raises
     ------
@@ -62,9 +63,9 @@ def within(instance: Instance, data: Arrays, listed: Sequence[Counts], search: S
     Raises
     ------
     TooMany
-        They are more than a program takes.
+        A program cannot take that many configurations.
     SolverError
-        HiGHS does not say.
+        HiGHS decides neither way.
     """
     if sum(map(len, listed)) > LARGEST:
         raise TooMany
@@ -79,7 +80,7 @@ def within(instance: Instance, data: Arrays, listed: Sequence[Counts], search: S
 def _asked(
     instance: Instance, data: Arrays, listed: Sequence[Counts], rho: float, search: Search[Placement]
 ) -> Outcome:
-    """Ask a solver for a placement within a ratio; what it finds is offered."""
+    """Ask a solver for a placement within a ratio, and offer the search the placement found."""
     columns = [counts[data.cost(job, counts) <= rho] for job, counts in enumerate(listed)]
     search.report(f"{search.solver or 'highs'} on {sum(map(len, columns))} configurations")
     built = build_milp(instance, columns=columns, drop_dominated=True, within=True, tick=search.tick)

@@ -34,9 +34,10 @@ def beam(
     For the largest ratio, 2. and 3. are the search of ``configurations.thresholds`` with ``width`` labels, as long as the
     configurations of a threshold can be listed.
 
-    None means that no placement exists. Guarantee: none better than that of ``marginal``; ours, from no paper. Cost: that of
-    ``configuration_lp`` and O(S width N) labels for N configurations of a job. ``tick`` and ``budget`` as in that function.
-    ``better`` is called with what 1. found and whenever something better is.
+    None means that no placement exists. Guarantee: none better than that of ``marginal``; our own method.
+    Cost: that of ``configuration_lp`` and O(S width N) labels for N configurations of a job. ``tick`` and
+    ``budget`` as in that function. ``better`` is called with the placement of step 1 and with every better
+    one.
 
     Raises
     ------

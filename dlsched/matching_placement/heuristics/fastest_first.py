@@ -1,7 +1,7 @@
 """Heuristics that answer at once: equal shares, and the fastest workers job by job.
 
-None means that their way leaves a job below its smallest number of workers. Ties go to the job, and the type, that stands
-first.
+None means that the heuristic leaves a job below its smallest number of workers. Ties go to the job, and the
+type, that stands first.
 """
 
 import numpy as np
@@ -49,7 +49,8 @@ def fastest_first(instance: Instance) -> Placement | None:
 def soon(instance: Instance) -> Placement | None:
     """Answer as soon as possible: ``fastest_first``, or where that fails the smallest sizes with whichever workers fit.
 
-    Always an answer where one exists; what a stopped method holds. Guarantee: none. Cost: O(S G log G) and a maximum flow.
+    Finds an answer whenever one exists; stopped methods hold it. Guarantee: none. Cost: O(S G log G) and a
+    maximum flow.
     """
     if infeasible(instance) is not None:
         return None

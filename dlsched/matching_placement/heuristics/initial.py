@@ -6,17 +6,19 @@ from dlsched.algorithms.transport import transport
 from dlsched.matching_placement.arrays import Arrays, Counts
 
 LARGEST = 1_000_000
-"""Entries of the assignment's matrix, smallest sizes by workers; of these it takes half a second, in one piece."""
+"""Largest matrix of the assignment, seats by workers; it takes half a second, during which no tick is
+called."""
 
 
 def initial(arrays: Arrays) -> Counts:
     """Return min_i workers for every job, shape (S, G), of a feasible instance.
 
-    Minimises sum_ig T_i Pi_i / (min_i^2 rho_ig) c_ig with sum_g c_ig = min_i and sum_i c_ig <= s_g: of a job on one type
-    that is its compute time, and on several types an upper bound of it (the harmonic mean is below the mean); in parts of
-    J_i(equal share) where the objective is made of such. Each of a
-    job's min_i seats is assigned a worker. Beyond ``LARGEST`` pairs of the two, jobs take their fastest free workers instead,
-    those with the most samples first, or where that leaves some short ``smallest`` is returned.
+    Minimises sum_ig T_i Pi_i / (min_i^2 rho_ig) c_ig with sum_g c_ig = min_i and sum_i c_ig <= s_g. A job's
+    term is its compute time on one type, and an upper bound of it on several types (the harmonic mean is
+    below the mean); it is divided by J_i(equal share) if the objective is made of such ratios. Each of a
+    job's min_i seats is assigned a worker. Beyond ``LARGEST`` pairs of seat and worker, jobs take their
+    fastest free workers instead, those with the most samples first; if that leaves some jobs short, the
+    result is ``smallest``.
 
     Cost: that of an assignment of n = sum_i min_i seats, O(n^2 K) at worst.
     """

@@ -34,14 +34,16 @@ def best_local(data: Arrays, tick: Tick = no_tick) -> Counts:
 def improve(data: Arrays, counts: Counts, tick: Tick = no_tick) -> Counts:
     """Take the best of all steps until none lowers the sum of the costs; ``counts`` has shape (S, G).
 
-    Where the largest ratio counts, the sums of its powers are lowered one after the other, and the best is kept.
+    For the largest ratio, the sums of powers of the ratios are lowered one after the other, and the best is
+    kept.
 
     A step takes a worker of one type (or none) from a job and gives it one of another type (or none); what it gives up
     goes to the idle, or in exchange to the job that the new one came from. That is every move of a worker to another
     job, to or from the idle, and every swap of two workers of two jobs, or of a job and the idle.
 
-    Cost of a step: O(G^2), and O(G) for each of the jobs that hold a type which one of the two changed jobs held or holds.
-    Memory: that of ``Exchanges``. ``tick`` is called before every job and every step; it may raise to stop.
+    Cost of a step: O(G^2), and O(G) for each job that holds a type which one of the two changed jobs held or
+    holds. Memory: that of ``Exchanges``. ``tick`` is called before every job and every step; it may raise to
+    stop.
     """
     if not data.bottleneck:
         return _lower(data, counts, tick)

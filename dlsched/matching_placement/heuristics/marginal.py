@@ -9,7 +9,7 @@ from dlsched.matching_placement.heuristics.initial import initial
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 
-_POWER = 16.0  # of the ratios: whoever is a tenth above the others comes first
+_POWER = 16.0  # power of the ratios: a job a tenth above the others comes first
 
 
 def marginal(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
@@ -26,8 +26,9 @@ def marginal(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
     half of what any completion of the same initial workers can make it fall: sum_i w_i / R_i(initial) - w_i / R_i is
     monotone and submodular in the set of (worker, job) pairs, since 1 / R is convex and falling, "each worker to one job" is
     a partition matroid, and there greedy reaches half (Fisher, Nemhauser, Wolsey 1978). Else none.
-    Of other objectives it takes the pair that lowers the costs most (``Arrays.cost``), of the largest ratio its powers' sum.
-    Cost: O(K (G + S G)) beside the initial workers.
+    For other objectives it takes the pair that lowers the costs most (``Arrays.cost``), for the largest
+    ratio the pair that lowers the sum of the ratios' powers most. Cost: O(K (G + S G)) beside the initial
+    workers.
     """
     if infeasible(instance) is not None:
         return None

@@ -1,4 +1,4 @@
-"""What exact methods begin with, and how they end: the local search's answer, and the proof that what is held is optimal."""
+"""Start and end of exact methods: hold the local search's answer, and prove the incumbent optimal."""
 
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
@@ -13,7 +13,7 @@ from dlsched.matching_placement.solution import Placement
 
 
 def warm(instance: Instance, search: Search[Placement]) -> None:
-    """Hold the local search's answer before anything longer starts; on the way, what is sooner found."""
+    """Hold the local search's answer before anything longer starts, and until then quicker answers."""
     hold_soon(instance, search)
     data = arrays(instance)
     counts = greedy(data, initial(data), search.tick)
@@ -22,19 +22,19 @@ def warm(instance: Instance, search: Search[Placement]) -> None:
 
 
 def hold_soon(instance: Instance, search: Search[Placement]) -> None:
-    """Hold the answer that is soonest found."""
+    """Hold the quickest answer."""
     search.offer(soon(instance), source="fastest-first")
 
 
 def proven_optimal(search: Search[Placement], source: str) -> TerminationStatus:
-    """Take what is held for the optimum."""
+    """Record that the incumbent is optimal."""
     assert search.objective is not None
     search.prove(search.objective, source=source)
     return TerminationStatus.OPTIMAL
 
 
 def total_of(instance: Instance, search: Search[Placement]) -> float:
-    """What is minimised, of the incumbent: the sum of the costs, or the largest."""
+    """Minimised value of the incumbent: the sum of the costs, or the largest cost."""
     return objective_of(instance).total(instance, search)
 
 

@@ -1,8 +1,8 @@
 """The matching market: inside a category every job is n_i unit buyers, who bid for workers until each has one it wants.
 
 The body of the paper (Liu, Wang, Huang, Pan, TPDS 2024 [abstract]) was not available to us: the ascending prices are those of
-Demange, Gale and Sotomayor (``algorithms.ascending_market``, whose symbols these are), the valuations our reconstruction; what
-is said to be ours is in no paper.
+Demange, Gale and Sotomayor (``algorithms.ascending_market`` has the symbols), and the valuations are our
+reconstruction. Parts called "ours" are in no paper.
 """
 
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.markets.categories import categories
 from dlsched.matching_placement.solution import Placement
 
-SCALE = 1000  # what the largest difference between two values of a job becomes
-ROUNDS = 3  # how often values are made anew at the rates that the market gave
-MOST_CATEGORIES = 20_000  # more are refused by ``market``
+SCALE = 1000  # largest difference between two values of a job, as an integer
+ROUNDS = 3  # number of times that values are made anew at the rates that the market gave
+MOST_CATEGORIES = 20_000  # ``market`` refuses instances with more
 
 
 def market_placement(

@@ -1,7 +1,7 @@
 """The sampled market: the market of some categories instead of all, drawn at random.
 
-How many draws are enough (``algorithms.draws``) is a matter of rank, not of completion time: how much longer the jobs take in
-the last category of the best part than in the best, it does not say.
+The number of draws that is enough (``algorithms.draws``) guarantees a rank, not a completion time: it does
+not tell how much longer the jobs take in the last category of the best part than in the best one.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,10 +25,10 @@ Law = Callable[[Arrays, np.random.Generator, Table], Sizes]
 
 DRAWS = draws_needed(0.01, 0.01)
 LARGEST_TABLE = 250_000
-"""Jobs times workers, beyond which the table for uniform draws would need too much memory: all draws are guided."""
+"""Largest jobs times workers for uniform draws, whose table needs memory; beyond it all draws are guided."""
 
 LAWS: tuple[Law, ...] = (draw_category, lambda data, generator, table: draw_guided(data, generator))
-"""All categories alike, and near the square root rule."""
+"""The two laws: all categories alike, and categories near the square root rule."""
 
 
 def sample_counts(
@@ -47,7 +47,7 @@ def sample_counts(
     Parameters
     ----------
     draws
-        How many; where there are no more categories than that, all are taken instead, each once.
+        Number of draws; if there are no more categories than that, all are taken instead, each once.
     tick
         Called before every draw; what it raises ends the search.
     within
@@ -97,7 +97,7 @@ def sampled_market(
     """Place categories drawn at random, each by the market, and return the best; None when no placement exists.
 
     Guarantee: with the 459 draws of default, with probability 0.99 as good as the market on some category among the best
-    part 0.01 of the law (half uniform, half ours: ``draw_guided``): of rank, not of completion time.
+    part 0.01 of the law (half uniform, half ours: ``draw_guided``), by rank, not by completion time.
     Cost: ``sample_counts``.
 
     Parameters

@@ -13,15 +13,16 @@ objective             minimise sum_j omega_j (Q_j / f_j(w_j) + rho_j (1 - kept_j
 ``kept_least/most``   w_j is the current count when kept_j = 1
 ====================  ===============================================================================================
 
-g divides all differences of open counts of a job. The speed of a law is as non-linear as it is. That of a table is chosen by
-its x, exactly one of which is 1, so Q_j / f_j(w_j) = sum_n (Q_j / f_j(n)) x_jn: the table's part of the model is linear. A law
-with two open counts is a table.
+g divides all differences of open counts of a job. The speed of a law enters as the non-linear function it
+is. The speed of a table is chosen by its x, exactly one of which is 1, so Q_j / f_j(w_j) = sum_n (Q_j /
+f_j(n)) x_jn: the table's part of the model is linear. A law with two open counts is written as a table.
 
 Source: Capes et al. 2018 (arXiv 1908.08082). Only the abstract was available, which calls the problem a non-convex,
 non-linear, NP-hard integer program; the program itself is our reconstruction.
 
-SCIP's tolerances are absolute. So only counts are in the model that an answer no worse than ``hull``'s can hold, jobs with one
-such count are constants, and times are counted in such a unit, a power of two, that the largest is 2^16 to 2^17.
+SCIP's tolerances are absolute. So the model has only the counts that an answer no worse than ``hull``'s can
+hold, jobs with one such count are constants, and the unit of times is a power of two that makes the largest
+2^16 to 2^17.
 """
 
 import math
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 LARGEST_COUNT = 2**20
-"""Of GPUs beyond a job's smallest count, over their common divisor: SCIP's integers are whole to 1e-6 only."""
+"""Largest v_j, GPUs beyond the least count over their common divisor: SCIP's integers are whole to 1e-6
+only."""
 
 _POWER = 17
 
@@ -48,7 +50,8 @@ _POWER = 17
 def build_minlp(instance: Instance, *, tick: Tick = no_tick) -> Formulation["pyo.ConcreteModel | None", Allocation]:
     """Build the model of a feasible instance; None stands for it where every job is constant.
 
-    Its ``unit`` is in seconds, its ``constant`` what the constant jobs cost. ``tick`` is called before every job.
+    ``unit`` of the formulation is in seconds, ``constant`` is the cost of the constant jobs. ``tick`` is
+    called before every job.
 
     Raises
     ------
@@ -98,7 +101,7 @@ class _Open(NamedTuple):
         return self.job.speed_law is not None and self.unit == 1 and len(self.counts) > 2
 
     def count_of(self, index: int, values: Mapping[str, float]) -> int:
-        """The count that values of the variables stand for."""
+        """Return the job's count, read from values of the variables."""
         if len(self.counts) == 1:
             return self.counts[0]
         if self.is_law:
@@ -107,7 +110,7 @@ class _Open(NamedTuple):
 
     @property
     def may_keep(self) -> bool:
-        """Whether it could go on without a restart that others of its counts are charged."""
+        """Whether the job could go on without the restart that its other counts are charged."""
         return self.job.restart_s > 0 and self.job.current_gpus in self.counts
 
 
