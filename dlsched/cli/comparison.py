@@ -104,7 +104,7 @@ def _method_row(family: AnyFamily, instance: InstanceFile, method: AnyMethod, li
     wrong = disproof(instance, result) or ""
     if result.status is TerminationStatus.SOLVER_ERROR:
         status = f"solver_error: {result.message}"
-        if isinstance(result.error, ContradictionError):
+        if result.failed_by(ContradictionError):
             wrong = f"{instance.name}: {method.name}: {result.message}"
     return Compared(
         instance.name,

@@ -101,7 +101,7 @@ def _require_another(family: AnyFamily, method: AnyMethod, solver: str | None, c
 
 def contradiction(first: Result[Solution], second: Result[Solution]) -> str | None:
     """Return a sentence when two results cannot both be right, or the second one contradicts itself."""
-    if isinstance(second.error, ContradictionError):
+    if second.failed_by(ContradictionError):
         return second.message
     for one, other in ((first, second), (second, first)):
         by = f"{one.solver or one.method} and {other.solver or other.method} disagree"
@@ -146,7 +146,7 @@ def agreement(first: Result[Solution], second: Result[Solution]) -> str:
 def exit_code(result: Result[Solution]) -> int:
     """Exit code of a result: 0 when a solution is held, whatever stopped it (or a bound, by a method that only bounds)."""
     if result.status is TerminationStatus.SOLVER_ERROR:
-        return 7 if isinstance(result.error, ContradictionError) else 1
+        return 7 if result.failed_by(ContradictionError) else 1
     if result.solution is not None or result.status is TerminationStatus.FEASIBLE:
         return 0
     return 4 if result.status is TerminationStatus.INFEASIBLE else 5

@@ -232,7 +232,7 @@ class Family(Generic[InstanceT, SolutionT]):
             solution=search.solution,
             figures={} if search.solution is None else self.figures(instance, search.solution),
             message=search.message,
-            error=search.error,
+            failure=search.failure,
         )
 
     def _search(
@@ -284,7 +284,7 @@ class Family(Generic[InstanceT, SolutionT]):
             status = TerminationStatus.INTERRUPTED
             search.say(str(interrupt))
         except SolverError as error:
-            status, search.message, search.error = TerminationStatus.SOLVER_ERROR, str(error), error
+            status, search.message, search.failure = TerminationStatus.SOLVER_ERROR, str(error), type(error)
         except ImportError as error:
             raise import_failure(error) from None
         except MemoryError as error:

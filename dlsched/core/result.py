@@ -93,8 +93,9 @@ class Result(Generic[SolutionT_co]):
         Further numbers of interest, by name.
     message
         A solver's message about its failure, or a remark on the answer; empty by default.
-    error
-        The error that ended the method with status ``solver_error``; None otherwise, and in results read from files.
+    failure
+        Class of the error that ended the method with status ``solver_error``; None otherwise, and in results read
+        from files. ``message`` has its words.
 
     Raises
     ------
@@ -119,7 +120,7 @@ class Result(Generic[SolutionT_co]):
     solution: SolutionT_co | None = None
     figures: dict[str, float] = field(default_factory=dict)
     message: str = ""
-    error: SolverError | None = field(default=None, compare=False)
+    failure: type[SolverError] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "status", TerminationStatus(self.status))
@@ -153,6 +154,10 @@ class Result(Generic[SolutionT_co]):
             raise ValueError("stopped by a time limit that was not set")
         if status is TerminationStatus.NODE_LIMIT and self.limits.nodes is None:
             raise ValueError("stopped by a node limit that was not set")
+
+    def failed_by(self, kind: type[SolverError]) -> bool:
+        """Whether an error of this class ended the method."""
+        return self.failure is not None and issubclass(self.failure, kind)
 
     @property
     def gap(self) -> float | None:

@@ -60,7 +60,7 @@ class Search(Generic[SolutionT]):
         self.certificate: Certificate | None = None
         self.solver_version: str | None = None
         self.message = ""
-        self.error: SolverError | None = None
+        self.failure: type[SolverError] | None = None  # the class only: an error keeps its frames alive
 
     def tick(self, nodes: int = 0) -> None:
         """Count nodes and stop at a limit, as ``Budget.tick``."""

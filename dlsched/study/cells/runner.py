@@ -187,7 +187,7 @@ def _outcome(key: str, result: Result[Solution]) -> Outcome:
 
 def _status(result: Result[Solution]) -> str:
     """Return the row's status: ``killed`` for a killed solver, ``memory`` for memory used up, no answer."""
-    if isinstance(result.error, SolverKilledError):
+    if result.failed_by(SolverKilledError):
         return "killed"
     if result.status is TerminationStatus.MEMORY_LIMIT and result.objective is None and result.bound is None:
         return "memory"
