@@ -1,4 +1,4 @@
-"""Stream planned in hindsight: decodes the jobs' worth in a few ways, and improves the weights by a search."""
+"""Stream planned in hindsight: decodes the jobs' worth in a few ways, and searches for better weights."""
 
 from collections.abc import Callable, Sequence
 
@@ -36,7 +36,7 @@ def plan(
     effort: float | None = None,
     tick: Tick = no_tick,
 ) -> Stream | None:
-    """Plan a stream in hindsight: weigh jobs by the worth of their work at ``prices``, and improve the weights.
+    """Plan a stream in hindsight: weigh jobs by their work's worth at ``prices``, and improve the weights.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from dlsched.elastic_stream.simulation.view import View
 
 
 class Weighed:
-    """Gives units by weight x gain in speed per unit; if a job would restart, its gain after the pause counts.
+    """Gives units by weight x gain in speed per unit; jobs that would restart count at their gain after the pause.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ class Myopic(_Resizing):
 
 
 def doubling_counts(view: View, job: int) -> Sequence[int]:
-    """Counts that doubling may visit: a table's counts, or a law's powers of two up to twice its fastest count."""
+    """Counts that doubling may visit: those of a table, or powers of two up to twice a law's fastest."""
     useful = view.useful(job)
     if not isinstance(useful, range):
         return useful

@@ -56,7 +56,7 @@ class _Weighing:
         raise NotImplementedError
 
     def _serve(self, view: View, weights: Mapping[int, float]) -> dict[int, int]:
-        """Climb the upper hulls of the weighted speeds, steepest step first; cut short a step that does not fit."""
+        """Climb the upper hulls of weighted speeds, steepest step first; cut short steps that do not fit."""
         curves = {job: self._weighted_points(view, job, weight) for job, weight in weights.items()}
         steps = []
         for job, curve in curves.items():
@@ -80,7 +80,7 @@ class _Weighing:
         return given
 
     def _weighted_points(self, view: View, job: int, weight: float) -> Points:
-        """Weight x speed on each count, averaged with its pause over the next two events or the rest of the job."""
+        """Weight x speed on each count, averaged with its pause over two events or the rest of the job."""
         points = self._points[job]
         if view.restart_s(job) == 0:
             return [(count, weight * speed) for count, speed in points]
@@ -103,7 +103,7 @@ class Weighted(_Weighing):
 
 
 class Priced(_Weighing):
-    """At every arrival and end: gives units step by step by gain in speed per unit, weighed at future prices.
+    """At every arrival and end: gives units step by step by gain in speed per unit, at future prices.
 
     1. Jobs are ranked by their time left on their fastest count, divided by their weight, the longest first.
     2. If they end in that order, the i longest are the last to be there, and each second with them costs as many seconds

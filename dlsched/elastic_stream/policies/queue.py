@@ -37,7 +37,7 @@ class Queue:
 
     @property
     def rule(self) -> Rule | None:
-        """What the simulator needs to serve without asking; None once asked, or if other classes are involved."""
+        """What the simulator needs to serve without asking; None once asked, or with other classes."""
         if self._line is not None or type(self) is not Queue or type(self._size) not in (Fixed, Fastest, Knee):
             return None
         order = ATTAINED if self._order is las else FALLING if self._falls else STATIC
@@ -66,7 +66,7 @@ class Queue:
 
 
 class EqualShare:
-    """Gives each of n present jobs its largest count up to C / n, else its smallest, in order while they fit.
+    """Gives each of n present jobs its largest count up to C / n, else its smallest; in order as they fit.
 
     Parameters
     ----------
