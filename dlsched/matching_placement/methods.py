@@ -1,4 +1,4 @@
-"""The methods of matching_placement by name, which the catalogue lists, and how those run that are more than a plain function."""
+"""Methods of matching_placement by name, as the catalogue lists them, and how the less simple ones run."""
 
 import math
 from collections.abc import Iterator
@@ -19,20 +19,20 @@ from dlsched.matching_placement.solution import Placement
 
 
 def run_market(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """The market of every category; a node is one, and a limit keeps the best so far."""
+    """Solve the market of every category; a node is a category, and at a limit the best so far is kept."""
     data = arrays(instance)
     return _best_of("market", instance, search, all_markets(data, tick=lambda: search.tick(1), within=search.tick))
 
 
 def run_sampled_market(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """Markets of categories drawn from the seed; a node is a draw, and a limit keeps the best so far."""
+    """Solve markets of categories drawn from the seed; a node is a draw, and at a limit the best is kept."""
     data, generator = arrays(instance), search.generator
     drawn = sample_counts(data, generator=generator, tick=lambda: search.tick(1), within=search.tick)
     return _best_of("sampled-market", instance, search, drawn)
 
 
 def _best_of(name: str, instance: Instance, search: Search[Placement], placed: Iterator[Counts]) -> TerminationStatus:
-    """Keep the best of some placements; a quick answer where a limit or Ctrl-C comes before any."""
+    """Keep the best of some placements, or a quick answer if a limit or Ctrl-C comes before any."""
     data, least = arrays(instance), math.inf
     try:
         for counts in placed:
@@ -49,7 +49,7 @@ def _best_of(name: str, instance: Instance, search: Search[Placement], placed: I
 
 
 def run_beam(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """The beam search; stopped, it keeps the best of the user's start, of what it had itself, and of a faster rule."""
+    """Beam search; if stopped, it keeps the best of the user's start, its own answer and a faster rule's."""
 
     def better(found: Placement) -> None:
         search.offer(found, source="beam")

@@ -1,4 +1,4 @@
-"""The methods of ring_allocation by name, which the catalogue lists, and how those run that are more than a plain function."""
+"""Methods of ring_allocation by name, as the catalogue lists them, and how the less simple ones run."""
 
 from dlsched.allocation.methods import Counting, holding, proven
 from dlsched.catalogue.ring_allocation import LISTED
@@ -36,7 +36,7 @@ def _minlp(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
 
 
 def warm(instance: Instance, search: Search[Allocation]) -> None:
-    """Hold the hull heuristic's answer before a solver starts, or where there is no time at all."""
+    """Hold the hull heuristic's answer before a solver starts, or if there is no time for one."""
     start = heuristics.hull(instance, tick=no_tick if search.budget.none_at_all else search.tick)
     search.offer(start, source="hull")
 

@@ -9,7 +9,7 @@ from dlsched.elastic_stream.simulation.view import View
 
 
 class Weighed:
-    """Gives units by weight x gain in speed per unit; jobs that would restart count at their gain after the pause.
+    """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class Serial:
         return best
 
     def _placed(self, job: Job, index: int, start_s: float, length_s: float) -> tuple[float, Placed] | None:
-        """Length and placement of a job that starts in a piece of time; None if its GPUs do not stay free."""
+        """Length and placement of a job that starts in a piece of time; None if GPUs do not stay free."""
         while True:
             last = max(index + 1, bisect_left(self._times, start_s + length_s))
             free = self._free[index:last].min(axis=0)
