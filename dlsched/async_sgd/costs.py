@@ -1,8 +1,8 @@
-"""The cost table of an instance: the counts of nodes that an optimal allocation may need, and how long each job takes on them.
+"""Cost table of an instance: each job's seconds on the counts of nodes that an optimal allocation may need.
 
-What a job saves by one more node falls with their number (1 / X is convex, see ``queueing.throughput``), so some optimal
-allocation takes only steps that ``queueing.levels`` looks at. A job's first step too many is in the table too, so that the
-linear relaxation has a price at which no step beyond the table pays.
+The more nodes a job has, the less it saves by one more (1 / X is convex, see ``queueing.throughput``), so
+some optimal allocation takes only steps that ``queueing.levels`` considers. The table also holds each job's
+first step too many, so that the linear relaxation has a price at which no step beyond the table pays.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from dlsched.core.arrays import FloatArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.queueing.levels import Levels, Step, levels
 
-_LEAST_S = float(np.finfo(np.float64).tiny)  # saving of a step for which nodes are given at all
+_LEAST_S = float(np.finfo(np.float64).tiny)  # least saving of a step for which a node is given
 
 
 def cost_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
-    """Tabulate every count that some optimal allocation may need; a job whose next step saves nothing ends there.
+    """Tabulate every count that some optimal allocation may need, up to the step that saves nothing.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def generate(
     nodes
         Nodes of the cluster; None: ``NODES_A_JOB`` for every job.
     seed
-        Of ``numpy.random.default_rng``.
+        Seed of ``numpy.random.default_rng``.
     max_nodes
         Most nodes that a job may be given, >= 1; None: all nodes.
 
@@ -149,7 +149,7 @@ def generate(
 
 
 def _choose(generator: np.random.Generator) -> tuple[PublishedSteps, Step]:
-    """A model, and one of its steps."""
+    """A published model, and one of its measured steps."""
     models = published_steps()
     model = models[int(generator.integers(len(models)))]
     return model, model.steps[int(generator.integers(len(model.steps)))]
@@ -197,7 +197,7 @@ def _compute(generator: np.random.Generator) -> Fields:
 
 
 def _mixed(generator: np.random.Generator) -> Fields:
-    """Every figure by itself; one update in four takes no time."""
+    """Independent figures; one update in four takes no time."""
     bandwidth = _log_uniform(generator, *_BANDWIDTH)
     transfer_s = _log_uniform(generator, *_PARAMETER_BYTES) / bandwidth
     update_s = _log_uniform(generator, *_UPDATE_S) if generator.random() < 0.75 else 0.0
@@ -212,7 +212,7 @@ def _job(
     update_s: float,
     bandwidth: float = NETWORK_BYTES_PER_S[10],
 ) -> Fields:
-    """A job of one full-duplex server, of those seconds for a mini-batch; its work is random."""
+    """A job with one full-duplex server and these seconds for a mini-batch; its work is random."""
     return {
         "epochs": four_digits(float(generator.uniform(*_EPOCHS))),
         "dataset_examples": four_digits(_log_uniform(generator, *_DATASET)),
@@ -231,7 +231,7 @@ def _servers(generator: np.random.Generator) -> Fields:
 
 
 def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:
-    """Where the figures of the models used come from, and what was chosen."""
+    """Sources of the models' figures, and assumptions made."""
     lines = []
     for model in published_steps():
         places: dict[Step, list[str]] = {step: [] for step in model.steps}

@@ -1,4 +1,4 @@
-"""The methods of async_sgd by name, which the catalogue lists, and how those run that are more than a plain function."""
+"""Methods of async_sgd by name, as the catalogue lists them, and how the less simple ones run."""
 
 from dlsched.allocation.greedy import increase_greedily
 from dlsched.allocation.methods import Counting, price_of
@@ -17,7 +17,7 @@ from dlsched.solvers.conclude import bound_by_duals
 
 
 def run_exact(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
-    """Marginal gain, and the price at which no job wants another node: the two meet, and the price is the certificate."""
+    """Marginal gain, certified as optimal by the price at which no job wants another node."""
     warm(instance, search)
     table = cost_table(instance, tick=search.tick)
     chosen = increase_greedily(table, instance.nodes, tick=search.tick)
@@ -30,13 +30,13 @@ def run_exact(instance: Instance, search: Search[Allocation]) -> TerminationStat
 
 
 def run_knapsack(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
-    """Our multiple-choice knapsack algorithm, which knows nothing of convexity; a node is a job of the core that is combined."""
+    """Our multiple-choice knapsack algorithm, without use of convexity; a node is a job of the core."""
     warm(instance, search)
     return COUNTING.run_knapsack(instance, search)
 
 
 def warm(instance: Instance, search: Search[Allocation]) -> None:
-    """Hold equal shares, as far as these are soon timed; what marginal gain finds would leave solvers nothing to do."""
+    """Hold equal shares if they are soon timed; marginal gain would leave solvers nothing to do."""
     search.offer(heuristics.soon(instance), source="fixed")
 
 

@@ -1,4 +1,4 @@
-"""The dynamic half: an instance of async_sgd as an elastic_stream, whose speeds are the throughputs X_j(n).
+"""Conversion of async_sgd instances to elastic_stream: streams whose speeds are the throughputs X_j(n).
 
 The units are the nodes, a job's table says how long an epoch takes on 1, 2, ... of them: dataset_examples / (batch_examples
 X_j(n)). When jobs arrive, what a restart costs and where jobs stop early are arguments: an instance does not say.
@@ -22,12 +22,12 @@ from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import iterate
 
 LARGEST_TABLES = 2**22
-"""Pairs of job and count in the tables of a stream; at this limit, making them takes a gigabyte of memory."""
+"""Most pairs of job and count in the tables of a stream; making this many takes a gigabyte of memory."""
 
 EarlyStops = Sequence[tuple[float, float]]
 """Pairs of a fraction of a job's work and the probability that it stops there; the rest of the probability runs to the end."""
 
-_ROUNDING = 1e-9  # by which probabilities may add up to more than 1
+_ROUNDING = 1e-9  # tolerance by which the sum of probabilities may exceed 1
 
 
 def to_stream(
@@ -46,20 +46,21 @@ def to_stream(
     instance
         Jobs and nodes.
     arrivals_s
-        When each job arrives, seconds; as many as there are jobs.
+        Arrival time of each job in seconds.
     restart_s
-        Seconds without progress that a change of its nodes costs a job.
+        Seconds without progress after a change of a job's nodes.
     early_stop
-        What policies may know of where jobs stop early.
+        What policies may know about early ends of jobs.
     stops_at
         Fraction of its work at which each job really ends; None: 1.
     tick_s
-        Decisions at multiples of it only; None: at any time.
+        Decisions are made at multiples of it only; None: at any time.
 
     Raises
     ------
     UsageError
-        Not one arrival and one end a job, or more than ``LARGEST_TABLES`` pairs of job and count.
+        A job lacks an arrival or an end, there are too many of these, or more than ``LARGEST_TABLES`` pairs
+        of job and count.
     InstanceError
         A time or fraction out of range.
     """
@@ -111,8 +112,8 @@ def random_stream(
     instance
         Jobs, in the order in which they arrive, and nodes.
     load
-        Node-seconds that the jobs really need on one node each, where they use it best, over those that the cluster has
-        while they arrive; > 0.
+        Node-seconds that the jobs really need on one node each, where they use it best, over the
+        node-seconds that the cluster offers while they arrive; > 0.
     generator
         Draws the ends, then the arrivals.
     restart_s, early_stop, tick_s
@@ -170,7 +171,8 @@ def draw_stops(early_stop: EarlyStops, jobs: int, generator: np.random.Generator
 def _epoch_times_s(job: Job, most: int) -> dict[int, float]:
     """Seconds of an epoch on 1 .. ``most`` nodes.
 
-    X(n) grows with n, but by less than rounding where the links are full: it is never let fall, so that no node harms.
+    X(n) grows with n, but by less than rounding once the links are full; it is kept from falling, so that no
+    node harms.
     """
     batches = job.dataset_examples / job.batch_examples
     rates = accumulate(islice(iterate(network_of(job)), most), max)

@@ -1,4 +1,4 @@
-"""The methods of elastic_stream by name, which the catalogue lists, and how those run that are more than a plain function."""
+"""Methods of elastic_stream by name, as the catalogue lists them, and how the less simple ones run."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from dlsched.elastic_stream.solution import Stream
 
 
 def _evenly(method: Method[Instance, Stream]) -> Method[Instance, Stream]:
-    """Run a method on ``Instance.even``: weights that are all alike change nothing, to the bit; what it proves is restated."""
+    """Run a method on ``Instance.even``, as equal weights change no decision; restate what it proves."""
 
     def run(instance: Instance, search: Search[Stream]) -> TerminationStatus:
         even = instance.even

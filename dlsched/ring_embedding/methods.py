@@ -21,7 +21,7 @@ from dlsched.ring_embedding.solution import Embedding
 
 
 def warm(instance: Instance, search: Search[Embedding]) -> None:
-    """Offer what is found at once."""
+    """Offer the quick answer."""
     objective_of(instance).warm(instance, search)
 
 
@@ -41,7 +41,7 @@ def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatu
 
 
 def _warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
-    """Run a method after offering the answer that is found at once."""
+    """Run a method after offering the quick answer."""
 
     def follow(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
         warm(instance, search)
@@ -51,7 +51,7 @@ def _warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
 
 
 def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The bound of column generation; refused where the least utility counts."""
+    """The bound of column generation; refused if the objective is the least utility."""
     require_served(instance, "columns")
     return bounds.run_columns(instance, search)
 

@@ -1,4 +1,4 @@
-"""The methods of srpt_mapping by name, which the catalogue lists, and how those run that are more than a plain function."""
+"""Methods of srpt_mapping by name, as the catalogue lists them, and how the less simple ones run."""
 
 from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.core.methods import bound_in_ticks, heuristic, methods_of
@@ -17,7 +17,7 @@ from dlsched.srpt_mapping.solution import Schedule
 
 
 def run_intervals(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """Run CP-SAT with intervals, block by block, from the best policy on; in finer units until proven.
+    """Run CP-SAT with intervals, block by block, from the best policy's schedule; refine units until proven.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def run_milp(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
 
 
 def run_annealing(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """Every policy, then simulated annealing over orders from the best one on; stops at a limit."""
+    """Run every policy, then simulated annealing over orders from the best one; stops at a limit."""
     warm(instance, search)
     offer_policies(instance, search, nodes=0)
     anneal_held(instance, search)
@@ -60,7 +60,7 @@ def run_annealing(instance: Instance, search: Search[Schedule]) -> TerminationSt
 
 
 def run_plan(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """Every policy, then orders from these and from prices, placed one by one and annealed; stops at a limit.
+    """Run every policy, then place and anneal orders from these and from prices; stops at a limit.
 
     Raises
     ------
@@ -73,14 +73,14 @@ def run_plan(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
 
 
 def run_bound(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """The best of all bounds; where a limit stops it, the best so far."""
+    """The best of all bounds, or the best so far if a limit stops it."""
     prove(search, bounds.combined(instance, tick=search.tick))
     prove_prices(instance, search)
     return TerminationStatus.FEASIBLE
 
 
 def run_prices(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """The bound of the best prices found; where a limit stops it, the best so far."""
+    """The bound of the best prices found, or the best so far if a limit stops it."""
     prove_prices(instance, search)
     return TerminationStatus.FEASIBLE
 

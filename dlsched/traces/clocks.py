@@ -14,7 +14,7 @@ from dlsched.traces.rows import number, tab_rows
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The times of a kind of trace.
+    """The clock and time format of a kind of trace.
 
     Parameters
     ----------

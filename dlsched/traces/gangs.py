@@ -144,7 +144,7 @@ def instance_of(
 
 
 def _assumed(gangs: Sequence[Gang]) -> list[str]:
-    """Write the assumptions on every job, whatever its trace."""
+    """Write the assumptions on every job, from any trace."""
     pipelines = sum(len(gang.stages) > 1 for gang in gangs)
     wide = sum(len(gang.stages) == 1 and gang.request.gpus > GPUS_OF_A_SERVER for gang in gangs)
     lengthened = sum(gang.lengthened for gang in gangs)

@@ -1,4 +1,4 @@
-"""The files that ``dlsched import`` reads, as instances."""
+"""Conversion to instances of the files that ``dlsched import`` reads."""
 
 import contextlib
 import math
@@ -204,7 +204,7 @@ def _on_disk(path: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _errors_of(path: str) -> Iterator[None]:
-    """Say of what cannot be read which file it stands in."""
+    """Name the file in errors about unreadable contents."""
     try:
         yield
     except DlschedError:

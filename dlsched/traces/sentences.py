@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 
 
 class Figure(NamedTuple):
-    """A number in a sentence, and how it is written there."""
+    """A number in a sentence, and its format there."""
 
     value: float
     text: str

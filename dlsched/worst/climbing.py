@@ -36,7 +36,8 @@ LONG = 50
 ALONE = 2
 """Number of walks of the one that is left, each from the worst instance so far."""
 HEAT, HEAT_TOGETHER = 0.15, 0.03
-"""Threshold at the start, as a part of the logarithm of the ratio: of the last walk, and of several."""
+"""Initial threshold as a fraction of the logarithm of the ratio: for the last walk, and for one of
+several."""
 COOL = 0.004
 """Least threshold at the start."""
 PATIENCE = 500
@@ -61,7 +62,7 @@ def sample(
     Parameters
     ----------
     until
-        Evaluations, those before included.
+        Number of evaluations, including earlier ones.
     by_turns
         Share of them that are drawn by turns of the space and of its presets; the others by what drew the worst before.
 

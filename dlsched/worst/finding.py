@@ -21,7 +21,7 @@ from dlsched.worst.space import Space
 
 BUDGET = 2000
 SHRINKING = 0.2
-"""Share of the budget that is kept for shrinking, and of the time where it is limited."""
+"""Share of the budget, and of the time if limited, that is kept for shrinking."""
 
 
 def find_worst(
@@ -58,9 +58,9 @@ def find_worst(
         Number of evaluations, >= 1, each a run of the method and of its reference. A fifth is kept for
         shrinking.
     seed
-        Of the search; methods that draw do so from seed 0.
+        Seed of the search; methods that draw do so from seed 0.
     limits
-        Seconds of the whole search; nodes of every run.
+        Limits on the seconds of the whole search and on the nodes of every run.
     progress
         Called after every evaluation; ``objective`` is the worst ratio so far, ``nodes`` counts evaluations.
     tell
@@ -71,7 +71,7 @@ def find_worst(
     share
         Share of the ratio that shrinking may lose.
     **options
-        The family's own options, as ``tables`` of ring_allocation.
+        The family's own options, such as ``tables`` of ring_allocation.
 
     Raises
     ------

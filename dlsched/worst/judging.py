@@ -21,7 +21,7 @@ from dlsched.families import instance_from
 from dlsched.worst.space import Data
 
 NODES = 20_000
-"""Nodes of a run where the caller sets no other limit: a limit of nodes, and not of time, gives the same answer again."""
+"""Node limit of a run without other limits: unlike a limit of time, it makes answers repeatable."""
 _DEFECTS = (TerminationStatus.SOLVER_ERROR,)
 _CUT_SHORT = (TerminationStatus.NODE_LIMIT, TerminationStatus.MEMORY_LIMIT)
 
@@ -56,14 +56,14 @@ class Failure:
 
 @dataclass
 class Judge:
-    """Runs a method and its reference on instances, counts, and keeps the worst ratio and what failed.
+    """Runs a method and its reference on instances, counts runs, and keeps the worst ratio and the failures.
 
     Parameters
     ----------
     family, method, reference, solver
-        What is judged, by what, and the solver of what judges.
+        The judged method, its reference, and the solver of the reference.
     limits
-        Seconds of all runs together; nodes of each.
+        Limits on the seconds of all runs together and on the nodes of each.
     tell
         Called with a failure at once; the first of each message.
     judged
@@ -100,14 +100,14 @@ class Judge:
         return None if instance is None or reference is None else self.held_against(instance, reference, data)
 
     def instance_of(self, data: Data) -> InstanceFile | None:
-        """Return the instance of some data, None where it is no valid one."""
+        """Return the instance of some data, or None if it is invalid."""
         try:
             return instance_from({key: data[key] for key in data if key not in ("source", "known")}, "candidate")
         except InstanceError:
             return None
 
     def reference_of(self, instance: InstanceFile) -> Reference | None:
-        """Run the reference; None where there is no solution, or nothing is known.
+        """Run the reference; None if there is no solution, or nothing is known.
 
         Counts as an evaluation where nothing is known: the method is not run on it.
         """
@@ -148,7 +148,7 @@ class Judge:
         self.judged()
 
     def _run(self, method: AnyMethod, instance: InstanceFile, solver: str | None) -> Result[Solution] | None:
-        """Run a method within what is left; None where it failed, which is kept and told."""
+        """Run a method within the remaining limits; None if it failed, which is recorded and told."""
         self.budget.tick()
         limits = Limits(time_s=self.budget.left.time_s, nodes=self.nodes, threads=self.limits.threads)
         try:

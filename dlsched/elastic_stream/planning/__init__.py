@@ -1,6 +1,6 @@
-"""Planning of streams in hindsight: jobs get weights from prices, and a search changes the weights.
+"""Planning of streams in hindsight: prices give the jobs weights, and a search improves the weights.
 
-``speeds`` has the jobs' gains by units, ``sharing`` divides units at one moment, ``fast_simulation``
-simulates weights, ``policy`` is the same rule for the real simulator, ``weight_search`` the search, ``plan``
-the whole.
+``speeds`` tabulates the jobs' gains by units, ``sharing`` divides the units at one moment,
+``fast_simulation`` simulates weights, ``policy`` applies the same rule in the real simulator,
+``weight_search`` searches, and ``plan`` puts these together.
 """

@@ -1,8 +1,9 @@
-"""Fast simulation of job weights, which simulates changed weights only from where they first matter.
+"""Fast simulation of job weights, which simulates changed weights only from when they first matter.
 
-The rules are those of the real simulator; times may differ by rounding, and so may what happens at ties. Of the weights
-kept, states at some arrivals are remembered: other weights of jobs that have not arrived there begin from the last such
-state, and end where no job is left over in either.
+The rules are those of the real simulator; times may differ by rounding, and so may decisions at ties. For
+the kept weights, the simulation remembers states at some arrivals. A try that changes weights of jobs that
+have not arrived in a state begins from the last such state, and ends as soon as neither simulation has a job
+left.
 """
 
 import math
@@ -13,14 +14,15 @@ from dataclasses import dataclass, field
 from dlsched.elastic_stream.planning.sharing import Offer, offers_of, share, worth_it
 from dlsched.elastic_stream.planning.speeds import FRESH, STOPPED, Speeds
 
-_STATES = 64  # remembered, besides those without jobs
-_EVERY = 4  # arrivals, at least, between them
-_MOST = 5_000  # jobs: of more, no states are remembered
+_STATES = 64  # remembered at most, besides those without jobs
+_EVERY = 4  # arrivals at least between two remembered states
+_MOST = 5_000  # jobs up to which states are remembered
 _ROUNDING = 1e-13
 _LEAST = 2.0**-52
 
 Run = tuple[int, float, float, float]
-"""A job that holds units: how many, share of its work left when they changed, when it comes on from there, its speed."""
+"""A job's units, the share of its work left when they changed, the time from which it progresses, and its
+speed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,13 +32,13 @@ class State:
     arrived: int = 0
     total: float = 0.0
     left: dict[int, float] = field(default_factory=dict)
-    """Share of its work, of each job that waits; fresh ones are not in it."""
+    """Share of the work left of each waiting job that has run before."""
     runs: dict[int, Run] = field(default_factory=dict)
     ends: dict[int, float] = field(default_factory=dict)
     offers: list[Offer] = field(default_factory=list)
 
     def copy(self) -> "State":
-        """A state that may be changed without this one."""
+        """Return a copy that may be changed without changing this state."""
         return State(self.arrived, self.total, self.left.copy(), self.runs.copy(), self.ends.copy(), self.offers.copy())
 
 
@@ -48,12 +50,13 @@ class Course:
     speeds
         The jobs.
     weights
-        Of each job; the first that are kept.
+        Weight of each job; these are the first weights kept.
 
     Attributes
     ----------
     weights, total_s
-        Those kept, and the sum of flow times that they lead to, each times the weight that the instance gives the job.
+        The kept weights, and the sum of flow times that result from them, each times the job's weight in the
+        instance.
     """
 
     def __init__(self, speeds: Speeds, weights: Sequence[float]) -> None:
@@ -68,7 +71,7 @@ class Course:
         self.total_s = self._seconds(total)
 
     def tried(self, changed: Mapping[int, float]) -> float:
-        """Sum of flow times in seconds, with other weights of some jobs that have work."""
+        """Return the sum of flow times in seconds when some jobs, all with work, have other weights."""
         self._weights = self.weights.copy()
         for job, weight in changed.items():
             self._weights[job] = weight
@@ -88,7 +91,7 @@ class Course:
         return total * self.speeds.scale_s + self.speeds.waits_s
 
     def _keep_states(self, total: float) -> None:
-        """Put the states that were just seen between the kept ones before and after them."""
+        """Insert the states just seen between the kept ones before and after them."""
         seen = self._seen
         before = [state for state in self._states if state.arrived <= self._start]
         after = [state for state in self._states if state.arrived >= self._joined]
@@ -101,7 +104,7 @@ class Course:
         self._idle = {state.arrived: state.total for state in self._states if not state.offers}
 
     def _play(self, weights: Sequence[float], start: State) -> float:
-        """Go from event to event until all jobs have ended, or come to where the kept weights have come, too."""
+        """Simulate until all jobs have ended, or until no job is present here nor under the kept weights."""
         speeds, order, release = self.speeds, self.speeds.order, self.speeds.release
         ticked, count, matters = speeds.instance.tick_s is not None, len(order), speeds.weight
         state = start.copy()
@@ -135,7 +138,7 @@ class Course:
         return state.total
 
     def _decide(self, weights: Sequence[float], state: State, now: float) -> None:
-        """Share the units out, and let the jobs begin, change and stop."""
+        """Divide the units among the jobs, and let jobs begin, change and stop accordingly."""
         speeds, runs, left, offers = self.speeds, state.runs, state.left, state.offers
         shares = share(offers, speeds.instance.units, speeds.speed)
         changes = []

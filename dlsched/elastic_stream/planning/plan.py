@@ -1,4 +1,4 @@
-"""A stream in hindsight from the worth of every job: the best of a few decodings, improved by a search over weights."""
+"""Stream planned in hindsight: decodes the jobs' worth in a few ways, and searches for better weights."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,14 +18,15 @@ from dlsched.elastic_stream.simulation.simulator import simulate
 from dlsched.elastic_stream.solution import Stream
 
 EFFORT = 400_000
-"""Weights that are tried, times the number of jobs, by default: seconds to half a minute."""
+"""Default of the number of tries times the number of jobs: takes seconds to half a minute."""
 _MOST_TRIES = 200  # times the number of jobs
 _PATIENCES = 20.0, 3.0
 _POWERS = 1.0, 0.5, 0.0
 _FIRST = 0.4
-"""Of the tries, those from all the decodings; the others go on from the best that was found."""
+"""Share of the tries that begin from all decodings; the others continue from the best weights found."""
 _SMALL = 2_000
-"""Jobs up to which all patiences and powers are tried, beyond only the first."""
+"""Largest number of jobs for which all patiences and powers are tried; with more jobs only the first ones
+are."""
 
 
 def plan(
@@ -35,23 +36,23 @@ def plan(
     effort: float | None = None,
     tick: Tick = no_tick,
 ) -> Stream | None:
-    """Plan a stream in hindsight: find ``prices``, weigh each job by what its work is worth at them, and improve the weights.
+    """Plan a stream in hindsight: weigh jobs by their work's worth at ``prices``, and improve the weights.
 
     Parameters
     ----------
     instance
-        The jobs, all of which it knows, with their true work.
+        The jobs; the plan knows all of them, with their true work.
     generator
-        Draws what is tried; None: seeded with 0.
+        Draws the tries; None: seeded with 0.
     effort
-        As of ``plan_stream``; None: ``EFFORT``.
+        As for ``plan_stream``; None: ``EFFORT``.
     tick
         Called often; it may raise to stop.
 
     Returns
     -------
-    The stream, None where a job needs more units than there are. Guarantee: none; what ``prices`` prove says how far it is
-    from the best. Cost: that of ``prices``, and seconds to half a minute.
+    The stream, or None if a job needs more units than the cluster has. Guarantee: none; the bound of
+    ``prices`` limits how far it is from the best. Cost: that of ``prices``, and seconds to half a minute.
 
     Source: ours; the weights are the multipliers of the work in a Lagrangian bound, and units go by marginal gain (Fox 1966).
     """
@@ -72,21 +73,22 @@ def plan_stream(
     better: Callable[[Stream], object] = lambda stream: None,
     tick: Tick = no_tick,
 ) -> Stream:
-    """A stream in which units go, at every event, by weight x gain in speed per unit; the weights are improved.
+    """Return a stream that gives units by improved weight x gain in speed per unit at every event.
 
     Parameters
     ----------
     instance
         The jobs.
     weights
-        Seconds that the whole work of each job is worth, shape (J,), such as its multiplier in the bound of prices. Less
-        than its fastest run times its weight, which no such multiplier is, counts as that.
+        Seconds that the whole work of each job is worth, shape (J,), such as its multiplier in the bound of
+        prices. Values below the job's fastest run times its weight, which no such multiplier takes, are
+        raised to that.
     generator
-        Draws what is tried.
+        Draws the tries.
     effort
-        How many weights are tried, times the number of jobs.
+        Number of tries times the number of jobs.
     better
-        Called with every stream that is better than those before; the first comes without a search.
+        Called with every stream better than all before; the first one comes before any search.
     tick
         Called before every try, and in simulations; it may raise to stop.
 
@@ -122,9 +124,10 @@ def plan_stream(
 
 
 def _decoded(instance: Instance, weights: Sequence[float], tick: Tick) -> list[Course]:
-    """The best of some patiences, for each power of the weights, best first; with power 0 the least work goes first.
+    """Return, for each power of the weights, the course with the best patience; best power first.
 
-    Powers are of the seconds that a job's work is worth for each second of its flow time that its weight stands for.
+    The base of a power is the worth of a job's work in seconds over the job's weight; with power 0 the job
+    with the least work goes first.
     """
     few = len(instance.jobs) <= _SMALL
     speeds = [Speeds(instance, patience) for patience in (_PATIENCES if few else _PATIENCES[:1])]

@@ -9,16 +9,16 @@ from dlsched.elastic_stream.simulation.view import View
 
 
 class Weighed:
-    """Units go by weight x gain in speed per unit, a job that would restart counted at what it gains after its pause.
+    """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause.
 
     Parameters
     ----------
     speeds
         The jobs of the stream.
     weights
-        Of each job.
+        Weight of each job.
 
-    Guarantee: none. Knows the real work of all jobs. Cost: O(n) an event with n steps of jobs present.
+    Guarantee: none. Knows the real work of all jobs. Cost: O(n) an event for n steps of present jobs.
     """
 
     clairvoyant = True
@@ -30,7 +30,7 @@ class Weighed:
         self._states: dict[int, int] = {}
 
     def decide(self, view: View) -> dict[int, int]:
-        """Share the units out anew."""
+        """Divide the units anew."""
         for job in view.ended:
             self._withdraw(job)
         for job in view.arrived:

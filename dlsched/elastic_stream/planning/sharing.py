@@ -3,23 +3,23 @@
 from collections.abc import Iterable, Sequence
 
 Offer = tuple[float, int, int, int]
-"""A step of a job that is present: minus weight x gain per unit, the job, its units before, its units after."""
+"""A step of a present job: minus weight x gain per unit, the job, its units before, its units after."""
 
 
 def share(offers: Sequence[Offer], units: int, speed: Sequence[dict[int, float]]) -> dict[int, int]:
-    """Return units by job, of those that get any.
+    """Return the units of the jobs that get any.
 
     Parameters
     ----------
     offers
-        Ascending; those of one job in order of its units.
+        Steps in ascending order; steps of one job stand in order of its units.
     units
-        Of the cluster.
+        Units of the cluster.
     speed
-        Of each job, by count.
+        Speeds of each job by count.
 
-    Steps are taken from the first on; one that does not fit is passed over, and with it those of the job that follow it.
-    What is left then goes, in the same order, to whoever gains by any count that fits.
+    Steps are taken from the first on; a step that does not fit is skipped, together with the job's later
+    steps. Units left over then go, in the same order, to jobs that gain by any count that fits.
 
     >>> share([(-9.0, 0, 0, 2), (-5.0, 1, 0, 1), (-4.0, 0, 2, 8)], 6, [{2: 1.0, 3: 1.1, 8: 2.0}, {1: 1.0}])
     {0: 3, 1: 1}
@@ -44,15 +44,15 @@ def share(offers: Sequence[Offer], units: int, speed: Sequence[dict[int, float]]
 
 
 def _largest(speeds: dict[int, float], count: int, units: int) -> int:
-    """The largest useful count, faster than the present one, of at most so many units more."""
+    """Largest useful count that is faster than the present one and takes at most ``units`` more."""
     return max((more for more in speeds if count < more <= count + units), default=count)
 
 
 def worth_it(pause: float, left: float, new: float, old: float, pausing: float) -> bool:
-    """Whether a job that gets more units ends earlier by them: with a new pause, against what is left of the old one."""
+    """Whether more units end a job earlier, given a new pause in place of the rest of the old one."""
     return pause + left / new < max(0.0, pausing) + left / old
 
 
 def offers_of(job: int, weight: float, steps: Iterable[tuple[float, int, int]]) -> list[Offer]:
-    """A job's steps as it offers them."""
+    """The steps of a job as offers."""
     return [(-weight * gain, job, before, after) for gain, before, after in steps]

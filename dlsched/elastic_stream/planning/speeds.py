@@ -1,4 +1,4 @@
-"""What each job gains by units, ready for a fast simulation: speeds, and steps of falling gain per unit."""
+"""Speeds of the jobs by units for the fast simulation, and steps of falling gain per unit."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -7,10 +7,11 @@ from dlsched.algorithms.upper_hull import upper_hull
 from dlsched.elastic_stream.instance import Instance, Job
 
 FRESH, STOPPED = -2, -1
-"""States of a job that holds nothing: it never ran, and its next start is free; or it did. Other states: units held."""
+"""States of a job without units: never ran, so its next start is free; or ran before. Other states: units
+held."""
 
 _MOST_COUNTS = 32
-"""Counts of a law that are looked at."""
+"""Most counts of a law that are considered."""
 
 Step = tuple[float, int, int]
 """Gain in speed per unit, units before, units after."""
@@ -25,21 +26,21 @@ class Speeds:
     instance
         The stream.
     patience
-        Pauses that a change of units is expected to last: what a job gains by counts other than the one it holds is reduced
-        by 1 / patience; > 1.
+        Number of pauses for which a change of units is expected to last, > 1: gains by counts other than the
+        one that the job holds are reduced by 1 / patience.
 
     Attributes
     ----------
     release, pause
-        When each job can first hold units; what each of its restarts costs.
+        Time at which each job can first hold units; duration of each of its pauses.
     speed
-        Of each job, by useful count: share of its work in a unit of time.
+        Speed of each job by useful count: share of its work done in a unit of time.
     order
         Jobs with work by release.
     weight
-        Of the flow time of each job.
+        Weight of each job's flow time.
     waits_s, scale_s
-        Seconds of all jobs before their releases, weighted; seconds of a unit of time.
+        Weighted sum of the seconds that jobs wait before their releases; seconds in a unit of time.
     """
 
     instance: Instance
@@ -76,7 +77,7 @@ class Speeds:
         self.order = sorted((j for j in jobs if self.speed[j]), key=self.release.__getitem__)
 
     def steps(self, job: int, state: int) -> list[Step]:
-        """Steps along the upper hull of what a job gains by units in a state; gains per unit fall."""
+        """Steps along the upper hull of a job's gain by units in a state; gains per unit fall."""
         found = self._steps.get((job, state))
         if found is None:
             lasting = 1.0 if state == FRESH or not self.pause[job] else 1.0 - 1.0 / self.patience
@@ -88,7 +89,7 @@ class Speeds:
 
 
 def _times_s(job: Job, units: int) -> dict[int, float]:
-    """Seconds per epoch on useful counts; of a law with many of them on some, in geometric steps, and the fastest."""
+    """Seconds per epoch on useful counts; if a law has many, on geometric steps and the fastest."""
     useful = job.useful_counts(units)
     if job.speed_law is None or len(useful) <= _MOST_COUNTS:
         return job.useful_times_s(units)

@@ -1,4 +1,4 @@
-"""A search over weights: other weights of one job or of a few that arrive one after another, by simulated annealing.
+"""Search over job weights by simulated annealing: changes one job, or a few that arrive in a row.
 
 Source of the method: Kirkpatrick, Gelatt, Vecchi 1983.
 """
@@ -13,11 +13,11 @@ from dlsched.elastic_stream.planning.fast_simulation import Course
 from dlsched.elastic_stream.planning.speeds import FRESH
 
 _HEAT = 0.01
-"""Temperature at the first try, over the mean flow time; it falls linearly to 0."""
+"""Temperature at the first try as a fraction of the mean flow time; it falls linearly to 0."""
 _NEAR = 12
-"""Arrivals between jobs that are compared, at most; jobs that change each by itself."""
+"""Most arrivals between two jobs that are compared; number of jobs whose weights change independently."""
 _EVERY = 64
-"""Tries, at least, between weights that are handed over."""
+"""Fewest tries between two calls that hand over better weights."""
 
 
 def improve(
@@ -28,18 +28,18 @@ def improve(
     better: Callable[[list[float]], None],
     tick: Tick = no_tick,
 ) -> None:
-    """Try other weights, and hand over the best.
+    """Try other weights, and hand over the best ones.
 
     Parameters
     ----------
     course
-        The weights to begin with.
+        Holds the weights to begin with.
     tries
-        How many others are tried.
+        Number of other weights to try.
     generator
-        Draws them, and chances.
+        Draws the weights, and the chances of acceptance.
     better
-        Called now and then with weights that are better than all before, and in the end with the best.
+        Called now and then with weights better than all before, and at the end with the best.
     tick
         Called before every try; it may raise to stop.
     """
@@ -60,7 +60,7 @@ def improve(
 
 
 def _other(course: Course, generator: np.random.Generator) -> dict[int, float]:
-    """Weights of some jobs that differ from those kept."""
+    """Draw other weights for some jobs than the kept ones."""
     order, weights = course.speeds.order, course.weights
     first, kind = int(generator.integers(len(order))), int(generator.integers(8))
     job = order[first]

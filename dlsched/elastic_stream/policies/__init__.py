@@ -1,4 +1,4 @@
-"""The policies of elastic_stream, each asked at every event and knowing the present only."""
+"""Policies of elastic_stream: the simulator asks them at every event, and they know the present only."""
 
 from dlsched.elastic_stream.policies.exploratory import Exploratory
 from dlsched.elastic_stream.policies.gains import Doubling, Marginal, Myopic

@@ -1,4 +1,4 @@
-"""Exploration: run a job for a while on each of a few counts to learn its speeds, then join the doubling heuristic."""
+"""Exploration policy: measures a job's speed on a few counts, then leaves it to the doubling heuristic."""
 
 from dlsched.allocation.greedy import double_greedily
 from dlsched.core.errors import UsageError
@@ -7,7 +7,7 @@ from dlsched.elastic_stream.simulation.view import View
 
 
 class Exploratory:
-    """Doubling for schedulers that do not know speeds: each is measured before it is used.
+    """Doubling for schedulers that do not know speeds: the policy measures every speed before it uses it.
 
     1. A step of exploration that has begun goes on until its time is over.
     2. In order of arrival, every other job is given its smallest count where it fits.
@@ -18,14 +18,15 @@ class Exploratory:
     Parameters
     ----------
     counts
-        Counts to explore, ascending; of a job those it allows (its smallest when it allows none of them).
+        Counts to explore, ascending. A job explores those that it allows, or its smallest if it allows none
+        of them.
     step_s
-        Seconds that a job holds each of them, the pause included.
+        Seconds for which a job holds each of these counts, including the pause.
 
     Guarantee: none. Knows the nominal work, and speeds once they are measured. Cost: O(n log n) an event.
 
-    Source: Capes et al. 2018, arXiv 1908.08082, abstract only: what happens when units are short, and that further
-    counts are never used, is our reconstruction.
+    Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available: what the policy does when
+    units are short, and that it never uses further counts, is our reconstruction.
     """
 
     clairvoyant = False
@@ -38,10 +39,10 @@ class Exploratory:
         self._counts, self._step_s = counts, step_s
         self._to_measure: dict[int, list[int]] = {}  # by job, next one last
         self._measured: dict[int, list[int]] = {}
-        self._steps: dict[int, tuple[int, float]] = {}  # by job: count of the step that has begun, its end
+        self._steps: dict[int, tuple[int, float]] = {}  # by job: count of the current step, and its end
 
     def decide(self, view: View) -> dict[int, int]:
-        """Go on exploring, admit, begin to explore, double."""
+        """Continue current steps, admit jobs, begin new steps, and double the measured jobs."""
         self._note(view)
         given = {job: count for job, (count, _) in self._steps.items()}
         left = view.units - sum(given.values())
@@ -64,7 +65,7 @@ class Exploratory:
         return dict.fromkeys(view, 0) | given | allocate(costs, units, double_greedily)
 
     def _note(self, view: View) -> None:
-        """Forget jobs that ended, plan for those that arrived, and end steps whose time is over."""
+        """Forget jobs that ended, plan the measurements of new jobs, and end steps whose time is over."""
         for job in view.ended:
             for memory in (self._to_measure, self._measured, self._steps):
                 memory.pop(job, None)

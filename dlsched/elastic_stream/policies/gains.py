@@ -1,7 +1,8 @@
-"""Policies that solve ring_allocation's problem at every event, for the work that is left: by heuristic, or exactly.
+"""Policies that solve ring_allocation's problem for the work left at every event, heuristically or exactly.
 
-The cost of w units to a job is its weight times the seconds it would still take if it kept them: its epochs left times
-tau(w), and the pause that a change costs. Jobs are admitted in order while their smallest counts fit; the rest wait.
+A job's cost on w units is its weight times the seconds it would still take if it kept them: the epochs it
+has left times tau(w), plus the pause that a change costs. Jobs are admitted in order while their smallest
+counts fit; the others wait.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +32,7 @@ def costs_of(view: View, job: int, counts: Iterable[int]) -> dict[int, float]:
 
 
 def allocate(costs: Mapping[int, Mapping[int, float]], units: int, algorithm: Algorithm) -> dict[int, int]:
-    """Units by job from costs by job and count (ascending), whose smallest counts fit together."""
+    """Divide the units by costs by job and ascending count; the smallest counts must fit together."""
     if not costs:
         return {}
     counts = np.array([count for row in costs.values() for count in row], dtype=np.int64)
@@ -43,10 +44,10 @@ def allocate(costs: Mapping[int, Mapping[int, float]], units: int, algorithm: Al
 
 
 class _Resizing:
-    """Stops, resizes and restarts at every event, by one algorithm for the counts that the jobs admitted may hold."""
+    """Resizes the jobs at every event: one algorithm divides the units among the admitted jobs."""
 
     clairvoyant = False
-    _steps = True  # the algorithm goes step by step: a job with one count only takes its units
+    _steps = True  # the algorithm goes step by step, so a job with a single count just takes its units
 
     def __init__(self, order: Order, counts: Callable[[View, int], Sequence[int]], algorithm: Algorithm) -> None:
         self._order, self._counts, self._algorithm = order, counts, algorithm
@@ -64,7 +65,7 @@ class _Resizing:
         return dict.fromkeys(view, 0) | allocate(costs, view.units, self._algorithm)
 
     def _decide_arrays(self, view: View) -> dict[int, int]:
-        """The same in order of arrival, on arrays."""
+        """Decide for jobs in order of arrival, on arrays."""
         arrays = view.arrays
         admitted = fitting_rows(arrays.least, view.units)
         units = np.zeros_like(arrays.held)
@@ -84,10 +85,11 @@ class _Resizing:
 
 
 class Doubling(_Resizing):
-    """At every event: all admitted jobs at their smallest count, then double whoever saves most time per added unit.
+    """At every event: gives admitted jobs their smallest count, then doubles by time saved per added unit.
 
-    Doubled is, while that is positive, the job with the largest (cost_j(w) - cost_j(2w)) / w for which 2w is allowed and
-    fits. Guarantee: none. Knows speeds and the nominal work. Cost: O(A log A) an event for A <= C admitted jobs.
+    Of the jobs for which 2w is allowed and fits, it doubles the one with the largest (cost_j(w) -
+    cost_j(2w)) / w, as long as that is positive. Guarantee: none. Knows speeds and the nominal work. Cost:
+    O(A log A) an event for A <= C admitted jobs.
 
     Source: Capes et al. 2018, arXiv 1908.08082: jobs are stopped, resized and restarted. Only the abstract was
     available; the steps are our reconstruction.
@@ -98,15 +100,16 @@ class Doubling(_Resizing):
 
 
 class Marginal(_Resizing):
-    """At every event: all admitted jobs at their smallest count, then the next larger count to whoever gains most per unit.
+    """At every event: gives admitted jobs their smallest count, then larger ones by gain per unit.
 
     Parameters
     ----------
     order
-        Who is admitted first: a name of ``ORDERS``; a job's key is taken at its smallest count.
+        Order in which jobs are admitted, a name of ``ORDERS``; a job's key is taken at its smallest count.
 
-    Guarantee: none over time; at each event optimal for the time left if it is convex (Fox 1966). Knows speeds and the
-    nominal work. Cost: O(P + S log A) an event for P pairs of admitted jobs and counts, S <= C steps.
+    Guarantee: none over time; at each event optimal for the time left if that is convex (Fox 1966). Knows
+    speeds and the nominal work. Cost: O(P + S log A) an event for P pairs of admitted jobs and counts, S <=
+    C steps.
 
     Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
     """
@@ -116,10 +119,10 @@ class Marginal(_Resizing):
 
 
 class Myopic(_Resizing):
-    """At every event: the allocation of least total time left (ring_allocation's optimum) of the admitted jobs.
+    """At every event: minimises the admitted jobs' total time left (ring_allocation's optimum).
 
-    Exact for the moment, and blind to what will end and arrive. Guarantee: none over time. Knows speeds and the nominal
-    work. Cost: that of ``allocation.knapsack`` an event.
+    Exact for the moment, but blind to later ends and arrivals. Guarantee: none over time. Knows speeds and
+    the nominal work. Cost of an event: that of ``allocation.knapsack``.
     """
 
     _steps = False
@@ -139,7 +142,7 @@ class Myopic(_Resizing):
 
 
 def doubling_counts(view: View, job: int) -> Sequence[int]:
-    """Counts that doubling may visit: all of a table, of a law the powers of two up to twice its fastest count."""
+    """Counts that doubling may visit: those of a table, or powers of two up to twice a law's fastest."""
     useful = view.useful(job)
     if not isinstance(useful, range):
         return useful

@@ -1,4 +1,4 @@
-"""Orders: which of the jobs present comes first. Less comes first, ties go to the job that stands first in the file.
+"""Orders of the present jobs: smaller keys come first, and ties go to the job that stands first in the file.
 
 ==============  =================================================================================================
 order           key of a job
@@ -10,9 +10,9 @@ order           key of a job
 ``efficiency``  minus weight x efficiency of its size, e(n) = n0 tau(n0) / (n tau(n)), n0 its smallest count
 ==============  =================================================================================================
 
-Between two events the order of two waiting jobs stays as it is, in all of them. That of two running ones stays too,
-except by ``las``, and by ``srpt`` where weights are given; and by ``srpt`` running jobs only move forward, past waiting
-ones. Without weights all are 1.
+Between two events no order swaps two waiting jobs. Only ``las``, and ``srpt`` with weights, may swap two
+running jobs. In ``srpt`` running jobs only move forward, past waiting ones. Without weights all weights are
+1.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,36 +24,37 @@ from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.simulation.view import View
 
 MANY = 32
-"""Jobs present from which on policies look at all of them as arrays, with the same answer: fewer are quicker one by one."""
+"""Number of present jobs from which policies use arrays, with the same answer; fewer are quicker one by
+one."""
 
 _BLOCK = 512  # sizes that are added up at once, each at most 2^53
 
 Order = Callable[[View, int, int], float]
-"""From what is seen, a job and its size to its key."""
+"""Function from the view, a job and its size to the job's key."""
 
 
 def fifo(view: View, job: int, size: int) -> float:
-    """First come, first served."""
+    """Key for first come, first served."""
     return view.arrival_s(job)
 
 
 def srpt(view: View, job: int, size: int) -> float:
-    """Shortest remaining processing time; with weights the shortest for its weight, after Smith 1956."""
+    """Key for shortest remaining processing time, divided by the weight (Smith 1956)."""
     return view.time_left_s(job, size) / view.weight(job)
 
 
 def sjf(view: View, job: int, size: int) -> float:
-    """Shortest job, for its weight."""
+    """Key for the shortest job: its time divided by its weight."""
     return view.epochs(job) * view.epoch_time_s(job, size) / view.weight(job)
 
 
 def las(view: View, job: int, size: int) -> float:
-    """Least attained service (the two-dimensional one of Tiresias, Gu et al., NSDI 2019, without its queues), for its weight."""
+    """Key for least attained service over weight: 2D Tiresias (Gu et al., NSDI 2019), without its queues."""
     return view.attained(job) / view.weight(job)
 
 
 def efficiency(view: View, job: int, size: int) -> float:
-    """Largest weight x efficiency."""
+    """Key for the largest weight x efficiency."""
     return -view.weight(job) * efficiency_of(view, job, size)
 
 

@@ -1,7 +1,8 @@
-"""Policies that weigh every job and give units, step by step, to the largest gain in weighted speed per unit.
+"""Policies that weigh every job and give units, step by step, by gain in weighted speed per unit.
 
-In hindsight prices over time give each job one weight, the multiplier of its work. These policies know the present only
-and estimate it: by the work that is left, or by prices at which the jobs present would be done.
+In hindsight, prices over time give each job one weight, the multiplier of its work. These policies know the
+present only and estimate this weight: from the work left, or from prices at which the present jobs would be
+done.
 """
 
 import math
@@ -16,10 +17,11 @@ from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.simulation.view import View
 
 MOST_COUNTS = 32
-"""Counts of a job that are weighed; of more, about as many in geometric steps, and the fastest."""
+"""Most counts of a job that are weighed; a job with more keeps about this many in geometric steps, and its
+fastest."""
 
-_RECENT = 0.1  # weight of the last time between two events in their running mean
-_RATIO = 1.12  # of a price of the grid to the next smaller one
+_RECENT = 0.1  # weight of the latest time between events in the running mean of these times
+_RATIO = 1.12  # ratio of a price of the grid to the next smaller one
 _LEAST = 0.02  # job ends per second of all units: the smallest price of the grid besides 0
 
 Points = Sequence[tuple[int, float]]
@@ -27,7 +29,7 @@ Points = Sequence[tuple[int, float]]
 
 
 class _Weighing:
-    """Serves at every arrival and end by marginal gain of weighted speed; subclasses weigh the jobs."""
+    """Gives units at every arrival and end by marginal gain of weighted speed; subclasses weigh the jobs."""
 
     clairvoyant = False
     timeless = True
@@ -36,7 +38,7 @@ class _Weighing:
         self._points: dict[int, Points] = {}  # by job, in epochs a second
         self._last_s = 0.0
         self._gap_s = math.inf  # running mean of the times between events
-        self._price = 0.0  # gain per unit of the first step that was refused; 0: none was
+        self._price = 0.0  # gain per unit of the first step that was refused; 0 if none was
 
     def decide(self, view: View) -> dict[int, int]:
         """Weigh the jobs and share out all units anew."""
@@ -54,7 +56,7 @@ class _Weighing:
         raise NotImplementedError
 
     def _serve(self, view: View, weights: Mapping[int, float]) -> dict[int, int]:
-        """Climb the upper hulls of the weighted speeds, the steepest step first; one that does not fit is cut short."""
+        """Climb the upper hulls of weighted speeds, steepest step first; cut short steps that do not fit."""
         curves = {job: self._weighted_points(view, job, weight) for job, weight in weights.items()}
         steps = []
         for job, curve in curves.items():
@@ -78,7 +80,7 @@ class _Weighing:
         return given
 
     def _weighted_points(self, view: View, job: int, weight: float) -> Points:
-        """Weight x speed on each count, in the mean over two events or the rest of the job, and a pause before."""
+        """Weight x speed on each count, averaged with its pause over two events or the rest of the job."""
         points = self._points[job]
         if view.restart_s(job) == 0:
             return [(count, weight * speed) for count, speed in points]
@@ -87,7 +89,7 @@ class _Weighing:
 
 
 class Weighted(_Weighing):
-    """At every arrival and end: units, step by step, to the largest gain in speed per unit and epoch left.
+    """At every arrival and end: gives units step by step by gain in speed per unit and epoch left.
 
     The rule of ``Priced`` with weight / (epochs left) in place of a price. Guarantee: none. Knows speeds and the
     nominal work. Cost: O(n w log(n w)) an event for n jobs present with w <= 34 counts.
@@ -101,25 +103,26 @@ class Weighted(_Weighing):
 
 
 class Priced(_Weighing):
-    """At every arrival and end: units, step by step, to the largest gain in speed per unit, weighed at prices to come.
+    """At every arrival and end: gives units step by step by gain in speed per unit, at future prices.
 
-    1. Jobs are ranked by the time left on their fastest count over their weight, the longest first.
+    1. Jobs are ranked by their time left on their fastest count, divided by their weight, the longest first.
     2. If they end in that order, the i longest are the last to be there, and each second with them costs as many seconds
        of flow time as they weigh together: i without weights. The i-th is weighed so that the best weighed speed of these i
        jobs on a part of the units is that. (The other units are for jobs to come.) So one follows another, the longest
        first.
-    3. To these i jobs a unit of them that is left over is worth a price, for longer jobs will come: half of what a unit
-       was worth at the event before (the gain of the first step refused there), times the share of the jobs seen that
-       were at least as long as the i-th when they came.
+    3. A unit that these i jobs leave unused has a price, as longer jobs will come: half of what a unit was
+    worth at the
+      previous event (the gain of the first step refused there), times the share of the jobs seen so far that
+      were at least as long as the i-th when they came.
     4. From no units on, jobs climb the upper hulls of the speeds so weighed, the largest gain per unit first. A step that
        does not fit is cut short. Where a change pauses, speed is the mean over the next two events or the rest of the job.
 
     Parameters
     ----------
     share
-        Part of the units that counts in step 2, > 0 and at most 1.
+        Share of the units that step 2 counts, > 0 and at most 1.
     worth
-        Part of the price in step 3, >= 0; 0 learns nothing.
+        Factor in the price of step 3 (half by default), >= 0; with 0 the policy learns nothing.
 
     Guarantee: none. Without further arrivals, pauses and price, with ``share`` 1, speeds w^p and fractions of units,
     it is the optimal heSRPT. Knows speeds and the nominal work of jobs that are present or were. Cost: O(n w g) an event
@@ -135,10 +138,10 @@ class Priced(_Weighing):
         if not 0 <= worth < math.inf:
             raise UsageError(where="worth", found=worth, allowed="a number >= 0")
         self._share, self._worth = share, worth
-        self._lengths: list[float] = []  # over weights, of all jobs seen when they came, ascending
+        self._lengths: list[float] = []  # length over weight of every job seen, when it came; ascending
 
     def _weights(self, view: View) -> dict[int, float]:
-        """Rank, and weigh the longest first."""
+        """Rank the jobs and weigh them, the longest first."""
         lengths = {job: view.left(job) / self._points[job][-1][1] / view.weight(job) for job in view}
         for job in view.arrived:
             insort(self._lengths, lengths[job])
@@ -157,22 +160,24 @@ def drain(jobs: Sequence[Points], shares: Sequence[float], worth: Sequence[float
     Parameters
     ----------
     jobs
-        Counts and speeds of each, the job that ends last first.
+        Counts and speeds of each job; the job that ends last comes first.
     shares
-        What a second of the presence of each costs, > 0.
+        Cost of a second in which each job is present, > 0.
     worth
         For each job, what a unit earns that none of those up to it uses.
     units
-        That they share, fractions allowed; a job may hold its counts and what lies between them, on the upper hull.
+        Units that the jobs share, fractions allowed; a job may hold its counts and anything between them, on
+        the upper hull.
 
-    By duality the best weighted speed is the least, over prices, of what the units and the jobs earn at a price; the
-    prices are those of a grid, so that weights come out a little too small; and 0 where a share is lost in rounding.
+    By duality the best weighted speed is the minimum over prices of what the units and the jobs earn at a
+    price. Prices come from a grid, so weights come out a little too small; a weight is 0 if its share is
+    lost in rounding.
     """
     mean = math.fsum(shares) / max(1, len(shares))
     reach = 2 * (len(jobs) + 1)
     powers = np.arange(math.ceil(math.log(reach / _LEAST) / math.log(_RATIO)) + 1)
     grid: FloatArray = np.concatenate(([0.0], _LEAST * _RATIO**powers)) / units * mean
-    earned = np.zeros_like(grid)  # by the jobs so far, at each price
+    earned = np.zeros_like(grid)  # what the jobs so far earn at each price
     weights, rank = [], 0.0
     for points, share, price in zip(jobs, shares, worth, strict=True):
         rank += share
@@ -188,7 +193,7 @@ def drain(jobs: Sequence[Points], shares: Sequence[float], worth: Sequence[float
 
 
 def useful_points(view: View, job: int) -> Points:
-    """Counts that no smaller one matches and the speeds on them; of many counts about ``MOST_COUNTS``."""
+    """Counts that no smaller one matches, with their speeds; about ``MOST_COUNTS`` if there are many."""
     useful = view.useful(job)
     counts: Sequence[int] = useful
     if len(useful) > MOST_COUNTS:

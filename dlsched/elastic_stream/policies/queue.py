@@ -1,4 +1,4 @@
-"""Jobs served in an order, each on a size of its own or all on equal shares: who does not fit any more waits."""
+"""Policies that serve jobs in an order, on individual sizes or equal shares; jobs that do not fit wait."""
 
 import numpy as np
 
@@ -11,19 +11,20 @@ from dlsched.elastic_stream.simulation.view import View
 
 
 class Queue:
-    """Order x size, where the size of a job does not depend on the others: fixed, fastest or knee.
+    """Serves jobs in an order, each on a size independent of the other jobs: fixed, fastest or knee.
 
-    A job may overtake one that does not fit, and may be stopped again for it.
+    A job may overtake one that does not fit, and may be stopped again to make room for it.
 
     Parameters
     ----------
     order
         A name of ``ORDERS``.
     size
-        From ``sizes``.
+        A rule of ``sizes``.
 
-    Guarantee: none. Knows speeds and the nominal work. Cost: that of ``algorithms.overtaking``; by ``las`` all jobs are
-    looked at again at every event, by ``srpt`` with weights those that run wherever one may be stopped.
+    Guarantee: none. Knows speeds and the nominal work. Cost: that of ``algorithms.overtaking``; ``las``
+    looks at all jobs again at every event, and ``srpt`` with weights at the running jobs whenever one of
+    them may be stopped.
     """
 
     clairvoyant = False
@@ -31,19 +32,19 @@ class Queue:
     def __init__(self, order: str, size: Size) -> None:
         self._order, self._size = order_named(order), size
         self.timeless = self._order is not las
-        self._falls = self._order is srpt  # keys of running jobs fall as time goes by, all alike but for weights
+        self._falls = self._order is srpt  # keys of running jobs fall with time, equally if unweighted
         self._line: Line | None = None
 
     @property
     def rule(self) -> Rule | None:
-        """What the simulator needs to serve without asking; None once asked, and where more than these classes is at work."""
+        """What the simulator needs to serve without asking; None once asked, or with other classes."""
         if self._line is not None or type(self) is not Queue or type(self._size) not in (Fixed, Fastest, Knee):
             return None
         order = ATTAINED if self._order is las else FALLING if self._falls else STATIC
         return Rule(order, self._size, self._order)
 
     def decide(self, view: View) -> dict[int, int]:
-        """Admit whoever fits, the first in order first; stop those that do not fit behind it any more."""
+        """Admit the jobs that fit, in order; stop running jobs that no longer fit behind them."""
         if self._line is None:
             self._line = Line(view.units)
         line = self._line
@@ -65,15 +66,15 @@ class Queue:
 
 
 class EqualShare:
-    """Each of n jobs present gets its largest allowed count of at most C / n, else its smallest; in order, while they fit.
+    """Gives each of n present jobs its largest count up to C / n, else its smallest; in order as they fit.
 
     Parameters
     ----------
     order
-        Who comes first when not all fit: a name of ``ORDERS``.
+        Order in which jobs are served if not all fit, a name of ``ORDERS``.
 
-    Guarantee: none. Knows the number of jobs; speeds and work only as far as the order does. Cost: O(n log n) an event,
-    O(n) in order of arrival.
+    Guarantee: none. Knows the number of jobs; speeds and work only if the order uses them. Cost: O(n log n)
+    an event, O(n) in order of arrival.
     """
 
     clairvoyant = False
@@ -83,7 +84,7 @@ class EqualShare:
         self.timeless = self._order is not las
 
     def decide(self, view: View) -> dict[int, int]:
-        """Share the units out."""
+        """Divide the units into equal shares."""
         if not len(view):
             return {}
         share = max(1, view.units // len(view))
@@ -93,7 +94,7 @@ class EqualShare:
         return dict.fromkeys(view, 0) | {job: sizes[job] for job in fitting(view, self._order, sizes)}
 
     def _share_arrays(self, view: View, share: int) -> dict[int, int]:
-        """The same in order of arrival, on arrays."""
+        """Divide the units in order of arrival, on arrays."""
         arrays = view.arrays
         least, most = arrays.least, arrays.most
         sizes = np.where(most <= share, most, least)

@@ -1,4 +1,4 @@
-"""Sizes: how many units a job is given when it runs, whatever else is present."""
+"""Sizes: rules for how many units a running job holds, independent of the other jobs."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from dlsched.elastic_stream.policies.orders import efficiency_of
 from dlsched.elastic_stream.simulation.view import View
 
 Size = Callable[[View, int], int]
-"""From what is seen and a job to an allowed count of units, the same one whenever it is asked."""
+"""Function from the view and a job to an allowed count of units; its answer for a job never changes."""
 
 
 def largest_up_to(view: View, job: int, most: int) -> int:
@@ -35,7 +35,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Fastest:
-    """All units that are of use to the job: the smallest count at which it is fastest."""
+    """The smallest count at which the job is fastest: more units are of no use to it."""
 
     def __call__(self, view: View, job: int) -> int:
         """Return the size of the job."""
@@ -46,7 +46,7 @@ class Fastest:
 class Knee:
     """The largest count with an efficiency e(n) = f(n) n0 / (f(n0) n) of at least ``theta``, n0 the smallest count.
 
-    A ``theta`` that is not in (0, 1], with which no count, or every count, might do, is a ``UsageError``.
+    A ``theta`` outside (0, 1] is a ``UsageError``: no count, or every count, might reach it.
     """
 
     theta: float = 0.5
@@ -58,6 +58,6 @@ class Knee:
     def __call__(self, view: View, job: int) -> int:
         """Return the size of the job."""
         useful = view.useful(job)
-        if isinstance(useful, range):  # n tau(n) of a law is convex, so the counts that do are the first ones
+        if isinstance(useful, range):  # n tau(n) of a law is convex, so the first counts reach theta
             return useful[bisect_left(useful, True, key=lambda count: efficiency_of(view, job, count) < self.theta) - 1]
         return max(count for count in useful if efficiency_of(view, job, count) >= self.theta)

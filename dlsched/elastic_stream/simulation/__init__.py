@@ -1,1 +1,1 @@
-"""Streams as they happen: what a policy sees, the simulator that asks it, figures of the stream that comes out."""
+"""Simulation of streams: what a policy sees, the simulator that asks it, and figures of the stream."""

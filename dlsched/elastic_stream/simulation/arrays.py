@@ -1,7 +1,8 @@
 """The jobs present as NumPy arrays, for policies that look at all of them at once: ``View.arrays``.
 
-Rows are kept event by event: one is written when a job comes, changes its units, or goes. What goes on with time (``left``,
-``attained``, ``pause_s``) is computed for all rows when it is asked for, in the same bits as the view has it for each job.
+The simulator writes a job's row when the job comes, changes its units, or goes. Values that change with time
+(``left``, ``attained``, ``pause_s``) are computed for all rows on request, with the same bits as the view's
+value of each job.
 """
 
 from bisect import bisect_left
@@ -17,7 +18,7 @@ from dlsched.elastic_stream.simulation.present_job import PresentJob
 
 
 class Seen(Protocol):
-    """What is asked of a view."""
+    """What the arrays ask of a view."""
 
     @property
     def now_s(self) -> float:
@@ -30,7 +31,7 @@ class Seen(Protocol):
         """Counts that the job may hold."""
 
     def useful(self, job: int) -> Sequence[int]:
-        """Those that no smaller one is as fast as."""
+        """Allowed counts that are faster than every smaller one."""
 
     def epoch_time_s(self, job: int, units: int) -> float:
         """Seconds that an epoch takes on so many units."""
@@ -45,10 +46,10 @@ class Seen(Protocol):
 SeenT = TypeVar("SeenT", bound=Seen)
 
 LARGEST_PAIRS = 2**18
-"""Pairs of a job and a count that are looked at at once."""
+"""Most pairs of a job and a count that are considered at once."""
 
 
-_FEW = 4096  # pairs of jobs that have gone, which may be kept besides as many as the others
+_FEW = 4096  # pairs of gone jobs that may be kept, besides as many as there are of present jobs
 _WHOLE = ("job", "held", "least", "most", "choices", "base", "many")
 _REAL = ("rest", "hidden", "since", "pause", "time", "attained", "restart", "arrival", "weight")
 _ROW = np.dtype([(name, np.int64) for name in _WHOLE] + [(name, np.float64) for name in _REAL])
@@ -57,14 +58,14 @@ _ROW = np.dtype([(name, np.int64) for name in _WHOLE] + [(name, np.float64) for 
 class Arrays(Generic[SeenT]):
     """Jobs that are present, in order of arrival; arrays of shape (n,) unless said otherwise, valid until the next event.
 
-    They may be views of what the simulator keeps: not to be written.
+    Do not write to them: they may be views of the simulator's own arrays.
     """
 
     def __init__(self, view: SeenT) -> None:
         self._view = view
         self._table = np.zeros(64, dtype=_ROW)
         self._order: list[tuple[float, int]] = []  # arrival and position of each row
-        # whose pairs are kept: counts and times, each job's from ``base`` on
+        # jobs whose pairs are kept: counts and times, each job's from ``base`` on
         self._counts_of: Callable[[SeenT, int], Sequence[int]] | None = None
         self._counts, self._times, self._end, self._dead = np.zeros(64, dtype=np.int64), np.zeros(64), 0, 0
 
@@ -144,11 +145,11 @@ class Arrays(Generic[SeenT]):
         Parameters
         ----------
         rows
-            Of the jobs, ascending; None: all.
+            Rows of the jobs, ascending; None: all.
         counts
-            From the view and a job to its counts, always the same; None: ``View.useful``.
+            Function from the view and a job to its counts, which never change; None: ``View.useful``.
         limit
-            Pairs that may be looked at; None: any number.
+            Most pairs that may be considered; None: any number.
 
         Returns
         -------
@@ -158,7 +159,7 @@ class Arrays(Generic[SeenT]):
         Raises
         ------
         UsageError
-            More pairs than that.
+            There are more pairs than ``limit``.
         """
         counts = counts or type(self._view).useful
         if counts != self._counts_of or self._dead > max(_FEW, self._end // 2):
@@ -176,7 +177,7 @@ class Arrays(Generic[SeenT]):
         return starts, self._counts[where], self._times[where]
 
     def changes(self, units: IntArray) -> dict[int, int]:
-        """The answer that gives the job of each row these units: those that hold others."""
+        """Return the answer that gives each row's job these units: it names the jobs that hold others."""
         rows = np.flatnonzero(units != self.held)
         return dict(zip(self.jobs[rows].tolist(), units[rows].tolist(), strict=True))
 
@@ -205,7 +206,7 @@ class Arrays(Generic[SeenT]):
             self._table["base"][row], self._table["many"][row] = begin, len(each)
 
     def add(self, run: PresentJob) -> None:
-        """A job has come; the simulator's, as what follows."""
+        """Add the row of a new job; for the simulator, like the methods below."""
         view, job, row = self._view, run.job, len(self._order)
         allowed = view.allowed(job)
         if row == len(self._table):
@@ -217,13 +218,13 @@ class Arrays(Generic[SeenT]):
             self.change(run)
 
     def change(self, run: PresentJob) -> None:
-        """A job has changed its units."""
+        """Update the row of a job that has changed its units."""
         row = self._table[self._row(run.job)]
         row["held"], row["rest"], row["since"], row["pause"] = run.held, run.left, run.since, run.pause_s
         row["time"], row["attained"], row["restart"] = run.time_s, run.attained, run.restart_s
 
     def remove(self, job: int) -> None:
-        """A job has gone."""
+        """Remove the row of a job that has gone."""
         row, rows = self._row(job), self._now
         if rows["base"][row] >= 0:
             self._dead += int(rows["many"][row])
@@ -239,5 +240,5 @@ class Arrays(Generic[SeenT]):
 
 
 def too_many_pairs(pairs: int, now_s: float) -> UsageError:
-    """Say that more pairs of job and count were to be weighed than a policy is willing to."""
+    """Return the error that a policy would have to weigh too many pairs of job and count."""
     return UsageError(found=f"{pairs} pairs of job and count at {now_s!r} s", allowed=LARGEST_PAIRS, limit="max_gpus")

@@ -13,7 +13,7 @@ from dlsched.statistics.fairness import fairness
 
 
 def figures(instance: Instance, stream: Stream) -> dict[str, float]:
-    """Further figures of a feasible stream, in which every job ends.
+    """Compute further figures of a feasible stream, in which every job ends.
 
     ``max_flow_s``, ``p95_flow_s``, ``p99_flow_s``: of the flow times, percentiles interpolated; ``slowdown``: mean of
     flow time over the job's fastest run on the cluster, jobs without work left out; ``utilisation``: unit-seconds held
@@ -38,7 +38,7 @@ def figures(instance: Instance, stream: Stream) -> dict[str, float]:
 
 
 def rho(instance: Instance, flows: FloatArray) -> list[float]:
-    """Finish-time fairness of the jobs that have work: flow time over what the job would take on a fair share, alone.
+    """Finish-time fairness of jobs with work: flow time over the job's time alone on its fair share.
 
     N_j is the mean number of jobs present, itself among them, from the arrival of job j to its end. Its share is the fastest
     allowed count of at most max(its smallest, C / N_j), held for all of its work without a pause. ``flows`` has shape (J,).
@@ -54,7 +54,7 @@ def rho(instance: Instance, flows: FloatArray) -> list[float]:
 
 
 def mean_present(instance: Instance, flows: FloatArray) -> FloatArray:
-    """Mean number of jobs present while each job is, shape (J,).
+    """Mean number of jobs present during each job's stay, shape (J,).
 
     Times count in whole units, so small that they matter only to stays of 2^-40 of the whole, and sums are exact; a stay
     shorter than one counts as alone.

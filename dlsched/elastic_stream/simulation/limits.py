@@ -1,8 +1,9 @@
 """Limits that all simulations share."""
 
 BARREN = 10_000
-"""Periods without progress in a row, after which a policy is taken never to finish."""
+"""Number of periods in a row without progress after which the simulator concludes that the policy never
+finishes."""
 IDLE = 1e-6
-"""Of a period: it ended in its pause if no more of it came after that."""
+"""Share of a period: it ended in its pause if no more than this share came after the pause."""
 FEW = 64
-"""Entries of jobs that changed, which the heap of ends may hold besides as many as the others."""
+"""Outdated entries that the heap of ends may hold, besides as many as there are valid ones."""

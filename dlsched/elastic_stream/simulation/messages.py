@@ -5,19 +5,19 @@ from dlsched.elastic_stream.instance import Instance
 
 
 def how_far(instance: Instance, passed_s: float, to_come: int, present: int) -> str:
-    """How far a simulation has come."""
+    """Describe the progress of a simulation."""
     jobs = len(instance.jobs)
     days, done = passed_s / 86400, jobs - to_come - present
     return f"{days:,.3g} days simulated, {done:,} of {jobs:,} jobs ended, {present:,} present"
 
 
 def wrong(policy: object, now_s: float, found: str, allowed: str, *which: object) -> PolicyError:
-    """Say what is wrong with an answer of a policy, when, and for which job (its id) if it is for one."""
+    """Return the error that says what is wrong with a policy's answer, when, and for which job if any."""
     where = f"policy {type(policy).__name__} at {now_s!r} s" + "".join(f", job {job!r}" for job in which)
     return PolicyError(where=where, found=found, allowed=allowed)
 
 
 def restarts_for_ever(policy: object, now_s: float, periods: int) -> PolicyError:
-    """Say that no job comes on."""
+    """Return the error that says that no job makes progress."""
     found = f"{periods} periods in a row that ended in their pause"
     return wrong(policy, now_s, found, "periods in which jobs come on")

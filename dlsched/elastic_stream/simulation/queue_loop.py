@@ -23,7 +23,7 @@ Entry = tuple[float, int]  # key and position of a job
 
 
 def _left(run: Queued, now: float) -> float:
-    """Epochs that are left to its real end."""
+    """Epochs that a job has left to its real end."""
     if run.units:
         elapsed = now - run.since
         if elapsed > run.pause:
@@ -32,7 +32,7 @@ def _left(run: Queued, now: float) -> float:
 
 
 def _key(run: Queued, order: int, now: float, stopped: bool) -> float:
-    """Key of a job now, or the key that it has once it is stopped."""
+    """Key of a job now, or its key once it is stopped."""
     if order == STATIC:
         return run.key
     if order == ATTAINED:

@@ -1,6 +1,7 @@
-"""Streams of a policy that serves jobs in an order, each on a size of its own: ``queue_loop`` on the columns of an instance.
+"""Streams of policies that serve jobs in an order on individual sizes: ``queue_loop`` on columns.
 
-For streams without ticks, at whose arrivals and ends alone the policy is asked. They are those of the simulator, bit for bit.
+For streams without ticks whose policy is asked at arrivals and ends only. They equal the simulator's, bit
+for bit.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,14 +22,14 @@ from dlsched.elastic_stream.simulation.queued_job import FALLING, FALLING_APART,
 from dlsched.elastic_stream.simulation.view import Policy, View
 
 Keep = Callable[[int, float, float, int], None]
-"""Takes a period as it ends: position of the job, start and end in seconds, units."""
+"""Function called with every period that ends: position of the job, start and end in seconds, units."""
 
 COMPILED_FROM = 50_000
-"""Jobs from which on Numba serves, if it is there: fewer take less time than importing it."""
+"""Number of jobs from which Numba is used if installed; serving fewer takes less time than importing it."""
 
 
 class Rule(NamedTuple):
-    """How a policy serves: a kind of key of ``queue_loop``, the size of a job, and its key, used where that is static."""
+    """How a policy serves: a kind of key of ``queue_loop``, a job's size, and its key if keys are static."""
 
     order: int
     size: Callable[[View, int], int]
@@ -36,7 +37,7 @@ class Rule(NamedTuple):
 
 
 class QueueStream:
-    """The simulation of one such stream; as ``simulator.run`` has it."""
+    """The simulation of one such stream, with the interface that ``simulator.run`` uses."""
 
     def __init__(self, instance: Instance, policy: Policy, rule: Rule, keep: Keep, tick: Tick) -> None:
         self._instance, self._policy, self._rule, self._keep, self._tick = instance, policy, rule, keep, tick
@@ -44,7 +45,7 @@ class QueueStream:
         self.events = 0
 
     def progress(self) -> str:
-        """How far it has come, in words."""
+        """Describe the progress in words."""
         to_come = len(self._instance.jobs) - self._came
         return how_far(self._instance, self._passed_s, to_come, self._present)
 
@@ -77,7 +78,7 @@ class QueueStream:
 
 
 def given(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int]:
-    """What is given of all jobs, in the columns of ``Queued``, and how many different sizes there are."""
+    """Columns of ``Queued`` with the given data of all jobs, and the number of different sizes."""
     jobs, run = instance.jobs, PresentJob(0, 0.0, 0.0, {}, 0.0)
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
     works = [job.work for job in jobs]

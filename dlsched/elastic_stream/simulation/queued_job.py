@@ -1,9 +1,10 @@
-"""A job of a stream that is served in an order, as numbers alone; and the kinds of keys that order them."""
+"""A queued job as a record of numbers, for streams served in an order; and the kinds of keys."""
 
 from dataclasses import dataclass
 
 STATIC, FALLING, FALLING_APART, ATTAINED = range(4)
-"""Keys: as given; seconds left; seconds left over weights that differ; unit-seconds held over the weight."""
+"""Kinds of keys: given; seconds left; seconds left over unequal weights; unit-seconds held over the
+weight."""
 
 
 @dataclass(slots=True)
@@ -15,12 +16,12 @@ class Queued:
     hidden: float  # epochs from there to its nominal end
     size: int
     kind: int  # number of its size among all sizes
-    time: float  # seconds an epoch
+    time: float  # seconds per epoch
     restart: float
     weight: float
     key: float
-    left: float  # epochs to its real end, when it last started or stopped
-    units: int = 0  # that it holds
+    left: float  # epochs to its real end at its last start or stop
+    units: int = 0  # units that it holds
     since: float = 0.0
     pause: float = 0.0
     started: int = 0
@@ -28,4 +29,4 @@ class Queued:
     stamp: int = 0
     place: float = 0.0  # its key in the line, while it runs
     runs: int = 0  # 1 if it shall run from this event on
-    changed: int = 0  # the last event at which that was said
+    changed: int = 0  # the last event that set ``runs``

@@ -30,9 +30,9 @@ from dlsched.elastic_stream.simulation.view import Policy, View
 from dlsched.elastic_stream.solution import Stream
 
 Step = Callable[[str], None]
-"""Called now and then with how far the simulation has come."""
+"""Function called now and then with the progress of the simulation."""
 
-_ROUNDING = 1e-9  # of ``every_s``, by which the time may miss a multiple of it
+_ROUNDING = 1e-9  # share of ``every_s`` by which the time may miss a multiple of it
 _BETWEEN_STEPS = 256  # events
 
 
@@ -125,7 +125,7 @@ class _Simulation:
         self.stamps = self.used = self.events = self.barren = self.stale = 0
 
     def progress(self) -> str:
-        """How far it has come, in words."""
+        """Describe the progress in words."""
         return how_far(self.instance, self.view.passed_s, len(self.arrivals), len(self.present))
 
     def play(self, step: Step) -> None:
@@ -164,11 +164,11 @@ class _Simulation:
                 view.ended.clear()
 
     def _due(self, job: int) -> float:
-        """When a job is due, by the clock."""
+        """Time by the clock at which a job is due."""
         return self.instance.jobs[job].arrival_s if self.tick_s is None else self.instance.first_slot(job)
 
     def _next(self, now: float) -> float:
-        """Time to go on at, given that of the next arrival or end; PolicyError when jobs wait for ever."""
+        """Time of the next event, given the next arrival or end; PolicyError if jobs wait for ever."""
         wake_s = self.view.wake_s if self.present else None
         starving = now == math.inf
         if wake_s is not None:
@@ -184,7 +184,7 @@ class _Simulation:
         return now
 
     def _end_jobs(self, latest: float) -> float:
-        """Let every job end whose work is done by then; return when the last of them is done."""
+        """End every job whose work is done by ``latest``; return when the last of them is done."""
         ends, scale_s = self.ends, self.scale_s
         end = -math.inf
         while ends and ends[0][0] <= latest:
@@ -254,7 +254,7 @@ class _Simulation:
                 run.held and (now - run.since) * self.scale_s * (1 - IDLE) > run.pause_s for run in runs.values()
             ):
                 raise restarts_for_ever(self.policy, self.view.now_s, self.barren)
-            self.barren = 0  # another job comes on
+            self.barren = 0  # another job makes progress
         if self.used > self.instance.units:
             most = max(runs.values(), key=lambda run: run.held)
             found = f"{self.used} units in all, {most.held} of them for job {self.instance.jobs[most.job].id!r}"
@@ -270,7 +270,7 @@ class _Simulation:
             self.keep(run.job, run.since * self.scale_s, now * self.scale_s, run.held)
 
     def _end(self, run: PresentJob, now: float) -> float:
-        """When the period of a job that begins now will end, by the clock."""
+        """Time by the clock at which a period that begins now will end."""
         run.start()
         if self.tick_s is None:
             return end_after(now, run.needed_s)
@@ -278,7 +278,7 @@ class _Simulation:
         return end_slot(now, run.needed_s, hair_s, self.tick_s)
 
     def _time_s(self, job: int, units: int) -> float:
-        """Seconds per epoch on a count that was not asked for before; PolicyError for one that is not allowed."""
+        """Seconds per epoch on a count asked for the first time; PolicyError if the count is not allowed."""
         allowed = self.instance.counts(job)
         if units in allowed:
             return self.instance.jobs[job].speed.epoch_time_s(units)
@@ -294,7 +294,7 @@ class _Simulation:
         raise self._wrong(f"{units!r} units", "an integer", job)
 
     def _wrong(self, found: str, allowed: str, *which: object) -> PolicyError:
-        """Say what is wrong with an answer, when, and for which job if it is for one."""
+        """Return the error that says what is wrong with an answer, when, and for which job if any."""
         jobs = self.instance.jobs
         names = [jobs[job].id if isinstance(job, int) and 0 <= job < len(jobs) else job for job in which]
         return wrong(self.policy, self.view.now_s, found, allowed, *names)

@@ -1,4 +1,4 @@
-"""The states at one tick in which a stream with ticks can be, as arrays.
+"""Arrays of the states that a stream with ticks can reach at one tick.
 
 ====================  ===============================================================================================
 code                  mathematics
@@ -44,7 +44,7 @@ def joined(pieces: list[Layer]) -> Layer:
 
 
 def plan_of(trail: Trail, child: Layer, row: int) -> Plan:
-    """Trace a state that follows the last layer back to the first slot."""
+    """Trace a state, a successor of the last layer, back to the first slot."""
     plan: Plan = [{} for _ in range(child.left.shape[1])]
     given = child.given[row]
     for slot, before in trail.back(int(child.parent[row])):

@@ -1,4 +1,4 @@
-"""Lower bounds from prices by slot for states of a search over slots."""
+"""Lower bounds on states of the search over slots, from prices by slot."""
 
 from dataclasses import dataclass
 
@@ -12,16 +12,16 @@ from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.slots.layers import BoolArray, Layer
 
 _LARGEST = 2**23
-"""Entries of the costs of all jobs that are kept."""
+"""Most entries that the cost tables of all jobs together may have."""
 _CELLS = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoneCosts:
-    """Costs of single jobs at prices by slot, from every slot on, whatever they have left and held.
+    """Costs of single jobs at prices by slot, from every slot on, for all work left and units held.
 
-    Weighted flow times still to come are at least the sum of what the present jobs cost from the slot on, and the others from
-    their arrivals on, less what the units bring from the slot on.
+    The weighted flow times to come are at least the costs of the present jobs from the slot on, plus the
+    costs of later jobs from their arrivals on, minus the worth of the units from the slot on.
     """
 
     prices: SlotPrices
@@ -50,7 +50,7 @@ def _rows(costs: Costs, held: IntArray) -> IntArray:
 
 
 def lone_costs(instance: Instance, prices: SlotPrices, tick: Tick) -> LoneCosts | None:
-    """Return the costs of the jobs at some prices; None where they are too many to keep."""
+    """Return the costs of the jobs at some prices, or None if there are too many to keep."""
     jobs = ticked_jobs(instance, tick)
     for run in jobs.runs:
         run.span = max(1, prices.end - run.members[-1].first)

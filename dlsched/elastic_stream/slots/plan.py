@@ -1,17 +1,17 @@
-"""Units by slot of every job, for which plans are made, and how they are played. Slot t lasts from t D to (t + 1) D."""
+"""Plans of units by slot for every job, and their streams. Slot t lasts from t D to (t + 1) D."""
 
 from dlsched.core.ticks import HAIR, end_in_slots, left_after, slots_for
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
 
 Plan = list[dict[int, int]]
-"""Units by slot, of every job."""
+"""Units of every job by slot."""
 
-_MOST_COUNTS = 200_000  # of all jobs
+_MOST_COUNTS = 200_000  # over all jobs
 
 
 def refusal(instance: Instance) -> str | None:
-    """Return a sentence that says why exact methods do not hold for a feasible instance, or None."""
+    """Return a sentence that says why exact methods refuse a feasible instance, or None."""
     if instance.tick_s is None:
         return "tick_s: found null, allowed: a number of seconds, since decisions at any time have no slots"
     total = 0
@@ -32,7 +32,7 @@ def useful_times_s(instance: Instance) -> list[dict[int, float]]:
 
 
 def stream_of(instance: Instance, given: Plan) -> Stream:
-    """Play units by slot of every job; what rounding leaves undone is done later, at the job's last count, alone."""
+    """Turn a plan into a stream; work left by rounding is done later, alone, on the job's last count."""
     tick_s = instance.tick_s
     assert tick_s is not None
     free_from = max((slot for slots in given for slot in slots), default=0) + 2  # not touching a period

@@ -1,8 +1,8 @@
 """Exact search over slots: visits all relevant states of a stream with ticks, tick by tick.
 
-From slot to slot, every state is followed by every division of the units among its present jobs.
+From slot to slot, the search extends every state by every division of the units among its present jobs.
 
-What makes it end:
+Three rules limit the states:
 
 *Bound.* A state's flow times, each times its weight, add up to at least cost + max(sum of the present jobs' shortest times
 left, sum of their completions when the areas left are done one by one on one machine of the cluster's speed, the least area
@@ -39,9 +39,9 @@ LARGEST_LAYER = 30_000
 """States kept at one tick, and divisions of the units, beyond which the search gives up."""
 
 _LARGEST_FOLLOWING = 50 * LARGEST_LAYER  # states before dominance
-_LARGEST_CELLS = 8_000_000  # states before dominance times jobs, 25 bytes each, held up to three times
-_LARGEST_TRAIL = 200_000_000  # bytes of what is kept of earlier ticks
-_CHUNK = 400_000  # states times jobs that are made at a time
+_LARGEST_CELLS = 8_000_000  # states before dominance, times jobs; takes 25 bytes each, up to three times
+_LARGEST_TRAIL = 200_000_000  # bytes kept about earlier ticks
+_CHUNK = 400_000  # states times jobs that are made at once
 _EXACT = 1e-12
 _BEAM = 200
 """States kept at one tick by the search for good streams."""
@@ -49,7 +49,7 @@ _BEFORE = 10  # times as many before dominance
 
 
 class TooLarge(Exception):  # noqa: N818  a signal, not an error
-    """The search would need more states than it allows itself; the message says how many, and where."""
+    """The search would exceed its limit on states; the message says how many it needs, and at which tick."""
 
 
 def search_slots(
@@ -61,17 +61,17 @@ def search_slots(
     budget: Budget,
     prices: LoneCosts | None = None,
 ) -> None:
-    """Find the stream of least total flow time, each job's times its weight, and prove it.
+    """Find the stream of least total weighted flow time, and prove it optimal.
 
     Parameters
     ----------
     instance, best_s
-        A feasible one with ticks and shorter restarts, and the total flow time of a known stream.
+        A feasible instance with ticks and shorter restarts, and the total flow time of a known stream.
     found, proven
-        Called with units by slot of every job, of each better stream, and with a growing lower bound on the total flow
-        time; at the end it is that of the best stream.
+        Called with every job's units by slot for each better stream, and with growing lower bounds on the
+        total flow time; the last bound is the total flow time of the best stream.
     budget
-        Its nodes are the states that are followed.
+        Its nodes are the states that the search extends.
     prices
         Bounds of states from prices, or None.
 
@@ -159,7 +159,7 @@ class _Slots:
         return Layer(self.work[None].copy(), nothing, nothing.astype(bool), one.astype(float), one, nothing)
 
     def next_slot(self, slot: int, unfinished: BoolArray) -> int:
-        """Slot to go on at: this one, or if no unfinished job is present yet, the first in which one is."""
+        """Slot at which to continue: this one, or the first in which an unfinished job is present."""
         return max(slot, int(self.first_slot[unfinished].min()))
 
     def arrive(self, layer: Layer, slot: int) -> None:
@@ -168,7 +168,7 @@ class _Slots:
         layer.cost += float((self.weight * self.wait_s)[new].sum())
 
     def follow(self, layer: Layer, slot: int) -> Iterator[Layer]:
-        """Every state that can follow, in pieces."""
+        """Yield all states that can follow, in pieces."""
         present = (layer.left > 0) & (self.first_slot <= slot)
         for jobs, rows in alike(present):
             ways, time_s = self._divide(tuple(jobs.tolist()))

@@ -1,4 +1,4 @@
-"""``ascent``: slot by slot, the rings of a slot are chosen anew, best for what all other slots hold, until none gains.
+"""``ascent``: chooses the rings of each slot anew, best for the other slots' rings, until no slot gains.
 
 The program of one slot (``slot.slot_program``), with gains mu_i(zeta_i (z_i' + n)) - mu_i(zeta_i z_i') where z_i' are the
 worker-slots in the others, less what energy costs. The objective never falls. Ours; no guarantee beyond that of where it starts.

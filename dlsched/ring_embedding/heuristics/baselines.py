@@ -44,7 +44,7 @@ def fifo(
     budget: Budget | None = None,
     keep: Keep = forget,
 ) -> Embedding:
-    """First in, first out: a job that started keeps its workers, where they are, in every slot until it is finished.
+    """First in, first out: a started job keeps its workers on their servers until it is finished.
 
     Jobs start in the order of their arrival.
 

@@ -19,7 +19,7 @@ _ROUNDING = 1e-9
 
 
 def merge(plan: WorkerSlots) -> None:
-    """Switch servers off and on in place, and fill what is free, in some rounds; the objective never falls.
+    """Switch servers off and on in place and fill free capacity, in rounds; the objective never falls.
 
     Cost: in every round one search for servers per worker on servers that cost something, and few more in other slots; and
     ``slot.filling.fill`` for every kind of server in every slot.
@@ -64,7 +64,7 @@ def _switch_on(plan: WorkerSlots, number: int) -> None:
 
 
 def _switch_off(plan: WorkerSlots, number: int, server: int, full: dict[int, set[int]]) -> None:
-    """Switch a server off where that pays; ``full``: slots known not to take any further worker of a job."""
+    """Switch a server off if that pays; ``full``: slots known not to take any further worker of a job."""
     price = float(plan.network.on_price[server])
     if not _pays(plan, number, server, 0.0, full):
         _pays(plan, number, server, price, full)

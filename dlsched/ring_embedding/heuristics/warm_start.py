@@ -1,4 +1,4 @@
-"""First answers of a search: one that is found at once, then that of the greedy by density."""
+"""First answers of a search: a quick one, then that of the greedy by density."""
 
 from collections.abc import Callable
 

@@ -25,9 +25,9 @@ from dlsched.ring_embedding.rings.ceilings import Ceilings
 from dlsched.solvers.lp import linear_program
 
 _ROUNDS = 60
-_CLOSE = 1e-9  # of theta to 1
+_CLOSE = 1e-9  # distance of theta from 1
 _LOOSE = 1e-7  # relative slack of quotas that a solver with tolerances has met before
-_BLOCKS = 1e-6  # of the prices of all quotas; a job with a larger part holds the least utility down
+_BLOCKS = 1e-6  # share of the prices of all quotas; a job with a larger share limits the least utility
 
 
 def aggregated(instance: Instance, budget: Budget | None = None) -> DualsCertificate:
@@ -92,11 +92,11 @@ class Water:
         return len(self.fixed) < len(blocks)
 
     def wanted(self) -> list[int]:
-        """Worker-slots of every job that the last optimum meets, at least."""
+        """Fewest worker-slots that the last optimum gives every job."""
         return [self.fixed.get(job, quota) for job, quota in enumerate(self.quotas.at(self.level))]
 
     def _solve(self, quotas: Sequence[int]) -> float:
-        """The largest part of these quotas, up to 1, that can be met beside the fixed ones."""
+        """The largest fraction of these quotas, up to 1, that can be met beside the fixed ones."""
         program, jobs, first = self.program, len(quotas), len(self.program.columns)
         rows = program.rows.copy()
         for job, quota in enumerate(quotas):

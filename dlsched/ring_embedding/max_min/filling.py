@@ -34,11 +34,11 @@ class Filling:
         self._reopen()
 
     def fill(self) -> None:
-        """Raise the least utility, again and again, by what is free."""
+        """Repeatedly raise the least utility by free capacity."""
         self._least_first(self._grow)
 
     def repair(self) -> None:
-        """Raise the least utility, again and again, by what is free or what richer jobs have."""
+        """Repeatedly raise the least utility by free capacity or by workers of richer jobs."""
         for _ in range(ROUNDS):
             self._reopen()
             if not self._least_first(lambda job: self._grow(job) or self._take(job)):
@@ -67,13 +67,13 @@ class Filling:
         return lifted
 
     def _missing(self, job: int) -> int:
-        """Worker-slots that raise the utility of a job, 0 where none do."""
+        """Worker-slots that raise the utility of a job; 0 if none do."""
         values, held = self._values[job], self.plan.held[job]
         after = int(np.searchsorted(values, values[held] * (1 + _HAIR), side="right"))
         return after - held if after < len(values) else 0
 
     def _grow(self, job: int) -> set[int]:
-        """Raise a job by what is free, or leave all as it was."""
+        """Raise a job by free capacity, or change nothing."""
         target = self.plan.held[job] + self._missing(job)
         room, before, saved = self._open[job], self.plan.held[job], dict[int, Slot]()
         while self.plan.held[job] < target and room:
@@ -95,7 +95,7 @@ class Filling:
         return any(self.plan.resize(job, number, more) for more in range(count + 1, most + 1))
 
     def _take(self, job: int) -> set[int]:
-        """Raise a job by what is free and what richer jobs have, or leave all as it was."""
+        """Raise a job by free capacity and workers of richer jobs, or change nothing."""
         target, floor = self.plan.held[job] + self._missing(job), self._value(job) * (1 + _HAIR)
         if target == self.plan.held[job]:
             return set()
@@ -123,7 +123,7 @@ class Filling:
             yield from ((donor, number) for number, slot in slots.items() if donor != job and donor in slot.rings)
 
     def _exchanged(self, job: int, donor: int, number: int, floor: float) -> Slot | None:
-        """The slot with a worker more of the job and fewer of the donor, which stays above ``floor``; None: it cannot be."""
+        """The slot with a worker more of the job and fewer of the donor, which stays above ``floor``; or None."""
         slot = self.plan.slots[number].copy()
         more, held = slot.count(job) + 1, slot.count(donor)
         for less in range(1, held + 1):

@@ -102,7 +102,7 @@ class _Rounds:
 
     @property
     def said(self) -> str:
-        """What is proven."""
+        """Describe what is proven."""
         if self.proven == 0:
             return "whether the least utility can be larger is open"
         if self.proven < len(self.held):
@@ -146,7 +146,7 @@ class _Rounds:
             self.search.prove(float(self.values[index]), source=self.search.solver_version or "tables of utilities")
 
     def _above(self, value: float, most: int) -> int:
-        """How many jobs have more than this in the best embedding; no more than ``most`` can."""
+        """How many jobs have more than this in the best embedding; at most ``most``."""
         count = sum(each > value for each in self.held)
         if count == most:
             return count
@@ -212,7 +212,7 @@ class _Rounds:
             self._hear(embedding, "incumbent")
 
     def _hear(self, embedding: Embedding, source: str) -> None:
-        """Hold an embedding where it is better than the one held."""
+        """Hold an embedding if it is better than the one held."""
         slots = worker_slots(self.instance, embedding)
         found = sorted(float(table[slots[job.id]]) for job, table in zip(self.instance.jobs, self.tables, strict=True))
         if found > self.held:

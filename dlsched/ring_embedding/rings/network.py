@@ -133,7 +133,7 @@ class Network:
         return fitting
 
     def room(self, kind: int, capacity: Floats) -> Integers:
-        """The same of all jobs of a kind, ``kinds``: those of equal demands, whatever their N_i."""
+        """As above for all jobs of a kind, ``kinds``: jobs of equal demands, whatever their N_i."""
         demand = self._demands[kind]
         used = demand > 0
         most = np.min(capacity[:, used] / demand[used], axis=1)

@@ -74,7 +74,7 @@ class Slot:
         self.free, self.spare = free.copy(), spare.copy()
         self.put(job, placed)
         fits = bool((self.free >= 0).all() and (self.spare >= 0).all())
-        if not fits:  # to add again what was taken would leave a rounding of it
+        if not fits:  # adding back what was taken would leave a rounding error
             del self.rings[job]
             self.free, self.spare = free, spare
             for server, count in placed[0].items():
@@ -120,7 +120,7 @@ class Slot:
         self._take(job, self.rings.pop(job), -1)
 
     def find(self, job: int, count: int) -> Placed | None:
-        """A place for a ring of ``count`` workers, or None where this rule finds none."""
+        """A place for a ring of ``count`` workers, or None if this rule finds none."""
         self.network.tick()
         room = self._room(job)
         found = self._placed(job, count, np.where(self._dear, 0, room)) if self._charged else None
@@ -270,7 +270,7 @@ def _filled(near: Sequence[int], room: Integers, count: int) -> Workers:
 
 
 def embedding(network: Network, slots: Mapping[int, Slot]) -> Embedding:
-    """Name what stands in slots, by their numbers."""
+    """Name the rings in slots by slot number."""
     jobs, servers = network.instance.jobs, [server.id for server in network.instance.servers]
 
     def named(placed: Placed) -> tuple[dict[str, int], list[str]]:

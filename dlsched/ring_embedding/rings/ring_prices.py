@@ -1,4 +1,4 @@
-"""Cheapest rings at prices: what a worker costs on a server, and what a byte per second costs on a directed link.
+"""Cheapest rings at given prices of a worker on a server and of a byte per second on a directed link.
 
 A ring here is a *mapping* of a job and a size k: a closed walk over servers, on which k workers are left. It leaves at
 most as many workers at a stop as the empty server holds, and crosses no link that is too narrow for the job alone.

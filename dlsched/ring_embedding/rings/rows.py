@@ -22,7 +22,7 @@ _DIVISORS = 6  # of one resource
 
 
 class Epoch(NamedTuple):
-    """Its first slot, and how many slots it has."""
+    """An epoch: its first slot, and its number of slots."""
 
     first: int
     slots: int

@@ -1,4 +1,4 @@
-"""One slot filled greedily: the most gain for the least of the scarcest resource first."""
+"""Greedy filling of one slot by gain per unit of the scarcest resource."""
 
 import heapq
 import math
@@ -22,7 +22,7 @@ def shares(network: Network) -> Floats:
 
 
 def fill(slot: Slot, gains: Gains, share: Floats) -> None:
-    """Let rings grow and start while any gains and fits.
+    """Let rings grow and start while one of them gains and fits.
 
     The ring next in turn has the largest average gain of its next workers over their dominant share; of S-shaped gains
     as many next workers as make that average largest. Where these do not fit, fewer do, or none. A ring that grows may move.

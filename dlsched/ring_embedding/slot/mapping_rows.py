@@ -146,7 +146,7 @@ class Rows:
 
 
 def _together(network: Network, jobs: Sequence[int]) -> Integers:
-    """Workers of every job that a mapping may have on a server, shape (J, S): a closed walk may pass one often."""
+    """Most workers of every job on a server in a mapping, shape (J, S): a closed walk may pass it often."""
     fits = network.fits[list(jobs)]
     return fits if network.forest else np.where(fits > 0, np.iinfo(fits.dtype).max, 0)
 

@@ -1,4 +1,4 @@
-"""Improvement of one slot by parts: the program over mappings places some of its rings anew.
+"""Improvement of one slot, part by part: the program over mappings places some of its rings anew.
 
 Large neighbourhood search (Shaw 1998). Every part is a slot program of few jobs in a network of what the other rings leave,
 whose relaxation and rings held (``slot_program.fill_slot``) are found in a fraction of a second. Which jobs are taken out is
@@ -61,7 +61,7 @@ def _drawn(network: Network, slot: Slot, rng: np.random.Generator) -> set[int]:
 
 
 def _anew(network: Network, gains: Gains, slot: Slot, out: set[int]) -> Slot:
-    """The slot with the rings of some jobs chosen anew, together with those of jobs that have none."""
+    """The slot with new rings for some jobs and for jobs without rings, chosen together."""
     left = Slot(network)
     for job, placed in slot.rings.items():
         if job not in out:

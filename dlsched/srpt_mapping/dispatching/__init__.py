@@ -1,1 +1,1 @@
-"""Queues of jobs that run to their end: the dispatcher, the rule by which jobs wait, annealing over orders, and predictions."""
+"""Queues of jobs that run to their end: dispatcher, waiting rule, annealing over orders, and predictions."""

@@ -1,4 +1,4 @@
-"""A search of ours over orders of the queue: simulated annealing, every order run through ``dispatch``.
+"""Simulated annealing over orders of the queue (ours), which runs every order through ``dispatch``.
 
 An order is a list of all jobs; the queue is strict, jobs are placed by ``compact``, and communication-heavy ones wait for
 better placements as ``PATIENT`` says. The temperature (``algorithms.annealing``) falls from ``TEMPERATURE`` of the first sum
@@ -22,7 +22,7 @@ from dlsched.srpt_mapping.solution import Schedule, on_clock_of
 
 TEMPERATURE = 0.002
 STARTS = 100_000
-"""Starts of jobs that are simulated by default: this many divided by the jobs is the number of orders tried."""
+"""Default number of simulated job starts: divided by the number of jobs it is the number of orders tried."""
 
 
 def anneal(
@@ -34,19 +34,19 @@ def anneal(
     tick: Callable[..., None] = lambda nodes=0: None,
     better: Callable[[Schedule], None] = lambda schedule: None,
 ) -> Schedule:
-    """Return the best schedule found from the order of the starts of a schedule on.
+    """Return the best schedule found by a search that begins with the order of a schedule's starts.
 
     Parameters
     ----------
     instance
         Feasible.
     start
-        A feasible schedule; what is returned is never worse.
+        A feasible schedule; the returned schedule is never worse.
     generator
-        Draws steps and chances.
+        Draws the steps, and the chances of acceptance.
     orders
-        How many orders are tried; None: ten times the square of the number of jobs, at most 1,000 and at most ``STARTS`` over
-        that number, at least 1.
+        Number of orders tried; None: ten times the squared number of jobs, at most 1,000, at most ``STARTS``
+        over the number of jobs, and at least 1.
     tick
         Called with 1 for every order and with nothing for every job of it; it may raise to stop.
     better

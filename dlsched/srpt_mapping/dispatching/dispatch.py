@@ -1,7 +1,7 @@
-"""The real queue: jobs join it over time, in an order, and start when their GPUs are free.
+"""Dispatcher of the real queue: jobs join it over time and start, in an order, when enough GPUs are free.
 
 *Strict*: only the job at the head may start. *Backfilling* (work-conserving): whenever GPUs are free, the first job of
-the order that fits starts. A job fits when there are as many GPUs free, on whichever servers.
+the order that fits starts. A job fits when as many GPUs as it needs are free, on any servers.
 """
 
 import heapq
@@ -22,14 +22,14 @@ from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts
 class Begun(NamedTuple):
     """State of a queue at a moment: the time, and the starts of the jobs that have begun, by their ids.
 
-    Jobs that have ended by then may have any placement; they are of use to policies that look back.
+    Jobs that have ended by that time may have any placement; policies that look back use them.
     """
 
     at_s: float
     starts: Mapping[str, Start]
 
     def since(self, zero_s: float) -> "Begun":
-        """The same by a clock that starts then."""
+        """Return this state by a clock that starts at ``zero_s``."""
         moved = {name: Start(start_s - zero_s, placement) for name, (start_s, placement) in self.starts.items()}
         return Begun(self.at_s - zero_s, moved)
 
@@ -53,21 +53,21 @@ def dispatch(
     instance
         Feasible: every job fits on the servers.
     joins_s
-        When each job joins the queue, shape (I,), none before its release.
+        Time at which each job joins the queue, not before its release; shape (I,).
     keys
-        The order: smaller first, ties in the order of the instance; shape (I,).
+        Keys that order the jobs, shape (I,): smaller first, ties in the order of the instance.
     place
         The rule that places a job.
     backfill
         Whether jobs may pass the head.
     waiting, least_s
-        The waiting rule, and what it takes for alpha^min of every job: what ``place`` reaches on the empty servers, so that
-        no job waits when all of them are free.
+        The waiting rule, and the alpha^min that it assumes for every job: the seconds that ``place`` reaches
+        on the empty servers, so that no job waits when all of them are free.
     begun
-        What stands when the clock starts: these jobs go on, and no other starts before; a job has waited since it joined. Those
-        of the instance that have begun need not be named.
+        Jobs that run when the clock starts: they go on, and no other job starts earlier; a job has waited
+        since it joined. Jobs of the instance that have begun need not be named.
     tick
-        Called for every job that is looked at; it may raise to stop.
+        Called for every job that the queue considers; it may raise to stop.
 
     Cost: O(I (log I + K + M log M)) for K numbers of GPUs that occur and M servers, without waiting.
 
@@ -93,7 +93,7 @@ def with_own(instance: Instance, begun: Begun | None = None) -> Begun | None:
 
 
 class Ran(NamedTuple):
-    """When a job starts, how long it runs, seconds, and where."""
+    """Start and length of a job's run in seconds, and its placement."""
 
     start_s: float
     length_s: float
@@ -101,7 +101,7 @@ class Ran(NamedTuple):
 
 
 def schedule_of(instance: Instance, ran: Sequence[Ran]) -> Schedule:
-    """The schedule of what ran, by index of the job."""
+    """The schedule of runs, which are listed by index of the job."""
     return Schedule({job.id: Start(each.start_s, each.placement) for job, each in zip(instance.jobs, ran, strict=True)})
 
 
@@ -113,7 +113,7 @@ def run_queue(
     begun: Begun | None = None,
     tick: Tick = no_tick,
 ) -> list[Ran]:
-    """As ``dispatch``; when it returns all GPUs are free again, and no job waits."""
+    """Run the queue as ``dispatch`` does; when it returns, all GPUs are free again and no job waits."""
     jobs, keys, servers = aside.instance.jobs, aside.keys, aside.servers
     queue = _Queue(keys, [job.gpus for job in jobs], backfill=backfill)
     running: list[tuple[float, int, list[tuple[int, int]]]] = []
@@ -173,7 +173,7 @@ def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[t
 
 
 class _Queue:
-    """Jobs in an order, by the GPUs that they take."""
+    """Waiting jobs in an order, grouped by their numbers of GPUs."""
 
     def __init__(self, keys: Sequence[float], gpus: Sequence[int], *, backfill: bool) -> None:
         self._keys, self._gpus, self._backfill = keys, gpus, backfill
@@ -184,7 +184,7 @@ class _Queue:
         heapq.heappush(self._heaps[self._gpus[job] if self._backfill else 0], (self._keys[job], job))
 
     def first(self, free: int) -> int | None:
-        """The job that may start next when ``free`` GPUs are."""
+        """The job that may start next when ``free`` GPUs are free."""
         heads = (heap[0] for gpus, heap in self._heaps.items() if heap and gpus <= free)
         best = min(heads, default=None)
         return None if best is None or self._gpus[best[1]] > free else best[1]

@@ -1,8 +1,9 @@
-"""A schedule in hindsight: orders from prices of GPUs over time and from schedules held, placed one by one, then annealed.
+"""Schedule in hindsight: places orders from GPU prices over time and known schedules, anneals the best.
 
-At good prices a job is nearly indifferent between many starts; the prices tried last disagree on which is its best. The
-mean of these starts, or of the middles of the runs, makes an order (alpha points, Hall, Schulz, Shmoys and Wein 1997, are
-the same of one linear program). ``serial`` places each order; the best one is the first that is annealed.
+At good prices a job is nearly indifferent between many starts, and the prices tried last disagree on the
+best one. The mean of these starts, or of the middles of the runs, gives an order (alpha points, Hall,
+Schulz, Shmoys and Wein 1997, do the same with one linear program). ``serial`` places each order; annealing
+begins with the best one.
 """
 
 import math
@@ -22,11 +23,12 @@ from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.solution import Schedule, on_clock_of
 
 LARGEST = 5_000
-"""Jobs beyond which placing one order takes minutes."""
+"""Largest number of jobs; with more, placing one order takes minutes."""
 PLACED = 40_000
-"""Jobs that annealing places by default on up to 16 servers: this many divided by the jobs is the number of orders tried."""
+"""Default number of jobs placed on up to 16 servers: divided by the jobs it is the number of orders
+annealed."""
 TEMPERATURE = 0.0005
-_LAST = 5  # prices that are better than all before, of which the mean is taken
+_LAST = 5  # number of latest record prices over which means are taken
 
 
 def require_few_jobs(instance: Instance) -> None:
@@ -52,11 +54,13 @@ def plan(
     instance
         Feasible.
     schedules
-        Feasible ones, whose orders of starts are tried too; at least one. What is returned is never worse.
+        Feasible schedules, at least one, whose orders of starts are tried too; the returned schedule is
+        never worse.
     generator
-        Draws steps and chances.
+        Draws the steps, and the chances of acceptance.
     orders
-        How many orders are annealed; None: ``PLACED`` over the number of jobs, and over the sixteens of servers, at most 1,000.
+        Number of orders annealed; None: ``PLACED`` over the number of jobs and over the sixteens of servers,
+        at most 1,000.
     tick
         Called with 1 for every order and with nothing for every job of it; it may raise to stop.
     better

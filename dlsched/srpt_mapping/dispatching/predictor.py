@@ -1,4 +1,4 @@
-"""How many iterations a recurring job will run, predicted before it starts.
+"""Predictions, made before a job starts, of how many iterations a recurring job will run.
 
 At the release r_i of a job, job j is *known* if r_j + n_j alpha_j^low <= r_i, alpha^low = ``JobGraph.uniform_s`` at the
 largest bandwidth: under no schedule can others have ended by then. A real schedule would know fewer, as jobs queue and run
@@ -34,7 +34,7 @@ def predict(
     retrain: float = 2.0,
     prior_iterations: float = 1000.0,
 ) -> Instance:
-    """Return the instance with predictions, each at least 1; those that it carries are not used.
+    """Return the instance with new predictions, each at least 1; existing predictions are not used.
 
     Equal arguments give equal predictions with one version of scikit-learn.
 
@@ -45,7 +45,7 @@ def predict(
     by
         ``perfect`` (n_i; the instance then has no ``predicted_iterations``), ``mean``, ``last`` or ``forest``.
     seed, trees, retrain
-        Of the forest, see ``dlsched.algorithms.recurrence.predictions``.
+        Parameters of the forest, see ``dlsched.algorithms.recurrence.predictions``.
     prior_iterations
         The prediction when nothing is known, >= 1.
 
@@ -71,7 +71,7 @@ def predict(
 
 
 def recurring(instance: Instance) -> Recurring:
-    """The jobs as columns; hours of the day as if time 0 were midnight."""
+    """The jobs as columns; hours of the day count time 0 as midnight."""
     jobs = instance.jobs
     releases_s = np.array([job.release_s for job in jobs])
     iterations = np.array([job.iterations for job in jobs])
@@ -117,7 +117,7 @@ def errors(instance: Instance) -> PredictionErrors:
 
 
 def _clipped(instance: Instance, predicted: FloatArray) -> Instance:
-    """The instance with predictions of at least 1, and no more than an instance allows."""
+    """Return the instance with predictions clipped to at least 1 and at most what an instance allows."""
     most = np.array([_LONGEST_S / job.graph.uniform_s(instance.slowest) for job in instance.jobs])
     return _carrying(instance, np.maximum(1.0, np.minimum(predicted, most)).tolist())
 

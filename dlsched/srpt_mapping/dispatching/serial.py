@@ -1,7 +1,8 @@
-"""Serial placement: jobs in an order, each where it ends first beside earlier ones, possibly before them.
+"""Serial placement: takes jobs in an order, and puts each where it ends first, possibly before earlier ones.
 
-A queue starts jobs as time goes by, and a gang at its head keeps GPUs idle; here a job may run in that gap where it delays
-none before it in the order. A job that runs slowly where it could start now is placed later, if it then ends sooner.
+A queue starts jobs as time goes by, and a gang at its head keeps GPUs idle; here a job may run in that gap
+if it delays no job before it in the order. A job that would run slowly if started now is placed later if it
+then ends sooner.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,7 +20,7 @@ from dlsched.srpt_mapping.solution import begun_starts
 
 
 class Serial:
-    """Places orders of the jobs of an instance, all released on its own clock.
+    """Places the jobs of an instance in given orders, after their releases by the instance's clock.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class Serial:
             self._begun[instance.index[name]] = start_s, length_s, placed
 
     def run(self, order: Sequence[int], tick: Tick = no_tick) -> list[Ran]:
-        """Place the jobs in an order, all of them, but first those that have begun; by index of the job.
+        """Place all jobs, first those that have begun, then in the order; return the runs by job index.
 
         Cost: O(I^2 M) at worst, and placements.
         """
@@ -62,7 +63,7 @@ class Serial:
         return [ran[index] for index in range(len(order))]
 
     def _soonest(self, job: Job, least_s: float) -> tuple[float, float, Placed]:
-        """Start, length and placement of the soonest end found."""
+        """Start, length and placement of the run with the soonest end found."""
         times, best, end_s = self._times, None, np.inf
         for index in range(bisect_right(times, job.release_s) - 1, len(times)):
             start_s = max(job.release_s, times[index])
@@ -71,11 +72,11 @@ class Serial:
             found = self._placed(job, index, start_s, least_s)
             if found is not None and start_s + found[0] < end_s:
                 best, end_s = (start_s, *found), start_s + found[0]
-        assert best is not None  # in the end all is free
+        assert best is not None  # after the last piece all GPUs are free
         return best
 
     def _placed(self, job: Job, index: int, start_s: float, length_s: float) -> tuple[float, Placed] | None:
-        """Length and placement of a job that starts in a piece of time; None where what is found does not stay free."""
+        """Length and placement of a job that starts in a piece of time; None if GPUs do not stay free."""
         while True:
             last = max(index + 1, bisect_left(self._times, start_s + length_s))
             free = self._free[index:last].min(axis=0)

@@ -1,8 +1,8 @@
-"""Waiting for a better placement (A-SRPT): jobs whose iterations bad placements slow down step aside, and others pass.
+"""Waiting rule of A-SRPT: jobs that bad placements slow down wait for better ones, and others pass them.
 
 A job whose iteration may become slow by a bad placement, alpha^max / alpha^min > ``threshold``, does not start on servers
 that would make it ``quality`` times as slow as alpha^min; it steps aside for at most ``patience`` times its predicted
-length. Then it starts on whatever is free, first in the order.
+length. Then it starts on any free GPUs, first in the order.
 """
 
 import heapq
@@ -21,14 +21,14 @@ from dlsched.srpt_mapping.placing.servers import Placed, Servers
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The rule by which communication-heavy jobs wait; see the module.
+    """Rule by which communication-heavy jobs wait; see the module.
 
     Parameters
     ----------
     threshold
         alpha^max / alpha^min above which a job is communication-heavy, >= 1.
     patience
-        Longest wait over predicted length, >= 0.
+        Longest wait as a multiple of the predicted length, >= 0.
     quality
         Seconds of an iteration over alpha^min up to which a placement is good, >= 1.
 
@@ -49,12 +49,12 @@ class Waiting:
 
 
 PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
-"""With ``compact``, ours: at 10 times the length of a job waiting pays for almost every one."""
+"""Our rule for ``compact``: with a patience of 10 times the length, waiting pays for almost every job."""
 
 
 @dataclass(slots=True)
 class Aside:
-    """How jobs of a queue are placed, as ``dispatch`` is told, and those that wait for a better placement.
+    """Placement of a queue's jobs as ``dispatch`` is told, and the jobs that wait for a better placement.
 
     ``waited_s``: seconds of its patience that each job has spent before the clock starts; empty: none.
     """
@@ -76,13 +76,13 @@ class Aside:
 
     @property
     def next_s(self) -> float:
-        """When the first wait ends; infinite without any."""
+        """Time at which the first wait ends; infinite if no job waits."""
         while self._ends and self._ends[0][1] not in self._until:
             heapq.heappop(self._ends)
         return self._ends[0][0] if self._ends else math.inf
 
     def steps(self, index: int, placed: Placed, now_s: float) -> bool:
-        """Let a job that could start step aside instead, where the rule says so; return whether it did."""
+        """Let a job that could start wait instead, if the rule says so; return whether it does."""
         if self.waiting is None or self.waiting.patience == 0 or index in self._waited:
             return False
         job, least_s = self.instance.jobs[index], self.least_s[index]
@@ -108,9 +108,9 @@ class Aside:
         return done
 
     def ready(self, tick: Tick) -> Iterator[tuple[int, Placed]]:
-        """Jobs in the order of the queue that the rule places well now; each is to start before the next is asked for.
+        """Yield waiting jobs that now find good placements; each must start before the next is drawn.
 
-        Of jobs with equal graphs, once one finds no good placement, the others of the moment are not tried.
+        If a job finds no good placement, later jobs with equal graphs are not tried at this moment.
         """
         first = [(held[0], graph) for graph, held in self._order.items() if graph.gpus <= self.servers.total]
         heads = {index: graph for (_, index), graph in first}

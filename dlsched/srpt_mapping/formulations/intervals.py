@@ -55,7 +55,7 @@ Intervals = Formulation[IntervalModel, Picked]
 
 
 def unit_s(block: Block, digits: int) -> float:
-    """Seconds of a unit with which the sum of the ends of the schedule held has ``digits`` binary digits."""
+    """Seconds per unit such that the sum of the held schedule's ends has ``digits`` binary digits."""
     total_s = block.flow_s + math.fsum(job.release_s for job in block.instance.jobs)
     return math.ldexp(1.0, math.frexp(total_s)[1] - digits)
 
@@ -94,7 +94,7 @@ def build_intervals(block: Block, unit_s: float) -> Intervals:
     )
 
     def decode(values: Incumbent) -> Picked:
-        """The jobs in the order of their starts, of equal ones the shorter first, whose length may be 0."""
+        """The jobs by start; of equal starts the shorter job first, as its length may be 0."""
         modes = [int(values[f"mode_{job}"]) for job in range(count)]
         order = sorted(range(count), key=lambda job: (values[f"start_{job}"], seconds[job][modes[job]], job))
         return [(job, kept[job][modes[job]]) for job in order]
@@ -108,7 +108,7 @@ def build_intervals(block: Block, unit_s: float) -> Intervals:
 
 
 def _in_order(instance: Instance, allowed: Layouts, held: Mapping[int, Layout]) -> list[tuple[int, ...]]:
-    """GPUs by server of all jobs, with equal servers in order of what they give to the freest job."""
+    """GPUs of all jobs by server; equal servers are sorted by what the job with most layouts uses."""
     given, order = held[freest(allowed)].usage, list(range(len(instance.servers)))
     for group in twins(instance):
         for place, server in zip(group, sorted(group, key=lambda m: -given[m]), strict=True):
@@ -117,7 +117,7 @@ def _in_order(instance: Instance, allowed: Layouts, held: Mapping[int, Layout]) 
 
 
 def proven_s(block: Block, intervals: Intervals, bound: float) -> float:
-    """Bound on the sum of flow times in seconds, from a bound on the model."""
+    """Convert a bound on the model to one on the sum of flow times in seconds."""
     ends_s = (Fraction(bound) * Fraction(intervals.unit) + Fraction(intervals.constant)) * (1 - Fraction(1, 2**48))
     return rounded_down(exact_sum([ends_s, *(Fraction(-job.release_s) for job in block.instance.jobs)]))
 

@@ -62,9 +62,9 @@ if TYPE_CHECKING:
     import pulp
 
 LARGEST = 50_000
-"""Pairs of jobs times servers beyond which the model is refused."""
+"""Largest number of pairs of jobs times servers; larger models are refused."""
 MARGIN = 1e-3
-"""Part of F that is added to every D_i, so that no wait has a range as small as the tolerances of solvers."""
+"""Fraction of F added to every D_i, so that no wait's range is as small as the solvers' tolerances."""
 
 Terms = Sequence[tuple["pulp.LpVariable", float]]
 
@@ -222,7 +222,7 @@ def _times(instance: Instance, choices: list[list[Layout]]) -> _Times:
 
 
 def _known_s(instance: Instance, choices: list[list[Layout]], least: list[float]) -> list[float]:
-    """Flow times of all jobs, those of the least sum in some schedules with the fastest layout of every job."""
+    """Flow times of the jobs in the best of some schedules in which every job has its fastest layout."""
     jobs = instance.jobs
     chosen = [min(held, key=lambda layout: layout.iteration_s) for held in choices]
     keys = [(job.release_s + p, p, p * job.gpus, job.release_s) for job, p in zip(jobs, least, strict=True)]

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _DIGITS = 30
 LARGEST = 2**20
-"""GPUs of a job beyond which it is refused: rounding may lose a unit for each of them."""
+"""Most GPUs of a job; larger jobs are refused, as rounding may lose a unit for each GPU."""
 
 
 class Room(NamedTuple):
@@ -62,7 +62,7 @@ class Room(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BestPlacement:
-    """Why CP-SAT stopped, the best placement held (server and replicas by stage), and what is proven; seconds.
+    """Why CP-SAT stopped, the best placement held (server and replicas by stage), and the bound; in seconds.
 
     ``optimal``: the bound is within 1e-6 of the seconds; ``feasible``: CP-SAT ended, and rounding leaves more open.
     """
@@ -250,9 +250,9 @@ class _Seconds:
             cp.add(a >= self.down(alone) + b + sum(more)).only_enforce_if(u[s, m])
 
     def _transfer(self, s: int, v: int, m: int, each: Fraction) -> "tuple[Fraction, list[cp_model.LinearExprT]]":
-        """Seconds of transfers to one stage with as many of its replicas here as is best, and what fewer or more of them add."""
+        """Least seconds of transfers to one stage here, and the terms that other numbers of replicas add."""
         far, partners = self.far[m], self.graph.replicas[v]
-        slope = each * (far - self.near) / partners  # what every replica here saves
+        slope = each * (far - self.near) / partners  # seconds that each replica here saves
         if slope == 0:
             return each * far, []
         least = each * (self.near if slope > 0 else far)  # all of them here are best, or none

@@ -16,7 +16,7 @@ def running_tasks(queue: Queue, at_s: float) -> Counter[str]:
 
 
 def held_back(waiting: Sequence[QueuedJob], most: Mapping[str, int], running: Mapping[str, int]) -> set[str]:
-    """Ids of tasks that must wait for others of their array; ``waiting`` is in the order of starts."""
+    """Ids of tasks that must wait for other tasks of their array; ``waiting`` is in the order of starts."""
     room = {array: max(0, count - running.get(array, 0)) for array, count in most.items()}
     held = set()
     for job in waiting:
@@ -29,7 +29,7 @@ def held_back(waiting: Sequence[QueuedJob], most: Mapping[str, int], running: Ma
 
 
 def in_words(most: Mapping[str, int], arrays: Iterable[str]) -> str:
-    """Arrays and what they may run at once.
+    """Arrays and their limits on concurrent tasks.
 
     >>> in_words({"7": 2, "9": 1}, ["9", "7", "7"])
     '2 of 7, 1 of 9'

@@ -1,4 +1,4 @@
-"""Size of a queue's cluster: given, listed, or else the most GPUs that jobs held at once."""
+"""Size of a queue's cluster: given, listed, or else the largest number of GPUs that jobs held at once."""
 
 from collections.abc import Sequence
 from itertools import accumulate

@@ -155,7 +155,7 @@ class Audit:
             self._first[reason] = f"{self.place} {line:,}" + ("" if found is None else f", {shown(found)}")
 
     def count(self, reason: str) -> int:
-        """How often it was noted."""
+        """How often this reason was noted."""
         return self._count[reason]
 
     def sentences(self) -> list[str]:

@@ -22,7 +22,7 @@ from dlsched.traces.sentences import Example, Piece, Sentence, figure
 
 UNKNOWN = "What happened is not known:"
 NEAR = 1e-5
-"""Relative: lengths that differ by less pass for those of the record, as iterations have six digits."""
+"""Relative difference up to which a length counts as the recorded one, as iterations have six digits."""
 
 
 def periods_of(instance: StreamInstance, chosen: Chosen) -> tuple[Stream | None, list[str]]:

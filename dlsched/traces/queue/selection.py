@@ -192,7 +192,7 @@ def _count(audit: list[str], words: str, count: int) -> None:
 
 
 def _carried(ended: Sequence[QueuedJob], start_s: float) -> tuple[list[QueuedJob], dict[str, float]]:
-    """Jobs that came before the start and had not ended, as they arrive at it; and since when those run that ran, the first."""
+    """Jobs from before the start that had not ended, running ones first, and when the running ones began."""
     running, waiting, began = [], [], {}
     for job in sorted(ended, key=lambda job: job.submit_s):
         if job.start_s is None or job.submit_s >= start_s:
@@ -208,7 +208,7 @@ def _carried(ended: Sequence[QueuedJob], start_s: float) -> tuple[list[QueuedJob
 
 
 def _cluster(queue: Queue, ended: Sequence[QueuedJob], gpus: int | None, gpus_of_node: int) -> tuple[int | None, str]:
-    """GPUs of the cluster before the demand is known, None: the demand decides; and a sentence on where they come from."""
+    """GPUs of the cluster, or None if the demand decides, and a sentence on where the number comes from."""
     if gpus is not None:
         return gpus, ""
     if queue.nodes:
@@ -238,7 +238,7 @@ def _outside(others: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: fl
 
 
 def _unlimited(queue: Queue, tasks: Sequence[QueuedJob]) -> list[str]:
-    """Arrays of which the file still says how many of their tasks may run at once, which no policy looks at."""
+    """Audit sentence on tasks of arrays that limit concurrent tasks, which the model ignores."""
     if not tasks:
         return []
     arrays = in_words(queue.arrays, [job.array for job in tasks])
@@ -247,7 +247,7 @@ def _unlimited(queue: Queue, tasks: Sequence[QueuedJob]) -> list[str]:
 
 
 def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
-    """What is assumed of the jobs whatever the family."""
+    """Assumptions on the jobs that hold for every family."""
     audit: list[str] = []
     states = Counter(job.state for job in kept if job.state).most_common()
     if states:

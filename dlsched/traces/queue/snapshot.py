@@ -76,7 +76,7 @@ class Snapshot(NamedTuple):
 
     @property
     def held_gpus(self) -> int:
-        """Number of GPUs that they hold."""
+        """Number of GPUs that these jobs hold."""
         return sum(each.job.gpus for each in self.holding)
 
     @property

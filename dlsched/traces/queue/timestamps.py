@@ -84,11 +84,11 @@ class Moments:
 
     @property
     def dated(self) -> bool:
-        """Whether times are those of the calendar."""
+        """Whether times are calendar dates."""
         return self.numbers_are_dates or self.dates > 0
 
     def sentences(self) -> list[str]:
-        """What was assumed of them."""
+        """Assumptions on the times."""
         if self.dates and not self.zoned:
             return ["The times have no time zone and are taken as they are, daylight saving included."]
         if self.dates > self.zoned:
