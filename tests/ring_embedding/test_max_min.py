@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dlsched
+from dlsched import ring_embedding
 from dlsched.certificates import DualsCertificate
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
@@ -240,6 +241,8 @@ def test_methods_for_sums_refuse(method):
     """They say which methods serve."""
     with pytest.raises(UsageError, match=f"{method}.*max_min.*plan"):
         solve(TWO, method=method)
+    with pytest.raises(UsageError, match=f"{method}.*max_min.*plan"):
+        getattr(ring_embedding, method.replace("-", "_"))(TWO)
 
 
 @pytest.mark.parametrize("limits", [Limits(time_s=0), Limits(nodes=0)])

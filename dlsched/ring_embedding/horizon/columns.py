@@ -26,6 +26,7 @@ from dlsched.core.status import Sense
 from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, relax
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.objectives import require_served
 from dlsched.ring_embedding.rings.ceilings import Ceilings
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.rows import Epoch, epochs
@@ -54,6 +55,7 @@ def columns(instance: Instance, budget: Budget | None = None) -> DualsCertificat
     >>> round(ring_embedding.columns(ring_embedding.example()).value, 2)
     67.79
     """
+    require_served(instance, "columns")
     relaxed = relax(instance, budget)
     network = Network(instance, budget)
     if instance.one_slot:
