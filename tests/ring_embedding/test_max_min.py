@@ -241,8 +241,13 @@ def test_methods_for_sums_refuse(method):
     """They say which methods serve."""
     with pytest.raises(UsageError, match=f"{method}.*max_min.*plan"):
         solve(TWO, method=method)
-    with pytest.raises(UsageError, match=f"{method}.*max_min.*plan"):
-        getattr(ring_embedding, method.replace("-", "_"))(TWO)
+
+
+@pytest.mark.parametrize("function", [ring_embedding.columns, ring_embedding.density])
+def test_functions_for_sums_refuse(function):
+    """As their methods do."""
+    with pytest.raises(UsageError, match=r"max_min.*plan"):
+        function(TWO)
 
 
 @pytest.mark.parametrize("limits", [Limits(time_s=0), Limits(nodes=0)])
