@@ -10,7 +10,7 @@ from dlsched.traces.queue.queue import Queue
 from dlsched.traces.queue.snapshot import Present, Snapshot
 
 
-class Standing(NamedTuple):
+class ClusterState(NamedTuple):
     """GPUs by node; GPUs by node of every running job, by id; assumed nodes and jobs; audit sentences."""
 
     nodes: Mapping[str, int]
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
         return {} if job in self.homeless else self.known(self.held[job])
 
 
-def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> Standing:
+def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> ClusterState:
     """Place running and left-out jobs on their recorded nodes, with GPUs spread evenly over several nodes.
 
     Nodes are those that the source lists, or else those on which jobs are recorded, with ``gpus_of_node``
@@ -69,7 +69,7 @@ def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> Sta
             audit.append(
                 f"{words} on nodes that are not known or have no such room, taken to stand on the emptiest: {number:,}."
             )
-    return Standing(nodes, held, frozenset(assumed), frozenset(each.job.id for each in homeless), tuple(audit))
+    return ClusterState(nodes, held, frozenset(assumed), frozenset(each.job.id for each in homeless), tuple(audit))
 
 
 def _nodes(

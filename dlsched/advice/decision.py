@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from dlsched import elastic_stream
 from dlsched.advice.answer import solved
-from dlsched.advice.cluster_nodes import Standing, standing
+from dlsched.advice.cluster_nodes import ClusterState, standing
 from dlsched.advice.gang_decision import next_gangs, planned_gangs
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.solution import Stream
@@ -147,7 +147,7 @@ def decide(
     return Advice(found.at_s, family, method, total, sum(now.free.values()), tuple(actions), audit)
 
 
-def _gang(each: Present, start: tuple[float, Mapping[str, int]] | None, now: Standing, at_s: float) -> Action:
+def _gang(each: Present, start: tuple[float, Mapping[str, int]] | None, now: ClusterState, at_s: float) -> Action:
     if start is None:
         return Action(each.job.id, "wait", each.job.gpus, {}, None)
     later_s, nodes = start
@@ -156,7 +156,7 @@ def _gang(each: Present, start: tuple[float, Mapping[str, int]] | None, now: Sta
     return Action(each.job.id, "wait", each.job.gpus, {}, at_s + later_s)
 
 
-def _changed(each: Present, count: int, later: Mapping[str, float], now: Standing, at_s: float) -> Action:
+def _changed(each: Present, count: int, later: Mapping[str, float], now: ClusterState, at_s: float) -> Action:
     """Return the action that changes a job's GPUs to ``count``."""
     name, held = each.job.id, each.job.gpus if each.running else 0
     if count == held and held:

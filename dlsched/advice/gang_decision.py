@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from dlsched.advice.answer import solved
-from dlsched.advice.cluster_nodes import Standing
+from dlsched.advice.cluster_nodes import ClusterState
 from dlsched.srpt_mapping.dispatching.dispatch import Begun
 from dlsched.srpt_mapping.instance import Instance, Server
 from dlsched.srpt_mapping.named_policies import POLICIES
@@ -19,7 +19,7 @@ LOOK_BACK: Final = frozenset(name for name in POLICIES if name.startswith("a-srp
 Starts = dict[str, tuple[float, Mapping[str, int]]]
 
 
-def next_gangs(queue: Queue, found: Snapshot, now: Standing, policy: str) -> tuple[Starts, list[str]]:
+def next_gangs(queue: Queue, found: Snapshot, now: ClusterState, policy: str) -> tuple[Starts, list[str]]:
     """Return each waiting job's seconds to its start if no other comes, its GPUs by node, and the audit.
 
     The jobs that start at the moment are the policy's decision: none of ``POLICIES`` looks ahead. Jobs that
@@ -47,7 +47,7 @@ def next_gangs(queue: Queue, found: Snapshot, now: Standing, policy: str) -> tup
     return _from_now(found, schedule, found.at_s - zero_s), words
 
 
-def planned_gangs(found: Snapshot, now: Standing, method: str) -> tuple[Starts, list[str]]:
+def planned_gangs(found: Snapshot, now: ClusterState, method: str) -> tuple[Starts, list[str]]:
     """Like ``next_gangs``, by any method, which sees waiting jobs as if they came now, in order of arrival.
 
     Raises
@@ -84,11 +84,11 @@ def _words(found: Snapshot, total: int) -> list[str]:
     ]
 
 
-def _shares(each: Present, now: Standing) -> tuple[Share, ...]:
+def _shares(each: Present, now: ClusterState) -> tuple[Share, ...]:
     return tuple(Share(0, node, gpus) for node, gpus in now.held[each.job.id].items())
 
 
-def _instance(now: Standing, jobs: Sequence[Mapping[str, object]]) -> Instance:
+def _instance(now: ClusterState, jobs: Sequence[Mapping[str, object]]) -> Instance:
     return Instance(
         name="now",
         intra_bandwidth_bytes_per_s=INTRA_BANDWIDTH_BYTES_PER_S,

@@ -21,7 +21,7 @@ from dlsched.core.files import require_writable
 from dlsched.core.messages import Refused, printable
 
 if TYPE_CHECKING:
-    from dlsched.whatif.page import Told
+    from dlsched.whatif.page import PageContent
 
 DEFAULT, TIME_S = "srpt_mapping", 60.0
 MAKING = ("gpus_of_node", "communication", "scaling")
@@ -88,7 +88,7 @@ def run(
     from dlsched.traces import read_queue
     from dlsched.traces.clocks import queue_window
     from dlsched.whatif.clusters import clusters_of
-    from dlsched.whatif.page import Told, write_page
+    from dlsched.whatif.page import PageContent, write_page
     from dlsched.whatif.question import POLICIES, Question, audit_of, methods_of, pieces, plan_of
 
     require_report()
@@ -143,7 +143,7 @@ def run(
     if study is None:
         return INCOMPLETE
     with study:
-        told = Told(
+        told = PageContent(
             title=os.path.basename(queue.path),
             clusters=clusters_of(study, made, names),
             policies=names,
@@ -198,7 +198,7 @@ def _listed(text: str | None) -> list[str]:
     return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
-def _print(told: "Told") -> None:
+def _print(told: "PageContent") -> None:
     """The answer, and the policies on the cluster of today."""
     from dlsched.whatif.page import unit_of
 

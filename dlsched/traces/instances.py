@@ -14,7 +14,7 @@ from dlsched.catalogue.sources import READING, SOURCES
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.traces.clocks import queue_window
-from dlsched.traces.makers.families import DEFAULT, MAKERS, MOMENTARY, Made, instance_from, options_of
+from dlsched.traces.makers.families import DEFAULT, MAKERS, MOMENTARY, ImportedInstance, instance_from, options_of
 from dlsched.traces.queue.queue import Queue
 from dlsched.traces.queue.slices import CHOICES, without_slices
 
@@ -70,7 +70,7 @@ def import_instance(source: str, path: str, **options: Value | None) -> tuple[In
         return build(file, **{name: value for name, value in given.items() if name != "family"})
 
 
-def import_made(source: str, path: str, queue: Queue | None = None, /, **options: Value | None) -> Made:
+def import_made(source: str, path: str, queue: Queue | None = None, /, **options: Value | None) -> ImportedInstance:
     """Read a queue as an instance, with what really happened; ``queue``: the file as it was read before, else None.
 
     Raises

@@ -19,7 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PageContent:
     """The content of a page.
 
     Parameters
@@ -81,7 +81,7 @@ class _Section:
     missing: str
 
 
-def write_page(told: Told, path: str | os.PathLike[str]) -> None:
+def write_page(told: PageContent, path: str | os.PathLike[str]) -> None:
     """Write the page (``-``: standard output); equal contents give equal bytes.
 
     Raises
@@ -94,7 +94,7 @@ def write_page(told: Told, path: str | os.PathLike[str]) -> None:
     write_text(path, render(told))
 
 
-def render(told: Told) -> str:
+def render(told: PageContent) -> str:
     """Return the page."""
     of_all = looks([HAPPENED, *told.policies])
     unit = unit_of(told.clusters)

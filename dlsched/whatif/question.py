@@ -95,7 +95,7 @@ class Piece:
     placed
         Whether the trace says on which nodes jobs ran.
     outside
-        GPU-seconds that other jobs held, as a part of those of the cluster; see ``Made``.
+        GPU-seconds that other jobs held, as a part of those of the cluster; see ``ImportedInstance``.
     audit
         Audit of the import.
     left_out, whole

@@ -6,7 +6,7 @@ import pytest
 from study.reports.html.synthetic import HOSTILE
 
 from dlsched.whatif.clusters import HAPPENED, Cluster
-from dlsched.whatif.page import Told, render, unit_of
+from dlsched.whatif.page import PageContent, render, unit_of
 from dlsched.whatif.tables import by_size, by_user, policies, sizes_of
 
 from .by_hand import cluster
@@ -18,9 +18,9 @@ SLOW = [3600.0 * hours for hours in (9, 10, 11, 9, 10, 11)]
 FAST = [3600.0 * hours for hours in (4, 5, 6, 4, 5, 6)]
 
 
-def told(*clusters: Cluster, names: tuple[str, ...] = ("fifo", "sjf"), title: str = "trace.txt") -> Told:
+def told(*clusters: Cluster, names: tuple[str, ...] = ("fifo", "sjf"), title: str = "trace.txt") -> PageContent:
     """A page of clusters."""
-    return Told(
+    return PageContent(
         title,
         clusters
         or (cluster({HAPPENED: SLOW, "fifo": SLOW, "sjf": FAST}, least_flow_s=14400.0, users=("ann", "bob") * 3),),

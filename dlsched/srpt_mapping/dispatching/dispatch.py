@@ -92,7 +92,7 @@ def with_own(instance: Instance, begun: Begun | None = None) -> Begun | None:
     return Begun(begun.at_s, own | dict(begun.starts))
 
 
-class Ran(NamedTuple):
+class JobRun(NamedTuple):
     """Start and length of a job's run in seconds, and its placement."""
 
     start_s: float
@@ -100,7 +100,7 @@ class Ran(NamedTuple):
     placement: tuple[Share, ...]
 
 
-def schedule_of(instance: Instance, ran: Sequence[Ran]) -> Schedule:
+def schedule_of(instance: Instance, ran: Sequence[JobRun]) -> Schedule:
     """The schedule of runs, which are listed by index of the job."""
     return Schedule({job.id: Start(each.start_s, each.placement) for job, each in zip(instance.jobs, ran, strict=True)})
 
@@ -112,12 +112,12 @@ def run_queue(
     backfill: bool = False,
     begun: Begun | None = None,
     tick: Tick = no_tick,
-) -> list[Ran]:
+) -> list[JobRun]:
     """Run the queue as ``dispatch`` does; when it returns, all GPUs are free again and no job waits."""
     jobs, keys, servers = aside.instance.jobs, aside.keys, aside.servers
     queue = _Queue(keys, [job.gpus for job in jobs], backfill=backfill)
     running: list[tuple[float, int, list[tuple[int, int]]]] = []
-    ran: dict[int, Ran] = {}
+    ran: dict[int, JobRun] = {}
     if begun is not None:
         running, ran = _going_on(aside, begun)
         joins_s = [max(join_s, begun.at_s) for join_s in joins_s]
@@ -126,7 +126,7 @@ def run_queue(
 
     def start(job: int, placed: Placed, now_s: float) -> None:
         length_s = jobs[job].iterations * servers.iteration_s(jobs[job].graph, placed)
-        ran[job] = Ran(now_s, length_s, servers.placement(placed))
+        ran[job] = JobRun(now_s, length_s, servers.placement(placed))
         heapq.heappush(running, (now_s + length_s, job, servers.take(placed)))
 
     while arriving or running or aside:
@@ -152,7 +152,7 @@ def run_queue(
     return [ran[job] for job in range(len(jobs))]
 
 
-def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[tuple[int, int]]]], dict[int, Ran]]:
+def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[tuple[int, int]]]], dict[int, JobRun]]:
     """Continue the jobs that have begun: a heap of ends, positions and GPUs, and the runs of all."""
     running, ran, servers = [], {}, aside.servers
     for name, (start_s, placement) in begun.starts.items():
@@ -160,7 +160,7 @@ def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[t
         job = aside.instance.jobs[index]
         placed = servers.placed(job.graph, placement)
         length_s = job.iterations * servers.iteration_s(job.graph, placed) if placed else 0.0
-        ran[index] = Ran(start_s, length_s, placement)
+        ran[index] = JobRun(start_s, length_s, placement)
         if start_s + length_s > begun.at_s:
             running.append((start_s + length_s, index, servers.take(placed)))
     if min(servers.free) < 0:

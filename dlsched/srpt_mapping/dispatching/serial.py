@@ -12,7 +12,7 @@ import numpy as np
 
 from dlsched.core.arrays import IntArray
 from dlsched.core.budget import Tick, no_tick
-from dlsched.srpt_mapping.dispatching.dispatch import Ran
+from dlsched.srpt_mapping.dispatching.dispatch import JobRun
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing.heavy_edge import compact
 from dlsched.srpt_mapping.placing.servers import Placed, Servers
@@ -43,23 +43,23 @@ class Serial:
             length_s = job.iterations * self._servers.iteration_s(job.graph, placed)
             self._begun[instance.index[name]] = start_s, length_s, placed
 
-    def run(self, order: Sequence[int], tick: Tick = no_tick) -> list[Ran]:
+    def run(self, order: Sequence[int], tick: Tick = no_tick) -> list[JobRun]:
         """Place all jobs, first those that have begun, then in the order; return the runs by job index.
 
         Cost: O(I^2 M) at worst, and placements.
         """
         self._times, self._free[0] = [0.0], self._sizes
-        ran: dict[int, Ran] = {}
+        ran: dict[int, JobRun] = {}
         for index, (start_s, length_s, placed) in self._begun.items():
             self._take(start_s, start_s + length_s, placed)
-            ran[index] = Ran(start_s, length_s, self._servers.placement(placed))
+            ran[index] = JobRun(start_s, length_s, self._servers.placement(placed))
         for index in order:
             tick()
             if index in self._begun:
                 continue
             start_s, length_s, placed = self._soonest(self.instance.jobs[index], self.least_s[index])
             self._take(start_s, start_s + length_s, placed)
-            ran[index] = Ran(start_s, length_s, self._servers.placement(placed))
+            ran[index] = JobRun(start_s, length_s, self._servers.placement(placed))
         return [ran[index] for index in range(len(order))]
 
     def _soonest(self, job: Job, least_s: float) -> tuple[float, float, Placed]:

@@ -21,7 +21,7 @@ from dlsched.queueing.throughput import throughput_of
 from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Window
 from dlsched.traces.queue.cluster_size import gpus_of_cluster
 from dlsched.traces.queue.queue import Queue, QueuedJob
-from dlsched.traces.queue.selection import WHOLE, Made, choose, finished, lasted_s
+from dlsched.traces.queue.selection import WHOLE, ImportedInstance, choose, finished, lasted_s
 from dlsched.traces.queue.snapshot import admitted, made_of, moment_of, snapshot
 from dlsched.traces.rows import rounded
 from dlsched.traces.sentences import Sentence, listed
@@ -42,7 +42,7 @@ def async_of(
     at: str | None = None,
     estimates: bool = False,
     network_gbit: int = 10,
-) -> Made:
+) -> ImportedInstance:
     """Make an instance of async_sgd of the jobs present at a moment; a GPU is a node.
 
     A job computes and exchanges like a published model. Its epochs left are such that it ends when
@@ -84,7 +84,7 @@ def async_stream_of(
     carried: bool = False,
     restart_s: float | None = None,
     network_gbit: int = 10,
-) -> Made:
+) -> ImportedInstance:
     """Make an instance of elastic_stream of jobs as in ``async_of``, which arrive when they did in the queue.
 
     Parameters

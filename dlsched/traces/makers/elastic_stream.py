@@ -10,7 +10,7 @@ from dlsched.traces.makers.async_sgd import async_stream_of
 from dlsched.traces.philly import SIZE_CLASSES, curve_of, ratios
 from dlsched.traces.queue.queue import Queue, QueuedJob
 from dlsched.traces.queue.recorded_schedule import periods_of
-from dlsched.traces.queue.selection import WHOLE, Made, fewest, finished, lasted_s
+from dlsched.traces.queue.selection import WHOLE, ImportedInstance, fewest, finished, lasted_s
 from dlsched.traces.queue.told_lengths import choose_and_tell
 from dlsched.traces.sentences import Sentence, figure, listed
 
@@ -29,7 +29,7 @@ def stream_of(
     scaling: str = "own",
     max_gpus: int | None = None,
     network_gbit: int | None = None,
-) -> Made:
+) -> ImportedInstance:
     """Make an instance of elastic_stream, in which an epoch is a second on the GPUs that the job held.
 
     Parameters

@@ -11,13 +11,13 @@ from dlsched.traces.makers.ring_allocation import allocation_of
 from dlsched.traces.makers.ring_embedding import rings_of
 from dlsched.traces.makers.srpt_mapping import gangs_of
 from dlsched.traces.queue.queue import Queue
-from dlsched.traces.queue.selection import Made
+from dlsched.traces.queue.selection import ImportedInstance
 
-__all__ = ["DEFAULT", "MAKERS", "MOMENTARY", "Made", "instance_from", "options_of"]
+__all__ = ["DEFAULT", "MAKERS", "MOMENTARY", "ImportedInstance", "instance_from", "options_of"]
 
 DEFAULT = "srpt_mapping"
 
-MAKERS: Mapping[str, Callable[..., Made]] = {
+MAKERS: Mapping[str, Callable[..., ImportedInstance]] = {
     "srpt_mapping": gangs_of,
     "elastic_stream": stream_of,
     "ring_embedding": rings_of,
@@ -45,7 +45,7 @@ def options_of(family: str) -> tuple[str, ...]:
     return tuple(name for name in inspect.signature(MAKERS[family]).parameters if name != "queue")
 
 
-def instance_from(queue: Queue, family: str = DEFAULT, **options: object) -> Made:
+def instance_from(queue: Queue, family: str = DEFAULT, **options: object) -> ImportedInstance:
     """Make an instance of a queue, and a solution that records what really happened.
 
     ``options`` are those of the family; None and False mean the default.

@@ -12,7 +12,7 @@ from dlsched.matching_placement.instance import Instance
 from dlsched.traces.gangs import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
 from dlsched.traces.queue.cluster_size import gpus_of_cluster
 from dlsched.traces.queue.queue import Queue, QueuedJob, QueueNode
-from dlsched.traces.queue.selection import Made
+from dlsched.traces.queue.selection import ImportedInstance
 from dlsched.traces.queue.snapshot import Present, admitted, made_of, moment_of, snapshot
 
 MODEL: Final = "ResNet-50"
@@ -30,7 +30,7 @@ def placement_of(
     estimates: bool = False,
     bandwidth_bytes_per_s: float = NIC_BANDWIDTH_BYTES_PER_S,
     gradient_bytes: float = 0.0,
-) -> Made:
+) -> ImportedInstance:
     """Make an instance of matching_placement, in which every GPU is a worker and all jobs present start anew.
 
     A job has rate 1 on the type that it holds or needs, and a batch of as many samples as it has GPUs: on

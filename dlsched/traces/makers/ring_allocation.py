@@ -10,7 +10,7 @@ from dlsched.traces.arrivals import Request
 from dlsched.traces.philly import curve_of, ratios
 from dlsched.traces.queue.cluster_size import gpus_of_cluster
 from dlsched.traces.queue.queue import Queue
-from dlsched.traces.queue.selection import Made, fewest
+from dlsched.traces.queue.selection import ImportedInstance, fewest
 from dlsched.traces.queue.snapshot import Present, Snapshot, admitted, made_of, moment_of, snapshot
 
 SCALING: Final = ("published", "own")
@@ -29,7 +29,7 @@ def allocation_of(
     pinned: bool = False,
     scaling: str = "published",
     max_gpus: int | None = None,
-) -> Made:
+) -> ImportedInstance:
     """Make an instance of ring_allocation, in which an epoch is a second on the GPUs that a job holds or asks for.
 
     Waiting jobs are included as long as their smallest counts fit beside the running ones, first come first.

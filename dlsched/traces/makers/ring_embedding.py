@@ -14,7 +14,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Window
 from dlsched.traces.gangs import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
 from dlsched.traces.queue.queue import Queue, QueuedJob
-from dlsched.traces.queue.selection import WHOLE, Chosen, Made, choose, finished, lasted_s
+from dlsched.traces.queue.selection import WHOLE, Chosen, ImportedInstance, choose, finished, lasted_s
 from dlsched.traces.rows import rounded
 
 UTILITIES: Final = ("capped", "sqrt", "log")
@@ -43,7 +43,7 @@ def rings_of(
     rack_bytes_per_s: float = UPLINK_BYTES_PER_S,
     servers_of_rack: int = SERVERS_OF_A_RACK,
     seed: int = 0,
-) -> Made:
+) -> ImportedInstance:
     """Make an instance of ring_embedding.
 
     A job arrives in the first slot that begins at or after its arrival. A worker is one GPU; the job has no

@@ -23,7 +23,7 @@ from dlsched.traces.gangs import (
 from dlsched.traces.queue.gang_servers import Free, servers_of, shares_of
 from dlsched.traces.queue.queue import Queue, QueuedJob
 from dlsched.traces.queue.recorded_schedule import starts_of
-from dlsched.traces.queue.selection import WHOLE, Chosen, Made, finished, lasted_s
+from dlsched.traces.queue.selection import WHOLE, Chosen, ImportedInstance, finished, lasted_s
 from dlsched.traces.queue.told_lengths import choose_and_tell
 from dlsched.traces.sentences import Sentence, figure, listed
 
@@ -50,7 +50,7 @@ def gangs_of(
     carried: bool = False,
     estimates: bool = False,
     communication: str = "none",
-) -> Made:
+) -> ImportedInstance:
     """Make an instance of srpt_mapping.
 
     Parameters

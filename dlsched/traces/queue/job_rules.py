@@ -22,7 +22,7 @@ REASONS_SHOWN = 600
 
 
 @dataclass
-class Kept:
+class QueueCollector:
     """Collects the jobs from a reader, and makes their queue.
 
     Parameters

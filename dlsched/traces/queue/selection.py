@@ -26,7 +26,7 @@ LEAST_S = 1e-6
 """Times of instances are whole microseconds; nothing lasts less."""
 
 
-class Made(NamedTuple):
+class ImportedInstance(NamedTuple):
     """An instance of a queue.
 
     Parameters
@@ -64,7 +64,7 @@ class Made(NamedTuple):
 class Chosen(NamedTuple):
     """Jobs in order of arrival, time 0 of their instance on the clock of the queue, GPUs, and what was said and left outside.
 
-    ``began``: since when jobs run that run at the start, by id. ``slices``, ``tasks``: as ``Made`` has
+    ``began``: since when jobs run that run at the start, by id. ``slices``, ``tasks``: as ``ImportedInstance`` has
     them.
     """
 
@@ -269,9 +269,11 @@ def finished(
     audit: Sequence[str],
     silent: frozenset[str] = frozenset(),
     unknown: str = "",
-) -> Made:
+) -> ImportedInstance:
     """Return the instance with the audit as its ``source``."""
     fields = {name: getattr(instance, name) for name in type(instance).model_fields}
     fields["source"] = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
     made = type(instance).model_construct(**fields)
-    return Made(made, list(audit), happened, chosen.jobs, chosen.outside, chosen.slices, chosen.tasks, silent, unknown)
+    return ImportedInstance(
+        made, list(audit), happened, chosen.jobs, chosen.outside, chosen.slices, chosen.tasks, silent, unknown
+    )

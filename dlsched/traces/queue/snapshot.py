@@ -12,7 +12,7 @@ from dlsched.core.messages import shown
 from dlsched.traces.queue.array_throttles import held_back, in_words, running_tasks
 from dlsched.traces.queue.cells import Damaged
 from dlsched.traces.queue.queue import Audit, Queue, QueuedJob
-from dlsched.traces.queue.selection import Made
+from dlsched.traces.queue.selection import ImportedInstance
 from dlsched.traces.queue.slices import TAKEN_WHOLE, packed
 from dlsched.traces.queue.time_limits import Limits, limits_of
 from dlsched.traces.queue.timestamps import Moments
@@ -293,8 +293,8 @@ def admitted(
     return inside, outside, [said] if outside else []
 
 
-def made_of(queue: Queue, instance: InstanceFile, jobs: Sequence[Present], audit: Sequence[str]) -> Made:
+def made_of(queue: Queue, instance: InstanceFile, jobs: Sequence[Present], audit: Sequence[str]) -> ImportedInstance:
     """Give an instance its ``source``, all that is said of it; ``jobs`` are those of the instance, in its order."""
     source = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
     whole = instance.model_copy(update={"source": source})
-    return Made(whole, list(audit), None, tuple(each.job for each in jobs))
+    return ImportedInstance(whole, list(audit), None, tuple(each.job for each in jobs))

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from dlsched.core.errors import UsageError
 from dlsched.traces.queue.cells import Damaged, devices, nodes_of, number, share_of, span
-from dlsched.traces.queue.job_rules import Kept
+from dlsched.traces.queue.job_rules import QueueCollector
 from dlsched.traces.queue.queue import Audit, Queue, QueuedJob
 from dlsched.traces.queue.slices import part_of
 from dlsched.traces.queue.timestamps import Moments
@@ -150,7 +150,7 @@ def read_columns(
     table = open_table(path, names, delimiter=delimiter)
     require(table, *((name,) for name in names))
     audit = Audit()
-    kept = Kept(source, path, audit, states, ended_only)
+    kept = QueueCollector(source, path, audit, states, ended_only)
     moments = Moments(mapping["arrival"].unit)
     reader = _Reader(mapping, moments, audit)
     wanted = [mapping[key].name if key in mapping else "" for key in KEYS]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dlsched.core.files import Json
 from dlsched.traces.queue.cells import Damaged
-from dlsched.traces.queue.job_rules import Kept
+from dlsched.traces.queue.job_rules import QueueCollector
 from dlsched.traces.queue.queue import Audit, Queue, QueuedJob
 from dlsched.traces.queue.timestamps import Moments
 from dlsched.traces.readers.kubernetes_objects import items
@@ -55,7 +55,7 @@ def read_listed(
         No list of objects, or no job is left.
     """
     listing = Listing(gpu_resource, Moments(), Audit("object"))
-    kept = Kept(source, path, listing.audit, states, ended_only, attempts=True)
+    kept = QueueCollector(source, path, listing.audit, states, ended_only, attempts=True)
     for place, item in items(path, kind, group, listing.audit):
         try:
             found, ended = job(item, place, listing)

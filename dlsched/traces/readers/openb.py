@@ -8,7 +8,7 @@ from typing import Final
 from dlsched.core.errors import InputError
 from dlsched.core.messages import shown
 from dlsched.traces.queue.cells import MISSING, Damaged, devices, number, share_of
-from dlsched.traces.queue.job_rules import Kept
+from dlsched.traces.queue.job_rules import QueueCollector
 from dlsched.traces.queue.queue import Audit, Queue, QueuedJob, QueueNode
 from dlsched.traces.queue.timestamps import Moments
 from dlsched.traces.readers.text_tables import open_table, require, whole_rows
@@ -55,7 +55,7 @@ def read_openb(
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
     end_s = max((job.end_s for job in jobs if job.end_s is not None), default=None)
-    kept = Kept("openb", path, audit, states, ended_only)
+    kept = QueueCollector("openb", path, audit, states, ended_only)
     for job in jobs:
         kept.add(job, ended=job.end_s is not None and not (job.state in ("Running", "Pending") and job.end_s == end_s))
     beside = path.with_name(NODE_LIST)

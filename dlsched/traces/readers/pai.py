@@ -10,7 +10,7 @@ from typing import Final
 from dlsched.core.errors import InputError
 from dlsched.core.messages import shown
 from dlsched.traces.queue.cells import MISSING, Damaged, devices, number, share_of
-from dlsched.traces.queue.job_rules import Kept
+from dlsched.traces.queue.job_rules import QueueCollector
 from dlsched.traces.queue.queue import Audit, Queue, QueuedJob, QueueNode
 from dlsched.traces.queue.timestamps import Moments
 from dlsched.traces.readers.text_tables import Table, first_line, whole_rows
@@ -83,7 +83,7 @@ def read_pai(
         said.append(f"Jobs come when they start and have no users: {JOBS_FILE} is not beside the file.")
     else:
         said += _add_jobs(listed, found, moments)
-    kept = Kept("pai", tasks, audit, states, ended_only)
+    kept = QueueCollector("pai", tasks, audit, states, ended_only)
     for name, job in found.items():
         try:
             kept.add(_queued(name, job, audit), ended=job.state not in OPEN)

@@ -9,7 +9,7 @@ from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.messages import shown
 from dlsched.traces.queue.cells import MISSING, Damaged, number
-from dlsched.traces.queue.job_rules import Kept
+from dlsched.traces.queue.job_rules import QueueCollector
 from dlsched.traces.queue.queue import Audit, Queue, QueuedJob, QueueNode
 from dlsched.traces.queue.timestamps import Moments
 from dlsched.traces.readers.kubernetes_objects import list_at, read_objects, text_at
@@ -44,7 +44,7 @@ def read_philly_raw(
     if not isinstance(found, list):
         raise InputError(where=str(path), found=shown(found), allowed="a list of jobs")
     audit, moments = Audit("object"), Moments()
-    kept = Kept("philly-raw", path, audit, states, ended_only)
+    kept = QueueCollector("philly-raw", path, audit, states, ended_only)
     for place, item in enumerate(found, 1):
         try:
             job, ended = _job(item, place, moments, audit)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from dlsched.traces.queue.cells import MISSING, Damaged, nodes_of, number, numbers, span
-from dlsched.traces.queue.job_rules import NO_GPU, Kept
+from dlsched.traces.queue.job_rules import NO_GPU, QueueCollector
 from dlsched.traces.queue.queue import Audit, Queue, QueuedJob
 from dlsched.traces.queue.slices import part_of
 from dlsched.traces.queue.timestamps import Moments
@@ -111,7 +111,7 @@ def read_slurm(
     table = open_table(path, COLUMNS, delimiter=delimiter)
     require(table, ("JobIDRaw", "JobID"), ("State",), ("Submit",), ("Start",), ("End",), ("AllocTRES", "ReqTRES"))
     audit = Audit()
-    kept = Kept("slurm", path, audit, states, ended_only, attempts=True)
+    kept = QueueCollector("slurm", path, audit, states, ended_only, attempts=True)
     reader = _Reader(audit, Moments(numbers_are_dates=True), "JobName" in table.columns)
     for line, cells in table.rows(COLUMNS, audit):
         try:

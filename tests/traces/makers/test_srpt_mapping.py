@@ -10,7 +10,7 @@ from dlsched.srpt_mapping.solution import Schedule, Share
 from dlsched.traces.arrivals import Window
 from dlsched.traces.makers.srpt_mapping import gangs_of
 from dlsched.traces.queue.queue import Queue, QueueNode
-from dlsched.traces.queue.selection import Made
+from dlsched.traces.queue.selection import ImportedInstance
 from tests.traces.queue.drawn import job, queue
 
 THREE = queue(
@@ -20,7 +20,7 @@ THREE = queue(
 )
 
 
-def made(source: Queue, **options: object) -> tuple[Instance, Made]:
+def made(source: Queue, **options: object) -> tuple[Instance, ImportedInstance]:
     found = gangs_of(source, **options)  # type: ignore[arg-type]
     assert isinstance(found.instance, Instance)
     return found.instance, found

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.traces.queue.job_rules import Kept
+from dlsched.traces.queue.job_rules import QueueCollector
 from dlsched.traces.queue.queue import Audit, Queue, QueuedJob
 
 JOB = QueuedJob("a", "u", "g", 10.0, 20.0, 50.0, 30.0, 2, state="DONE", line=1)
 
 
 def keep(*jobs: QueuedJob, ended: bool = True, **options: Any) -> Queue:
-    kept = Kept("csv", Path("jobs.csv"), Audit(), **options)
+    kept = QueueCollector("csv", Path("jobs.csv"), Audit(), **options)
     for job in jobs:
         kept.add(job, ended=ended)
     return kept.queue((), dated=False)
@@ -118,7 +118,7 @@ def test_jobs_left_out_that_held_gpus() -> None:
     """Of one that runs the end is the latest time of the file, 90; of one in a state that is not asked for its own."""
     runs = JOB._replace(id="r", state="RUNNING", end_s=None, duration_s=None, start_s=15.0)
     late = JOB._replace(id="l", submit_s=80.0, start_s=85.0, end_s=90.0, duration_s=5.0, state="FAILED")
-    kept = Kept("csv", Path("jobs.csv"), Audit(), states=["DONE"])
+    kept = QueueCollector("csv", Path("jobs.csv"), Audit(), states=["DONE"])
     for job, ended in ((JOB, True), (runs, False), (late, True)):
         kept.add(job, ended=ended)
     others = {job.id: (job.start_s, job.end_s, job.duration_s) for job in kept.queue((), dated=False).others}

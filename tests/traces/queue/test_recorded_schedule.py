@@ -15,7 +15,7 @@ from dlsched.traces.arrivals import Window
 from dlsched.traces.makers.elastic_stream import stream_of
 from dlsched.traces.makers.srpt_mapping import gangs_of
 from dlsched.traces.queue.queue import Queue, QueueNode
-from dlsched.traces.queue.selection import Made
+from dlsched.traces.queue.selection import ImportedInstance
 from dlsched.traces.readers.openb import read_openb
 from tests.traces.queue.drawn import job, queue
 
@@ -23,14 +23,14 @@ DATA = Path(__file__).parents[3].parent / "shared" / "data"
 OPENB = DATA / "openb" / "openb_pod_list_default.csv"
 
 
-def schedule(made: Made) -> Schedule:
+def schedule(made: ImportedInstance) -> Schedule:
     assert isinstance(made.happened, Schedule)
     assert isinstance(made.instance, Instance)
     assert check(made.instance, made.happened) == []
     return made.happened
 
 
-def places(made: Made) -> dict[str, tuple[Share, ...]]:
+def places(made: ImportedInstance) -> dict[str, tuple[Share, ...]]:
     return {name: start.placement for name, start in schedule(made).jobs.items()}
 
 
@@ -136,7 +136,7 @@ def test_others_that_held_gpus_are_told_of() -> None:
     assert gangs_of(source).outside[0] == 0.0
 
 
-def whole(source: Queue) -> tuple[Made, Made]:
+def whole(source: Queue) -> tuple[ImportedInstance, ImportedInstance]:
     return gangs_of(source), stream_of(source)
 
 
