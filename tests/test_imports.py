@@ -34,8 +34,8 @@ LEVELS: tuple[set[str], ...] = (
 """A room imports those of lower levels, and itself. On a level of several only the package's own modules know each other."""
 ACROSS = {("async_sgd.streams", "elastic_stream")}
 """What a module of a family may import of another family."""
-SHORT = ("highs", "cpsat")
-"""Solvers that come first in every run; the others in the campaigns."""
+SHORT = ("cpsat",)
+"""The solver that comes first in every run; the others in the campaigns."""
 CLEVER = {"formulations", "heuristics", "bounds", "exact", "methods", "costs", "certificate", "guarantees", "generator"}
 
 

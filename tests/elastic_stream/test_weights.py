@@ -153,7 +153,7 @@ def test_only_ratios_of_weights_matter(tick):
 @pytest.mark.parametrize(("tick", "factor"), [(60.0, 1e-7 / 3), (None, 0.1)])
 def test_weights_that_are_all_alike_change_no_bit(tick, factor):
     """Also those that are no power of two: the same streams, objectives and ends by every method; prices times the weight."""
-    alike = generate(preset="slots", jobs=3, gpus=3, seed=3, tick=60.0).model_copy(update={"tick_s": tick})
+    alike = generate(preset="slots", jobs=5, gpus=3, seed=3, tick=60.0).model_copy(update={"tick_s": tick})
     changed = heavier(alike, factor)
     limits = Limits(nodes=20)
     for name in METHODS:

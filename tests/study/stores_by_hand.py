@@ -30,7 +30,7 @@ PLANS: Mapping[str, Mapping[str, object]] = {
         "methods": ["exact", "fifo", "las", "columns"],
     },
     "streams": {
-        "instances": [{"family": "elastic_stream", "jobs": 3, "gpus": 8, "seeds": "0:2"}],
+        "instances": [{"family": "elastic_stream", "jobs": 2, "gpus": 8, "seeds": "0:2"}],
         "methods": ["plan", "doubling", "srpt-knee", "bound"],
     },
 }
