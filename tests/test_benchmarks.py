@@ -17,9 +17,9 @@ from dlsched.core.limits import Limits
 from dlsched.core.result import InstanceId, Result
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-QUICK = ("reading", "worst_proofs")
+QUICK = ("worst_proofs",)
 SLOW = (
-    *("knapsack", "overhead", "streams", "simulation", "nodes", "stream_bounds"),
+    *("reading", "knapsack", "overhead", "streams", "simulation", "nodes", "stream_bounds"),
     *("knapsack_classes", "srpt", "gang_speed", "slots", "placement", "placement_growth", "worst"),
 )
 

@@ -1,9 +1,11 @@
 """Who may import whom, read from the sources; and what importing dlsched loads, seen in fresh processes."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import networkx as nx
@@ -32,18 +34,9 @@ LEVELS: tuple[set[str], ...] = (
 """A room imports those of lower levels, and itself. On a level of several only the package's own modules know each other."""
 ACROSS = {("async_sgd.streams", "elastic_stream")}
 """What a module of a family may import of another family."""
-SHORT = ("highs", "cpsat")
-"""Solvers that come first in every run; the others in the campaigns."""
+SHORT = ("cpsat",)
+"""The solver that comes first in every run; the others in the campaigns."""
 CLEVER = {"formulations", "heuristics", "bounds", "exact", "methods", "costs", "certificate", "guarantees", "generator"}
-
-
-def modules(*, types: bool = False) -> dict[str, set[str]]:
-    """Every module of the package, as a dotted name without ``dlsched.``, and the modules of the package that it imports.
-
-    ``types``: also those that it imports for type checking only.
-    """
-    paths = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-    return {name: {home(each, paths) for each in imported(path, types=types)} for name, path in paths.items()}
 
 
 def name_of(path: Path) -> str:
@@ -52,21 +45,40 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def home(name: str, paths: dict[str, Path]) -> str:
+PATHS = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+"""Every module of the package, as a dotted name without ``dlsched.``; each is read when a test asks for it."""
+OF_FAMILIES = [name for name in PATHS if name.split(".")[0] in FAMILIES]
+
+
+@functools.cache
+def others_of(name: str, *, types: bool = False) -> frozenset[str]:
+    """Modules of the package that one of them imports; ``types``: also those that it imports for type checking only."""
+    return frozenset(home(each) for each in imported(PATHS[name], types=types))
+
+
+def home(name: str) -> str:
     """The module in which a name stands that is imported."""
-    while name and name not in paths:
+    while name and name not in PATHS:
         name = name.rpartition(".")[0]
     return name
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield what can hold an import, and the imports: statements at any depth, no expressions."""
+    yield tree
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(tree, field, ()):
+            yield from statements(inner)
+
+
 def imported(path: Path, *, types: bool = False) -> set[str]:
     """Dotted names below ``dlsched`` that a file imports anywhere; ``types``: also those for type checking only."""
-    nodes = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.If | ast.Import | ast.ImportFrom)]
+    nodes = [node for node in statements(tree_of(path)) if isinstance(node, ast.If | ast.Import | ast.ImportFrom)]
     typing_only = {
         id(node)
         for branch in nodes
         if isinstance(branch, ast.If) and isinstance(branch.test, ast.Name) and branch.test.id == "TYPE_CHECKING"
-        for node in ast.walk(branch)
+        for node in statements(branch)
     }
     names = set()
     for node in nodes:
@@ -78,10 +90,6 @@ def imported(path: Path, *, types: bool = False) -> set[str]:
             assert node.level == 0, f"{path}: relative import"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return {name.removeprefix("dlsched.") for name in names if name.startswith("dlsched.")}
-
-
-MODULES = modules()
-OF_FAMILIES = [name for name in MODULES if name.split(".")[0] in FAMILIES]
 
 
 def room(name: str) -> str:
@@ -96,10 +104,10 @@ def level(name: str) -> int:
     return found[0]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", PATHS)
 def test_arrows_point_downwards(name: str) -> None:
     """No module imports one of a higher level, nor of another room of its own."""
-    for other in MODULES[name]:
+    for other in others_of(name):
         assert level(other) <= level(name), f"{name} imports {other}"
         beside = level(other) == level(name) and room(other) != room(name)
         assert not beside or name in OF_FAMILIES or level(name) == level("families"), f"{name} imports {other}"
@@ -125,7 +133,7 @@ def test_what_a_family_makes_public_is_there(name: str) -> None:
 @pytest.mark.parametrize("name", OF_FAMILIES)
 def test_no_family_imports_another(name: str) -> None:
     """Save the streams of async_sgd, which are those of elastic_stream."""
-    for other in MODULES[name]:
+    for other in others_of(name):
         strange = room(other) in FAMILIES and room(other) != room(name)
         assert not strange or (name, room(other)) in ACROSS, f"{name} imports {other}"
 
@@ -138,8 +146,9 @@ def test_there_are_no_circles(depth: int, what: str) -> None:
         return ".".join(name.split(".")[:depth])
 
     graph: nx.DiGraph[str] = nx.DiGraph()
-    for name, others in MODULES.items():
-        graph.add_edges_from((within(name), within(other)) for other in others if within(name) != within(other))
+    for name in PATHS:
+        arrows = ((within(name), within(other)) for other in others_of(name))
+        graph.add_edges_from(arrow for arrow in arrows if arrow[0] != arrow[1])
     circles = [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1]
     assert not circles, f"circles between {what}: {circles}"
 
@@ -147,7 +156,8 @@ def test_there_are_no_circles(depth: int, what: str) -> None:
 def test_no_modules_import_each_other_for_types_either() -> None:
     """Save the package itself, which imports what is asked of it when it is asked."""
     graph: nx.DiGraph[str] = nx.DiGraph()
-    for name, others in modules(types=True).items():
+    for name in PATHS:
+        others = others_of(name, types=True)
         graph.add_edges_from((name, other) for other in others if name and other and name != other)
     assert [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
 
@@ -157,7 +167,7 @@ def reached(name: str) -> set[str]:
     seen: set[str] = set()
     todo = [name]
     while todo:
-        new = MODULES[todo.pop()] - seen
+        new = others_of(todo.pop()) - seen
         seen |= new
         todo += new
     return seen
@@ -180,7 +190,7 @@ def test_rooms_of_a_family_are_in_order(family: str) -> None:
         mine = f"{name}.".split(".")[1]
         if room(name) != family or mine not in order:
             continue
-        for other in MODULES[name]:
+        for other in others_of(name):
             theirs = f"{other}.".split(".")[1]
             later = room(other) == family and theirs in order and order[theirs] > order[mine]
             assert not later, f"{name} imports {other}"
@@ -188,9 +198,9 @@ def test_rooms_of_a_family_are_in_order(family: str) -> None:
 
 def test_the_catalogue_stands_below_all() -> None:
     """What a shell completes comes from it, so it imports nothing else of dlsched, and nothing heavy."""
-    for name in MODULES:
+    for name in PATHS:
         if room(name) == "catalogue":
-            assert {room(other) for other in MODULES[name]} <= {"catalogue"}, name
+            assert {room(other) for other in others_of(name)} <= {"catalogue"}, name
     loads = f"print([name for name in {(*HEAVY, 'numpy', 'pydantic')!r} if name in sys.modules])"
     assert (
         run(

@@ -23,6 +23,7 @@ LONG = (
         "mixed-100x64-seed1",
     ),
     "published-60x64-seed2",
+    *("mixed-6x4x3-seed1", "concave-10000x65536-seed9", "small-5x5x5-seed4"),
 )
 """What takes seconds or minutes to prove."""
 PRICED = 5e-3

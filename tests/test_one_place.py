@@ -4,6 +4,7 @@ Errors, results and rows say what they know in fields; names of instances and me
 """
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,6 @@ import dlsched
 from dlsched.core import errors
 
 PACKAGE = Path(dlsched.__file__).parent
-TREES = {str(path.relative_to(PACKAGE)): tree_of(path) for path in sorted(PACKAGE.rglob("*.py"))}
 
 TEXTS = {"message", "instance", "method", "words", "head"}
 """Attributes that hold a text or a name; of errors also their text itself."""
@@ -32,6 +32,20 @@ ALLOWED = {
     ("results/verification.py", "result.method"): "a result file of a stranger: is the name one that a method may have",
 }
 """By module and expression why it is taken apart nevertheless."""
+
+
+@functools.cache
+def sources() -> dict[str, tuple[Path, str]]:
+    """Path and text of every module, by its name in the package."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {str(path.relative_to(PACKAGE)): (path, path.read_text(encoding="utf-8")) for path in paths}
+
+
+def trees(*words: str) -> Iterator[tuple[str, ast.Module]]:
+    """Yield name and tree of each module in whose text one of the words stands; the others are not parsed."""
+    for name, (path, text) in sources().items():
+        if any(word in text for word in words):
+            yield name, tree_of(path)
 
 
 def texts_taken_apart(tree: ast.AST) -> Iterator[str]:
@@ -71,7 +85,7 @@ def _is_a_word(node: ast.expr) -> bool:
 
 def test_no_text_is_taken_apart_for_a_fact() -> None:
     """Neither of an error, nor a message, nor the name of an instance or a method."""
-    found = {(name, text) for name, tree in TREES.items() for text in texts_taken_apart(tree)}
+    found = {(name, text) for name, tree in trees("str", *TEXTS) for text in texts_taken_apart(tree)}
     assert found - set(ALLOWED) == set(), "take a field, or add one"
     assert set(ALLOWED) - found == set(), "no longer taken apart: take it off the list"
 
@@ -93,7 +107,7 @@ def test_what_is_looked_for_is_found(source: str) -> None:
 
 def test_nothing_is_read_in_the_words_of_messages() -> None:
     """Wherever a text comes from: no module looks for ``found`` and ``allowed``, between which errors put facts."""
-    for name, tree in TREES.items():
+    for name, tree in trees("found", "allowed"):
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TAKING_APART:
                 words = [each.value for each in node.args if isinstance(each, ast.Constant)]
@@ -104,7 +118,7 @@ def test_nothing_is_read_in_the_words_of_messages() -> None:
 def test_errors_are_given_their_fields() -> None:
     """Not a text with ``found`` and ``allowed`` in it, from which nobody could take them."""
     kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)}
-    for name, tree in TREES.items():
+    for name, tree in trees(", allowed: "):
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in kinds and node.args:
                 text = ast.unparse(node.args[0])
@@ -116,7 +130,7 @@ def test_signatures_are_made_in_one_module() -> None:
     """That of the command line, of the options that the catalogue lists."""
     made = {
         name
-        for name, tree in TREES.items()
+        for name, tree in trees("__signature__")
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "__signature__" and isinstance(node.ctx, ast.Store)
     }
@@ -125,7 +139,7 @@ def test_signatures_are_made_in_one_module() -> None:
 
 def test_no_docstring_is_read() -> None:
     """What a method or an option is, its record says."""
-    for name, tree in TREES.items():
+    for name, tree in trees("__doc__", "getdoc", "get_docstring"):
         for node in ast.walk(tree):
             said = isinstance(node, ast.Attribute) and node.attr in ("__doc__", "getdoc", "get_docstring")
             assert not said, f"{name}, line {getattr(node, 'lineno', 0)}"

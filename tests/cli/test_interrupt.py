@@ -198,7 +198,7 @@ def test_ctrl_c_while_modules_are_imported_is_the_end(start: Any) -> None:
 @pytest.mark.parametrize(
     ("number", "code"),
     [
-        (signal.SIGTERM, 143),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.long),
         pytest.param(signal.SIGHUP, 129, marks=pytest.mark.long),
         (signal.SIGKILL, -signal.SIGKILL),
     ],

@@ -143,7 +143,7 @@ def test_words_that_are_no_text(line: str, program: Callable[..., Any]) -> None:
     [
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"},
         pytest.param({"COLUMNS": "1", "NO_COLOR": "1", "TERM": ""}, marks=pytest.mark.long),
-        {"COLUMNS": "-5", "HOME": "/nonexistent", "LC_ALL": "nosuch"},
+        pytest.param({"COLUMNS": "-5", "HOME": "/nonexistent", "LC_ALL": "nosuch"}, marks=pytest.mark.long),
         pytest.param({"COLUMNS": "wide", "TMPDIR": "/nonexistent"}, marks=pytest.mark.long),
     ],
 )

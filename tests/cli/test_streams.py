@@ -25,9 +25,9 @@ def two(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def drawn(tmp_path: Path) -> Path:
-    """Fifteen jobs, decisions at any time."""
+    """Eight jobs, decisions at any time."""
     path = tmp_path / "drawn.json"
-    write(elastic_stream.generate(jobs=15, gpus=16, seed=4), path)
+    write(elastic_stream.generate(jobs=8, gpus=16, seed=4), path)
     return path
 
 
@@ -107,7 +107,7 @@ def test_no_column_is_lost_on_a_narrow_terminal(
         (line,) = [line.split() for line in figures.splitlines() if row["method"] in line]
         assert line == ["few", row["method"], *(number(row["figures"][name]) for name in FIGURES)]
     long = cli("compare", drawn, "--methods", "efficiency-marginal").out
-    assert all(name in long for name in FIGURES) and "efficiency-m" in long and "poisson-15x1" in long
+    assert all(name in long for name in FIGURES) and "efficiency-m" in long and "poisson-8x1" in long
 
 
 def test_plots(drawn: Path, two: Path, cli: Any, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_plots(drawn: Path, two: Path, cli: Any, tmp_path: Path) -> None:
     assert ended.code == 0 and alone.stat().st_size > 10_000 and f"plot: {alone}" in ended.err
     ended = cli("compare", drawn, two, "--methods", "doubling,equal", "--plot", many)
     assert ended.code == 0 and many.exists()
-    assert (tmp_path / "many-two-arrivals.png").exists() and (tmp_path / "many-poisson-15x16-seed4.png").exists()
+    assert (tmp_path / "many-two-arrivals.png").exists() and (tmp_path / "many-poisson-8x16-seed4.png").exists()
 
 
 def test_exit_codes(two: Path, drawn: Path, cli: Any, tmp_path: Path) -> None:

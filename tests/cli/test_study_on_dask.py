@@ -168,9 +168,8 @@ def goes_on(folder: Path, cli: Callable[..., Ended]) -> None:
     assert len(found) == (12 if "doubling" in (folder / "p.toml").read_text() else 6) and None not in found
 
 
-@pytest.mark.parametrize(
-    "of_all", [pytest.param(False, marks=pytest.mark.long), True], ids=["to the leader", "of a terminal"]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("of_all", [False, True], ids=["to the leader", "of a terminal"])
 def test_ctrl_c(of_all: bool, folder: Path, cli: Callable[..., Ended]) -> None:
     """Exit code 5 in one line; what had ended is kept, no process and no file is left, and the same command goes on."""
     with running() as process:

@@ -65,7 +65,7 @@ def test_a_law_is_its_table(units, theta):
     assert Fraction(length(instance).lengths["j"]) <= least_time == pytest.approx(length(instance).lengths["j"])
 
 
-@profile(25)
+@profile(12)
 @given(
     st.one_of(
         elastic_stream_instances(feasible=True),

@@ -178,7 +178,7 @@ def weighty_campaign(number, seed):
         campaign(number // 3, seed, weights)
 
 
-@pytest.mark.parametrize(("attacks", "number"), [(campaign, 14), (weighty_campaign, 6), (nasty_campaign, 5)])
+@pytest.mark.parametrize(("attacks", "number"), [(campaign, 8), (weighty_campaign, 6), (nasty_campaign, 3)])
 def test_no_bound_is_above_a_stream(attacks, number):
     """A sample."""
     attacks(number, 1)

@@ -16,9 +16,9 @@ PROGRAMS = ("milp", "assignment", "minlp")
 
 
 def test_own_methods_on_a_sample():
-    """Twenty instances; the market of drawn categories, which takes as long as all others, on one."""
-    seen = campaign(nasty, brute_force_placement, range(19), skip=(*PROGRAMS, "sampled-market"))
-    assert seen["columns optimal"] == seen["exact optimal"] == seen["dp optimal"] >= 12
+    """Eleven instances; the market of drawn categories, which takes as long as all others, on one."""
+    seen = campaign(nasty, brute_force_placement, range(10), skip=(*PROGRAMS, "sampled-market"))
+    assert seen["columns optimal"] == seen["exact optimal"] == seen["dp optimal"] >= 6
     assert seen["columns infeasible"] >= 1
     seen = campaign(nasty, brute_force_placement, range(39, 40), skip=PROGRAMS)
     assert seen["sampled-market feasible"] >= 1

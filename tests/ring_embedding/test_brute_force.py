@@ -374,6 +374,7 @@ def test_strategies_draw_the_awkward_cases():
 def test_strategies_draw_all_objectives():
     """Among 600 instances each of them is there."""
     seen = set()
+    energy = {"energy that is worth it", "energy that is not", "some servers stay off"}  # told by brute force
 
     @profile(600)
     @given(ring_embedding_instances(objectives="any"))
@@ -381,7 +382,7 @@ def test_strategies_draw_all_objectives():
         utilities = [record.utility for record in instance.jobs]
         tables = [utility for utility in utilities if utility.kind == "table"]
         steps = [list(itertools.pairwise(table.worth)) for table in tables]
-        on = slots_on(instance, brute_force_ring(instance)[1]) if instance.charges else {}
+        on = slots_on(instance, brute_force_ring(instance)[1]) if instance.charges and not seen >= energy else {}
         alphas = [utility.alpha for utility in utilities if utility.kind == "alpha_fair"]
         cases = {
             **{kind: any(utility.kind == kind for utility in utilities) for kind in KINDS},

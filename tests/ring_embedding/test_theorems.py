@@ -41,7 +41,7 @@ def greedy(instance):
     return result
 
 
-@profile(8)
+@profile(6)
 @given(ring_embedding_instances(forest=True, concave=True))
 def test_half_of_the_optimum_in_forests_with_concave_utilities(instance):
     """At least, and at most the optimum; so says the record of the method."""
@@ -52,7 +52,7 @@ def test_half_of_the_optimum_in_forests_with_concave_utilities(instance):
     assert max(best / 2, HALF.worst(instance, best)) * (1 - CLOSE) <= found <= best * (1 + CLOSE)
 
 
-@profile(15)
+@profile(8)
 @given(ring_embedding_instances(forest=True, concave=True, max_jobs=2))
 def test_more_than_half_where_all_jobs_arrive_at_once(instance):
     """1 - (1 - 1/T)^T of the optimum: all of it in one slot, 3/4 in two."""
@@ -66,7 +66,7 @@ def test_more_than_half_where_all_jobs_arrive_at_once(instance):
     assert greedy(instance).objective >= HALF.worst(instance, best)
 
 
-@profile(10)
+@profile(7)
 @given(ring_embedding_instances(max_jobs=2, max_slots=2))
 def test_the_first_slot_has_the_largest_increase(instance):
     """Of the whole instance cut to its first slot with a job, the greedy's rings are the optimum."""

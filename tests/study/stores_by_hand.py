@@ -30,7 +30,7 @@ PLANS: Mapping[str, Mapping[str, object]] = {
         "methods": ["exact", "fifo", "las", "columns"],
     },
     "streams": {
-        "instances": [{"family": "elastic_stream", "jobs": 3, "gpus": 8, "seeds": "0:2"}],
+        "instances": [{"family": "elastic_stream", "jobs": 2, "gpus": 8, "seeds": "0:2"}],
         "methods": ["plan", "doubling", "srpt-knee", "bound"],
     },
 }
@@ -42,7 +42,7 @@ NAMES = [pytest.param(name, marks=pytest.mark.long if name == "rings" else ()) f
 def run_store(folder: Path, name: str) -> Path:
     """Run one of the plans, each cell stopped by nodes and never by the clock, and return its store."""
     (folder / "own.py").write_text(OWN, encoding="utf-8")
-    limits = {"time_s": 3600.0, "nodes": 3000}
+    limits = {"time_s": 3600.0, "nodes": 500}
     plan = make_plan(name=name, limits=limits, folder=folder, **PLANS[name])  # type: ignore[arg-type]
     study.run(plan, folder / f"{name}.sqlite", workers=1).close()
     return folder / f"{name}.sqlite"

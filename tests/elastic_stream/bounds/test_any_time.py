@@ -29,12 +29,12 @@ def drawn(seed: int, *, counts: int, scale: float = 1.0, jobs: int = 6) -> Insta
     return Instance(name="drawn", units=counts, jobs=records)
 
 
-@pytest.mark.parametrize(("counts", "seed"), [(2, 1), (5, 0), (18, 1), (40, 0)])
+@pytest.mark.parametrize(("counts", "seed"), [(2, 1), (18, 1), (40, 0)])
 def test_every_certificate_is_verified(counts: int, seed: int) -> None:
     """All on the way, whatever number of counts there is; and none is above a stream."""
     instance = drawn(seed, counts=counts)
     kept = []
-    last = prices(instance, better=kept.append, rounds=6)
+    last = prices(instance, better=kept.append, rounds=4)
     assert kept[-1] == last
     assert [each.value for each in kept] == sorted(each.value for each in kept)
     assert all(verify(instance, each) >= each.value for each in kept)
@@ -47,12 +47,12 @@ def test_every_certificate_is_verified(counts: int, seed: int) -> None:
 @pytest.fixture(scope="module")
 def plain() -> float:
     """What is proven of a drawn stream in seconds."""
-    return prices(drawn(0, counts=4)).value
+    return prices(drawn(0, counts=4, jobs=3)).value
 
 
 @pytest.mark.parametrize("power", [-250, 250])
 def test_seconds_at_any_scale_prove_the_same(power: int, plain: float) -> None:
-    scaled = drawn(0, counts=4, scale=2.0**power)
+    scaled = drawn(0, counts=4, jobs=3, scale=2.0**power)
     assert prices(scaled).value == pytest.approx(plain * 2.0**power, rel=2e-3)
 
 

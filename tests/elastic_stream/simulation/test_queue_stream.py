@@ -27,7 +27,7 @@ def made(instance, policy):
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("fast", [False, pytest.param(True, marks=pytest.mark.long)], ids=["interpreted", "compiled"])
 def test_the_loop_gives_the_stream_of_the_simulator(order, size, fast, monkeypatch):
     """Ties, pauses, weights, early ends, jobs without work: the same floats, in the same order."""
     if fast and importlib.util.find_spec("numba") is None:

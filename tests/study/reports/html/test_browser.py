@@ -205,7 +205,10 @@ PLOTS = """[...document.querySelectorAll('figure')].map(figure => ({
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, marks=pytest.mark.long if case in ("six families", "many") else ()) for case in CASES],
+    [
+        pytest.param(case, marks=pytest.mark.long if case in ("six families", "hostile", "many") else ())
+        for case in CASES
+    ],
 )
 def test_every_number_of_a_plot_stands_in_its_table(show: Open, case: str) -> None:
     """What Plotly holds, and what the tables beside it say."""
@@ -267,7 +270,7 @@ def same_sizes(plot: dict[str, Any]) -> None:
     [
         ("hostile", 360),
         pytest.param("six families", 360, marks=pytest.mark.long),
-        ("failures", 360),
+        pytest.param("failures", 360, marks=pytest.mark.long),
         pytest.param("hostile", 768, marks=pytest.mark.long),
     ],
 )
