@@ -8,7 +8,7 @@ import typer
 from dlsched.cli import completion
 from dlsched.cli.options import InstancePath, OutPath
 from dlsched.core.errors import UsageError
-from dlsched.core.files import write_text
+from dlsched.core.files import require_writable, write_text
 from dlsched.families import family_of, read
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def run(
         raise UsageError(where="formulation", found=repr(formulation), allowed=", ".join(formulations))
     if format_ not in ("lp", "mps"):
         raise UsageError(where="format", found=repr(format_), allowed="lp, mps")
+    if out is not None:
+        require_writable(out)
     text = model_text(formulations[formulation](instance).model, format_)
     if out is None:
         sys.stdout.write(text)
