@@ -1,0 +1,151 @@
+"""Branch and bound whose every closed case is proven in whole numbers; it can be stopped at any time.
+
+The case with the least bound comes first; from there the search goes down until a case closes. The objective of the best
+known point is the target: a case is closed when its multipliers prove the target, or that it has no point. A point below
+the target becomes the best known one.
+"""
+
+import heapq
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import count
+
+import numpy as np
+
+from dlsched.core.budget import Tick, no_tick
+from dlsched.proofs.prover.branching import Branching
+from dlsched.proofs.prover.cases import Case
+from dlsched.proofs.prover.exact_model import ExactModel
+from dlsched.proofs.prover.exact_point import exact_point
+from dlsched.proofs.prover.leaves import Closer
+from dlsched.proofs.prover.relaxation import Relaxation, Relaxed
+
+Point = tuple[Fraction, ...]
+Target = Callable[[Fraction], Fraction]
+"""What has to be proven where a point of that objective is known."""
+
+
+class TreeSearch:
+    """The search; after it, or when it was stopped, ``root`` is the tree and ``point`` the best known point.
+
+    Parameters
+    ----------
+    exact
+        The model.
+    target
+        See ``Target``; objectives are those of a minimum, without the model's constant.
+    point
+        A feasible point, if one is known.
+    """
+
+    def __init__(self, exact: ExactModel, target: Target, point: Point | None = None) -> None:
+        self.exact = exact
+        self.relaxation = Relaxation(exact.model)
+        self.closer = Closer(exact, self.relaxation)
+        self.branching = Branching(exact.model.integer)
+        self.root = Case()
+        self.point: Point | None = None
+        self.upper: Fraction | None = None
+        self.target: Fraction | None = None
+        self.stuck: list[Case] = []
+        self.nodes = 0
+        self._target_of = target
+        self._serial = count()
+        self._open: list[tuple[float, int, Case]] = [(-math.inf, 0, self.root)]
+        if point is not None:
+            self.offer(point)
+
+    def offer(self, point: Point) -> bool:
+        """Keep a feasible point if it is the best; say whether."""
+        objective = self.exact.objective(point)
+        if self.upper is not None and objective >= self.upper:
+            return False
+        self.point, self.upper = point, objective
+        self.target = self._target_of(objective)
+        return True
+
+    @property
+    def closed(self) -> bool:
+        """Whether every case is closed."""
+        return self.root.uses is not None
+
+    def bound(self) -> float:
+        """Return about the least bound of the open cases, in scaled costs."""
+        return min((case.bound for _, _, case in self._open if not case.dropped and case.uses is None), default=math.inf)
+
+    def run(self, tick: Tick = no_tick, node: Callable[[], None] = no_tick) -> None:
+        """Search till every case is closed, or nothing more can be done; ``node`` is called for every case, ``tick`` often."""
+        while self._open:
+            _, _, case = heapq.heappop(self._open)
+            going: Case | None = case
+            while going is not None:
+                if going.dropped or going.uses is not None:
+                    break
+                try:
+                    node()
+                    tick()
+                    following = self._solve(going)
+                except BaseException:
+                    if going.children is None:
+                        self._hold(going)
+                    raise
+                going = following
+
+    def _hold(self, case: Case) -> None:
+        heapq.heappush(self._open, (case.bound, next(self._serial), case))
+
+    def _solve(self, case: Case) -> Case | None:
+        """Solve a case: close it, or split it and return the part to go on with."""
+        self.nodes += 1
+        relaxation = self.relaxation
+        relaxation.narrow(*case.bounds(self.exact.model.lower, self.exact.model.upper))
+        if case.basis is not None:
+            relaxation.basis = case.basis
+        answer = relaxation.solve()
+        if answer is not None and case.parent is not None and answer.objective < math.inf:
+            self._learn(case, answer)
+        if self.closer.close(case, answer, self.target):
+            return None
+        if answer is None:
+            answer = next(iter(self.closer.others()), None)
+            if self.closer.close(case, answer, self.target):
+                return None
+        if answer is None or answer.objective == math.inf:
+            return self._settle(case, answer)
+        case.bound = max(case.bound, answer.objective)
+        case.proof = self.closer.anything(case, answer)
+        if not self.branching.fractional(answer.x):
+            point = exact_point(self.exact, answer.x)
+            if point is not None and self.offer(point) and self.closer.close(case, answer, self.target):
+                return None
+            return self._settle(case, answer)
+        target = math.inf if self.target is None else self.closer.scaled(self.target)
+        column, rising = self.branching.choose(relaxation, answer.x, answer.objective, target)
+        return self._split(case, column, math.floor(answer.x[column]), float(answer.x[column]), rising)
+
+    def _split(self, case: Case, column: int, below: int, x: float, rising: bool) -> Case:
+        down, up = case.split(column, below, x, case.bound, self.relaxation.basis)
+        first, second = (up, down) if rising else (down, up)
+        self._hold(second)
+        return first
+
+    def _learn(self, case: Case, answer: Relaxed) -> None:
+        moved = case.moved
+        if moved > 0 and case.bound > -math.inf:
+            self.branching.learn(case.column, case.rising, moved, answer.objective - case.bound)
+
+    def _settle(self, case: Case, answer: Relaxed | None) -> Case | None:
+        """Close a case whose floats are at odds with exact numbers, or split it at any variable that is still free."""
+        if self.closer.insist(case, answer, self.target):
+            return None
+        relaxation = self.relaxation
+        free = np.flatnonzero(self.exact.model.integer & (relaxation.lower < relaxation.upper))
+        if not len(free):
+            self.stuck.append(case)
+            return None
+        column = int(free[0])
+        low, high = float(relaxation.lower[column]), float(relaxation.upper[column])
+        x = float(np.rint(answer.x[column])) if answer is not None and answer.objective < math.inf else low
+        below = int(x) if x < high else int(high) - 1
+        return self._split(case, column, max(below, int(low)) if math.isfinite(low) else below, x, False)
