@@ -52,7 +52,7 @@ class DualBound:
 def rounded(y: Floats, bits: int, power: int, *, costs: bool = True) -> Multipliers:
     """Round multipliers times 2**(bits - power) to whole numbers; ``power``: that of the costs, see ``Relaxation``."""
     shift = bits - power
-    scaled = np.rint(np.ldexp(y, shift))
+    scaled = np.rint(np.ldexp(y, bits))
     rows = np.flatnonzero(scaled)
     values = [int(value) for value in scaled[rows].tolist()]
     if shift < 0:

@@ -70,6 +70,7 @@ class Relaxation:
 
         for parameter in (SCIP_LPPARAM.FEASTOL, SCIP_LPPARAM.DUALFEASTOL):
             self._program.setRealParam(parameter, _TOLERANCE)
+        self._program.setIntParam(SCIP_LPPARAM.PRESOLVING, 0)  # after it there is no basis where nothing is left
         self._steps = SCIP_LPPARAM.LPITLIM
 
     def limit(self, steps: int) -> None:
