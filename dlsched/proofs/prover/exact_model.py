@@ -121,8 +121,8 @@ class ExactModel:
                 return False
             if (low is not None and x * unit < low) or (high is not None and x * unit > high):
                 return False
-        for i, low in enumerate(self.row_lower):
-            high = self.row_upper[i]
+        for i in range(self.own):
+            low, high = self.row_lower[i], self.row_upper[i]
             total = sum((a * point[c] for c, a in zip(self.columns[i], self.values[i], strict=True)), Fraction(0))
             total = total * unit / (1 << self.scale)
             if (low is not None and total < low) or (high is not None and total > high):

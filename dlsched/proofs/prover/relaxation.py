@@ -39,6 +39,8 @@ class Relaxation:
     ----------
     model
         The model.
+    tolerance
+        By how much SoPlex may break a row, bound or reduced cost.
 
     Attributes
     ----------
@@ -46,7 +48,7 @@ class Relaxation:
         Scaled costs are the model's times 2**-power.
     """
 
-    def __init__(self, model: LinearModel) -> None:
+    def __init__(self, model: LinearModel, *, tolerance: float = _TOLERANCE) -> None:
         from pyscipopt import LP
 
         self.model = model
@@ -58,18 +60,18 @@ class Relaxation:
         self.row_lower, self.row_upper = model.row_lower.copy(), model.row_upper.copy()
         self.lower, self.upper = model.lower.copy(), model.upper.copy()
         self._program = LP("relaxation", "minimize")
-        self._settle()
+        self._settle(tolerance)
         count = len(model.names)
         self._program.addCols([[] for _ in range(count)], self.costs.tolist(), *_sides(model.lower, model.upper))
         rows = [list(zip(*model.row(i), strict=True)) for i in range(len(model.row_names))]
         if rows:
             self._program.addRows(rows, *_sides(model.row_lower, model.row_upper))
 
-    def _settle(self) -> None:
+    def _settle(self, tolerance: float) -> None:
         from pyscipopt import SCIP_LPPARAM
 
         for parameter in (SCIP_LPPARAM.FEASTOL, SCIP_LPPARAM.DUALFEASTOL):
-            self._program.setRealParam(parameter, _TOLERANCE)
+            self._program.setRealParam(parameter, tolerance)
         self._program.setIntParam(SCIP_LPPARAM.PRESOLVING, 0)  # after it there is no basis where nothing is left
         self._steps = SCIP_LPPARAM.LPITLIM
 
