@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import UsageError
@@ -19,8 +20,11 @@ from dlsched.proofs.prover.search import TreeSearch
 from dlsched.proofs.prover.starting import shortened, starting_point
 from dlsched.proofs.prover.writer import proof_lines, write_lines
 from dlsched.solvers.formulation import Formulation
-from dlsched.solvers.linear import LinearModel, from_pulp
+from dlsched.solvers.linear import from_pulp
 from dlsched.version import VERSION
+
+if TYPE_CHECKING:
+    import pulp
 
 MEETING = Fraction(1, 10**9)
 """Part of the instance's objective within which the two sides of a proof meet."""
@@ -195,7 +199,9 @@ def _said(
     output: str | os.PathLike[str] | None,
     held: tuple[str, ...] | None,
 ) -> Proof:
-    bound = None if derivation is None or derivation.proven is None or infeasible else float(scale.of(derivation.proven))
+    bound = (
+        None if derivation is None or derivation.proven is None or infeasible else float(scale.of(derivation.proven))
+    )
     value = None if search.upper is None else float(scale.of(search.upper))
     lower, upper = (bound, value) if scale.sign > 0 else (value, bound)
     message = ""
@@ -215,7 +221,7 @@ def _said(
     )
 
 
-def _built(instance: InstanceFile, formulation: str | None) -> "tuple[str, Formulation]":
+def _built(instance: InstanceFile, formulation: str | None) -> "tuple[str, Formulation[pulp.LpProblem, object]]":
     """Return the name and the model of a formulation; UsageError: there is none."""
     family = family_of(instance)
     names = [formulation] if formulation is not None else [name for name in _FIRST if name in family.formulations]
@@ -224,7 +230,9 @@ def _built(instance: InstanceFile, formulation: str | None) -> "tuple[str, Formu
     refused: UsageError | None = None
     for name in names:
         try:
-            return name, family.formulations[name](instance)
+            built = family.formulations[name](instance)
+            assert isinstance(built, Formulation)
+            return name, built
         except UsageError as error:
             refused = error
     assert refused is not None
@@ -232,7 +240,7 @@ def _built(instance: InstanceFile, formulation: str | None) -> "tuple[str, Formu
 
 
 def _reached(
-    instance: InstanceFile, start: Solution | Result[Solution] | None, built: "Formulation"
+    instance: InstanceFile, start: Solution | Result[Solution] | None, built: "Formulation[pulp.LpProblem, object]"
 ) -> float | None:
     """Return the objective of the model that a start reaches."""
     solution = start.solution if isinstance(start, Result) else start

@@ -90,7 +90,13 @@ class Branching:
         return best, best_gains[1] < best_gains[0]
 
     def _try(
-        self, relaxation: Relaxation, column: int, x: Floats, objective: float, gap: float, basis: tuple[list[int], list[int]]
+        self,
+        relaxation: Relaxation,
+        column: int,
+        x: Floats,
+        objective: float,
+        gap: float,
+        basis: tuple[list[int], list[int]],
     ) -> tuple[float, float]:
         """Solve both cases of a variable for a few steps, and return what they gain, up to the gap."""
         low, high = float(relaxation.lower[column]), float(relaxation.upper[column])

@@ -84,10 +84,7 @@ class Case:
 
     def split(self, column: int, below: int, x: float, bound: float, basis: Basis | None) -> "tuple[Case, Case]":
         """Split into x <= below and x >= below + 1; both hold what is proven of this one till they are solved."""
-        down, up = (
-            Case(self, column, rising, below + rising, bound, basis, self.proof)
-            for rising in (False, True)
-        )
+        down, up = (Case(self, column, rising, below + rising, bound, basis, self.proof) for rising in (False, True))
         down.moved, up.moved = x - below, below + 1 - x
         self.children = down, up
         self.basis = self.proof = None

@@ -139,9 +139,10 @@ class Derivation:
         if self.step is None or self.lower is None or self.proven is None:
             return
         turn, sense = (-1, "L") if self.flip else (1, "G")
-        shares = [(j, Fraction(c, 1 << self.exact.scale) / self.step * turn) for j, c in enumerate(self.exact.costs) if c]
+        shares = [
+            (j, Fraction(c, 1 << self.exact.scale) / self.step * turn) for j, c in enumerate(self.exact.costs) if c
+        ]
         listed = " ".join(f"{j} {share}" for j, share in shares)
         times = turn * self.proven / self.step
         yield f"r{place} {sense} {times} {len(shares)} {listed} {{ rnd 1 {place - 1} {1 / self.step} }} {place + 1}"
         yield f"b{place + 1} {sense} {turn * self.proven} OBJ {{ lin 1 {place} {self.step} }} -1"
-

@@ -5,6 +5,7 @@ Costs and coefficients are held times 2**``scale``, bounds and sides times 2**``
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -63,8 +64,8 @@ class ExactModel:
         self.integer: list[bool] = model.integer.tolist()
         starts, columns = model.row_starts.tolist(), model.columns.tolist()
         values = whole(model.coefficients, self.scale)
-        self.columns: list[list[int]] = [columns[a:b] for a, b in zip(starts, starts[1:], strict=False)]
-        self.values: list[list[int]] = [values[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+        self.columns: list[list[int]] = [columns[a:b] for a, b in pairwise(starts)]
+        self.values: list[list[int]] = [values[a:b] for a, b in pairwise(starts)]
         self.row_lower, self.row_upper = (sides_of(each, self.sides) for each in (model.row_lower, model.row_upper))
         self._place()
 
@@ -111,7 +112,9 @@ class ExactModel:
 
     def objective(self, point: Sequence[Fraction]) -> Fraction:
         """Return the objective of a point, as that of a minimum and without a constant."""
-        return sum((cost * x for cost, x in zip(self.costs, point, strict=True) if cost), Fraction(0)) / (1 << self.scale)
+        return sum((cost * x for cost, x in zip(self.costs, point, strict=True) if cost), Fraction(0)) / (
+            1 << self.scale
+        )
 
     def admits(self, point: Sequence[Fraction]) -> bool:
         """Whether a point keeps every bound, every row of the model, and is whole where it must be."""

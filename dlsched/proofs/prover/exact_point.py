@@ -190,8 +190,8 @@ class _Rest:
         values = solution_of(equations, sorted(basic))
         if values is None:
             return False
-        for j, value in values.items():
-            point[j] = value
+        for j, found in values.items():
+            point[j] = found
         return True
 
     def draw_in(self, point: Sequence[Fraction]) -> bool:
@@ -206,7 +206,9 @@ class _Rest:
             if low is not None and high is not None and low > high:
                 return False
         for i in self.rows:
-            total = sum((a * point[c] for c, a in zip(self.exact.columns[i], self.exact.values[i], strict=True)), Fraction(0))
+            total = sum(
+                (a * point[c] for c, a in zip(self.exact.columns[i], self.exact.values[i], strict=True)), Fraction(0)
+            )
             least, most = self.at_least[i], self.at_most[i]
             broken = (least is not None and total < least) or (most is not None and total > most)
             if broken and least == most:

@@ -67,7 +67,9 @@ class Closer:
         for bits in (20, 36):
             for y in (answer.y, answer.y * (1 - _SHARE)):
                 multipliers = rounded(y, bits, self.relaxation.power)
-                if self.relaxation.float_bound(self._floats(multipliers)) >= answer.objective - 1e-6 * abs(answer.objective):
+                if self.relaxation.float_bound(self._floats(multipliers)) >= answer.objective - 1e-6 * abs(
+                    answer.objective
+                ):
                     return multipliers
         return case.proof or nothing()
 

@@ -37,7 +37,9 @@ def other_multipliers(relaxation: Relaxation) -> Iterator[Relaxed]:
 
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     equations = {"A_eq": matrix[equal], "b_eq": lower[equal]}
-    found = linprog(relaxation.costs, A_ub=above, b_ub=right, **equations, bounds=bounds, method="highs-ds", options=tight)
+    found = linprog(
+        relaxation.costs, A_ub=above, b_ub=right, **equations, bounds=bounds, method="highs-ds", options=tight
+    )
     if found.status == 0:
         yield Relaxed(float(found.fun), found.x, signed((found.ineqlin.marginals, found.eqlin.marginals)))
         return

@@ -72,7 +72,9 @@ class TreeSearch:
 
     def bound(self) -> float:
         """Return about the least bound of the open cases, in scaled costs."""
-        return min((case.bound for _, _, case in self._open if not case.dropped and case.uses is None), default=math.inf)
+        return min(
+            (case.bound for _, _, case in self._open if not case.dropped and case.uses is None), default=math.inf
+        )
 
     def run(self, tick: Tick = no_tick, node: Callable[[], None] = no_tick) -> None:
         """Search till every case is closed, or nothing more can be done; ``node`` is called for every case, ``tick`` often."""

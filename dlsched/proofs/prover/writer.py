@@ -38,7 +38,12 @@ def _compressed(stream: BinaryIO, path: str | os.PathLike[str]) -> Iterator[Bina
 
 
 def proof_lines(
-    exact: ExactModel, comments: Mapping[str, str], point: Point | None, derivation: Derivation | None, *, infeasible: bool = False
+    exact: ExactModel,
+    comments: Mapping[str, str],
+    point: Point | None,
+    derivation: Derivation | None,
+    *,
+    infeasible: bool = False,
 ) -> Iterator[str]:
     """Yield the lines of a proof.
 
