@@ -161,6 +161,7 @@ def prove(
         if point is not None:
             search.offer(point)
         told("start")
+        search.cut(budget.tick)
         search.run(budget.tick, node)
     except Stopped as stopped:
         status = stopped.status
@@ -169,7 +170,7 @@ def prove(
     finding = finding_of(exact, search)
     if search.closed:
         status = TerminationStatus.INFEASIBLE if finding.infeasible else TerminationStatus.OPTIMAL
-    derivation = finding.derivation(exact, search.root, step)
+    derivation = finding.derivation(search)
     comments = {
         "instance": instance.name,
         "sha256": instance.sha256,

@@ -7,7 +7,7 @@ the target becomes the best known one.
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
 
@@ -20,6 +20,8 @@ from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.exact_point import exact_point
 from dlsched.proofs.prover.leaves import Closer
 from dlsched.proofs.prover.relaxation import Relaxation, Relaxed
+from dlsched.proofs.prover.root_cuts import add_cuts
+from dlsched.proofs.prover.split_cuts import SplitCut
 
 Point = tuple[Fraction, ...]
 Target = Callable[[Fraction], Fraction]
@@ -41,8 +43,8 @@ class TreeSearch:
 
     def __init__(self, exact: ExactModel, target: Target, point: Point | None = None) -> None:
         self.exact = exact
-        self.relaxation = Relaxation(exact.model)
-        self.closer = Closer(exact, self.relaxation)
+        self.cuts: list[SplitCut] = []
+        self._relax(None)
         self.branching = Branching(exact.model.integer)
         self.root = Case()
         self.point: Point | None = None
@@ -65,6 +67,18 @@ class TreeSearch:
         self.point, self.upper = point, objective
         self.target = self._target_of(objective)
         return True
+
+    def _relax(self, rows: Sequence[int] | None) -> None:
+        self.relaxation = Relaxation(self.exact.model, rows=rows)
+        self.closer = Closer(self.exact, self.relaxation)
+
+    def cut(self, tick: Tick = no_tick) -> None:
+        """Add derived rows; called before the search."""
+        rows: Sequence[int] | None = None
+        try:
+            rows = add_cuts(self.exact, self.cuts, self.upper, tick)
+        finally:
+            self._relax(rows)
 
     @property
     def closed(self) -> bool:
