@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dlsched.core.status import Sense, TerminationStatus
     from dlsched.core.violation import Violation
     from dlsched.families import FAMILIES, check, read, read_result, solve, verify, write
+    from dlsched.proofs.proof import Proof, prove
     from dlsched.worst.finding import find_worst
 
 __version__ = VERSION
@@ -53,6 +54,7 @@ __all__ = [
     "Limits",
     "PolicyError",
     "Progress",
+    "Proof",
     "Result",
     "SealError",
     "Sense",
@@ -68,6 +70,7 @@ __all__ = [
     "find_worst",
     "gap",
     "matching_placement",
+    "prove",
     "ratio",
     "read",
     "read_result",
@@ -88,6 +91,7 @@ _HOMES = {
     "dlsched.core.status": ["Sense", "TerminationStatus"],
     "dlsched.core.violation": ["Violation"],
     "dlsched.families": ["FAMILIES", "check", "read", "read_result", "solve", "verify", "write"],
+    "dlsched.proofs.proof": ["Proof", "prove"],
     "dlsched.worst.finding": ["find_worst"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,0 +1,1 @@
+"""Writes proofs of the optima of mixed-integer linear models: floats propose, whole numbers prove."""

@@ -1,0 +1,181 @@
+"""Branch and bound whose every closed case is proven in whole numbers; it can be stopped at any time.
+
+The case with the least bound comes first; from there the search goes down until a case closes. The objective of the best
+known point is the target: a case is closed when its multipliers prove the target, or that it has no point. A point below
+the target becomes the best known one.
+"""
+
+import heapq
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import count
+
+import numpy as np
+
+from dlsched.core.budget import Tick, no_tick
+from dlsched.proofs.prover.branching import Branching
+from dlsched.proofs.prover.cases import Case
+from dlsched.proofs.prover.exact_model import ExactModel
+from dlsched.proofs.prover.exact_point import exact_point
+from dlsched.proofs.prover.leaves import Closer
+from dlsched.proofs.prover.relaxation import Relaxation, Relaxed
+from dlsched.proofs.prover.root_cuts import add_cuts
+from dlsched.proofs.prover.split_cuts import SplitCut
+
+Point = tuple[Fraction, ...]
+Target = Callable[[Fraction], Fraction]
+"""What has to be proven where a point of that objective is known."""
+
+
+class TreeSearch:
+    """The search; after it, or when it was stopped, ``root`` is the tree and ``point`` the best known point.
+
+    Parameters
+    ----------
+    exact
+        The model.
+    target
+        See ``Target``; objectives are those of a minimum, without the model's constant.
+    point
+        A feasible point, if one is known.
+    """
+
+    def __init__(self, exact: ExactModel, target: Target, point: Point | None = None) -> None:
+        self.exact = exact
+        self.cuts: list[SplitCut] = []
+        self._relax(None)
+        self.branching = Branching(exact.model.integer)
+        self.root = Case()
+        self.point: Point | None = None
+        self.upper: Fraction | None = None
+        self.target: Fraction | None = None
+        self.stuck: list[Case] = []
+        self.nodes = 0
+        self._tried: set[bytes] = set()
+        self._going = self.root
+        self._target_of = target
+        self._serial = count()
+        self._open: list[tuple[float, int, Case]] = [(-math.inf, 0, self.root)]
+        if point is not None:
+            self.offer(point)
+
+    def offer(self, point: Point) -> bool:
+        """Keep a feasible point if it is the best; say whether."""
+        objective = self.exact.objective(point)
+        if self.upper is not None and objective >= self.upper:
+            return False
+        self.point, self.upper = point, objective
+        self.target = self._target_of(objective)
+        return True
+
+    def _relax(self, rows: Sequence[int] | None) -> None:
+        self.relaxation = Relaxation(self.exact.model, rows=rows)
+        self.closer = Closer(self.exact, self.relaxation)
+
+    def cut(self, tick: Tick = no_tick) -> None:
+        """Add derived rows; called before the search."""
+        rows: Sequence[int] | None = None
+        try:
+            rows = add_cuts(self.exact, self.cuts, self.upper, tick)
+        finally:
+            self._relax(rows)
+
+    @property
+    def closed(self) -> bool:
+        """Whether every case is closed."""
+        return self.root.uses is not None
+
+    def bound(self) -> float | None:
+        """Return about the bound that is proven, as that of a minimum; None: none yet, or all is closed."""
+        while self._open and (self._open[0][2].dropped or self._open[0][2].uses is not None):
+            heapq.heappop(self._open)
+        least = min((self._going.bound, *(case[0] for case in self._open[:1])))
+        return math.ldexp(least, self.relaxation.power) if math.isfinite(least) else None
+
+    def run(self, tick: Tick = no_tick, node: Callable[[], None] = no_tick) -> None:
+        """Search till every case is closed, or nothing more can be done; ``node`` is called for every case, ``tick`` often."""
+        while self._open:
+            _, _, case = heapq.heappop(self._open)
+            going: Case | None = case
+            while going is not None:
+                if going.dropped or going.uses is not None:
+                    break
+                self._going = going
+                try:
+                    node()
+                    tick()
+                    following = self._solve(going)
+                except BaseException:
+                    if going.children is None:
+                        self._hold(going)
+                    raise
+                going = following
+
+    def _hold(self, case: Case) -> None:
+        heapq.heappush(self._open, (case.bound, next(self._serial), case))
+
+    def _solve(self, case: Case) -> Case | None:
+        """Solve a case: close it, or split it and return the part to go on with."""
+        self.nodes += 1
+        relaxation = self.relaxation
+        relaxation.narrow(*case.bounds(self.exact.model.lower, self.exact.model.upper))
+        if case.basis is not None:
+            relaxation.basis = case.basis
+        answer = relaxation.solve()
+        if answer is not None and case.parent is not None and answer.objective < math.inf:
+            self._learn(case, answer)
+        if self.closer.close(case, answer, self.target):
+            return None
+        if answer is None:
+            answer = next(iter(self.closer.others()), None)
+            if self.closer.close(case, answer, self.target):
+                return None
+        if answer is None or answer.objective == math.inf:
+            return self._settle(case, answer)
+        case.bound = max(case.bound, answer.objective)
+        case.proof = self.closer.anything(case, answer)
+        if not self.branching.fractional(answer.x):
+            if self._improve(answer) and self.closer.close(case, answer, self.target):
+                return None
+            return self._settle(case, answer)
+        target = math.inf if self.target is None else self.closer.scaled(self.target)
+        column, rising = self.branching.choose(relaxation, answer.x, answer.objective, target)
+        return self._split(case, column, math.floor(answer.x[column]), float(answer.x[column]), rising)
+
+    def _improve(self, answer: Relaxed) -> bool:
+        """Make an exact point of an answer that is whole, once for the same whole numbers; say whether it is the best."""
+        whole = np.rint(answer.x[self.exact.model.integer]).tobytes()
+        if whole in self._tried:
+            return False
+        self._tried.add(whole)
+        point = exact_point(self.exact, answer.x)
+        return point is not None and self.offer(point)
+
+    def _split(self, case: Case, column: int, below: int, x: float, rising: bool) -> Case:
+        down, up = case.split(column, below, x, case.bound, self.relaxation.basis)
+        first, second = (up, down) if rising else (down, up)
+        self._hold(second)
+        return first
+
+    def _learn(self, case: Case, answer: Relaxed) -> None:
+        moved = case.moved
+        if moved > 0 and case.bound > -math.inf:
+            self.branching.learn(case.column, case.rising, moved, answer.objective - case.bound)
+
+    def _settle(self, case: Case, answer: Relaxed | None) -> Case | None:
+        """Close a case whose floats are at odds with exact numbers, or split it at any variable that is still free."""
+        if self.closer.insist(case, answer, self.target):
+            return None
+        relaxation = self.relaxation
+        free = np.flatnonzero(self.exact.model.integer & (relaxation.lower < relaxation.upper))
+        if not len(free):
+            self.stuck.append(case)
+            return None
+        x = relaxation.lower if answer is None or answer.objective == math.inf else answer.x
+        apart = np.abs(x - np.rint(x))[free]
+        column = int(free[np.argmax(apart)])
+        low, high = float(relaxation.lower[column]), float(relaxation.upper[column])
+        value = min(max(float(x[column]), low), high)
+        below = math.floor(value) if math.isfinite(value) else 0
+        return self._split(case, column, min(below, int(high) - 1) if math.isfinite(high) else below, value, False)
