@@ -23,7 +23,7 @@ LEVELS: tuple[set[str], ...] = (
     {"allocation", "columns"},
     set(FAMILIES),
     {"", "families", "own_methods"},
-    {"traces", "testing", "worst"},
+    {"traces", "testing", "worst", "proofs"},
     {"study", "advice"},
     {"whatif", "reproduce"},
     {"cli"},
