@@ -143,7 +143,9 @@ def prove(
     def told(doing: str) -> None:
         if progress is not None:
             objective = None if search.upper is None else float(scale.of(search.upper))
-            progress(Progress(budget.elapsed_s, objective, None, search.nodes, doing))
+            least = search.bound()
+            bound = None if least is None else float(scale.of(Fraction(least)))
+            progress(Progress(budget.elapsed_s, objective, bound, search.nodes, doing))
 
     def node() -> None:
         budget.tick(1)

@@ -12,10 +12,7 @@ LONGEST, LARGEST = 2**15, 2**31  # bits of a common denominator, and of all nume
 
 
 class Row(NamedTuple):
-    """``factors`` x / ``over`` on ascending ``columns`` has a sense (1: >=, 0: =, -1: <=) towards ``side``.
-
-    Equal left sides have equal columns, factors and denominators. ``bits``: of all factors.
-    """
+    """``factors`` x / ``over`` on ascending ``columns``: 1: >=, 0: =, -1: <= ``side``; ``bits``: of all factors."""
 
     sense: int
     side: Number

@@ -3,6 +3,7 @@
 Costs and coefficients are held times 2**``scale``, bounds and sides times 2**``sides``; costs as those of a minimum.
 """
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -13,6 +14,8 @@ from dlsched.solvers.linear import Floats, LinearModel
 
 _DIGITS = 53
 """Bits of a float's mantissa."""
+_FINE = 30
+"""Bits below the largest cost from which on a common divisor of the costs is no help."""
 
 
 def power_of(*arrays: Floats) -> int:
@@ -104,11 +107,14 @@ class ExactModel:
         return Fraction(number, 1 << self.scale)
 
     def step(self) -> Fraction | None:
-        """Return the largest g such that every integer point's objective is a multiple of g; None: there is none."""
+        """Return the largest g such that every point's objective is a multiple of g; None: there is none of use."""
         if any(cost and not integer for cost, integer in zip(self.costs, self.integer, strict=True)):
             return None
-        common = int(np.gcd.reduce(np.array([abs(cost) for cost in self.costs if cost], dtype=object), initial=0))
-        return self.coefficient(common) if common else None
+        held = [abs(cost) for cost in self.costs if cost]
+        common = math.gcd(*held)
+        if not held or common < max(held) >> _FINE:
+            return None
+        return self.coefficient(common)
 
     def objective(self, point: Sequence[Fraction]) -> Fraction:
         """Return the objective of a point, as that of a minimum and without a constant."""

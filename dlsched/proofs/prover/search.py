@@ -50,6 +50,7 @@ class TreeSearch:
         self.target: Fraction | None = None
         self.stuck: list[Case] = []
         self.nodes = 0
+        self._going = self.root
         self._target_of = target
         self._serial = count()
         self._open: list[tuple[float, int, Case]] = [(-math.inf, 0, self.root)]
@@ -70,11 +71,12 @@ class TreeSearch:
         """Whether every case is closed."""
         return self.root.uses is not None
 
-    def bound(self) -> float:
-        """Return about the least bound of the open cases, in scaled costs."""
-        return min(
-            (case.bound for _, _, case in self._open if not case.dropped and case.uses is None), default=math.inf
-        )
+    def bound(self) -> float | None:
+        """Return about the bound that is proven, as that of a minimum; None: none yet, or all is closed."""
+        while self._open and (self._open[0][2].dropped or self._open[0][2].uses is not None):
+            heapq.heappop(self._open)
+        least = min((self._going.bound, *(case[0] for case in self._open[:1])))
+        return math.ldexp(least, self.relaxation.power) if math.isfinite(least) else None
 
     def run(self, tick: Tick = no_tick, node: Callable[[], None] = no_tick) -> None:
         """Search till every case is closed, or nothing more can be done; ``node`` is called for every case, ``tick`` often."""
@@ -84,6 +86,7 @@ class TreeSearch:
             while going is not None:
                 if going.dropped or going.uses is not None:
                     break
+                self._going = going
                 try:
                     node()
                     tick()

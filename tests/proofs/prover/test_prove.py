@@ -1,0 +1,124 @@
+"""``dlsched.prove`` on shipped instances of every family: what it says, what it writes, and how it stops."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from shipped import ROOT
+
+import dlsched
+from dlsched.core.instance import InstanceFile
+
+Accepts = Callable[[Path], bool]
+SMALL = (
+    *("ring_allocation/eight-nine-sixteen", "ring_allocation/worst-hull", "elastic_stream/two-arrivals"),
+    *("elastic_stream/worst-doubling", "matching_placement/mixed", "matching_placement/one-or-three-max_rho"),
+    *("matching_placement/one-or-three-alpha_fair-2", "srpt_mapping/four-jobs", "srpt_mapping/broken-pipeline"),
+    *("ring_embedding/thin-uplink", "ring_embedding/least-first", "ring_embedding/nothing-runs"),
+    *("async_sgd/two-servers", "async_sgd/linear-speed-up"),
+)
+
+
+def shipped(name: str) -> InstanceFile:
+    """Read a shipped instance."""
+    return dlsched.read(ROOT / f"{name}.json")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_shipped_optima_are_proven(name: str, tmp_path: Path, viprchk: Accepts) -> None:
+    """The range is the known optimum, up to 1e-9, and viprchk accepts the file."""
+    instance = shipped(name)
+    assert instance.known is not None
+    path = tmp_path / "proof.vipr"
+    proof = dlsched.prove(instance, path)
+    assert proof.status == "optimal"
+    assert proof.lower is not None
+    assert proof.upper is not None
+    assert proof.lower <= proof.upper
+    assert proof.upper - proof.lower <= 1e-9 * abs(proof.upper)
+    assert instance.known.optimum == pytest.approx(proof.upper, rel=1e-8)
+    assert proof.sha256 == instance.sha256
+    assert viprchk(path)
+
+
+def test_the_same_call_writes_the_same_bytes(tmp_path: Path) -> None:
+    """Compressed or not, and as lines."""
+    instance = shipped("srpt_mapping/four-jobs")
+    paths = [tmp_path / name for name in ("one.vipr", "two.vipr", "one.vipr.gz", "two.vipr.gz")]
+    for path in paths:
+        dlsched.prove(instance, path)
+    plain, again, packed, repacked = (path.read_bytes() for path in paths)
+    assert plain == again == gzip.decompress(packed)
+    assert packed == repacked
+    proof = dlsched.prove(instance)
+    assert proof.lines is not None
+    assert "\n".join((*proof.lines, "")).encode() == plain
+
+
+def test_the_head_names_the_instance_and_the_model(tmp_path: Path) -> None:
+    """A key and a value a line."""
+    instance = shipped("ring_embedding/thin-uplink")
+    proof = dlsched.prove(instance, formulation="arc", limits=dlsched.Limits(nodes=0))
+    assert proof.lines is not None
+    head = dict(line[2:].split(": ", 1) for line in proof.lines if line.startswith("% "))
+    assert head["instance"] == "thin-uplink"
+    assert head["sha256"] == instance.sha256
+    assert head["formulation"] == "arc"
+    assert head["sense"] == "maximum"
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 3])
+@pytest.mark.parametrize(
+    "name", ["srpt_mapping/four-jobs", "ring_embedding/thin-uplink", "elastic_stream/two-arrivals"]
+)
+def test_a_stopped_proof_is_valid(name: str, nodes: int, tmp_path: Path, viprchk: Accepts) -> None:
+    """Its range holds the optimum."""
+    instance = shipped(name)
+    assert instance.known is not None
+    assert instance.known.optimum is not None
+    proof = dlsched.prove(instance, tmp_path / "proof.vipr", limits=dlsched.Limits(nodes=nodes))
+    assert proof.status in ("node_limit", "optimal")
+    assert proof.lower is None or proof.lower <= instance.known.optimum + 1e-7
+    assert proof.upper is None or proof.upper >= instance.known.optimum - 1e-7
+    assert viprchk(tmp_path / "proof.vipr")
+
+
+def test_ctrl_c_leaves_a_valid_proof(tmp_path: Path, viprchk: Accepts) -> None:
+    """The first call of the progress callback is interrupted."""
+
+    def interrupt(_: dlsched.Progress) -> None:
+        raise KeyboardInterrupt
+
+    proof = dlsched.prove(shipped("srpt_mapping/four-jobs"), tmp_path / "proof.vipr", progress=interrupt)
+    assert proof.status == "interrupted"
+    assert viprchk(tmp_path / "proof.vipr")
+
+
+def test_a_start_is_taken_up() -> None:
+    """With the optimum as the start the proof is the same range; a solution that breaks a rule is refused."""
+    instance = shipped("srpt_mapping/four-jobs")
+    result = dlsched.solve(instance)
+    proof = dlsched.prove(instance, start=result)
+    assert proof.upper == pytest.approx(result.objective)
+    other = dlsched.solve(shipped("srpt_mapping/three-gpus"))
+    with pytest.raises(dlsched.UsageError, match="start"):
+        dlsched.prove(instance, start=other.solution)
+
+
+def test_a_gap_makes_the_proof_shorter() -> None:
+    """It is allowed between the two sides."""
+    instance = shipped("srpt_mapping/four-jobs")
+    proof = dlsched.prove(instance, gap=0.5)
+    assert proof.lower is not None
+    assert proof.upper is not None
+    assert 0.5 * proof.upper <= proof.lower * (1 + 1e-9)
+    assert proof.cases < dlsched.prove(instance).cases
+
+
+def test_what_has_no_linear_model_is_refused() -> None:
+    """In the words of the formulation."""
+    with pytest.raises(dlsched.UsageError, match="tick_s"):
+        dlsched.prove(shipped("elastic_stream/room-for-all"))
+    with pytest.raises(dlsched.UsageError, match="allowed: milp"):
+        dlsched.prove(shipped("ring_allocation/worst-hull"), formulation="nosuch")
