@@ -36,7 +36,7 @@ def run(
         found = verify_supremum(problem, data, result)
     else:
         family = family_of(problem)
-        found = verify_claim(family, problem, _claim(data, result, family, problem), result)
+        found = verify_claim(family, problem, claim_in(data, result, family, problem), result)
     if as_json:
         print_json(found.as_data())
     else:
@@ -70,7 +70,7 @@ def verify_supremum(instance: InstanceFile, data: Mapping[str, object], path: st
     return Verification(verified=[f"verified: {asked}: {said}", f"verified: {shown}"])
 
 
-def _claim(data: Json, path: str, family: AnyFamily, instance: InstanceFile) -> Claim:
+def claim_in(data: Json, path: str, family: AnyFamily, instance: InstanceFile) -> Claim:
     """Read the content of a result file and refuse one of another instance."""
     claim = claim_from(data, path)
     if claim.result is not None:
