@@ -51,7 +51,8 @@ def check_derivation(words: Words, model: LinearModel) -> Proven:
         raise words.false("no solution reaches the range")
     if infeasible and (not proof.absurd or best is not None):
         raise words.false("no line without assumptions is absurd" if best is None else "infeasible, with a solution")
-    return Proven(*(dual, best)[:: rows.sign], infeasible, proof.splits + 1, values)
+    lower, upper = (dual, best)[:: rows.sign]
+    return Proven(lower, upper, infeasible, proof.splits + 1, values)
 
 
 def _compare(words: Words, rows: Rows) -> None:
@@ -98,7 +99,7 @@ def _solutions(words: Words, rows: Rows) -> tuple[Fraction | None, Mapping[str, 
         columns, numbers = words.pairs(len(rows.integer))
         factors, over = whole(words, numbers)
         point = dict(zip(columns, factors, strict=True))
-        broken = next((i for i in range(len(rows)) if not rows[i].met(*rows[i].at(words, point, over))), None)
+        broken = next((i for i in range(len(rows)) if not (row := rows[i]).met(*row.at(words, point, over))), None)
         if broken is not None:
             raise words.false(f"the solution breaks row {broken}")
         if any(rows.integer[j] and factor % over for j, factor in point.items()):

@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
     def at(self, words: Words, point: Mapping[int, int], over: int) -> tuple[int, int]:
         """Value of its left side at ``point / over``, as a fraction."""
-        words.spend(200 + 100 * len(self.columns) + over.bit_length() * self.bits // 1000)
+        words.spend(5000 + 100 * len(self.columns) + over.bit_length() * self.bits // 1000)
         terms = zip(self.columns, self.factors, strict=True)
         return sum(factor * point[j] for j, factor in terms if j in point), self.over * over
 

@@ -58,7 +58,8 @@ def check_proof(path: str | os.PathLike[str], instance: InstanceFile, formulatio
             words = Words(cast(BinaryIO, stream), name)
             said = words.comments.get("formulation", formulation or "")
             _require(name, "sha256", words.comments.get("sha256", ""), (instance.sha256,))
-            _require(name, "formulation", said, family.formulations if formulation is None else (formulation,))
+            _require(name, "formulation", said, [formulation or said])
+            _require(name, "formulation", said, list(family.formulations))
             built = cast("Formulation[object, Solution]", family.formulations[said](instance))
             model = built.model if isinstance(built.model, LinearModel) else from_pulp(built.model)
             proven = check_derivation(words, model)
@@ -71,19 +72,18 @@ def check_proof(path: str | os.PathLike[str], instance: InstanceFile, formulatio
     found = Verified(said, lower, upper, proven.infeasible, proven.cases, None, None, False)
     if proven.values is None:
         return found
-    wrong = ProofError(f"{name}: its solution, exact for the model, is not what it says for the instance")
+    sense, shift = family.sense_for(instance), family.constant(instance)
+    held, bound = (upper, lower) if sense is Sense.MINIMIZE else (lower, upper)
+    assert held is not None
     try:
-        solution = built.decode({each: float(proven.values.get(each, 0)) for each in model.names})
+        solution, figure = built.decode({each: float(proven.values.get(each, 0)) for each in model.names}), float(held)
     except (ArithmeticError, LookupError, ValueError) as error:
-        raise wrong from error
-    if family.check(instance, solution):
-        raise wrong
+        raise ProofError(f"{name}: its solution is none of the instance ({error!r})") from None
     objective = family.objective(instance, solution)
-    minimize, shift = family.sense_for(instance) is Sense.MINIMIZE, family.constant(instance)
-    held, bound = (upper, lower) if minimize else (lower, upper)
-    if held is None or not meets(objective, float(held), shift, within=FEASIBLE):
-        raise wrong
-    closed = bound is not None and meets(float(held), float(bound), shift, within=FEASIBLE)
+    if family.check(instance, solution) or not meets(objective, figure, shift, within=FEASIBLE):
+        raise ProofError(f"{name}: its solution is not feasible for the instance, or has objective {objective!r}")
+    size = 0 if bound is None else max(abs(held - Fraction(shift)), abs(bound - Fraction(shift)))
+    closed = bound is not None and abs(held - bound) <= Fraction(FEASIBLE) * size
     return replace(found, solution=solution, objective=objective, closed=closed)
 
 
