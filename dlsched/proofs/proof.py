@@ -181,6 +181,7 @@ def prove(
         if point is not None:
             search.offer(point)
         told("start")
+        search.cut(budget.tick)
         search.run(budget.tick, node)
     except Stopped as stopped:
         status = stopped.status
@@ -189,7 +190,7 @@ def prove(
     finding = finding_of(exact, search)
     if search.closed or (search.target is not None and finding.lower == search.target):
         status = TerminationStatus.INFEASIBLE if finding.infeasible else TerminationStatus.OPTIMAL
-    derivation = finding.derivation(exact, search.root, step)
+    derivation = finding.derivation(search)
     comments = {
         "instance": instance.name,
         "sha256": instance.sha256,

@@ -115,9 +115,8 @@ def build_milp(
 
     def decode(values: Mapping[str, float]) -> Placement:
         counts = np.zeros((held.jobs, held.types), dtype=np.int64)
-        for name, value in values.items():
-            if value > 0.5:
-                job, row = chosen[name]
+        for name, (job, row) in chosen.items():
+            if values.get(name, 0.0) > 0.5:
                 counts[job] = row
         return placement(instance, counts)
 

@@ -59,9 +59,8 @@ def _compare(words: Words, rows: Rows) -> None:
     """Compare all sections up to the rows with the model."""
     model, variables = rows.model, len(rows.integer)
     integers = [j for j, is_integer in enumerate(rows.integer) if is_integer]
-    words.next(b"VER")
-    words.next(b"1.0")
-    words.next(b"VAR")
+    for word in (b"VER", b"1.0", b"VAR"):
+        words.next(word)
     if words.index() != variables or any(name.encode() != words.next() for name in model.names):
         raise words.false("the model has other variables")
     words.next(b"INT")
@@ -148,11 +147,9 @@ class Derivation:
             words.hold(-self._lines.pop(old).kept)
 
     def _line(self, index: int) -> Line:
-        if index < len(self._rows):
-            return Line(self._rows[index])
-        if index not in self._lines:
+        if index >= len(self._rows) and index not in self._lines:
             raise self._words.false(f"row {index} was said to be used no later")
-        return self._lines[index]
+        return self._lines[index] if index >= len(self._rows) else Line(self._rows[index])
 
     def _unsplit(self, row: Row, first: int, one: int, second: int, other: int) -> frozenset[int]:
         """Verify that a row holds in both cases of a split; return what is still assumed."""
@@ -170,11 +167,11 @@ class Derivation:
 
     def _combined(self, target: Row, indices: list[int], numbers: list[Number], *, rounded: bool) -> frozenset[int]:
         """Verify that a sum of rows, rounded or not, proves a row; return what is assumed."""
-        words, assumed, total, side, size = self._words, set[int](), defaultdict[int, int](int), 0, 0
-        used = (self._line(index).row for index in indices)
-        scales = [under * row.over * row.side[1] for (_, under), row in zip(numbers, used, strict=True)]
-        factors, over = whole(words, [(number[0], scale) for number, scale in zip(numbers, scales, strict=True)])
-        senses = set()
+        words, total, side, size = self._words, defaultdict[int, int](int), 0, 0
+        assumed, senses = set[int](), set[int]()
+        used = zip(numbers, map(self._line, indices), strict=True)
+        scaled = [(n, under * line.row.over * line.row.side[1]) for (n, under), line in used]
+        factors, over = whole(words, scaled)
         for index, factor in zip(indices, factors, strict=True):
             row, assumes, _, _ = self._line(index)
             senses.add(row.sense * ((factor > 0) - (factor < 0)))

@@ -33,8 +33,8 @@ class Row(NamedTuple):
 
     def dominates(self, other: "Row") -> bool:
         """Whether it is absurd, or has the same left side and says no less."""
-        same = self[2:5] == other[2:5] and self.sense in (0, other.sense)
-        return self.absurd or (same and other.met(*self.side))
+        alike = self[2:5] == other[2:5] and self.sense in (0, other.sense)
+        return self.absurd or (alike and other.met(*self.side))
 
     def at(self, words: Words, point: Mapping[int, int], over: int) -> tuple[int, int]:
         """Value of its left side at ``point / over``, as a fraction."""
@@ -97,10 +97,5 @@ class Rows:
 def _sides(lower: list[float], upper: list[float], *, joined: bool) -> Iterator[tuple[int, int, float]]:
     """Yield index, sense and finite sides; those of an equality ``joined``."""
     for index, (low, high) in enumerate(zip(lower, upper, strict=True)):
-        if joined and low == high:
-            yield index, 0, low
-            continue
-        if low > -inf:
-            yield index, 1, low
-        if high < inf:
-            yield index, -1, high
+        both = ((0, low),) if joined and low == high else ((1, low), (-1, high))
+        yield from ((index, sense, side) for sense, side in both if abs(side) < inf)

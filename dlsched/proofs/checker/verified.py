@@ -1,8 +1,8 @@
 """A proof against its instance: the model is built anew, what is proven is said of the instance."""
 
 import gzip
+import math
 import os
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import BinaryIO, cast
@@ -57,9 +57,10 @@ def check_proof(path: str | os.PathLike[str], instance: InstanceFile, formulatio
         with gzip.open(path) if packed else open(path, "rb") as stream:
             words = Words(cast(BinaryIO, stream), name)
             said = words.comments.get("formulation", formulation or "")
-            _require(name, "sha256", words.comments.get("sha256", ""), (instance.sha256,))
-            _require(name, "formulation", said, [formulation or said])
-            _require(name, "formulation", said, list(family.formulations))
+            if words.comments.get("sha256") != instance.sha256:
+                raise words.wrong("another or no comment sha256", f"{instance.sha256}, of {shown(instance.name)}")
+            if said not in family.formulations or formulation not in (said, None):
+                raise words.wrong(f"formulation {shown(said)}", formulation or ", ".join(family.formulations))
             built = cast("Formulation[object, Solution]", family.formulations[said](instance))
             model = built.model if isinstance(built.model, LinearModel) else from_pulp(built.model)
             proven = check_derivation(words, model)
@@ -67,26 +68,18 @@ def check_proof(path: str | os.PathLike[str], instance: InstanceFile, formulatio
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     unit, constant = Fraction(built.unit), Fraction(built.constant) + Fraction(built.unit) * Fraction(model.constant)
     lower, upper = (None if side is None else unit * side + constant for side in (proven.lower, proven.upper))
-    if unit < 0:
-        lower, upper = upper, lower
+    lower, upper = (upper, lower) if unit < 0 else (lower, upper)
     found = Verified(said, lower, upper, proven.infeasible, proven.cases, None, None, False)
-    if proven.values is None:
+    held, bound = (upper, lower) if family.sense_for(instance) is Sense.MINIMIZE else (lower, upper)
+    if proven.values is None or held is None:
         return found
-    sense, shift = family.sense_for(instance), family.constant(instance)
-    held, bound = (upper, lower) if sense is Sense.MINIMIZE else (lower, upper)
-    assert held is not None
     try:
         solution, figure = built.decode({each: float(proven.values.get(each, 0)) for each in model.names}), float(held)
     except (ArithmeticError, LookupError, ValueError) as error:
         raise ProofError(f"{name}: its solution is none of the instance ({error!r})") from None
-    objective = family.objective(instance, solution)
-    if family.check(instance, solution) or not meets(objective, figure, shift, within=FEASIBLE):
-        raise ProofError(f"{name}: its solution is not feasible for the instance, or has objective {objective!r}")
-    size = 0 if bound is None else max(abs(held - Fraction(shift)), abs(bound - Fraction(shift)))
-    closed = bound is not None and abs(held - bound) <= Fraction(FEASIBLE) * size
+    objective = math.nan if family.check(instance, solution) else family.objective(instance, solution)
+    if not meets(objective, figure, family.constant(instance), within=FEASIBLE):
+        raise ProofError(f"{name}: its solution breaks a rule of the instance, or its objective is {objective!r}")
+    shift, exact = Fraction(family.constant(instance)), held if bound is None else bound
+    closed = bound is not None and abs(held - exact) <= Fraction(FEASIBLE) * max(abs(held - shift), abs(exact - shift))
     return replace(found, solution=solution, objective=objective, closed=closed)
-
-
-def _require(name: str, key: str, said: str, allowed: Collection[str]) -> None:
-    if said not in allowed:
-        raise InputError(where=f"{name}: comment {key}", found=shown(said), allowed=", ".join(allowed))

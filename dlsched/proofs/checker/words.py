@@ -12,7 +12,7 @@ from dlsched.core.messages import shown
 LARGEST_FILE, LONGEST_WORD, PART, BATCH = 2**30, 4000, 2**19, 1024
 WORK = 4 * 10**10  # steps of about a nanosecond
 HELD = 10**7  # numbers of up to 512 bits that are kept at a time: less than a gigabyte
-NUMBER = re.compile(rb"(0|-?[1-9][0-9]*)(?:/([1-9][0-9]*))?")
+NUMBER = re.compile(rb"(0|-?[1-9][0-9]*)(?:/(?!1$)([1-9][0-9]*))?")
 Number = tuple[int, int]  # a reduced fraction
 
 
@@ -22,25 +22,17 @@ def number_of(word: bytes) -> Number:
     found = NUMBER.fullmatch(word)
     number = (int(found[1]), int(found[2] or 1)) if found else (0, 0)
     if gcd(*number) != 1:
-        raise ValueError("a number as -12 or 3/4, reduced")
+        raise ValueError
     return number
-
-
-def index_of(word: bytes, limit: int) -> int:
-    """Read a number from 0 to below the limit; ValueError for anything else."""
-    if not word.isdigit() or len(word) > 10 or word[:1] == b"0" < word or int(word) >= limit:
-        raise ValueError(f"a number from 0, below {limit}")
-    return int(word)
 
 
 class Words:
     """The words of a stream after the comments at its head; ``name`` is for messages."""
 
     def __init__(self, stream: BinaryIO, name: str = "proof") -> None:
-        self._stream, self._name = stream, name
+        self._stream, self._name, self._line, self._whole = stream, name, 1, False
         self._left, self._work, self._held = LARGEST_FILE, WORK, HELD
-        self._line, self._at, self._tail, self._ended = 1, 0, b"", False
-        self._words: list[bytes] = []
+        self._words, self._at, self._tail = list[bytes](), 0, b""
         self.comments: dict[str, str] = {}
         while (line := self._read()).startswith(b"% "):
             key, _, value = (part.strip() for part in line[2:].decode("utf-8", "replace").partition(":"))
@@ -60,9 +52,10 @@ class Words:
         if self._held < 0:
             raise self.wrong("lines of a gigabyte that are still to be used", "last uses that come sooner")
 
-    def wrong(self, found: str, allowed: str) -> InputError:
+    def wrong(self, found: str | bytes, allowed: str) -> InputError:
         """Refuse what was just read as no part of a proof."""
-        return InputError(where=f"{self._name}: line {self._line}", found=found, allowed=allowed)
+        text = found if isinstance(found, str) else shown(found.decode("utf-8", "replace"))
+        return InputError(where=f"{self._name}: line {self._line}", found=text, allowed=allowed)
 
     def false(self, sentence: str) -> ProofError:
         """Say that what was just read states what is not so."""
@@ -82,7 +75,7 @@ class Words:
         """Take a word, one of those if any are said."""
         word = self.take(1)[0]
         if allowed and word not in allowed:
-            raise self.wrong(shown(word.decode("utf-8", "replace")), " or ".join(map(bytes.decode, allowed)))
+            raise self.wrong(word, " or ".join(map(bytes.decode, allowed)))
         return word
 
     def number(self, word: bytes | None = None) -> Number:
@@ -90,29 +83,25 @@ class Words:
         word = word or self.next()
         try:
             return number_of(word)
-        except ValueError as error:
-            raise self.wrong(shown(word.decode("utf-8", "replace")), str(error)) from None
+        except ValueError:
+            raise self.wrong(word, "a number as -12 or 3/4, reduced") from None
 
     def index(self, limit: int = 10**9, word: bytes | None = None) -> int:
         """Read a word, by default the next, as a number from 0 to below the limit."""
-        word = word or self.next()
-        try:
-            return index_of(word, limit)
-        except ValueError as error:
-            raise self.wrong(shown(word.decode("utf-8", "replace")), str(error)) from None
+        index, over = self.number(word := word or self.next())
+        if over > 1 or not 0 <= index < limit:
+            raise self.wrong(word, f"a number from 0, below {limit}")
+        return index
 
     def pairs(self, limit: int, word: bytes | None = None) -> tuple[list[int], list[Number]]:
         """Take a count, or read it from a word, and as many indices below the limit, each once, with a number each."""
-        count = self.index(limit + 1, word)
-        indices: list[int] = []
-        numbers: list[Number] = []
+        count, indices, numbers = self.index(limit + 1, word), list[int](), list[Number]()
         while len(indices) < count:
-            words = self.take(2 * min(BATCH, count - len(indices)))
-            try:
-                indices += [index_of(word, limit) for word in words[::2]]
-                numbers += map(number_of, words[1::2])
-            except ValueError as error:
-                raise self.wrong(f"another word in a list of {count} pairs", str(error)) from None
+            found = [self.number(word) for word in self.take(2 * min(BATCH, count - len(indices)))]
+            if any(over > 1 or not 0 <= index < limit for index, over in found[::2]):
+                raise self.wrong("another index in a list", f"one from 0, below {limit}")
+            indices += [index for index, _ in found[::2]]
+            numbers += found[1::2]
         if len(set(indices)) < count:
             raise self.wrong("an index twice in a list", "once")
         return indices, numbers
@@ -122,7 +111,7 @@ class Words:
         while self._at == len(self._words) and (line := self._read()):
             self._split(line)
         if self._at < len(self._words):
-            raise self.wrong(f"{shown(self.next().decode('utf-8', 'replace'))} after the last line", "nothing")
+            raise self.wrong(self._words[self._at], "nothing after the last line")
 
     def _split(self, line: bytes) -> None:
         """Add the words of a line; a long one comes in parts, at whose ends words may be cut."""
@@ -134,13 +123,12 @@ class Words:
 
     def _read(self) -> bytes:
         """Read a line, or a part of it after the word that was cut."""
+        self._line += self._whole
         try:
             part = self._stream.readline(PART)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{self._name}: cannot be read: {error}") from None
-        self._left -= len(part)
-        self._line += self._ended
-        self._ended = part.endswith(b"\n")
+        self._whole, self._left = part.endswith(b"\n"), self._left - len(part)
         self.spend(500 + 25 * len(part))
         if self._left < 0:
             raise self.wrong("more than 2**30 bytes", "a smaller file")

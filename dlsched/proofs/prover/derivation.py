@@ -1,11 +1,14 @@
-"""The lines of a derivation in the format VIPR 1.0, from a tree of cases; written as a stream, in the order of the cases."""
+"""The lines of a derivation in the format VIPR 1.0, from cuts and a tree of cases; written as a stream, in their order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from dlsched.proofs.prover.cases import Case
-from dlsched.proofs.prover.dual_bounds import nothing, proven
+from dlsched.proofs.prover.dual_bounds import DualBound, Multipliers, nothing, proven
 from dlsched.proofs.prover.exact_model import ExactModel
+from dlsched.proofs.prover.split_cuts import SplitCut
+
+_LINES_OF_A_CUT = 5
 
 
 def number(value: int, unit: int) -> str:
@@ -18,23 +21,39 @@ class Derivation:
 
     Parameters
     ----------
-    exact, root
-        The model and its tree of cases, in which every leaf has multipliers that prove as much.
+    exact, cuts, root
+        The model, the cuts from which its added rows derive, and its tree of cases, in which every leaf has multipliers
+        that prove as much.
     lower
         What is proven; None: that there is no point.
     step
         If given, the last lines round the bound up to the next multiple of it.
     """
 
-    def __init__(self, exact: ExactModel, root: Case, lower: Fraction | None, step: Fraction | None = None) -> None:
-        self.exact, self.root, self.lower = exact, root, lower
+    def __init__(
+        self,
+        exact: ExactModel,
+        cuts: Sequence[SplitCut],
+        root: Case,
+        lower: Fraction | None,
+        step: Fraction | None = None,
+    ) -> None:
+        self.exact, self.cuts, self.lower = exact, cuts, lower
         self.step = step if lower is not None and step is not None and (lower / step).denominator != 1 else None
-        self.flip = exact.sign < 0
-        self.leaves = 0
+        self.turn = -1 if exact.sign < 0 else 1
+        self._used = self._needed(root)
+        self._end = exact.rows
+        self._lasts: dict[int, int] = {}
+        """By line the last one that uses it."""
+        for k in self._used:
+            self._place_cut(k)
+        self._cases = list(self._ordered(root))
+        """Every line of the tree: a case that is assumed, closed by multipliers, or joined from its two cases."""
+        self.leaves = sum(kind == "leaf" for kind, _, _ in self._cases)
 
     def count(self) -> int:
         """Return the number of lines."""
-        return 4 * sum(1 for _ in self.root.leaves()) - 3 + (2 if self.step is not None else 0)
+        return self._end - self.exact.rows + (2 if self.step is not None else 0)
 
     @property
     def proven(self) -> Fraction | None:
@@ -43,106 +62,167 @@ class Derivation:
             return self.lower
         return self.step * -((-self.lower) // self.step)
 
-    def lines(self) -> Iterator[str]:
-        """Yield the lines, without ends."""
-        first = self.exact.rows
-        end = first + self.count() - 1
-        places: dict[Case, int] = {}
-        """Where the assumptions of open cases stand."""
-        place = first
-        stack: list[tuple[Case, int]] = [(self.root.proven_as(), 0)]
-        results: list[tuple[int, bool]] = []
-        """Lines that prove finished cases, and whether they state a contradiction."""
-        lasts = self._lasts(first, end)
-        while stack:
-            case, stage = stack.pop()
-            if case.children is None:
-                text, absurd = self._leaf(case, places)
-                yield f"c{place} {text} {lasts[place]}"
-                results.append((place, absurd))
-                place += 1
-                continue
-            if stage < 2:
-                child = case.children[stage]
-                yield f"a{place} {'G' if child.rising else 'L'} {child.value} 1 {child.column} 1 {{ asm }} {lasts[place]}"
-                places[child] = place
-                place += 1
-                stack += [(case, stage + 1), (child.proven_as(), 0)]
-                continue
-            (two, second), (one, first_absurd) = results.pop(), results.pop()
-            absurd = first_absurd and second
-            what = self._absurdity(1, 1) if absurd else self._claim()
-            low, high = (places.pop(child) for child in case.children)
-            yield f"u{place} {what} {{ uns {one} {low} {two} {high} }} {lasts[place]}"
-            results.append((place, absurd))
-            place += 1
-        yield from self._rounding(place)
+    def _needed(self, root: Case) -> list[int]:
+        """Return the cuts that leaves use, and those from which these derive."""
+        needed: set[int] = set()
+        for case in root.leaves():
+            if case.proof is not None:
+                needed |= self._cuts_in(case.proof)
+        todo = list(needed)
+        while todo:
+            cut = self.cuts[todo.pop()]
+            new = (self._cuts_in(cut.up[0]) | self._cuts_in(cut.down[0])) - needed
+            needed |= new
+            todo += new
+        return sorted(needed)
 
-    def _lasts(self, first: int, end: int) -> dict[int, int]:
-        """Return by line the last one that uses it; -1: none does."""
-        lasts: dict[int, int] = {}
-        place = first
-        stack: list[tuple[Case, int]] = [(self.root.proven_as(), 0)]
+    def _cuts_in(self, multipliers: Multipliers) -> set[int]:
+        own = self.exact.own
+        return {i - own for i in multipliers.rows.tolist() if i >= own}
+
+    def _use(self, multipliers: Multipliers, place: int) -> None:
+        for k in self._cuts_in(multipliers):
+            row = self.exact.at_least[self.exact.own + k]
+            assert row is not None
+            self._lasts[row] = place
+
+    def _place_cut(self, k: int) -> None:
+        first = self._end
+        cut = self.cuts[k]
+        self._use(cut.up[0], first + 1)
+        self._use(cut.down[0], first + 3)
+        self._end = first + _LINES_OF_A_CUT
+        self._lasts.update((place, self._end - 1) for place in range(first, self._end - 1))
+        self.exact.at_least[self.exact.own + k] = self._end - 1
+
+    def _ordered(self, root: Case) -> Iterator[tuple[str, Case, tuple[int, int]]]:
+        """Yield the lines of the tree, and number them: of a join, the lines of its two cases."""
+        stack: list[tuple[Case, int]] = [(root.proven_as(), 0)]
         results: list[int] = []
         opened: list[int] = []
         while stack:
             case, stage = stack.pop()
-            if case.children is not None and stage < 2:
+            place = self._end
+            self._end += 1
+            if case.children is not None and stage < len(case.children):
+                child = case.children[stage]
                 opened.append(place)
-                stack += [(case, stage + 1), (case.children[stage].proven_as(), 0)]
+                stack += [(case, stage + 1), (child.proven_as(), 0)]
+                yield "assumption", child, (-1, -1)
+                continue
+            if case.children is None:
+                if case.proof is not None:
+                    self._use(case.proof, place)
+                yield "leaf", case, (-1, -1)
             else:
-                if case.children is not None:
-                    for used in (results.pop(), results.pop(), opened.pop(), opened.pop()):
-                        lasts[used] = place
-                lasts[place] = -1
-                results.append(place)
-            place += 1
+                two, one = results.pop(), results.pop()
+                self._lasts.update(dict.fromkeys((one, two, opened.pop(), opened.pop()), place))
+                yield "join", case, (one, two)
+            results.append(place)
         if self.step is not None:
-            lasts[place - 1] = place
-        return lasts
+            self._lasts[results[0]] = self._end
 
-    def _claim(self) -> str:
-        if self.lower is None:
-            return self._absurdity(1, 1)
-        return f"L {-self.lower} OBJ" if self.flip else f"G {self.lower} OBJ"
+    def lines(self) -> Iterator[str]:
+        """Yield the lines, without ends."""
+        place = self.exact.rows
+        for k in self._used:
+            yield from self._cut_lines(self.cuts[k], place)
+            place += _LINES_OF_A_CUT
+        places: dict[Case, int] = {}
+        """Where assumptions stand."""
+        absurd: set[int] = set()
+        """Lines that state a contradiction."""
+        for kind, case, (one, two) in self._cases:
+            if kind == "assumption":
+                places[case] = place
+                text = f"{'G' if case.rising else 'L'} {case.value} 1 {case.column} 1 {{ asm }}"
+            elif kind == "leaf":
+                text = self._leaf(case, places)
+                if case.proof is not None and not case.proof.costs:
+                    absurd.add(place)
+            else:
+                assert case.children is not None
+                low, high = (places.pop(child) for child in case.children)
+                if one in absurd and two in absurd:
+                    absurd.add(place)
+                what = self._absurdity(1, 1) if place in absurd else self._claim()
+                absurd -= {one, two}
+                text = f"{what} {{ uns {one} {low} {two} {high} }}"
+            yield f"{kind[0]}{place} {text} {self._lasts.get(place, -1)}"
+            place += 1
+        yield from self._rounding(place)
 
-    def _absurdity(self, value: int, unit: int) -> str:
-        return f"L {number(-value, unit)} 0" if self.flip else f"G {number(value, unit)} 0"
+    def _cut_lines(self, cut: SplitCut, place: int) -> Iterator[str]:
+        """Yield the five lines of a cut."""
+        exact = self.exact
+        pi = " ".join(f"{j} {value}" for j, value in sorted(cut.split.items()))
+        row = " ".join(f"{j} {number(a, 1 << exact.scale)}" for j, a in zip(cut.columns, cut.values, strict=True))
+        what = f"G {number(cut.side, 1 << exact.sides)} {len(cut.columns)} {row}"
+        for rising in (True, False):
+            at = place if rising else place + 2
+            multipliers, assumed = cut.up if rising else cut.down
+            found = cut.proven(exact, rising=rising)
+            assert found is not None
+            assert found.bound * (1 << exact.sides) >= cut.side
+            terms = self._terms(multipliers, found, {}, 1)
+            if assumed:
+                terms[at] = number(assumed, multipliers.unit)
+            side = f"G {cut.below + 1}" if rising else f"L {cut.below}"
+            yield f"s{at} {side} {len(cut.split)} {pi} {{ asm }} {self._lasts[at]}"
+            yield f"d{at + 1} {what} {_combination(terms)} {self._lasts[at + 1]}"
+        last = self._lasts.get(place + 4, -1)
+        yield f"k{place + 4} {what} {{ uns {place + 1} {place} {place + 3} {place + 2} }} {last}"
 
-    def _leaf(self, case: Case, places: dict[Case, int]) -> tuple[str, bool]:
-        """Return the line of a leaf, and whether it states a contradiction."""
-        exact, multipliers = self.exact, case.proof or nothing()
-        found = proven(exact, multipliers, case.narrowed(exact))
-        assert found is not None
-        held = case.assumptions()
-        turn = -1 if self.flip else 1
+    def _terms(
+        self, multipliers: Multipliers, found: DualBound, assumed: Mapping[tuple[int, bool], int], turn: int
+    ) -> dict[int, str]:
+        """Return by line the multiplier with which it enters a sum."""
+        exact = self.exact
         terms: dict[int, str] = {}
         for i, y in zip(multipliers.rows.tolist(), multipliers.values, strict=True):
             row = exact.at_least[i] if y > 0 else exact.at_most[i]
             assert row is not None
             terms[row] = number(turn * y, multipliers.unit)
         for j, d in found.reduced.items():
-            assumed = held.get((j, d > 0))
-            bound = (exact.lower_rows if d > 0 else exact.upper_rows)[j] if assumed is None else places[assumed]
+            bound = assumed.get((j, d > 0), (exact.lower_rows if d > 0 else exact.upper_rows)[j])
             assert bound is not None
             terms[bound] = number(turn * d, found.scale)
+        return terms
+
+    def _leaf(self, case: Case, places: dict[Case, int]) -> str:
+        """Return what the multipliers of a leaf prove, and how."""
+        multipliers = case.proof or nothing()
+        found = proven(self.exact, multipliers, case.narrowed(self.exact))
+        assert found is not None
+        assumed = {side: places[each] for side, each in case.assumptions().items() if each in places}
         what = self._claim() if multipliers.costs else self._absurdity(found.value, found.unit)
         if multipliers.costs:
             assert self.lower is not None
             assert found.bound >= self.lower
-        self.leaves += 1
-        listed = " ".join(f"{row} {value}" for row, value in sorted(terms.items()))
-        return f"{what} {{ lin {len(terms)} {listed} }}".replace("  ", " "), not multipliers.costs
+        return f"{what} {_combination(self._terms(multipliers, found, assumed, self.turn))}"
+
+    def _claim(self) -> str:
+        if self.lower is None:
+            return self._absurdity(1, 1)
+        return f"L {-self.lower} OBJ" if self.turn < 0 else f"G {self.lower} OBJ"
+
+    def _absurdity(self, value: int, unit: int) -> str:
+        return f"L {number(-value, unit)} 0" if self.turn < 0 else f"G {number(value, unit)} 0"
 
     def _rounding(self, place: int) -> Iterator[str]:
         """Yield the lines that round the bound to a multiple of the step."""
-        if self.step is None or self.lower is None or self.proven is None:
+        if self.step is None or self.proven is None:
             return
-        turn, sense = (-1, "L") if self.flip else (1, "G")
-        shares = [
-            (j, Fraction(c, 1 << self.exact.scale) / self.step * turn) for j, c in enumerate(self.exact.costs) if c
-        ]
-        listed = " ".join(f"{j} {share}" for j, share in shares)
-        times = turn * self.proven / self.step
-        yield f"r{place} {sense} {times} {len(shares)} {listed} {{ rnd 1 {place - 1} {1 / self.step} }} {place + 1}"
-        yield f"b{place + 1} {sense} {turn * self.proven} OBJ {{ lin 1 {place} {self.step} }} -1"
+        sense = "L" if self.turn < 0 else "G"
+        unit = self.turn * self.exact.coefficient(1) / self.step
+        listed = [f"{j} {cost * unit}" for j, cost in enumerate(self.exact.costs) if cost]
+        times = self.turn * self.proven / self.step
+        what = " ".join((sense, str(times), str(len(listed)), *listed))
+        yield f"r{place} {what} {{ rnd 1 {place - 1} {1 / self.step} }} {place + 1}"
+        yield f"b{place + 1} {sense} {self.turn * self.proven} OBJ {{ lin 1 {place} {self.step} }} -1"
+
+
+def _combination(terms: Mapping[int, str]) -> str:
+    """Write a sum of lines as the reason of a line."""
+    listed = [f"{row} {value}" for row, value in sorted(terms.items())]
+    return " ".join(("{ lin", str(len(listed)), *listed, "}"))

@@ -64,8 +64,37 @@ def proven(exact: ExactModel, multipliers: Multipliers, narrowed: Narrowed) -> D
     """Return what multipliers prove; None: nothing, as a side or bound that they need is infinite."""
     unit = multipliers.unit
     reduced = {j: cost * unit for j, cost in enumerate(exact.costs) if cost} if multipliers.costs else {}
-    total = 0
-    get = reduced.get
+    return _summed(exact, reduced, multipliers, narrowed, 0)
+
+
+def combined(
+    exact: ExactModel,
+    costs: Mapping[int, int],
+    multipliers: Multipliers,
+    split: Mapping[int, int],
+    side: int,
+    assumed: int,
+) -> DualBound | None:
+    """Return the bound of other costs, times 2**``ExactModel.scale``, where a row of whole numbers is assumed too.
+
+    Parameters
+    ----------
+    exact, costs, multipliers
+        The model, the costs, and multipliers of its rows.
+    split, side, assumed
+        The row that is assumed, its side, and its multiplier in units of 1 / ``multipliers.unit``: above 0 for at least.
+    """
+    reduced = {j: cost * multipliers.unit for j, cost in costs.items()}
+    for j, value in split.items():
+        reduced[j] = reduced.get(j, 0) - ((assumed * value) << exact.scale)
+    return _summed(exact, reduced, multipliers, {}, (assumed * side) << exact.sides)
+
+
+def _summed(
+    exact: ExactModel, reduced: dict[int, int], multipliers: Multipliers, narrowed: Narrowed, total: int
+) -> DualBound | None:
+    """Take rows from the costs, and let bounds take up what is left."""
+    unit, get = multipliers.unit, reduced.get
     for i, y in zip(multipliers.rows.tolist(), multipliers.values, strict=True):
         side = exact.row_lower[i] if y > 0 else exact.row_upper[i]
         if side is None:

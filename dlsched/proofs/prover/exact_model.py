@@ -5,6 +5,7 @@ Costs and coefficients are held times 2**``scale``, bounds and sides times 2**``
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -12,6 +13,8 @@ import numpy as np
 
 from dlsched.solvers.linear import Floats, LinearModel
 
+CUT_COEFFICIENTS, CUT_SIDES = 20, 24
+"""Bits behind the point of the coefficients and sides of derived rows."""
 _DIGITS = 53
 """Bits of a float's mantissa."""
 _FINE = 30
@@ -60,8 +63,8 @@ class ExactModel:
         self.model = model
         self.sign = int(model.sign)
         self.own = len(model.row_names)
-        self.scale = power_of(model.costs, model.coefficients)
-        self.sides = power_of(model.lower, model.upper, model.row_lower, model.row_upper)
+        self.scale = max(power_of(model.costs, model.coefficients), CUT_COEFFICIENTS)
+        self.sides = max(power_of(model.lower, model.upper, model.row_lower, model.row_upper), CUT_SIDES)
         self.costs = whole(model.costs * model.sign, self.scale)
         self.lower, self.upper = sides_of(model.lower, self.sides), sides_of(model.upper, self.sides)
         self.integer: list[bool] = model.integer.tolist()
@@ -92,6 +95,29 @@ class ExactModel:
             self.at_most.append(count - 1 if equal else None if high is None else count)
             count += high is not None and not equal
         self.rows = count
+
+    def add(self, rows: Sequence[tuple[list[int], list[int], int]]) -> None:
+        """Add derived rows, each with columns, coefficients and the side that it is at least, in the units of this."""
+        model = self.model
+        for columns, values, side in rows:
+            self.columns.append(columns)
+            self.values.append(values)
+            self.row_lower.append(side)
+            self.row_upper.append(None)
+            self.at_least.append(None)
+            self.at_most.append(None)
+        sizes = [len(columns) for columns, _, _ in rows]
+        self.model = replace(
+            model,
+            row_names=[*model.row_names, *("cut" for _ in rows)],
+            row_starts=np.concatenate((model.row_starts, model.row_starts[-1] + np.cumsum(sizes, dtype=np.int64))),
+            columns=np.concatenate((model.columns, *(np.array(columns, dtype=np.int64) for columns, _, _ in rows))),
+            coefficients=np.concatenate(
+                (model.coefficients, *([value / (1 << self.scale) for value in values] for _, values, _ in rows))
+            ),
+            row_lower=np.append(model.row_lower, [side / (1 << self.sides) for _, _, side in rows]),
+            row_upper=np.append(model.row_upper, np.full(len(rows), np.inf)),
+        )
 
     @property
     def variables(self) -> int:

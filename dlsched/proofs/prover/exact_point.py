@@ -14,10 +14,9 @@ import numpy as np
 from dlsched.core.status import Sense
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.rational_solution import Equation, solution_of
-from dlsched.proofs.prover.relaxation import Relaxation
+from dlsched.proofs.prover.relaxation import BASIC, UPPER, ZERO, Relaxation
 from dlsched.solvers.linear import Floats, LinearModel
 
-_BASIC, _UPPER, _ZERO = 1, 2, 3
 _ROUNDS = 6
 """Times that rows are drawn in."""
 
@@ -167,17 +166,17 @@ class _Rest:
         states, row_states = relaxation.basis
         basic = set()
         for j, state in zip(self.free, states, strict=True):
-            if state == _BASIC:
+            if state == BASIC:
                 basic.add(j)
             else:
-                point[j] = Fraction(0) if state == _ZERO else (self.high if state == _UPPER else self.low)[j]
+                point[j] = Fraction(0) if state == ZERO else (self.high if state == UPPER else self.low)[j]
                 if point[j] is None:
                     return False
         equations: list[Equation] = []
         for i, state in zip(self.rows, row_states, strict=True):
-            if state == _BASIC:
+            if state == BASIC:
                 continue
-            side = (self.at_most if state == _UPPER else self.at_least)[i]
+            side = (self.at_most if state == UPPER else self.at_least)[i]
             if side is None:
                 return False
             terms = {}

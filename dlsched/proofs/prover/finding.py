@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dlsched.proofs.prover.cases import Case
 from dlsched.proofs.prover.derivation import Derivation
 from dlsched.proofs.prover.dual_bounds import nothing, proven
 from dlsched.proofs.prover.exact_model import ExactModel
@@ -20,11 +19,11 @@ class Finding:
     lower: Fraction | None
     infeasible: bool
 
-    def derivation(self, exact: ExactModel, root: Case, step: Fraction | None) -> Derivation | None:
+    def derivation(self, search: TreeSearch) -> Derivation | None:
         """Return the lines that prove it; None: nothing is proven."""
-        if self.infeasible:
-            return Derivation(exact, root, None)
-        return None if self.lower is None else Derivation(exact, root, self.lower, step)
+        if self.lower is None and not self.infeasible:
+            return None
+        return Derivation(search.exact, search.cuts, search.root, self.lower, search.exact.step())
 
 
 def finding_of(exact: ExactModel, search: TreeSearch) -> Finding:

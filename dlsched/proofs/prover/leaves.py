@@ -15,6 +15,8 @@ from dlsched.solvers.linear import Floats
 
 _RAY_BITS = 12
 """Rays have multipliers up to 1, those of a bound up to 2**17 or so."""
+_HAIR = 1e-10
+"""Part of an objective by which floats may be wrong."""
 _SHARE = 1e-9
 """Part by which multipliers shrink where an unbounded variable's reduced cost has the wrong sign by a hair."""
 
@@ -45,7 +47,10 @@ class Closer:
         return self._try(case, answer.y, target, costs=True)
 
     def insist(self, case: Case, answer: Relaxed | None, target: Fraction | None) -> bool:
-        """Do the same by other solvers and in rationals."""
+        """Do the same by other solvers and in rationals, where floats have a proof within their tolerance."""
+        least = math.inf if target is None else self.scaled(target)
+        if answer is not None and answer.objective < min(least - _HAIR * abs(answer.objective), math.inf):
+            return False
         for other in self.others():
             if self.close(case, other, target):
                 return True

@@ -9,9 +9,8 @@ import numpy as np
 from dlsched.proofs.prover.dual_bounds import Multipliers
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.rational_solution import solution_of
-from dlsched.proofs.prover.relaxation import Relaxation, Relaxed
+from dlsched.proofs.prover.relaxation import BASIC, Relaxation, Relaxed
 
-_BASIC = 1
 _MOST_BITS = 4000
 
 
@@ -62,10 +61,10 @@ def other_multipliers(relaxation: Relaxation) -> Iterator[Relaxed]:
 
 def basic_multipliers(exact: ExactModel, relaxation: Relaxation) -> Multipliers | None:
     """Return the multipliers of the relaxation's last basis in rationals: reduced costs of basic variables are 0."""
-    columns, rows = relaxation.basis
-    unknowns = [i for i, state in enumerate(rows) if state != _BASIC]
+    columns, _ = relaxation.basis
+    unknowns = [i for i, state in enumerate(relaxation.row_states().tolist()) if state != BASIC]
     sought = set(unknowns)
-    terms: dict[int, dict[int, int]] = {j: {} for j, state in enumerate(columns) if state == _BASIC}
+    terms: dict[int, dict[int, int]] = {j: {} for j, state in enumerate(columns) if state == BASIC}
     for i in sought:
         for column, value in zip(exact.columns[i], exact.values[i], strict=True):
             if column in terms:

@@ -5,16 +5,20 @@ minimum. What SoPlex says is only proposed: multipliers are rounded and proven i
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from dlsched.solvers.linear import Floats, LinearModel
 
 Basis: TypeAlias = tuple[list[int], list[int]]
 """Statuses of the columns and of the rows, as SoPlex numbers them."""
 
+BASIC, UPPER, ZERO = 1, 2, 3
+"""States of a column or row in a basis, besides 0 for its lower side."""
 FAILED = 1e99
 """Objectives from here on mean that SoPlex found no optimum."""
 _FREE = 1e20
@@ -41,6 +45,8 @@ class Relaxation:
         The model.
     tolerance
         By how much SoPlex may break a row, bound or reduced cost.
+    rows
+        Rows that take part, ascending; None: all. Multipliers are of all rows, 0 for the others.
 
     Attributes
     ----------
@@ -48,7 +54,7 @@ class Relaxation:
         Scaled costs are the model's times 2**-power.
     """
 
-    def __init__(self, model: LinearModel, *, tolerance: float = _TOLERANCE) -> None:
+    def __init__(self, model: LinearModel, *, tolerance: float = _TOLERANCE, rows: Sequence[int] | None = None) -> None:
         from pyscipopt import LP
 
         self.model = model
@@ -63,9 +69,10 @@ class Relaxation:
         self._settle(tolerance)
         count = len(model.names)
         self._program.addCols([[] for _ in range(count)], self.costs.tolist(), *_sides(model.lower, model.upper))
-        rows = [list(zip(*model.row(i), strict=True)) for i in range(len(model.row_names))]
-        if rows:
-            self._program.addRows(rows, *_sides(model.row_lower, model.row_upper))
+        self.rows = np.arange(len(model.row_names)) if rows is None else np.array(rows, dtype=np.int64)
+        entries = [list(zip(*model.row(i), strict=True)) for i in self.rows.tolist()]
+        if entries:
+            self._program.addRows(entries, *_sides(model.row_lower[self.rows], model.row_upper[self.rows]))
 
     def _settle(self, tolerance: float) -> None:
         from pyscipopt import SCIP_LPPARAM
@@ -98,7 +105,7 @@ class Relaxation:
     @basis.setter
     def basis(self, basis: Basis) -> None:
         columns, rows = basis
-        self._program.setBase(columns, rows + [1] * (self._program.nrows() - len(rows)))
+        self._program.setBase(columns, rows + [BASIC] * (self._program.nrows() - len(rows)))
 
     def value(self) -> float:
         """Solve, and return the objective only; infinite: no point, or no answer."""
@@ -112,20 +119,23 @@ class Relaxation:
         if found < math.inf:
             if not self._program.isOptimal():
                 return None
-            return Relaxed(found, np.array(self._program.getPrimal()), self._signed(np.array(self._program.getDual())))
+            return Relaxed(found, np.array(self._program.getPrimal()), self._signed(self._program.getDual()))
         ray = self._program.getDualRay()
         if ray is None or not any(ray):
             return None
-        y = np.array(ray)
-        y = self._signed(y / np.abs(y).max())
-        return Relaxed(math.inf, np.zeros(count), y)
+        y = self._signed(ray)
+        return Relaxed(math.inf, np.zeros(count), y / max(1e-300, float(np.abs(y).max())))
 
-    def add(self, columns: list[int], values: list[float], low: float) -> None:
-        """Add a row a x >= low."""
-        self._program.addRows([list(zip(columns, values, strict=True))], [low], [1e20])
+    def row_states(self) -> npt.NDArray[np.int64]:
+        """Return the states of all rows in the basis; rows that take no part are basic."""
+        states = np.full(len(self.row_lower), BASIC)
+        states[self.rows] = self._program.getBase()[1]
+        return states
 
-    def _signed(self, y: Floats) -> Floats:
-        """Drop multipliers of sides that rows do not have."""
+    def _signed(self, dual: Sequence[float]) -> Floats:
+        """Put multipliers in their places, and drop those of sides that rows do not have."""
+        y = np.zeros(len(self.row_lower))
+        y[self.rows] = dual
         wrong = ((y > 0) & np.isinf(self.row_lower)) | ((y < 0) & np.isinf(self.row_upper))
         return np.where(wrong, 0.0, y)
 

@@ -7,7 +7,7 @@ the target becomes the best known one.
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
 
@@ -20,6 +20,8 @@ from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.exact_point import exact_point
 from dlsched.proofs.prover.leaves import Closer
 from dlsched.proofs.prover.relaxation import Relaxation, Relaxed
+from dlsched.proofs.prover.root_cuts import add_cuts
+from dlsched.proofs.prover.split_cuts import SplitCut
 
 Point = tuple[Fraction, ...]
 Target = Callable[[Fraction], Fraction]
@@ -41,8 +43,8 @@ class TreeSearch:
 
     def __init__(self, exact: ExactModel, target: Target, point: Point | None = None) -> None:
         self.exact = exact
-        self.relaxation = Relaxation(exact.model)
-        self.closer = Closer(exact, self.relaxation)
+        self.cuts: list[SplitCut] = []
+        self._relax(None)
         self.branching = Branching(exact.model.integer)
         self.root = Case()
         self.point: Point | None = None
@@ -50,6 +52,7 @@ class TreeSearch:
         self.target: Fraction | None = None
         self.stuck: list[Case] = []
         self.nodes = 0
+        self._tried: set[bytes] = set()
         self._going = self.root
         self._target_of = target
         self._serial = count()
@@ -65,6 +68,18 @@ class TreeSearch:
         self.point, self.upper = point, objective
         self.target = self._target_of(objective)
         return True
+
+    def _relax(self, rows: Sequence[int] | None) -> None:
+        self.relaxation = Relaxation(self.exact.model, rows=rows)
+        self.closer = Closer(self.exact, self.relaxation)
+
+    def cut(self, tick: Tick = no_tick) -> None:
+        """Add derived rows; called before the search."""
+        rows: Sequence[int] | None = None
+        try:
+            rows = add_cuts(self.exact, self.cuts, self.upper, tick)
+        finally:
+            self._relax(rows)
 
     @property
     def closed(self) -> bool:
@@ -121,13 +136,21 @@ class TreeSearch:
         case.bound = max(case.bound, answer.objective)
         case.proof = self.closer.anything(case, answer)
         if not self.branching.fractional(answer.x):
-            point = exact_point(self.exact, answer.x)
-            if point is not None and self.offer(point) and self.closer.close(case, answer, self.target):
+            if self._improve(answer) and self.closer.close(case, answer, self.target):
                 return None
             return self._settle(case, answer)
         target = math.inf if self.target is None else self.closer.scaled(self.target)
         column, rising = self.branching.choose(relaxation, answer.x, answer.objective, target)
         return self._split(case, column, math.floor(answer.x[column]), float(answer.x[column]), rising)
+
+    def _improve(self, answer: Relaxed) -> bool:
+        """Make an exact point of an answer that is whole, once for the same whole numbers; say whether it is the best."""
+        whole = np.rint(answer.x[self.exact.model.integer]).tobytes()
+        if whole in self._tried:
+            return False
+        self._tried.add(whole)
+        point = exact_point(self.exact, answer.x)
+        return point is not None and self.offer(point)
 
     def _split(self, case: Case, column: int, below: int, x: float, rising: bool) -> Case:
         down, up = case.split(column, below, x, case.bound, self.relaxation.basis)
@@ -149,8 +172,10 @@ class TreeSearch:
         if not len(free):
             self.stuck.append(case)
             return None
-        column = int(free[0])
+        x = relaxation.lower if answer is None or answer.objective == math.inf else answer.x
+        apart = np.abs(x - np.rint(x))[free]
+        column = int(free[np.argmax(apart)])
         low, high = float(relaxation.lower[column]), float(relaxation.upper[column])
-        x = float(np.rint(answer.x[column])) if answer is not None and answer.objective < math.inf else low
-        below = int(x) if x < high else int(high) - 1
-        return self._split(case, column, max(below, int(low)) if math.isfinite(low) else below, x, False)
+        value = min(max(float(x[column]), low), high)
+        below = math.floor(value) if math.isfinite(value) else 0
+        return self._split(case, column, min(below, int(high) - 1) if math.isfinite(high) else below, value, False)

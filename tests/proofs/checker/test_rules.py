@@ -204,7 +204,7 @@ FALSE: dict[str, Damage] = {
     "the cutoff of a solution": Damage(
         MOST, "range 0 0", ["none 0"], ["cut L -1 OBJ { sol } -1", "b L 0 OBJ { lin 1 5 1 } -1"], "asm or lin", True
     ),
-    "a solution called OBJ": Damage(TWO_JOBS, "range 6 6", ["a OBJ", BEST], [BOUND], "below 5"),
+    "a solution called OBJ": Damage(TWO_JOBS, "range 6 6", ["a OBJ", BEST], [BOUND], "found .OBJ., allowed: a number"),
     "false lines after the bound": Damage(
         TWO_JOBS, "range 6 inf", [], [BOUND, "x G 9 OBJ { lin 0 } -1"], "follow", True
     ),

@@ -112,7 +112,7 @@ def searched(model: LinearModel, nodes: int | None = None) -> tuple[TreeSearch, 
 def written(search: TreeSearch, finding: Finding, path: Path) -> Fraction | None:
     """Write the proof, and return the bound of the minimum that it proves."""
     exact = search.exact
-    derivation = finding.derivation(exact, search.root, exact.step())
+    derivation = finding.derivation(search)
     lines = proof_lines(exact, {"instance": "small"}, search.point, derivation, infeasible=finding.infeasible)
     write_lines(lines, path)
     return None if derivation is None else derivation.proven

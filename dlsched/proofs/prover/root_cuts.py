@@ -1,0 +1,93 @@
+"""Rounds of split cuts at the root: solve, cut off the vertex, leave out cuts that are not tight, again."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.core.budget import Tick, no_tick
+from dlsched.proofs.prover.exact_model import ExactModel
+from dlsched.proofs.prover.relaxation import BASIC, Relaxation
+from dlsched.proofs.prover.split_cuts import SplitCut, Vertex
+from dlsched.solvers.linear import Floats
+
+_ROUNDS = 40
+_STALLED = 10
+"""Rounds without progress that end it."""
+_PROGRESS = 0.01
+"""Part of the gap that counts as progress of these rounds together."""
+_TRIED = 400
+"""Cuts that are made in a round, at most."""
+_TAKEN = 150
+"""Cuts that are added in a round, at most."""
+_PARALLEL = 0.9
+"""Cosine of the angle to a better cut above which a cut is left out."""
+_LARGEST = 200_000
+"""Coefficients of a model above which no cuts are made."""
+
+
+def add_cuts(
+    exact: ExactModel, pool: list[SplitCut], upper: Fraction | None, tick: Tick = no_tick
+) -> Sequence[int] | None:
+    """Add derived rows to a model, and how they derive to ``pool``, in their order.
+
+    ``upper``: objective of a known point, as a minimum.
+
+    Returns
+    -------
+    The rows that are worth solving with; None: all.
+    """
+    if upper is None or len(exact.model.columns) > _LARGEST:
+        return None
+    bounds: list[float] = []
+    relaxation = Relaxation(exact.model)
+    for _ in range(_ROUNDS):
+        tick()
+        answer = relaxation.solve()
+        if answer is None or answer.objective == math.inf:
+            break
+        goal = math.ldexp(float(upper), -relaxation.power)
+        bounds.append(answer.objective)
+        gap = goal - answer.objective
+        if gap <= 1e-9 * max(1.0, abs(goal)):
+            break
+        if len(bounds) > _STALLED and bounds[-1] - bounds[-1 - _STALLED] < _PROGRESS * gap:
+            break
+        found = _apart(list(Vertex(exact, relaxation, answer).cuts(_TRIED)), exact.variables)
+        if not found:
+            break
+        columns, _ = relaxation.basis
+        states = relaxation.row_states()
+        kept = _tight(exact, states)
+        new = range(len(states), len(states) + len(found))
+        pool += found
+        exact.add([(cut.columns, cut.values, cut.side) for cut in found])
+        relaxation = Relaxation(exact.model, rows=[*kept, *new])
+        relaxation.basis = columns, states[kept].tolist()
+    answer = relaxation.solve()
+    return _tight(exact, relaxation.row_states())
+
+
+def _tight(exact: ExactModel, states: npt.NDArray[np.int64]) -> list[int]:
+    """Return the model's own rows, and the cuts that are tight."""
+    return [*range(exact.own), *(exact.own + np.flatnonzero(states[exact.own :] != BASIC)).tolist()]
+
+
+def _apart(cuts: list[SplitCut], variables: int) -> list[SplitCut]:
+    """Return the cuts that cut off most, of those that are nearly parallel only the best."""
+    cuts.sort(key=lambda cut: -cut.distance)
+    taken: list[SplitCut] = []
+    rows: list[Floats] = []
+    for cut in cuts:
+        row = np.zeros(variables)
+        largest = max(map(abs, cut.values))
+        row[cut.columns] = [value / largest for value in cut.values]
+        row /= np.linalg.norm(row)
+        if all(float(row @ other) <= _PARALLEL for other in rows):
+            taken.append(cut)
+            rows.append(row)
+            if len(taken) == _TAKEN:
+                break
+    return taken
