@@ -164,10 +164,9 @@ DAMAGES: dict[str, Damage] = {
 
 def claimed_truly(text: str, good: Good) -> bool:
     """Whether a text says what is true of the good proof's model: the problem is the same, the range holds the optimum."""
-    words, problem = text.split(), " ".join(problem_lines(good.model)).split()
+    words = [word.decode("latin-1") for word in text.encode("latin-1").split()]  # at blanks of ASCII only
+    problem = " ".join(problem_lines(good.model)).split()
     names_of_rows = {i for i, word in enumerate(problem[:-1]) if problem[i + 1] in ("G", "L", "E")}
-    while words[:1] == ["%"]:
-        return False
     same = [word for i, word in enumerate(words[: len(problem)]) if i not in names_of_rows]
     if same != [word for i, word in enumerate(problem) if i not in names_of_rows]:
         return False

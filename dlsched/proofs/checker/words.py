@@ -36,6 +36,7 @@ class Words:
         self.comments: dict[str, str] = {}
         while (line := self._read()).startswith(b"% "):
             key, _, value = (part.strip() for part in line[2:].decode("utf-8", "replace").partition(":"))
+            self.hold(1000 + len(line) // 64)  # ten thousand comments at most
             if self.comments.setdefault(key, value) != value:
                 raise self.wrong(f"another comment {shown(key)}", "each once")
         self._split(line)

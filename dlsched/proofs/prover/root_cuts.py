@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from dlsched.core.budget import Tick, no_tick
 from dlsched.proofs.prover.exact_model import ExactModel
+from dlsched.proofs.prover.mixed_rounding import Rounding
 from dlsched.proofs.prover.relaxation import BASIC, Relaxation
 from dlsched.proofs.prover.split_cuts import SplitCut, Vertex
 from dlsched.solvers.linear import Floats
@@ -20,6 +21,8 @@ _PROGRESS = 0.01
 """Part of the gap that counts as progress of these rounds together."""
 _TRIED = 400
 """Cuts that are made in a round, at most."""
+_ROUNDED = 1000
+"""Rows that begin a sum in a round, at most."""
 _TAKEN = 150
 """Cuts that are added in a round, at most."""
 _PARALLEL = 0.9
@@ -55,7 +58,8 @@ def add_cuts(
             break
         if len(bounds) > _STALLED and bounds[-1] - bounds[-1 - _STALLED] < _PROGRESS * gap:
             break
-        found = _apart(list(Vertex(exact, relaxation, answer).cuts(_TRIED)), exact.variables)
+        vertex = Vertex(exact, relaxation, answer)
+        found = _apart([*Rounding(vertex).cuts(_ROUNDED), *vertex.cuts(_TRIED)], exact.variables)
         if not found:
             break
         columns, _ = relaxation.basis

@@ -83,10 +83,19 @@ class Vertex:
         columns, rows = np.array(relaxation.basis[0]), relaxation.row_states()
         self.basic = np.flatnonzero(columns == BASIC)
         self.tight = np.flatnonzero(rows != BASIC)
-        self.at_upper = columns == UPPER
-        self.resting = columns != BASIC
-        self.row_at_upper = rows == UPPER
-        self.equal = relaxation.row_lower == relaxation.row_upper
+        model = exact.model
+        to_lower, to_upper = self.x - model.lower, model.upper - self.x
+        at_upper = np.where((columns == UPPER) | (columns == 0), columns == UPPER, to_upper < to_lower)
+        at_upper = np.where(np.isinf(model.lower), True, np.where(np.isinf(model.upper), False, at_upper))
+        self.sense = np.where(at_upper, -1.0, 1.0)
+        self.nearest = np.where(at_upper, model.upper, model.lower)
+        activity = relaxation.matrix @ self.x
+        lower, upper = relaxation.row_lower, relaxation.row_upper
+        row_at_upper = np.where(rows == BASIC, upper - activity < activity - lower, rows == UPPER)
+        self.equal = lower == upper
+        self.row_turn = np.where(row_at_upper, -1.0, 1.0)
+        self.row_side = np.where(row_at_upper, upper, lower)
+        self.row_slack = np.maximum((activity - self.row_side) * self.row_turn, 0.0)
         self.factors = None
         if len(self.basic) and len(self.basic) == len(self.tight):
             square = relaxation.matrix[self.tight][:, self.basic]
@@ -111,7 +120,7 @@ class Vertex:
     def _cut(self, k: int) -> SplitCut | None:
         """Return the cut of the k-th basic variable."""
         assert self.factors is not None
-        relaxation, exact = self.relaxation, self.exact
+        relaxation = self.relaxation
         f = float(self.x[self.basic[k]] - math.floor(self.x[self.basic[k]]))
         unit = np.zeros(len(self.basic))
         unit[k] = 1.0
@@ -120,32 +129,38 @@ class Vertex:
             return None
         rows = np.zeros(len(relaxation.row_lower))
         rows[self.tight] = np.where(np.abs(part) < 1e-11, 0.0, part)
-        turn = np.where(self.row_at_upper, -1.0, 1.0)
-        slack = rows * turn  # multipliers of slacks that are >= 0
-        shorter = _nearer(slack, f)
-        slack = np.where(self.whole_rows & (slack != 0), shorter, slack)
-        rows = slack * turn
+        slack = rows * self.row_turn
+        slack = np.where(self.whole_rows & (slack != 0), nearer(slack, f), slack)
+        return self.cut_of(slack * self.row_turn)
+
+    def cut_of(self, rows: Floats) -> SplitCut | None:
+        """Return the cut that multipliers of the rows make: bounds that are near take up what is left of every variable."""
+        relaxation, whole = self.relaxation, self.exact.model.integer
         sums = relaxation.turned @ rows
-        whole = np.where(self.resting & exact.model.integer, np.rint(sums), 0.0)
-        sense = np.where(self.at_upper, -1.0, 1.0)
-        rest = _nearer((whole - sums) * sense, f)  # of the slack of the bound, where pi may change by whole numbers
-        pi = np.where(self.resting & exact.model.integer, np.rint(sums + rest * sense), 0.0)
-        basic_whole = ~self.resting & exact.model.integer
-        pi = np.where(basic_whole, np.rint(sums), pi)
-        if np.abs(pi).max() > _LARGEST:
+        used = (sums != 0) & ~(whole & (sums == np.rint(sums)))
+        if not np.isfinite(self.nearest[used]).all() or np.abs(sums).max(initial=0.0) > _LARGEST:
             return None
-        value = float(pi @ self.x)
-        below = math.floor(value)
-        f = value - below
+        near = np.where(np.isfinite(self.nearest), self.nearest, 0.0)
+        taking = rows != 0
+        pi = np.where(whole, np.rint(sums), 0.0)
+        value = float(rows[taking] @ self.row_side[taking]) + float((pi - sums) @ near)
+        f = value - math.floor(value)
         if not _AWAY <= f <= 1 - _AWAY:
             return None
-        bounds = np.where(self.resting, (pi - sums) * sense, 0.0)
-        row_parts = np.where(self.equal | (slack > 0), slack / (1 - f), -slack / f) * turn
-        bound_parts = np.where(bounds > 0, bounds / (1 - f), -bounds / f) * sense
+        rest = np.where(whole & used, nearer((pi - sums) * self.sense, f), (pi - sums) * self.sense)
+        pi = np.where(whole, np.rint(sums + rest * self.sense), 0.0)
+        value = float(rows[taking] @ self.row_side[taking]) + float((pi - sums) @ near)
+        below = math.floor(value)
+        f = value - below
+        if not _AWAY <= f <= 1 - _AWAY or not pi.any():
+            return None
+        slack = rows * self.row_turn
+        row_parts = np.where(self.equal | (slack > 0), slack / (1 - f), -slack / f) * self.row_turn
+        bound_parts = np.where(rest > 0, rest / (1 - f), -rest / f) * self.sense
         row = relaxation.turned @ row_parts + bound_parts
         both = 1 / f + 1 / (1 - f)
-        up = np.where(~self.equal & (slack < 0), -slack * both, 0.0) * turn
-        down = np.where(self.equal | (slack > 0), slack * both, 0.0) * turn
+        up = np.where(~self.equal & (slack < 0), -slack * both, 0.0) * self.row_turn
+        down = np.where(self.equal | (slack > 0), slack * both, 0.0) * self.row_turn
         return self._exact(row, pi, below, up, down, f)
 
     def _exact(self, row: Floats, pi: Floats, below: int, up: Floats, down: Floats, f: float) -> SplitCut | None:
@@ -184,7 +199,7 @@ class Vertex:
         return SplitCut(used.tolist(), values, exact_side, split, below, sides[0], sides[1], distance)
 
 
-def _nearer(multipliers: Floats, f: float) -> Floats:
+def nearer(multipliers: Floats, f: float) -> Floats:
     """Change multipliers by whole numbers such that their slacks count least in the cut."""
     part = multipliers - np.floor(multipliers)
     return np.where(part / (1 - f) <= (1 - part) / f, part, part - 1.0)

@@ -170,7 +170,7 @@ def divided(number: int) -> bytes:
 BOMBS: dict[str, tuple[str, bytes | Callable[[int], bytes], str]] = {
     "blanks": ("", b" ", "more than 2**30 bytes"),
     "a word without an end": ("", b"1", "a word of more than 4000 characters"),
-    "comments": ("", b"% a\n", "more "),
+    "comments": ("", b"% a\n", "of a gigabyte"),
     "lines": (START, b"a G 0 1 0 1 { asm } 0\n", "more work than a minute's"),
     "lines in use": (START, b"a G 0 4 0 1 1 1 2 1 3 1 { asm } -1\n", "lines of a gigabyte"),
     "lines in use till later": (START, b"a G 0 OBJ { asm } 99999999\n", "lines of a gigabyte"),
