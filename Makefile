@@ -6,7 +6,7 @@ WORKERS ?= auto
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS)
 
 # The long campaigns in pieces, each of which ends within about half an hour on two cores (13: three quarters). Every long test is of one of them.
-PIECES = 1 2 3 4 5 6 7 8 9 10 11 12 13
+PIECES = 1 2 3 4 5 6 7 8 9 10 11 12 13 14
 PIECE_1 = tests/test_solver_agreement.py tests/ring_allocation tests/async_sgd tests/algorithms tests/queueing
 PIECE_2 = tests/test_forged.py
 PIECE_3 = tests/elastic_stream --ignore=tests/elastic_stream/test_price_campaign.py
@@ -20,6 +20,7 @@ PIECE_10 = tests/study tests/test_signals.py
 PIECE_11 = tests/test_random_instances.py
 PIECE_12 = tests/test_own_certificates.py
 PIECE_13 = tests/cli
+PIECE_14 = tests/proofs
 
 .PHONY: help demo test coverage test-all test-lowest verify $(PIECES:%=verify-%) lint docs bench bench-speed clean
 
@@ -29,7 +30,7 @@ help:
 	@echo "make coverage  the same, and the lines it reaches: at least 95 %"
 	@echo "make test-all  the same with Python 3.11, 3.12 and 3.13"
 	@echo "make test-lowest  the same with the oldest dependencies that are allowed"
-	@echo "make verify    the long agreement campaigns, and every shipped optimum proven again; in pieces: make verify-1 .. verify-13"
+	@echo "make verify    the long agreement campaigns, and every shipped optimum proven again; in pieces: make verify-1 .. verify-14"
 	@echo "make lint      ruff and mypy --strict"
 	@echo "make docs      the documentation, warnings as errors"
 	@echo "make bench     the benchmark pages in benchmarks/results"

@@ -23,6 +23,7 @@ COMMANDS = {
     "solve": ("solve", "Solve an instance with one method; `exact` proves the optimum."),
     "compare": ("compare", "Run methods on instances; table of objective, bound, gap, ratio to the optimum and time."),
     "bound": ("bound", "Print the best bound that is proven without solving, with its certificate."),
+    "prove": ("prove", "Prove the optimum of an instance, into a file that programs of others check."),
     "check": ("check", "Check a result: is it feasible, is its objective true, does its certificate verify."),
     "generate": ("generate", "Draw an instance; the same arguments give the same bytes."),
     "methods": ("methods", "List exact methods, heuristics and bounds."),

@@ -8,12 +8,13 @@ import typer
 
 from dlsched.cli.options import AsJson, InstancePath
 from dlsched.cli.output import print_json
-from dlsched.core.errors import InputError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.family import AnyFamily
 from dlsched.core.files import Json, read_json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable, several
 from dlsched.families import family_of, read
+from dlsched.proofs.verification import verify_proof
 from dlsched.results.reading import Claim, claim_from
 from dlsched.results.verification import Verification, require_same_instance, verify_claim
 
@@ -27,18 +28,26 @@ def run(
     result: Annotated[
         str, typer.Argument(metavar="RESULT", help='A result file, or a bare {"solution": ...}; or a proof.')
     ],
+    proof: Annotated[
+        str | None, typer.Option("--proof", metavar="PROOF", help="Proof in VIPR 1.0, packed by gzip or not.")
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Check a result: what is verified here, what is computed anew, what is only claimed, and what is false."""
     problem = read(instance)
     data = read_json(result)
+    said: dict[str, object] = {}
     if isinstance(data, dict) and data.get("kind") == KIND:
+        if proof is not None:
+            raise UsageError(where="proof", found="a certificate of a supremum to check", allowed="a result")
         found = verify_supremum(problem, data, result)
     else:
         family = family_of(problem)
-        found = verify_claim(family, problem, _claim(data, result, family, problem), result)
+        found = verify_claim(family, problem, claim_in(data, result, family, problem), result)
+        if proof is not None:
+            said = {"proof": verify_proof(proof, problem, found)}
     if as_json:
-        print_json(found.as_data())
+        print_json(found.as_data() | said)
     else:
         sys.stdout.write("\n".join(_lines(found)) + "\n")
     return 0 if found else 7
@@ -70,7 +79,7 @@ def verify_supremum(instance: InstanceFile, data: Mapping[str, object], path: st
     return Verification(verified=[f"verified: {asked}: {said}", f"verified: {shown}"])
 
 
-def _claim(data: Json, path: str, family: AnyFamily, instance: InstanceFile) -> Claim:
+def claim_in(data: Json, path: str, family: AnyFamily, instance: InstanceFile) -> Claim:
     """Read the content of a result file and refuse one of another instance."""
     claim = claim_from(data, path)
     if claim.result is not None:

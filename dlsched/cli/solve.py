@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -10,6 +10,7 @@ from dlsched.catalogue.solvers import SOLVERS, either
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
 from dlsched.cli.output import number, percent, print_json, progress_line, seconds
+from dlsched.cli.proof_words import cases, sentence
 from dlsched.core.errors import ContradictionError, DisagreementError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import require_writable
@@ -22,6 +23,12 @@ from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, solve, write
 from dlsched.own_methods import method_named
 from dlsched.solvers.availability import require
+
+if TYPE_CHECKING:
+    from dlsched.proofs.proof import Proof
+
+Answer: TypeAlias = "Result[Solution] | Proof"
+"""What states an objective and a bound."""
 
 NAME = "solve"
 _SHOWN = 20  # entries of a solution that the summary prints
@@ -45,6 +52,9 @@ def run(
         str | None,
         typer.Option(metavar="NAME", help="Solve again with this solver.", autocompletion=completion.solvers),
     ] = None,
+    proof: Annotated[
+        str | None, typer.Option(metavar="OUT", help="Then prove the answer as `dlsched prove` does, into this file.")
+    ] = None,
     time_limit: TimeLimit = None,
     node_limit: NodeLimit = None,
     threads: Threads = 1,
@@ -58,8 +68,10 @@ def run(
     limits = Limits(time_s=time_limit, nodes=node_limit, threads=threads)
     chosen = method_named(family, method)
     _require_another(family, chosen, solver, cross_check)
-    if out is not None:
-        require_writable(out)
+    for path in filter(None, (out, proof)):
+        require_writable(path)
+    if proof is not None:
+        _require_a_model(instance, proof)
     with progress_line(f"{instance.name}, {method}") as progress:
         result = solve(instance, method=chosen, limits=limits, seed=seed, solver=solver, progress=progress)
     disagreement = None
@@ -71,8 +83,10 @@ def run(
         disagreement = contradiction(result, second)
         if second.status is TerminationStatus.SOLVER_ERROR and disagreement is None:
             raise SolverError(f"cross-check: {second.message}")
-        said = disagreement or agreement(result, second)
-        result = replace(result, message="; ".join(filter(None, (result.message, said))))
+        result = _noted(result, disagreement or agreement(result, second))
+    if proof is not None:
+        false, said = _proven(instance, result, proof, limits)
+        disagreement, result = disagreement or false, _noted(result, said)
     if out is not None:
         write(result, out)
     if as_json and out != "-":
@@ -83,6 +97,34 @@ def run(
     if disagreement is not None:
         raise DisagreementError(disagreement)
     return exit_code(result)
+
+
+def _noted(result: Result[Solution], said: str) -> Result[Solution]:
+    """Add a sentence to the message of a result."""
+    return replace(result, message="; ".join(filter(None, (result.message, said))))
+
+
+def _require_a_model(instance: InstanceFile, path: str) -> None:
+    """Refuse, before anything is solved, a proof of an instance without a linear model, or on standard output."""
+    from dlsched.proofs.proof import model_of
+
+    if path == "-":
+        raise UsageError(where="proof", found="-", allowed="the name of a file")
+    model_of(instance, None)
+
+
+def _proven(instance: InstanceFile, result: Result[Solution], path: str, limits: Limits) -> tuple[str | None, str]:
+    """Prove a result; return what it contradicts, None mostly, and what the proof proves, in a sentence."""
+    from dlsched.proofs.proof import prove
+
+    if result.status is TerminationStatus.INTERRUPTED:
+        return None, f"{path}: no proof was begun"
+    with progress_line(f"{instance.name}, proof", words=cases) as progress:
+        found = prove(
+            instance, path, start=None if result.solution is None else result, limits=limits, progress=progress
+        )
+    wrong = contrary((result.solver or result.method, result), ("the proof", found)) or disproof(instance, found)
+    return wrong, f"{path}: {wrong or sentence(found)}"
 
 
 def _require_another(family: AnyFamily, method: AnyMethod, solver: str | None, cross_check: str | None) -> None:
@@ -103,9 +145,14 @@ def contradiction(first: Result[Solution], second: Result[Solution]) -> str | No
     """Return a sentence when two results cannot both be right, or the second one contradicts itself."""
     if second.failed_by(ContradictionError):
         return second.message
-    for one, other in ((first, second), (second, first)):
-        by = f"{one.solver or one.method} and {other.solver or other.method} disagree"
-        if one.status is TerminationStatus.INFEASIBLE and other.solution is not None:
+    return contrary((first.solver or first.method, first), (second.solver or second.method, second))
+
+
+def contrary(first: tuple[str, Answer], second: tuple[str, Answer]) -> str | None:
+    """Return a sentence when two answers, each with its name, cannot both be right."""
+    for (name, one), (beside, other) in ((first, second), (second, first)):
+        by = f"{name} and {beside} disagree"
+        if one.status is TerminationStatus.INFEASIBLE and other.objective is not None:
             return f"{by}: infeasible, but a solution of {other.objective!r} is held"
         if one.bound is not None and other.objective is not None:
             wrong = one.sense.better(other.objective, one.bound) and not meets(other.objective, one.bound, one.constant)
@@ -114,8 +161,8 @@ def contradiction(first: Result[Solution], second: Result[Solution]) -> str | No
     return None
 
 
-def disproof(instance: InstanceFile, result: Result[Solution]) -> str | None:
-    """Return a sentence when a result disproves what the instance's file calls known."""
+def disproof(instance: InstanceFile, result: Answer) -> str | None:
+    """Return a sentence when a result or a proof disproves what the instance's file calls known."""
     if instance.known is None:
         return None
     answer, bound = instance.known.answer(result.sense), instance.known.bound(result.sense)

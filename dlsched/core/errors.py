@@ -13,6 +13,7 @@ error                     raised when                                         ex
 ``DisagreementError``     two solvers prove different things                   7
 ``SealError``             rows of a store are not what was written             7
 ``PolicyError``           a policy answered what cannot be done                7
+``ProofError``            a proof states what is not so                        7
 ========================  ==================================================  =========
 
 Errors are records: the place, what was found and what is allowed are fields, and the text is composed from
@@ -150,5 +151,11 @@ class SealError(DlschedError, ValueError):
 
 class PolicyError(DlschedError, ValueError):
     """A policy's decision cannot be carried out; the message says when, for which job, what is allowed."""
+
+    exit_code = 7
+
+
+class ProofError(DlschedError, ValueError):
+    """A proof states what is not so, or of another model; the message says in which line."""
 
     exit_code = 7

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
+from dlsched.core.gap import gap, meets
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.result import Result, Solution
-from dlsched.core.status import TerminationStatus
+from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import family_of
 from dlsched.proofs.prover.derivation import Derivation
 from dlsched.proofs.prover.exact_model import ExactModel
@@ -43,8 +44,8 @@ class Proof:
     path, lines
         The file; or, without one, its lines.
     status
-        ``optimal``: lower and upper meet within the gap asked for; ``infeasible``; or what stopped the search. The proof is
-        valid in every case.
+        ``optimal``: lower and upper meet; ``feasible``: within the gap asked for, or as far as could be proven;
+        ``infeasible``; or what stopped the search. The proof is valid in every case.
     lower, upper
         The proven range of the instance's optimum; None: open on that side.
     cases
@@ -55,6 +56,8 @@ class Proof:
         What the reader should know; empty by default.
     sha256, formulation
         The hash of the instance, and the name of the model.
+    sense, constant
+        Of the instance: which side is the objective of a solution, and the part of it that no solution changes.
     """
 
     path: str | None
@@ -67,6 +70,23 @@ class Proof:
     message: str
     sha256: str
     formulation: str
+    sense: Sense
+    constant: float
+
+    @property
+    def objective(self) -> float | None:
+        """The objective of the solution in the proof; None without one."""
+        return self.upper if self.sense is Sense.MINIMIZE else self.lower
+
+    @property
+    def bound(self) -> float | None:
+        """The bound that is proven; None without one."""
+        return self.lower if self.sense is Sense.MINIMIZE else self.upper
+
+    @property
+    def gap(self) -> float | None:
+        """Relative gap between objective and bound, as results have it; None when either is unknown."""
+        return gap(self.objective, self.bound, self.constant)
 
 
 @dataclass(frozen=True)
@@ -131,7 +151,7 @@ def prove(
     if output is not None:
         require_writable(output)
     budget = Budget(limits)
-    name, built = _built(instance, formulation)
+    name, built = model_of(instance, formulation)
     model = from_pulp(built.model)
     exact = ExactModel(model)
     scale = _Scale(
@@ -168,7 +188,7 @@ def prove(
     except KeyboardInterrupt:
         status = TerminationStatus.INTERRUPTED
     finding = finding_of(exact, search)
-    if search.closed:
+    if search.closed or (search.target is not None and finding.lower == search.target):
         status = TerminationStatus.INFEASIBLE if finding.infeasible else TerminationStatus.OPTIMAL
     derivation = finding.derivation(search)
     comments = {
@@ -207,6 +227,9 @@ def _said(
     )
     value = None if search.upper is None else float(scale.of(search.upper))
     lower, upper = (bound, value) if scale.sign > 0 else (value, bound)
+    constant = family_of(instance).constant(instance)
+    if status is TerminationStatus.OPTIMAL and (bound is None or value is None or not meets(value, bound, constant)):
+        status = TerminationStatus.FEASIBLE
     message = ""
     if search.stuck and not search.closed:
         message = f"{len(search.stuck)} cases could not be proven from what the solvers say in floats"
@@ -221,11 +244,13 @@ def _said(
         message=message,
         sha256=instance.sha256,
         formulation=name,
+        sense=Sense.MINIMIZE if scale.sign > 0 else Sense.MAXIMIZE,
+        constant=constant,
     )
 
 
-def _built(instance: InstanceFile, formulation: str | None) -> "tuple[str, Formulation[pulp.LpProblem, object]]":
-    """Return the name and the model of a formulation; UsageError: there is none."""
+def model_of(instance: InstanceFile, formulation: str | None) -> "tuple[str, Formulation[pulp.LpProblem, object]]":
+    """Return the name and the model of a formulation, of the first that the instance has; UsageError: there is none."""
     family = family_of(instance)
     names = [formulation] if formulation is not None else [name for name in _FIRST if name in family.formulations]
     if names[0] not in family.formulations:

@@ -28,6 +28,8 @@ from dlsched.core.tolerance import rounding, tolerance
 from dlsched.results.reading import Claim
 
 _OWN_METHOD = re.compile(r"[^\s:]+:\w+")  # the user's own method: file.py:function, package.module:Policy
+UNPROVEN = "infeasible is claimed; counting does not prove it"
+"""A failure, unless a proof of its own shows it."""
 _EARLY = 0.5
 """A method that a time limit stopped has used at least this share of it."""
 
@@ -183,7 +185,7 @@ def _infeasible(family: AnyFamily, instance: InstanceFile, result: Result[Soluti
         if reason is not None:
             found.verified.append(f"infeasible, verified: {reason}")
         else:
-            found.failures.append("infeasible is claimed; counting does not prove it")
+            found.failures.append(UNPROVEN)
     elif reason is not None:
         found.failures.append(f"status: {result.status} is claimed, but it is infeasible: {reason}")
 

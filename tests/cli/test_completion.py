@@ -57,6 +57,7 @@ def completed(line: str) -> list[str]:
         ("advise slurm x --slices l", ["leave-out"]),
         ("whatif x --slices w", ["whole"]),
         ("export {file} --formulation m", ["milp"]),
+        ("prove {file} --formulation m", ["milp"]),
     ],
 )
 def test_words_are_completed(words: str, offered: list[str], example: Path, monkeypatch: Any) -> None:

@@ -49,6 +49,15 @@ WRONG_USAGE = [
     "compare FILE --methods exact --json --csv",
     "bound",
     "bound FILE --nosuch",
+    "prove FILE",
+    "prove -o OUT",
+    "prove FILE -o OUT --formulation nosuch",
+    "prove FILE -o OUT --gap -1",
+    "prove FILE -o OUT --gap 1",
+    "prove FILE -o OUT --time-limit -1",
+    "prove FILE -o OUT --node-limit 0.5",
+    "prove FILE -o OUT --threads 0",
+    "solve FILE --proof -",
     "check FILE",
     "generate",
     "generate nosuch",
@@ -98,7 +107,7 @@ def test_0_for_what_only_tells(line: str, cli: Command) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["solve OUT", "generate OUT", "export OUT", "import OUT"],
+    ["solve OUT", "prove OUT", "generate OUT", "export OUT", "import OUT"],
 )
 def test_3_for_an_output_that_cannot_be_written(
     words: str, cli: Command, example: Path, trace: Path, tmp_path: Path
@@ -106,6 +115,7 @@ def test_3_for_an_output_that_cannot_be_written(
     """A folder that does not exist is named, and nothing appears."""
     command = {
         "solve": ["solve", example],
+        "prove": ["prove", example],
         "generate": ["generate", "ring_allocation"],
         "export": ["export", example],
         "import": ["import", "pcs", trace],
@@ -181,6 +191,8 @@ def test_6_for_a_solver_that_is_not_installed(cli: Command, example: Path, monke
     [
         ("pulp", "solve FILE --method milp"),
         ("pulp", "export FILE"),
+        ("pulp", "prove FILE -o OUT"),
+        ("pyscipopt", "prove FILE -o OUT"),
         ("pyomo.environ", "solve FILE --method minlp"),
         ("pyscipopt", "solve FILE --method milp --solver scip"),
         ("ortools", "solve FILE --method milp --solver cpsat"),

@@ -16,6 +16,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="drops root's ri
 INSTANCE = Path(__file__).parent.parent.parent / "instances" / "ring_allocation" / "two-jobs.json"
 WRITING = {
     "solve": f"solve {INSTANCE} -o OUT.json",
+    "prove": f"prove {INSTANCE} -o OUT.vipr",
+    "proof": f"solve {INSTANCE} --proof OUT.vipr",
     "generate": "generate ring_allocation -o OUT.json",
     "export": f"export {INSTANCE} -o OUT.lp",
     "worst": "worst ring_allocation --method doubling --budget 5 -o OUT.json",

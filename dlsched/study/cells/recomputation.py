@@ -30,6 +30,7 @@ from dlsched.results.reading import Claim, claim_from
 from dlsched.results.verification import Verification, read_solution, verify_claim
 from dlsched.study.cells.cell import key_of, versions
 from dlsched.study.cells.outcome import facts_of
+from dlsched.study.cells.proofs import FIGURE
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.recipes.given import found as found_recipe
 from dlsched.study.recipes.recipe import Recipe
@@ -116,6 +117,9 @@ def _facts(family: AnyFamily, instance: InstanceFile, said: Said | None) -> Iter
 def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: str, said: Said) -> Verification:
     limits, method = CellLimits(**said["limits"]), _method(said["data"])
     found = Verification()
+    proof = said["figures"].get(FIGURE) if method.proven else None
+    if proof is not None:
+        said = {**said, "figures": {name: value for name, value in said["figures"].items() if name != FIGURE}}
     try:
         for each in (method, _method(said["cell"]["method"])):  # the plan's method, and the cell's
             if key_of(recipe, each, said["seed"], limits, said["versions"]) != said["key"]:
@@ -134,6 +138,8 @@ def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: 
             found.failures.append(f"its instance cannot be made: {why}")
         else:
             found = _merged(found, _held(family, instance, method, limits, said))
+        if proof is not None and not found.failures:
+            found.claimed.append("that its proof was verified" if proof else "that it has no proof that was verified")
         if said["again"] and instance is not None and not method.foreign and not found.failures:
             found.failures.extend(_again(family, instance, method, limits, said, found))
     except (DlschedError, ArithmeticError, LookupError, TypeError, ValueError) as error:

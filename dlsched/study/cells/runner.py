@@ -26,6 +26,7 @@ from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.foreign_methods import ForeignMethods
 from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded, Outcome, facts_of
+from dlsched.study.cells.proofs import with_proof
 from dlsched.study.recipes.recipe import Recipe
 
 PULSE_S = 0.1
@@ -66,6 +67,7 @@ class Runner:
     """
 
     def __init__(self, folder: str) -> None:
+        self._folder = folder
         self._foreign = ForeignMethods(folder)
         self._recipe: Recipe | None = None
         self._instance: InstanceFile | None = None
@@ -133,6 +135,11 @@ class Runner:
             found = verify(instance, result)
             if found.failures:
                 return Outcome(cell.key, "rejected", short(found.failures[0]))
+            if method.proven:
+                begun(Outcome(cell.key, BEGUN))
+                result = with_proof(instance, result, found, cell.limits.inner, self._folder)
+                if found.failures:
+                    return Outcome(cell.key, "rejected", short(found.failures[0]))
             outcome = _outcome(cell.key, result)
             return replace(outcome, time_s=usage.time_s, cpu_s=usage.cpu_s, memory_mib=usage.memory_mib)
         before = newest_process()

@@ -76,7 +76,7 @@ def _methods_of(family: str, kind: str) -> list[str]:
 
 def _named(asked: Table, families: Sequence[str]) -> PlannedMethod:
     name = text(asked["name"], "name")
-    only(asked, ("name", "label", "family", "solver", "seed"))
+    only(asked, ("name", "label", "family", "solver", "seed", "proof"))
     methods = [_method(name, family, families) for family in families]
     solver = None if "solver" not in asked else text(asked["solver"], "solver")
     for method in methods:
@@ -85,7 +85,12 @@ def _named(asked: Table, families: Sequence[str]) -> PlannedMethod:
     seed = _seed(asked)
     if seed is not None and not any(method.seeded for method in methods):
         raise Refused(shown(seed), f"none, as {name} draws nothing at random", "seed")
-    return PlannedMethod(_label(asked, name), "name", name, _family(asked), solver, seed)
+    proof = asked.get("proof", False)
+    if not isinstance(proof, bool):
+        raise Refused(shown(proof), "true or false", "proof")
+    return PlannedMethod(
+        _label(asked, name), "name", name, _family(asked), solver, seed, {"proof": True} if proof else {}
+    )
 
 
 def _method(name: str, family: str, families: Sequence[str]) -> AnyMethod:

@@ -34,7 +34,7 @@ class PlannedMethod:
     seed
         Seed of its random draws; None: the plan's.
     parameters
-        Keyword arguments of a function.
+        Keyword arguments of a function; of a method of dlsched ``proof``, where its answers are to be proven.
     fingerprint
         Hash of the user's code, empty for methods of dlsched; a change of the code makes new cells.
     """
@@ -52,6 +52,11 @@ class PlannedMethod:
     def foreign(self) -> bool:
         """Whether the method is not dlsched's own, so that its code is not trusted."""
         return self.kind in ("python", "command")
+
+    @property
+    def proven(self) -> bool:
+        """Whether a proof of each answer is made and checked."""
+        return self.kind == "name" and self.parameters.get("proof") is True
 
 
 @dataclass(frozen=True, slots=True)

@@ -350,7 +350,10 @@ def test_wrong_instances(entry: str, said: str, refused: Callable[[str], list[st
         ('name = "milp"\nsolver = "cplex"', '.solver: found "cplex", allowed: highs, '),
         ('name = "equal"\nsolver = "highs"', '.solver: found "highs", allowed: none, as equal needs no solver'),
         ('name = "equal"\nseed = 3', ".seed: found 3, allowed: none, as equal draws nothing at random"),
-        ('name = "equal"\nunits = 3', ".units: found an unknown key, allowed: only name, label, family, solver, seed"),
+        (
+            'name = "equal"\nunits = 3',
+            ".units: found an unknown key, allowed: only name, label, family, solver, seed, proof",
+        ),
         ('name = "equal"\nlabel = ""', '.label: found "", allowed: a text that is not empty'),
         ('kind = "heuristics"', '.kind: found "heuristics", allowed: heuristic, exact, bound'),
         ('kind = "exact"\nsolver = "cbc"', ".solver: found an unknown key, allowed: only kind, family"),

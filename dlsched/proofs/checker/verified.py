@@ -1,0 +1,85 @@
+"""A proof against its instance: the model is built anew, what is proven is said of the instance."""
+
+import gzip
+import math
+import os
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import BinaryIO, cast
+
+from dlsched.core.errors import InputError, ProofError
+from dlsched.core.gap import meets
+from dlsched.core.instance import InstanceFile
+from dlsched.core.messages import shown
+from dlsched.core.result import Solution
+from dlsched.core.status import Sense
+from dlsched.core.tolerance import FEASIBLE
+from dlsched.families import family_of
+from dlsched.proofs.checker.derivation import check_derivation
+from dlsched.proofs.checker.words import Words
+from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.linear import LinearModel, from_pulp
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a proof proves of an instance: ``lower <= optimum <= upper``, None: open; ``closed``: they meet within 1e-9.
+
+    ``solution`` is that of the proof, ``objective`` its figure by the family's checker; None without.
+    """
+
+    formulation: str
+    lower: Fraction | None
+    upper: Fraction | None
+    infeasible: bool
+    cases: int
+    solution: Solution | None
+    objective: float | None
+    closed: bool
+
+
+def check_proof(path: str | os.PathLike[str], instance: InstanceFile, formulation: str | None = None) -> Verified:
+    """Verify a proof file, packed by gzip or not; ``formulation``: by default the one that the file names.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is no proof, is of another instance, or takes more work or memory than the limits.
+    ProofError
+        It states what is not so.
+    UsageError
+        The instance has no such model.
+    """
+    name, family = os.fspath(path), family_of(instance)
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if packed else open(path, "rb") as stream:
+            words = Words(cast(BinaryIO, stream), name)
+            said = words.comments.get("formulation", formulation or "")
+            if words.comments.get("sha256") != instance.sha256:
+                raise words.wrong("another or no comment sha256", f"{instance.sha256}, of {shown(instance.name)}")
+            if said not in family.formulations or formulation not in (said, None):
+                raise words.wrong(f"formulation {shown(said)}", formulation or ", ".join(family.formulations))
+            built = cast("Formulation[object, Solution]", family.formulations[said](instance))
+            model = built.model if isinstance(built.model, LinearModel) else from_pulp(built.model)
+            proven = check_derivation(words, model)
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+    unit, constant = Fraction(built.unit), Fraction(built.constant) + Fraction(built.unit) * Fraction(model.constant)
+    lower, upper = (None if side is None else unit * side + constant for side in (proven.lower, proven.upper))
+    lower, upper = (upper, lower) if unit < 0 else (lower, upper)
+    found = Verified(said, lower, upper, proven.infeasible, proven.cases, None, None, False)
+    held, bound = (upper, lower) if family.sense_for(instance) is Sense.MINIMIZE else (lower, upper)
+    if proven.values is None or held is None:
+        return found
+    try:
+        solution, figure = built.decode({each: float(proven.values.get(each, 0)) for each in model.names}), float(held)
+    except (ArithmeticError, LookupError, ValueError) as error:
+        raise ProofError(f"{name}: its solution is none of the instance ({error!r})") from None
+    objective = math.nan if family.check(instance, solution) else family.objective(instance, solution)
+    if not meets(objective, figure, family.constant(instance), within=FEASIBLE):
+        raise ProofError(f"{name}: its solution breaks a rule of the instance, or its objective is {objective!r}")
+    shift, exact = Fraction(family.constant(instance)), held if bound is None else bound
+    closed = bound is not None and abs(held - exact) <= Fraction(FEASIBLE) * max(abs(held - shift), abs(exact - shift))
+    return replace(found, solution=solution, objective=objective, closed=closed)

@@ -1,0 +1,82 @@
+"""What a proof says of a result: optimal, a bound and how far the result is from it, or a contradiction."""
+
+import os
+from collections.abc import Mapping
+from fractions import Fraction
+
+from dlsched.core.errors import ProofError
+from dlsched.core.gap import meets
+from dlsched.core.instance import InstanceFile
+from dlsched.core.messages import several
+from dlsched.core.status import Sense
+from dlsched.core.tolerance import FEASIBLE
+from dlsched.families import family_of
+from dlsched.proofs.checker import Verified, check_proof
+from dlsched.results.verification import UNPROVEN, Verification
+
+
+def verify_proof(
+    path: str | os.PathLike[str], instance: InstanceFile, found: Verification
+) -> Mapping[str, object] | None:
+    """Check a proof and add to what was found of a result what it proves of it; return the fields for ``--json``.
+
+    None: the proof states what is not so, which is among the failures then.
+
+    Raises
+    ------
+    InputError
+        The file is no proof, or one of another instance.
+    """
+    try:
+        proof = check_proof(path, instance)
+    except ProofError as error:
+        found.failures.append(str(error))
+        return None
+    optimal = _judge(proof, instance, found)
+    fields = ("formulation", "infeasible", "cases", "closed")
+    said = {name: getattr(proof, name) for name in fields} | {"optimal": optimal}
+    return said | {"lower": _figure(proof.lower), "upper": _figure(proof.upper)}
+
+
+def _judge(proof: Verified, instance: InstanceFile, found: Verification) -> bool:
+    """Hold the result's solution against the proof; whether it is proven optimal."""
+    work = f"{several(proof.cases, 'case')}, exact arithmetic"
+    if proof.infeasible:
+        if UNPROVEN in found.failures:
+            found.failures.remove(UNPROVEN)
+        if found.objective is not None:
+            found.failures.append("the proof shows that there is no solution, the result has one")
+        else:
+            found.verified.append(f"verified: infeasible, {work}")
+        return False
+    if UNPROVEN in found.failures and proof.objective is not None:
+        found.failures.append("the proof holds a solution")
+    family = family_of(instance)
+    sense, shift = family.sense_for(instance), family.constant(instance)
+    bound = _figure(proof.lower if sense is Sense.MINIMIZE else proof.upper)
+    if bound is None:
+        found.verified.append(f"verified: no bound, the proof's range is open ({work})")
+        return False
+    open_range = "" if proof.closed else "; the proof's range is open"
+    if found.objective is None:
+        found.verified.append(f"verified: bound {bound!r} ({work}){open_range}")
+        return False
+    if meets(found.objective, bound, shift, within=FEASIBLE):
+        found.verified.append(f"verified: optimal, {work}")
+        return True
+    if sense.better(found.objective, bound):
+        found.failures.append(f"the result's objective {found.objective!r} beats the proof's bound {bound!r}")
+        return False
+    size = abs(bound - shift)
+    share = f"{100 * abs(found.objective - bound) / size:.2g} %" if size else f"{abs(found.objective - bound)!r}"
+    side = "above" if sense is Sense.MINIMIZE else "below"
+    found.verified.append(f"verified: bound {bound!r}, the result is {share} {side} it ({work}){open_range}")
+    return False
+
+
+def _figure(exact: Fraction | None) -> float | None:
+    """Write a rational as the nearest float; None: there is none."""
+    try:
+        return None if exact is None else float(exact)
+    except OverflowError:
+        return None

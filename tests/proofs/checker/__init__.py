@@ -1,0 +1,1 @@
+"""A package, so that files of the same name in other folders do not clash."""
