@@ -91,18 +91,22 @@ class Proof:
 
 @dataclass(frozen=True)
 class _Scale:
-    """How objectives of the model, as a minimum and without its constant, become those of the instance."""
+    """How objectives of the model, as a minimum and without its constant, become those of the instance.
+
+    ``shift``: the part of the instance's objective that no solution changes, which relative gaps leave out.
+    """
 
     sign: int
     unit: Fraction
     constant: Fraction
+    shift: Fraction
 
     def of(self, value: Fraction) -> Fraction:
         return self.unit * self.sign * value + self.constant
 
     def target(self, upper: Fraction, gap: float, step: Fraction | None) -> Fraction:
         """Return what has to be proven for a point of that objective."""
-        room = max(MEETING, Fraction(gap)) * abs(self.of(upper)) / self.unit
+        room = max(MEETING, Fraction(gap)) * abs(self.of(upper) - self.shift) / self.unit
         target = shortened(upper - room * 9 / 10, upper - room / 2) if room else upper
         if step is not None:
             target = min(target, shortened(upper - step * Fraction(999, 1000), upper - step * Fraction(99, 100)))
@@ -154,9 +158,9 @@ def prove(
     name, built = model_of(instance, formulation)
     model = from_pulp(built.model)
     exact = ExactModel(model)
-    scale = _Scale(
-        exact.sign, Fraction(built.unit), Fraction(built.unit) * Fraction(model.constant) + Fraction(built.constant)
-    )
+    constant = Fraction(built.unit) * Fraction(model.constant) + Fraction(built.constant)
+    shift = Fraction(family_of(instance).constant(instance))
+    scale = _Scale(exact.sign, Fraction(built.unit), constant, shift)
     step = exact.step()
     search = TreeSearch(exact, lambda upper: scale.target(upper, gap, step))
 
