@@ -22,7 +22,7 @@ from dlsched.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RUN = ("quickstart.md", "studies.md", "worst.md", *(f"{family}.md" for family in FAMILIES))
+RUN = ("quickstart.md", "studies.md", "worst.md", "proofs.md", *(f"{family}.md" for family in FAMILIES))
 FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (  # what differs from run to run, or from version to version
     (r"\d+\.\d{3} s\b", "TIME"),
