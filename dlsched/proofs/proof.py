@@ -31,6 +31,8 @@ MEETING = Fraction(1, 10**9)
 """Part of the instance's objective within which the two sides of a proof meet."""
 _FIRST = ("milp", "span", "arc")
 """Formulations that are taken where none is named, in this order."""
+_WITHOUT_CUTS = 100
+"""Cases that are tried before rows are derived."""
 _SHARE = 0.5
 """Part of the time for a first point."""
 
@@ -185,8 +187,10 @@ def prove(
         if point is not None:
             search.offer(point)
         told("start")
-        search.cut(budget.tick)
-        search.run(budget.tick, node)
+        search.run(budget.tick, node, most=_WITHOUT_CUTS)
+        if not search.closed:
+            search.cut(budget.tick)
+            search.run(budget.tick, node)
     except Stopped as stopped:
         status = stopped.status
     except KeyboardInterrupt:

@@ -22,6 +22,8 @@ _STALLED = 6
 """Rounds without progress after which sums of rows are rounded too, and then it ends."""
 _PROGRESS = 0.002
 """Part of the gap that counts as progress."""
+_LAST = 10
+"""Rounds in which sums of rows are rounded, at most."""
 _TRIED = 400
 """Cuts that are made in a round, at most."""
 _ROUNDED = 200
@@ -50,7 +52,9 @@ def add_cuts(
     relaxation = Relaxation(exact.model)
     reached, rounds, rounding = -math.inf, 0, False
     worth = list(range(exact.own))
-    for _ in range(_ROUNDS):
+    last = _ROUNDS
+    while last:
+        last -= 1
         tick()
         answer = relaxation.solve()
         if answer is None or answer.objective == math.inf:
@@ -65,6 +69,7 @@ def add_cuts(
             break
         if rounds >= _STALLED:
             rounding, rounds = True, 0
+            last = _LAST
         vertex = Vertex(exact, relaxation, answer)
         found = _apart([*Rounding(vertex).cuts(_ROUNDED if rounding else 0), *vertex.cuts(_TRIED)], exact.variables)
         if not found:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from dlsched.proofs.prover.dual_bounds import DualBound, Multipliers, combined
 from dlsched.proofs.prover.exact_model import CUT_COEFFICIENTS, CUT_SIDES, ExactModel
@@ -214,7 +215,7 @@ def nearer(multipliers: Floats, f: float) -> Floats:
     return np.where(part / (1 - f) <= (1 - part) / f, part, part - 1.0)
 
 
-def _whole_rows(exact: ExactModel) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _whole_rows(exact: ExactModel) -> npt.NDArray[np.bool_]:
     """Return which rows have slacks that are whole in every point."""
     model = exact.model
     bad = ~model.integer[model.columns] | (model.coefficients != np.rint(model.coefficients))
@@ -225,4 +226,5 @@ def _whole_rows(exact: ExactModel) -> "np.ndarray[tuple[int], np.dtype[np.bool_]
         np.where(np.isfinite(model.row_upper), model.row_upper, 0.0),
     )
     whole = (ends[0] == np.rint(ends[0])) & (ends[1] == np.rint(ends[1]))
-    return whole & (sums[starts[1:]] == sums[starts[:-1]])
+    found: npt.NDArray[np.bool_] = whole & (sums[starts[1:]] == sums[starts[:-1]])
+    return found
