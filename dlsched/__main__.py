@@ -54,16 +54,23 @@ def handle_signals() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C: raise KeyboardInterrupt in a method or a study, which keep what they hold; elsewhere this is the end.
+    """Ctrl-C: raise KeyboardInterrupt in a method, a proof or a study, which keep what they hold; elsewhere this is the end.
 
     Not while a module is being imported: extensions make other errors of it.
     """
     global _raised
     family = getattr(sys.modules.get("dlsched.core.family"), "Family", None)
-    study, checking = (sys.modules.get(f"dlsched.study.{name}") for name in ("leader", "checking"))
+    study, checking, proof = (
+        sys.modules.get(f"dlsched.{name}") for name in ("study.leader", "study.checking", "proofs.proof")
+    )
     keeping = [
         getattr(function, "__code__", None)
-        for function in (getattr(family, "solve", None), getattr(study, "run", None), getattr(checking, "check", None))
+        for function in (
+            getattr(family, "solve", None),
+            getattr(study, "run", None),
+            getattr(checking, "check", None),
+            getattr(proof, "prove", None),
+        )
     ]
     importing = False
     while frame is not None and frame.f_code not in keeping:

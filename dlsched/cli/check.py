@@ -14,7 +14,7 @@ from dlsched.core.files import Json, read_json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable, several
 from dlsched.families import family_of, read
-from dlsched.proofs.verification import verify_proof
+from dlsched.proofs.verification import verify_alone, verify_proof
 from dlsched.results.reading import Claim, claim_from
 from dlsched.results.verification import Verification, require_same_instance, verify_claim
 
@@ -26,18 +26,28 @@ KIND = "worst"
 def run(
     instance: InstancePath,
     result: Annotated[
-        str, typer.Argument(metavar="RESULT", help='A result file, or a bare {"solution": ...}; or a proof.')
-    ],
+        str | None,
+        typer.Argument(
+            metavar="RESULT",
+            help='A result file, or a bare {"solution": ...}; or a certificate of `worst --prove`. None with --proof: its own.',
+        ),
+    ] = None,
     proof: Annotated[
         str | None, typer.Option("--proof", metavar="PROOF", help="Proof in VIPR 1.0, packed by gzip or not.")
     ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Check a result: what is verified here, what is computed anew, what is only claimed, and what is false."""
+    if result is None and proof is None:
+        raise UsageError(where="RESULT", found="nothing", allowed="a result file, or --proof")
     problem = read(instance)
-    data = read_json(result)
+    data = {} if result is None else read_json(result)
     said: dict[str, object] = {}
-    if isinstance(data, dict) and data.get("kind") == KIND:
+    if result is None:
+        assert proof is not None
+        found, own = verify_alone(proof, problem)
+        said = {"proof": own}
+    elif isinstance(data, dict) and data.get("kind") == KIND:
         if proof is not None:
             raise UsageError(where="proof", found="a certificate of a supremum to check", allowed="a result")
         found = verify_supremum(problem, data, result)

@@ -81,7 +81,7 @@ def _first(instance: InstanceFile, path: str) -> Solution:
 
 def _checks(instance: str, start: str | None, path: str) -> list[str]:
     """Return the commands that check a proof."""
-    ours = shlex.join(["dlsched", "check", instance, start or "RESULT", "--proof", path])
+    ours = shlex.join(["dlsched", "check", instance, *filter(None, (start,)), "--proof", path])
     packed = path.endswith(".gz")
     theirs = shlex.join(["viprchk", path.removesuffix(".gz")])
     return [ours, f"{shlex.join(['gunzip', '-k', path])} && {theirs}" if packed else theirs]

@@ -31,6 +31,8 @@ MEETING = Fraction(1, 10**9)
 """Part of the instance's objective within which the two sides of a proof meet."""
 _FIRST = ("milp", "span", "arc")
 """Formulations that are taken where none is named, in this order."""
+_WITHOUT_CUTS = 100
+"""Cases that are tried before rows are derived."""
 _SHARE = 0.5
 """Part of the time for a first point."""
 
@@ -91,18 +93,22 @@ class Proof:
 
 @dataclass(frozen=True)
 class _Scale:
-    """How objectives of the model, as a minimum and without its constant, become those of the instance."""
+    """How objectives of the model, as a minimum and without its constant, become those of the instance.
+
+    ``shift``: the part of the instance's objective that no solution changes, which relative gaps leave out.
+    """
 
     sign: int
     unit: Fraction
     constant: Fraction
+    shift: Fraction
 
     def of(self, value: Fraction) -> Fraction:
         return self.unit * self.sign * value + self.constant
 
     def target(self, upper: Fraction, gap: float, step: Fraction | None) -> Fraction:
         """Return what has to be proven for a point of that objective."""
-        room = max(MEETING, Fraction(gap)) * abs(self.of(upper)) / self.unit
+        room = max(MEETING, Fraction(gap)) * abs(self.of(upper) - self.shift) / self.unit
         target = shortened(upper - room * 9 / 10, upper - room / 2) if room else upper
         if step is not None:
             target = min(target, shortened(upper - step * Fraction(999, 1000), upper - step * Fraction(99, 100)))
@@ -154,9 +160,9 @@ def prove(
     name, built = model_of(instance, formulation)
     model = from_pulp(built.model)
     exact = ExactModel(model)
-    scale = _Scale(
-        exact.sign, Fraction(built.unit), Fraction(built.unit) * Fraction(model.constant) + Fraction(built.constant)
-    )
+    constant = Fraction(built.unit) * Fraction(model.constant) + Fraction(built.constant)
+    shift = Fraction(family_of(instance).constant(instance))
+    scale = _Scale(exact.sign, Fraction(built.unit), constant, shift)
     step = exact.step()
     search = TreeSearch(exact, lambda upper: scale.target(upper, gap, step))
 
@@ -181,8 +187,10 @@ def prove(
         if point is not None:
             search.offer(point)
         told("start")
-        search.cut(budget.tick)
-        search.run(budget.tick, node)
+        search.run(budget.tick, node, most=_WITHOUT_CUTS)
+        if not search.closed:
+            search.cut(budget.tick)
+            search.run(budget.tick, node)
     except Stopped as stopped:
         status = stopped.status
     except KeyboardInterrupt:

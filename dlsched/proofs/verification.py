@@ -32,7 +32,25 @@ def verify_proof(
     except ProofError as error:
         found.failures.append(str(error))
         return None
-    optimal = _judge(proof, instance, found)
+    return _said(proof, optimal=_judge(proof, instance, found))
+
+
+def verify_alone(
+    path: str | os.PathLike[str], instance: InstanceFile
+) -> tuple[Verification, Mapping[str, object] | None]:
+    """Check a proof without a result: its own solution is the answer; InputError as ``verify_proof``."""
+    try:
+        proof = check_proof(path, instance)
+    except ProofError as error:
+        return Verification(failures=[str(error)]), None
+    found = Verification(objective=proof.objective)
+    if proof.objective is not None:
+        unit = family_of(instance).unit_for(instance)
+        found.verified.append(f"feasible, objective {proof.objective!r} {unit}, of the proof's own solution")
+    return found, _said(proof, optimal=_judge(proof, instance, found))
+
+
+def _said(proof: Verified, *, optimal: bool) -> Mapping[str, object]:
     fields = ("formulation", "infeasible", "cases", "closed")
     said = {name: getattr(proof, name) for name in fields} | {"optimal": optimal}
     return said | {"lower": _figure(proof.lower), "upper": _figure(proof.upper)}

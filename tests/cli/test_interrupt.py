@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+import dlsched
 from dlsched.cli import run
 from dlsched.elastic_stream import View
 from dlsched.elastic_stream.policies import Myopic
+from dlsched.proofs.checker import check_proof
 
 from .conftest import PROGRAM
 
@@ -121,6 +123,17 @@ def test_ctrl_c_ends_a_comparison_with_the_rows_so_far(hard: Path, start: Any) -
     assert [(row["method"], row["status"]) for row in rows] == [("exact", "optimal"), ("minlp", "interrupted")]
     assert rows[1]["ratio"] >= 1
     assert "interrupted" in err
+
+
+def test_ctrl_c_ends_a_proof_with_what_is_proven(start: Any, tmp_path: Path) -> None:
+    """While the first solution is sought, or later: the file holds a bound, and maybe a solution, and is true."""
+    proof = tmp_path / "proof.vipr"
+    process = start("prove", RACKS, "-o", proof, "--json")
+    said, err = interrupted(process)
+    found = check_proof(proof, dlsched.read(RACKS))
+    assert (process.returncode, err) == (0 if found.solution else 5, "")
+    assert (said["status"], found.closed) == ("interrupted", False)
+    assert said["bound"] is None or said["bound"] >= 66.78
 
 
 def test_ctrl_c_in_a_long_simulation_says_how_far_it_came(

@@ -59,6 +59,13 @@ def test_comparisons_show_progress_too(example: Path) -> None:
     assert out.startswith("instance,method,")
 
 
+def test_proofs_show_progress_too(example: Path, tmp_path: Path) -> None:
+    """Cases, once the first solution is there."""
+    code, out, shown = on_a_terminal("prove", example, "-o", tmp_path / "proof.vipr")
+    assert (code, out.splitlines()[0]) == (0, "two-jobs: optimal (proof by milp)")
+    assert "two-jobs, proof: start, objective" in shown
+
+
 def test_nothing_is_shown_without_a_terminal(program: Any, cli: Any, example: Path) -> None:
     """A pipe gets the result and no more, and so does what captures the output of this process."""
     for call, *arguments in (

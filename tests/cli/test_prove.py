@@ -51,9 +51,17 @@ def test_the_optimum_is_proven(cli: Command, example: Path, tmp_path: Path) -> N
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("two-jobs: optimal (proof by milp)\n  objective    927,118.96 ")
     assert f"'{proof}': " not in ended.out and f"{proof}: 1 case, {proof.stat().st_size:,} bytes" in ended.out
-    assert f"check        dlsched check {example} RESULT --proof '{proof}'\n" in ended.out
+    assert f"check        dlsched check {example} --proof '{proof}'\n" in ended.out
     assert ended.out.endswith(f"viprchk '{proof}'\n")
     assert checked(proof, example).closed
+    found = cli("check", example, "--proof", proof)
+    assert found.code == 0
+    proven = dlsched.solve(dlsched.read(example)).objective
+    assert found.out.splitlines() == [
+        f"feasible, objective {proven} weighted seconds, summed over jobs, of the proof's own solution",
+        "verified: optimal, 1 case, exact arithmetic",
+    ]
+    assert cli("check", example, "--proof", proof, "--json").json["proof"]["optimal"] is True
 
 
 def test_the_json_has_its_fields_and_packed_files_are_unpacked_first(
@@ -99,6 +107,9 @@ def test_4_where_there_is_no_solution(cli: Command, save: Command, tmp_path: Pat
     ended = cli("prove", save(trap(1)), "-o", proof, "--json")
     assert (ended.code, ended.json["status"], ended.json["objective"]) == (4, "infeasible", None)
     assert "RTP infeas" in proof.read_text() and checked(proof, tmp_path / "instance.json").infeasible
+    assert cli("check", tmp_path / "instance.json", "--proof", proof).out.startswith("verified: infeasible, 1 case")
+    proof.write_text(proof.read_text().replace(" lin ", " asm ", 1))
+    assert cli("check", tmp_path / "instance.json", "--proof", proof).code in (3, 7)
 
 
 def test_5_where_nothing_is_held(cli: Command, example: Path, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ class Case:
         down, up = (Case(self, column, rising, below + rising, bound, basis, self.proof) for rising in (False, True))
         down.moved, up.moved = x - below, below + 1 - x
         self.children = down, up
-        self.basis = self.proof = None
+        self.basis = None
         return self.children
 
     def close(self, uses: frozenset["Case"]) -> None:
@@ -109,6 +109,12 @@ class Case:
             case = parent
             case.uses = uses
             case.basis = None
+
+    def fold(self) -> None:
+        """Leave out the cases below: multipliers of this one prove enough."""
+        for child in self.children or ():
+            child.drop()
+        self.children = self.stands_for = None
 
     def drop(self) -> None:
         """Leave out this case and all below."""

@@ -40,4 +40,21 @@ def finding_of(exact: ExactModel, search: TreeSearch) -> Finding:
             least = found.bound
     if least is not None and least != search.target:
         least = shortened(least - _ROOM * (1 + abs(least)), least)
+        _fold(exact, search, least)
     return Finding(least, False)
+
+
+def _fold(exact: ExactModel, search: TreeSearch, least: Fraction) -> None:
+    """Leave out what is below cases that prove the bound on their own, as far as it goes."""
+    enough = search.closer.scaled(least)
+    stack = [search.root.proven_as()]
+    while stack:
+        case = stack.pop()
+        if case.children is None:
+            continue
+        if case.proof is not None and case.proof.costs and case.bound >= enough:
+            found = proven(exact, case.proof, case.narrowed(exact))
+            if found is not None and found.bound >= least:
+                case.fold()
+                continue
+        stack += [child.proven_as() for child in case.children]

@@ -5,12 +5,14 @@ the quotient whose cut the vertex breaks most is taken. Where none is broken, a 
 eliminated by a further row that is tight.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from dlsched.proofs.prover.split_cuts import SplitCut, Vertex, nearer
-from dlsched.solvers.linear import Floats
+from dlsched.solvers.linear import Floats, Integers
 
 _ROWS = 4
 """Rows that a sum has, at most."""
@@ -19,7 +21,11 @@ _LEAST = 1e-3
 """Least violation of a cut, whose right side is 1."""
 _BETWEEN = 1e-6
 _TIGHT = 1e-6
+_NEAR = 0.1
+"""Distance from the vertex up to which a row begins a sum."""
 _AWAY = 0.01
+_FLIPS = 20
+"""Variables whose other bound is tried."""
 _LONG = 300
 """Coefficients of a sum, at most."""
 
@@ -40,19 +46,23 @@ class Rounding:
         self.whole = vertex.exact.model.integer
         distance = np.abs(vertex.x - np.where(np.isfinite(vertex.nearest), vertex.nearest, np.inf))
         self.distance = np.where(distance < 1e-12, 0.0, distance)
-        self.tight = np.isfinite(vertex.row_side) & (vertex.row_slack <= _TIGHT * (1 + np.abs(vertex.row_side)))
+        norm = np.sqrt(np.asarray(self.matrix.multiply(self.matrix).sum(axis=1)).ravel())
+        slack = vertex.row_slack / np.where(norm > 0, norm, 1.0)
+        self.tight = np.isfinite(vertex.row_side) & (slack <= _TIGHT)
+        near = np.isfinite(vertex.row_side) & (slack <= _NEAR)
+        self.starts = sorted(np.flatnonzero(near).tolist(), key=lambda i: (float(slack[i]), i))
 
     def cuts(self, most: int) -> Iterator[SplitCut]:
-        """Yield cuts of the ``most`` first tight rows."""
-        for start in np.flatnonzero(self.tight)[:most].tolist():
+        """Yield cuts that begin with the ``most`` rows of least slack."""
+        for start in self.starts[:most]:
             found = self._begin(start)
             if found is not None:
-                cut = self.vertex.cut_of(found)
+                cut = self.vertex.cut_of(*found)
                 if cut is not None:
                     yield cut
 
-    def _begin(self, start: int) -> Floats | None:
-        """Return multipliers of the rows that make a broken cut, beginning with one row."""
+    def _begin(self, start: int) -> tuple[Floats, Integers] | None:
+        """Return the rows' multipliers of a broken cut that begins with one row, and which variables change bounds."""
         rows = {start: 1.0}
         for _ in range(_ROWS):
             held = np.zeros(self.matrix.shape[0])
@@ -61,9 +71,9 @@ class Rounding:
             columns = np.flatnonzero(np.abs(sums) > 1e-9)
             if len(columns) > _LONG:
                 return None
-            best = self._best(rows, columns, sums[columns])
+            best = self._best(_Sum(self, rows, columns, sums[columns]))
             if best is not None:
-                return held * best
+                return held * best[0], columns[best[1]]
             real = columns[~self.whole[columns] & (self.distance[columns] > _BETWEEN)]
             if not len(real):
                 return None
@@ -81,48 +91,67 @@ class Rounding:
         sizes = self.matrix.indptr
         return min(held, key=lambda i: (int(sizes[i + 1] - sizes[i]), i), default=None)
 
-    def _best(
-        self, rows: dict[int, float], columns: "np.ndarray[tuple[int], np.dtype[np.int64]]", sums: Floats
-    ) -> float | None:
-        """Return the factor of a sum whose rounding the vertex breaks most; None: it breaks none."""
-        between = self.whole[columns] & (self.distance[columns] > _BETWEEN)
-        divisors = np.unique(np.abs(sums[between]).round(9))
+    def _best(self, held: "_Sum") -> tuple[float, npt.NDArray[np.bool_]] | None:
+        """Return the factor of a sum, and the variables that change bounds, of the most broken cut; None: none is broken."""
+        between = held.whole & (self.distance[held.columns] > _BETWEEN)
+        divisors = np.unique(np.abs(held.sums[between]).round(9))
         if not len(divisors):
             return None
-        best, factor = _LEAST, None
-        for divisor in divisors[-_DIVISORS:].tolist():
-            for turn in (1.0, -1.0):
-                broken = self._broken(rows, columns, sums, turn / divisor)
-                if broken > best:
-                    best, factor = broken, turn / divisor
-        if factor is not None:
-            for part in (0.5, 0.25, 0.125):
-                broken = self._broken(rows, columns, sums, factor * part)
-                if broken > best:
-                    best, factor = broken, factor * part
-        return factor
+        flips = np.zeros(len(held.columns), dtype=bool)
+        tried = [
+            (held.broken(turn / divisor, flips), turn / divisor)
+            for divisor in divisors[-_DIVISORS:].tolist()
+            for turn in (1.0, -1.0)
+        ]
+        best, factor = max(tried)
+        for part in (0.5, 0.25, 0.125):
+            broken = held.broken(factor * part, flips)
+            if broken > best:
+                best, factor = broken, factor * part
+        middle = np.flatnonzero(between & held.two_sided)
+        for place in middle[np.argsort(-self.distance[held.columns[middle]], kind="stable")][:_FLIPS].tolist():
+            flips[place] = True
+            broken = held.broken(factor, flips)
+            if broken > best + 1e-9:
+                best = broken
+            else:
+                flips[place] = False
+        return (factor, flips) if best > _LEAST else None
 
-    def _broken(
-        self, rows: dict[int, float], columns: "np.ndarray[tuple[int], np.dtype[np.int64]]", sums: Floats, factor: float
-    ) -> float:
+
+class _Sum:
+    """A sum of rows, and how much the vertex breaks the cuts that it makes."""
+
+    def __init__(self, rounding: Rounding, rows: dict[int, float], columns: Integers, sums: Floats) -> None:
+        vertex = rounding.vertex
+        model = vertex.exact.model
+        self.columns, self.sums, self.whole = columns, sums, rounding.whole[columns]
+        self.sense, self.near = vertex.sense[columns], vertex.nearest[columns]
+        self.other = np.where(self.sense > 0, model.upper[columns], model.lower[columns])
+        self.two_sided = np.isfinite(self.other)
+        self.x = vertex.x[columns]
+        self.side = sum(float(vertex.row_side[i]) * y for i, y in rows.items())
+        slacks = [
+            (y * float(vertex.row_turn[i]), float(vertex.row_slack[i])) for i, y in rows.items() if not vertex.equal[i]
+        ]
+        self.slacks = [(y, slack) for y, slack in slacks if slack > 0]
+
+    def broken(self, factor: float, flips: npt.NDArray[np.bool_]) -> float:
         """Return by how much the vertex breaks the cut of a sum times a factor, whose right side is 1."""
-        vertex = self.vertex
-        sums = sums * factor
-        whole, sense, distance = self.whole[columns], vertex.sense[columns], self.distance[columns]
-        pi = np.where(whole, np.rint(sums), 0.0)
-        left = pi - sums
-        if np.isinf(distance[left != 0]).any():
-            return 0.0
-        near = np.where(np.isfinite(vertex.nearest[columns]), vertex.nearest[columns], 0.0)
-        value = sum(float(vertex.row_side[i]) * y for i, y in rows.items()) * factor + float(left @ near)
-        f = value - np.floor(value)
+        sums = self.sums * factor
+        near = np.where(flips, self.other, self.near)
+        sense = np.where(flips, -self.sense, self.sense)
+        left = np.where(self.whole, np.rint(sums), 0.0) - sums
+        if np.isinf(near[left != 0]).any():
+            return -np.inf
+        near = np.where(np.isfinite(near), near, 0.0)
+        value = self.side * factor + float(left @ near)
+        f = value - math.floor(value)
         if not _AWAY <= f <= 1 - _AWAY:
-            return 0.0
-        rest = np.where(whole & (left != 0), nearer(left * sense, f), left * sense)
-        held = np.where(np.isfinite(distance), distance, 0.0)
-        total = float(np.where(rest > 0, rest / (1 - f), -rest / f) @ held)
-        for i, y in rows.items():
-            slack = y * factor * float(vertex.row_turn[i])
-            if not vertex.equal[i]:
-                total += (slack / (1 - f) if slack > 0 else -slack / f) * float(vertex.row_slack[i])
+            return -np.inf
+        left *= sense
+        rest = np.where(self.whole & (left != 0), nearer(left, f), left)
+        total = float(np.maximum(rest / (1 - f), -rest / f) @ np.abs(self.x - near))
+        for y, slack in self.slacks:
+            total += max(y * factor / (1 - f), -y * factor / f) * slack
         return 1.0 - total

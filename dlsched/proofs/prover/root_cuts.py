@@ -1,4 +1,7 @@
-"""Rounds of split cuts at the root: solve, cut off the vertex, leave out cuts that are not tight, again."""
+"""Rounds of split cuts at the root: solve, cut off the vertex, leave out cuts that are not tight, again.
+
+The cuts of rounds after the last one that made progress are left out.
+"""
 
 import math
 from collections.abc import Sequence
@@ -15,13 +18,15 @@ from dlsched.proofs.prover.split_cuts import SplitCut, Vertex
 from dlsched.solvers.linear import Floats
 
 _ROUNDS = 40
-_STALLED = 10
-"""Rounds without progress that end it."""
-_PROGRESS = 0.01
-"""Part of the gap that counts as progress of these rounds together."""
+_STALLED = 6
+"""Rounds without progress after which sums of rows are rounded too, and then it ends."""
+_PROGRESS = 0.002
+"""Part of the gap that counts as progress."""
+_LAST = 10
+"""Rounds in which sums of rows are rounded, at most."""
 _TRIED = 400
 """Cuts that are made in a round, at most."""
-_ROUNDED = 1000
+_ROUNDED = 200
 """Rows that begin a sum in a round, at most."""
 _TAKEN = 150
 """Cuts that are added in a round, at most."""
@@ -44,34 +49,39 @@ def add_cuts(
     """
     if upper is None or len(exact.model.columns) > _LARGEST:
         return None
-    bounds: list[float] = []
     relaxation = Relaxation(exact.model)
-    for _ in range(_ROUNDS):
+    reached, rounds, rounding = -math.inf, 0, False
+    worth = list(range(exact.own))
+    last = _ROUNDS
+    while last:
+        last -= 1
         tick()
         answer = relaxation.solve()
         if answer is None or answer.objective == math.inf:
             break
         goal = math.ldexp(float(upper), -relaxation.power)
-        bounds.append(answer.objective)
         gap = goal - answer.objective
-        if gap <= 1e-9 * max(1.0, abs(goal)):
+        kept = _tight(exact, relaxation.row_states())
+        rounds += 1
+        if answer.objective - reached > _PROGRESS * gap:
+            reached, rounds, worth = answer.objective, 0, kept
+        if gap <= 1e-9 * max(1.0, abs(goal)) or (rounds >= _STALLED and rounding):
             break
-        if len(bounds) > _STALLED and bounds[-1] - bounds[-1 - _STALLED] < _PROGRESS * gap:
-            break
+        if rounds >= _STALLED:
+            rounding, rounds = True, 0
+            last = _LAST
         vertex = Vertex(exact, relaxation, answer)
-        found = _apart([*Rounding(vertex).cuts(_ROUNDED), *vertex.cuts(_TRIED)], exact.variables)
+        found = _apart([*Rounding(vertex).cuts(_ROUNDED if rounding else 0), *vertex.cuts(_TRIED)], exact.variables)
         if not found:
             break
         columns, _ = relaxation.basis
         states = relaxation.row_states()
-        kept = _tight(exact, states)
         new = range(len(states), len(states) + len(found))
         pool += found
         exact.add([(cut.columns, cut.values, cut.side) for cut in found])
         relaxation = Relaxation(exact.model, rows=[*kept, *new])
         relaxation.basis = columns, states[kept].tolist()
-    answer = relaxation.solve()
-    return _tight(exact, relaxation.row_states())
+    return worth
 
 
 def _tight(exact: ExactModel, states: npt.NDArray[np.int64]) -> list[int]:

@@ -74,12 +74,13 @@ class TreeSearch:
         self.closer = Closer(self.exact, self.relaxation)
 
     def cut(self, tick: Tick = no_tick) -> None:
-        """Add derived rows; called before the search."""
-        rows: Sequence[int] | None = None
-        try:
-            rows = add_cuts(self.exact, self.cuts, self.upper, tick)
-        finally:
+        """Add derived rows, and begin anew with them."""
+        rows = add_cuts(self.exact, self.cuts, self.upper, tick)
+        if rows is not None and len(rows) > self.exact.own:
             self._relax(rows)
+            self.root, self.stuck = Case(), []
+            self._going = self.root
+            self._open = [(-math.inf, 0, self.root)]
 
     @property
     def closed(self) -> bool:
@@ -93,9 +94,12 @@ class TreeSearch:
         least = min((self._going.bound, *(case[0] for case in self._open[:1])))
         return math.ldexp(least, self.relaxation.power) if math.isfinite(least) else None
 
-    def run(self, tick: Tick = no_tick, node: Callable[[], None] = no_tick) -> None:
-        """Search till every case is closed, or nothing more can be done; ``node`` is called for every case, ``tick`` often."""
-        while self._open:
+    def run(self, tick: Tick = no_tick, node: Callable[[], None] = no_tick, most: float = math.inf) -> None:
+        """Search till every case is closed, or nothing more can be done.
+
+        ``node`` is called for every case, ``tick`` often; ``most``: cases after which it returns where it has gone down.
+        """
+        while self._open and self.nodes < most:
             _, _, case = heapq.heappop(self._open)
             going: Case | None = case
             while going is not None:

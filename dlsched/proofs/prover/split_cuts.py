@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from dlsched.proofs.prover.dual_bounds import DualBound, Multipliers, combined
 from dlsched.proofs.prover.exact_model import CUT_COEFFICIENTS, CUT_SIDES, ExactModel
 from dlsched.proofs.prover.relaxation import BASIC, UPPER, Relaxation, Relaxed
-from dlsched.solvers.linear import Floats
+from dlsched.solvers.linear import Floats, Integers
 
 _AWAY = 0.005
 """A variable has to be so far from whole numbers for a cut."""
@@ -133,22 +134,31 @@ class Vertex:
         slack = np.where(self.whole_rows & (slack != 0), nearer(slack, f), slack)
         return self.cut_of(slack * self.row_turn)
 
-    def cut_of(self, rows: Floats) -> SplitCut | None:
-        """Return the cut that multipliers of the rows make: bounds that are near take up what is left of every variable."""
+    def cut_of(self, rows: Floats, flipped: Integers | None = None) -> SplitCut | None:
+        """Return the cut that multipliers of the rows make: bounds that are near take up what is left of every variable.
+
+        ``flipped``: variables whose other bound does so.
+        """
+        nearest, sense = self.nearest, self.sense
+        if flipped is not None and len(flipped):
+            nearest, sense = nearest.copy(), sense.copy()
+            model = self.exact.model
+            nearest[flipped] = np.where(sense[flipped] > 0, model.upper[flipped], model.lower[flipped])
+            sense[flipped] *= -1.0
         relaxation, whole = self.relaxation, self.exact.model.integer
         sums = relaxation.turned @ rows
         used = (sums != 0) & ~(whole & (sums == np.rint(sums)))
-        if not np.isfinite(self.nearest[used]).all() or np.abs(sums).max(initial=0.0) > _LARGEST:
+        if not np.isfinite(nearest[used]).all() or np.abs(sums).max(initial=0.0) > _LARGEST:
             return None
-        near = np.where(np.isfinite(self.nearest), self.nearest, 0.0)
+        near = np.where(np.isfinite(nearest), nearest, 0.0)
         taking = rows != 0
         pi = np.where(whole, np.rint(sums), 0.0)
         value = float(rows[taking] @ self.row_side[taking]) + float((pi - sums) @ near)
         f = value - math.floor(value)
         if not _AWAY <= f <= 1 - _AWAY:
             return None
-        rest = np.where(whole & used, nearer((pi - sums) * self.sense, f), (pi - sums) * self.sense)
-        pi = np.where(whole, np.rint(sums + rest * self.sense), 0.0)
+        rest = np.where(whole & used, nearer((pi - sums) * sense, f), (pi - sums) * sense)
+        pi = np.where(whole, np.rint(sums + rest * sense), 0.0)
         value = float(rows[taking] @ self.row_side[taking]) + float((pi - sums) @ near)
         below = math.floor(value)
         f = value - below
@@ -156,7 +166,7 @@ class Vertex:
             return None
         slack = rows * self.row_turn
         row_parts = np.where(self.equal | (slack > 0), slack / (1 - f), -slack / f) * self.row_turn
-        bound_parts = np.where(rest > 0, rest / (1 - f), -rest / f) * self.sense
+        bound_parts = np.where(rest > 0, rest / (1 - f), -rest / f) * sense
         row = relaxation.turned @ row_parts + bound_parts
         both = 1 / f + 1 / (1 - f)
         up = np.where(~self.equal & (slack < 0), -slack * both, 0.0) * self.row_turn
@@ -205,7 +215,7 @@ def nearer(multipliers: Floats, f: float) -> Floats:
     return np.where(part / (1 - f) <= (1 - part) / f, part, part - 1.0)
 
 
-def _whole_rows(exact: ExactModel) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _whole_rows(exact: ExactModel) -> npt.NDArray[np.bool_]:
     """Return which rows have slacks that are whole in every point."""
     model = exact.model
     bad = ~model.integer[model.columns] | (model.coefficients != np.rint(model.coefficients))
@@ -216,4 +226,5 @@ def _whole_rows(exact: ExactModel) -> "np.ndarray[tuple[int], np.dtype[np.bool_]
         np.where(np.isfinite(model.row_upper), model.row_upper, 0.0),
     )
     whole = (ends[0] == np.rint(ends[0])) & (ends[1] == np.rint(ends[1]))
-    return whole & (sums[starts[1:]] == sums[starts[:-1]])
+    found: npt.NDArray[np.bool_] = whole & (sums[starts[1:]] == sums[starts[:-1]])
+    return found
