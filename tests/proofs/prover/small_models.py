@@ -86,8 +86,8 @@ def enumerated(model: LinearModel) -> Fraction | None:
     return min((exact.objective(point) for point in points if exact.admits(point)), default=None)
 
 
-def searched(model: LinearModel, nodes: int | None = None) -> tuple[TreeSearch, Finding]:
-    """Search a model without a start; ``nodes``: stop after so many cases."""
+def searched(model: LinearModel, nodes: int | None = None, *, cut: bool = False) -> tuple[TreeSearch, Finding]:
+    """Search a model without a start; ``nodes``: stop after so many cases; ``cut``: search it again, with cuts."""
     exact = ExactModel(model)
     step = exact.step()
 
@@ -106,6 +106,9 @@ def searched(model: LinearModel, nodes: int | None = None) -> tuple[TreeSearch, 
 
     with contextlib.suppress(KeyboardInterrupt):
         search.run(node=node)
+        if cut:
+            search.cut()
+            search.run(node=node)
     return search, finding_of(exact, search)
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ SMALL = (
     *("ring_allocation/eight-nine-sixteen", "ring_allocation/worst-hull", "elastic_stream/two-arrivals"),
     *("elastic_stream/worst-doubling", "matching_placement/mixed", "matching_placement/one-or-three-max_rho"),
     *("matching_placement/one-or-three-alpha_fair-2", "srpt_mapping/four-jobs", "srpt_mapping/broken-pipeline"),
-    *("ring_embedding/thin-uplink", "ring_embedding/least-first", "ring_embedding/nothing-runs"),
+    *("ring_embedding/thin-uplink", "ring_embedding/least-first", "ring_embedding/nothing-runs", "ring_embedding/star"),
     *("async_sgd/two-servers", "async_sgd/linear-speed-up"),
 )
 
@@ -40,6 +41,21 @@ def test_shipped_optima_are_proven(name: str, tmp_path: Path, viprchk: Accepts) 
     assert instance.known.optimum == pytest.approx(proof.upper, rel=1e-8)
     assert proof.sha256 == instance.sha256
     assert viprchk(path)
+
+
+@pytest.mark.parametrize("name", ["matching_placement/one-or-three-max_rho", "srpt_mapping/four-jobs"])
+def test_the_solution_of_a_proof_decodes(name: str) -> None:
+    """To one whose objective is the proven side."""
+    instance = shipped(name)
+    proof = dlsched.prove(instance)
+    assert proof.lines is not None
+    names = proof.lines[proof.lines.index("VER 1.0") + 2].split()
+    words = proof.lines[proof.lines.index("SOL 1") + 1].split()[2:]
+    values = {names[int(j)]: float(Fraction(x)) for j, x in zip(words[::2], words[1::2], strict=True)}
+    family = dlsched.FAMILIES[instance.family]
+    solution = family.formulations["milp"](instance).decode(values)
+    assert dlsched.check(instance, solution) == []
+    assert family.objective(instance, solution) == pytest.approx(proof.upper, rel=1e-9)
 
 
 def test_the_same_call_writes_the_same_bytes(tmp_path: Path) -> None:
