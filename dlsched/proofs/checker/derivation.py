@@ -57,8 +57,7 @@ def check_derivation(words: Words, model: LinearModel) -> Proven:
 
 def _compare(words: Words, rows: Rows) -> None:
     """Compare all sections up to the rows with the model."""
-    model, variables = rows.model, len(rows.integer)
-    integers = [j for j, is_integer in enumerate(rows.integer) if is_integer]
+    model, variables, integers = rows.model, len(rows.integer), [j for j, found in enumerate(rows.integer) if found]
     for word in (b"VER", b"1.0", b"VAR"):
         words.next(word)
     if words.index() != variables or any(name.encode() != words.next() for name in model.names):
@@ -167,11 +166,16 @@ class Derivation:
 
     def _combined(self, target: Row, indices: list[int], numbers: list[Number], *, rounded: bool) -> frozenset[int]:
         """Verify that a sum of rows, rounded or not, proves a row; return what is assumed."""
-        words, total, side, size = self._words, defaultdict[int, int](int), 0, 0
-        assumed, senses = set[int](), set[int]()
-        used = zip(numbers, map(self._line, indices), strict=True)
-        scaled = [(n, under * line.row.over * line.row.side[1]) for (n, under), line in used]
-        factors, over = whole(words, scaled)
+        words, assumed, senses, total, side, size = (
+            self._words,
+            set[int](),
+            set[int](),
+            defaultdict[int, int](int),
+            0,
+            0,
+        )
+        used = zip(numbers, (self._line(index).row for index in indices), strict=True)
+        factors, over = whole(words, [(n, under * row.over * row.side[1]) for (n, under), row in used])
         for index, factor in zip(indices, factors, strict=True):
             row, assumes, _, _ = self._line(index)
             senses.add(row.sense * ((factor > 0) - (factor < 0)))

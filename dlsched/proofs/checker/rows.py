@@ -85,8 +85,7 @@ class Rows:
         i, sense, side = self._others[index - len(self.bounds)]
         if i not in self._made:
             columns, coefficients = self.model.row(i)
-            numbers = [coefficient.as_integer_ratio() for coefficient in coefficients]
-            self._made[i] = row_of(self._words, 0, (0, 1), columns, numbers)
+            self._made[i] = row_of(self._words, 0, (0, 1), columns, [each.as_integer_ratio() for each in coefficients])
         return self._made[i]._replace(sense=sense, side=side.as_integer_ratio())
 
     def whole(self, row: Row) -> bool:

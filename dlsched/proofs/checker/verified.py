@@ -3,7 +3,7 @@
 import gzip
 import math
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import BinaryIO, cast
 
@@ -25,7 +25,8 @@ from dlsched.solvers.linear import LinearModel, from_pulp
 class Verified:
     """What a proof proves of an instance: ``lower <= optimum <= upper``, None: open; ``closed``: they meet within 1e-9.
 
-    ``solution`` is that of the proof, ``objective`` its figure by the family's checker; None without.
+    ``solution`` is that of the proof, ``objective`` its figure by the family's checker; None without. A solution that is
+    better than the point of the model that it was read off is the side that it reaches.
     """
 
     formulation: str
@@ -67,19 +68,23 @@ def check_proof(path: str | os.PathLike[str], instance: InstanceFile, formulatio
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     unit, constant = Fraction(built.unit), Fraction(built.constant) + Fraction(built.unit) * Fraction(model.constant)
-    lower, upper = (None if side is None else unit * side + constant for side in (proven.lower, proven.upper))
-    lower, upper = (upper, lower) if unit < 0 else (lower, upper)
-    found = Verified(said, lower, upper, proven.infeasible, proven.cases, None, None, False)
-    held, bound = (upper, lower) if family.sense_for(instance) is Sense.MINIMIZE else (lower, upper)
+    ends = (proven.lower, proven.upper)[:: 1 if unit > 0 else -1]
+    lower, upper = (None if end is None else unit * end + constant for end in ends)
+    least = family.sense_for(instance) is Sense.MINIMIZE
+    held, bound = (upper, lower) if least else (lower, upper)
     if proven.values is None or held is None:
-        return found
+        return Verified(said, lower, upper, proven.infeasible, proven.cases, None, None, False)
     try:
         solution, figure = built.decode({each: float(proven.values.get(each, 0)) for each in model.names}), float(held)
     except (ArithmeticError, LookupError, ValueError) as error:
         raise ProofError(f"{name}: its solution is none of the instance ({error!r})") from None
     objective = math.nan if family.check(instance, solution) else family.objective(instance, solution)
-    if not meets(objective, figure, family.constant(instance), within=FEASIBLE):
+    agrees, shift = meets(objective, figure, family.constant(instance), within=FEASIBLE), family.constant(instance)
+    held = held if agrees or math.isnan(objective) else Fraction(objective)
+    lower, upper = (bound, held) if least else (held, bound)
+    near = Fraction(FEASIBLE) * max(abs(side - Fraction(shift)) for side in (lower, upper) if side is not None)
+    apart = None if lower is None or upper is None else upper - lower
+    better = family.sense_for(instance).better(objective, figure) and (apart is None or apart >= -near)
+    if not (agrees or better):
         raise ProofError(f"{name}: its solution breaks a rule of the instance, or its objective is {objective!r}")
-    shift, exact = Fraction(family.constant(instance)), held if bound is None else bound
-    closed = bound is not None and abs(held - exact) <= Fraction(FEASIBLE) * max(abs(held - shift), abs(exact - shift))
-    return replace(found, solution=solution, objective=objective, closed=closed)
+    return Verified(said, lower, upper, False, proven.cases, solution, objective, apart is not None and apart <= near)
