@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
+from shipped import ROOT
 from test_random_instances import KINDS, optimum_of
 
 import dlsched
@@ -147,6 +148,13 @@ def nothing_to_decide() -> Any:
 def test_hard_on_floats(kind: str, draw: Callable[[], Any], tmp_path: Path, viprchk: Accepts) -> None:
     """Instances that are hard on a prover whose programs are floats."""
     assert hold_proof("by hand", kind, draw(), tmp_path / "proof.vipr", viprchk) == "closed"
+
+
+@pytest.mark.parametrize("gap", [0.0, pytest.param(3e-7, marks=open_yet("a gap below 1e-6 is called optimal"))])
+def test_optimal_is_what_the_checker_calls_closed(gap: float, tmp_path: Path) -> None:
+    """Whatever gap was asked for."""
+    instance, path = dlsched.read(ROOT / "async_sgd" / "two-servers.json"), tmp_path / "proof.vipr"
+    assert (dlsched.prove(instance, path, gap=gap).status == "optimal") == check_proof(path, instance).closed
 
 
 def two_tiers() -> ring_embedding.Instance:
