@@ -48,6 +48,8 @@ class Objective(Generic[InstanceT, SolutionT]):
         The checker's function from an instance and a solution to the objective.
     refused, instead
         Methods that cannot serve it; the methods to use instead, in words.
+    lexicographic
+        Whether it is the first of several values: of solutions that are equal in it, the next values decide.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Objective(Generic[InstanceT, SolutionT]):
     value: Callable[[InstanceT, SolutionT], float]
     refused: tuple[str, ...] = ()
     instead: str = ""
+    lexicographic: bool = False
 
 
 def served_by(method: str, objectives: Iterable[Objective[InstanceT, SolutionT]]) -> str:

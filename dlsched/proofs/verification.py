@@ -80,6 +80,10 @@ def _judge(proof: Verified, instance: InstanceFile, found: Verification) -> bool
         found.verified.append(f"verified: bound {bound!r} ({work}){open_range}")
         return False
     if meets(found.objective, bound, shift, within=FEASIBLE):
+        if family.objective_of is not None and family.objective_of(instance).lexicographic:
+            unit = family.unit_for(instance)
+            found.verified.append(f"verified: optimal in its objective ({unit}), not in what comes next, {work}")
+            return False
         found.verified.append(f"verified: optimal, {work}")
         return True
     if sense.better(found.objective, bound):

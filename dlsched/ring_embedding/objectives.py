@@ -80,6 +80,7 @@ MAX_MIN = RingObjective(
     name="max_min",
     sense=Sense.MAXIMIZE,
     unit="utility, the least of a job",
+    lexicographic=True,
     refused=("slot-greedy", "gadget", "density", "columns"),
     instead="exact, milp, arc, circuit, plan, drf, las, fifo, bound, horizon, aggregated",
     additive=False,
