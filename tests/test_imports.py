@@ -162,12 +162,12 @@ def test_no_modules_import_each_other_for_types_either() -> None:
     assert [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
-def reached(name: str) -> set[str]:
-    """Everything that importing a module of the package imports of the package, directly or not."""
+def reached(name: str, *, types: bool = False) -> set[str]:
+    """Everything that importing a module of the package imports of the package, directly or not; ``types``: as above."""
     seen: set[str] = set()
     todo = [name]
     while todo:
-        new = others_of(todo.pop()) - seen
+        new = others_of(todo.pop(), types=types) - seen
         seen |= new
         todo += new
     return seen
@@ -180,6 +180,20 @@ def test_the_checker_is_independent(family: str) -> None:
         law = room(other) in ("core", "cluster", "queueing") or other == "allocation.counts"
         plain = room(other) == family and other.count(".") == 1 and other.split(".")[1] not in CLEVER
         assert law or plain, f"the checker of {family} reaches {other}"
+
+
+@pytest.mark.parametrize(("mine", "theirs"), [("checker", "prover"), ("prover", "checker")])
+def test_checker_and_prover_of_proofs_share_nothing(mine: str, theirs: str) -> None:
+    """Neither reaches the other, nor what brings the two together, however far one goes, for types either."""
+    inside = [name for name in PATHS if f"{name}.".startswith(f"proofs.{mine}.")]
+    assert len(inside) > 2
+    for name in inside:
+        found = reached(name, types=True)
+        assert not {other for other in found if f"{other}.".startswith(f"proofs.{theirs}.")}, name
+        assert all(f"{other}.".startswith(f"proofs.{mine}.") for other in found if room(other) == "proofs"), name
+    assert others_of("proofs", types=True) == set()
+    loaded = f"[name for name in sys.modules if name.startswith('dlsched.proofs.{theirs}')]"
+    assert run(f"import sys, {', '.join(f'dlsched.{name}' for name in inside)}; print({loaded})") == "[]"
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,16 +1,32 @@
-"""Good proofs to damage: those written by hand, and small programs at random, solved and proven by trying everything."""
+"""Good proofs to damage: by hand, by the prover, and of small programs at random, solved by trying everything."""
 
 import random
 from fractions import Fraction
 from itertools import product
 from math import inf
 
+from shipped import ROOT
+
+import dlsched
+from dlsched.core.instance import InstanceFile
 from dlsched.core.status import Sense
-from dlsched.solvers.linear import LinearModel
+from dlsched.families import FAMILIES
+from dlsched.ring_allocation import Instance
+from dlsched.solvers.linear import LinearModel, from_pulp
 from proofs.by_hand import MODEL, written
 from proofs.checker.test_rules import TRUE
 from proofs.damages import Good
 from proofs.writing import model_of, proof_text, rows_of
+
+SHIPPED = (
+    *("ring_allocation/eight-nine-sixteen", "ring_allocation/restart-breaks-convexity"),
+    *("async_sgd/one-node-each", "async_sgd/worst-marginal", "elastic_stream/worst-exploratory"),
+    *("matching_placement/mixed", "matching_placement/worst-fastest-first", "srpt_mapping/broken-ring"),
+    *("srpt_mapping/fifo-beats-a-srpt", "srpt_mapping/worst-a-srpt-compact", "ring_embedding/least-first"),
+    *("ring_embedding/half-of-the-total", "ring_embedding/budget-binds"),
+)
+"""Instances whose models have few variables, and an optimum that floats hold."""
+TOO_FEW = Instance(name="too few", gpus=3, jobs=[{"id": name, "epochs": 1, "epoch_time_s": {"2": 1}} for name in "ab"])
 
 
 def optimum_of(model: LinearModel) -> tuple[Fraction, tuple[int, ...]] | None:
@@ -94,6 +110,19 @@ def by_cases(seed: int) -> Good:
     return Good(f"cases {seed}", model, proof_text(model, f"range {best} {best}", [solution], lines), best)
 
 
+def by_prover(instance: InstanceFile) -> Good:
+    """What ``dlsched.prove`` writes, without the comments; the optimum is the instance's known one, None without."""
+    proof = dlsched.prove(instance)
+    built = FAMILIES[instance.family].formulations[proof.formulation](instance)
+    model, optimum = from_pulp(built.model), None
+    if instance.known is not None:
+        optimum = (Fraction(instance.known.optimum) - Fraction(built.constant)) / Fraction(built.unit)
+        optimum -= Fraction(model.constant)
+    assert proof.lines is not None
+    text = "\n".join((*(line for line in proof.lines if not line.startswith("%")), ""))
+    return Good(f"of {instance.name}", model, text, optimum)
+
+
 def good_proofs(count: int = 12) -> list[Good]:
     """All of them."""
     known = {"one line": 6, "two solutions": 6, "a maximum, rounded down": 1, "a split": 2, "no solution exists": None}
@@ -103,4 +132,5 @@ def good_proofs(count: int = 12) -> list[Good]:
         model, range_, solutions, derivation, _ = TRUE[name]
         text = proof_text(model, range_, solutions, derivation)
         found.append(Good(name, model, text, None if optimum is None else Fraction(optimum)))
+    found += [by_prover(instance) for instance in (*(dlsched.read(ROOT / f"{name}.json") for name in SHIPPED), TOO_FEW)]
     return found + [by_cases(seed) for seed in range(count)]

@@ -66,7 +66,7 @@ def rows_of(model: LinearModel) -> list[tuple[str, str, float, dict[int, float]]
         rows += [(f"u_{j}", "L", upper, {j: 1.0})] if upper < inf else []
     for i, name in enumerate(model.row_names):
         lower, upper = float(model.row_lower[i]), float(model.row_upper[i])
-        terms = dict(zip(*model.row(i), strict=True))
+        terms = {j: value for j, value in zip(*model.row(i), strict=True) if value}
         if lower == upper:
             rows.append((name, "E", lower, terms))
             continue
