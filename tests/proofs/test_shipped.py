@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from shipped import ROOT
 
 import dlsched
 from dlsched.core.gap import meets
 from dlsched.families import family_of
 from dlsched.proofs.checker import check_proof
-from shipped import ROOT
 
 LARGEST, LARGEST_IN_ALL = 100_000, 6_000_000
 PROOFS = sorted(ROOT.glob("*/*.vipr.gz"))
