@@ -13,6 +13,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.tolerance import FEASIBLE
 from dlsched.families import family_of
 from dlsched.proofs.prover.derivation import Derivation
 from dlsched.proofs.prover.exact_model import ExactModel
@@ -236,7 +237,9 @@ def _said(
     value = None if search.upper is None else float(scale.of(search.upper))
     lower, upper = (bound, value) if scale.sign > 0 else (value, bound)
     constant = family_of(instance).constant(instance)
-    if status is TerminationStatus.OPTIMAL and (bound is None or value is None or not meets(value, bound, constant)):
+    if status is TerminationStatus.OPTIMAL and (
+        bound is None or value is None or not meets(value, bound, constant, within=FEASIBLE)
+    ):
         status = TerminationStatus.FEASIBLE
     message = ""
     if search.stuck and not search.closed:

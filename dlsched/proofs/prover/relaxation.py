@@ -109,12 +109,35 @@ class Relaxation:
 
     def value(self) -> float:
         """Solve, and return the objective only; infinite: no point, or no answer."""
-        found = float(self._program.solve())
+        found = self._solved()
+        return math.inf if found is None else found
+
+    def _solved(self) -> float | None:
+        """Return the objective; None: SoPlex fails, the next solution begins from the basis of the slacks."""
+        try:
+            found = float(self._program.solve())
+        except Exception:  # pyscipopt raises no narrower class
+            self.basis = self._slacks()
+            return None
         return found if found < FAILED else math.inf
+
+    def _slacks(self) -> Basis:
+        """Return the basis in which every row is basic."""
+        states = np.where(np.isfinite(self.lower), 0, np.where(np.isfinite(self.upper), UPPER, ZERO))
+        return states.tolist(), [BASIC] * len(self.rows)
+
+    def _empty(self) -> Relaxed:
+        """Solve a model without variables, on which SoPlex fails: a row that 0 breaks shows that there is no point."""
+        y = np.where(self.row_lower > 0, 1.0, np.where(self.row_upper < 0, -1.0, 0.0))
+        return Relaxed(math.inf if y.any() else 0.0, np.zeros(0), y)
 
     def solve(self) -> Relaxed | None:
         """Solve; None: SoPlex has no answer."""
-        found = self.value()
+        if not len(self.costs):
+            return self._empty()
+        found = self._solved()
+        if found is None:
+            return None
         count = len(self.costs)
         if found < math.inf:
             if not self._program.isOptimal():

@@ -33,7 +33,7 @@ def starting_point(
         Objective of the model that some point is known to reach: HiGHS looks for one that is no worse.
     """
     model = exact.model
-    points = [] if start is None else [_exact(exact, start)]
+    points = [] if start is None and exact.variables else [_exact(exact, start or {})]
     if exact.variables and limits.time_s != 0:
         asked = model if reached is None else _no_worse(model, reached)
         try:
