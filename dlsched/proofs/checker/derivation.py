@@ -166,14 +166,8 @@ class Derivation:
 
     def _combined(self, target: Row, indices: list[int], numbers: list[Number], *, rounded: bool) -> frozenset[int]:
         """Verify that a sum of rows, rounded or not, proves a row; return what is assumed."""
-        words, assumed, senses, total, side, size = (
-            self._words,
-            set[int](),
-            set[int](),
-            defaultdict[int, int](int),
-            0,
-            0,
-        )
+        words, total, side, size = self._words, defaultdict[int, int](int), 0, 0
+        assumed, senses = set[int](), set[int]()
         used = zip(numbers, (self._line(index).row for index in indices), strict=True)
         factors, over = whole(words, [(n, under * row.over * row.side[1]) for (n, under), row in used])
         for index, factor in zip(indices, factors, strict=True):
@@ -195,10 +189,9 @@ class Derivation:
         words.spend(10_000 + 300 * len(columns))
         found = Row(sense, (side, over), columns, [share for share, _ in shares], target.over, 0)
         is_whole = not any(rest for _, rest in shares)
-        if rounded:
-            if not (sense and is_whole and self._rows.whole(found)):
-                raise words.false("the sum cannot be rounded")
-            found = found._replace(side=(sense * -(-sense * side // over), 1))
+        if rounded and not (sense and is_whole and self._rows.whole(found)):
+            raise words.false("the sum cannot be rounded")
+        found = found._replace(side=(sense * -(-sense * side // over), 1)) if rounded else found
         if not (is_whole and found.dominates(target)):
             raise words.false("the line does not follow from its sum")
         return frozenset(assumed)
