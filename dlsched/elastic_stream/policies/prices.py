@@ -110,10 +110,9 @@ class Priced(_Weighing):
        of flow time as they weigh together: i without weights. The i-th is weighed so that the best weighed speed of these i
        jobs on a part of the units is that. (The other units are for jobs to come.) So one follows another, the longest
        first.
-    3. A unit that these i jobs leave unused has a price, as longer jobs will come: half of what a unit was
-    worth at the
-      previous event (the gain of the first step refused there), times the share of the jobs seen so far that
-      were at least as long as the i-th when they came.
+    3. A unit that these i jobs leave unused has a price, as longer jobs will come: half of what a unit was worth at the
+       previous event (the gain of the first step refused there), times the share of the jobs seen so far that were at
+       least as long as the i-th when they came.
     4. From no units on, jobs climb the upper hulls of the speeds so weighed, the largest gain per unit first. A step that
        does not fit is cut short. Where a change pauses, speed is the mean over the next two events or the rest of the job.
 
