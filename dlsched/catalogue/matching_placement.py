@@ -63,6 +63,7 @@ LISTED = ListedFamily(
     },
     formulations={
         "milp": "formulations.milp:build_milp",
+        "priced": "exact.priced_model:PRICED",
         "assignment": "formulations.assignment:build_assignment",
     },
     options=by_name(

@@ -35,6 +35,8 @@ class PlacementObjective(Objective[Instance, Placement]):
         Value of a certificate, by its formulation: from the instance, the certificate and the rows of the types.
     configuration_lp
         The bound as a function.
+    laws
+        Returns the jobs' laws of cost for a cutoff, and what the costs may add up to, as ``formulations.priced`` says.
     run_columns, run_milp
         Functions that run the methods once there is an incumbent.
     """
@@ -43,6 +45,7 @@ class PlacementObjective(Objective[Instance, Placement]):
     total: Callable[[Instance, Search[Placement]], float]
     proofs: Mapping[str, Callable[..., Fraction]]
     configuration_lp: "Callable[..., DualsCertificate]"
+    laws: Callable[..., tuple[list[object], float]]
     run_columns: Callable[[Instance, Search[Placement]], TerminationStatus]
     run_milp: Callable[[Instance, Search[Placement]], TerminationStatus]
 
@@ -61,6 +64,7 @@ MEAN = PlacementObjective(
         "relaxation": Late("matching_placement.certificate:relaxation_value"),
     },
     configuration_lp=Late("matching_placement.bounds:by_prices"),
+    laws=Late("matching_placement.formulations.priced:mean_laws"),
     run_columns=Late("matching_placement.exact.columns:by_prices"),
     run_milp=Late("matching_placement.exact.programs:by_one_program"),
 )
@@ -76,6 +80,7 @@ MAX_RHO = PlacementObjective(
     total=Late("matching_placement.heuristics.warm_start:total_of_counts"),
     proofs={"threshold": Late("matching_placement.certificate:threshold_value")},
     configuration_lp=Late("matching_placement.bounds:by_thresholds"),
+    laws=Late("matching_placement.formulations.priced:threshold_laws"),
     run_columns=Late("matching_placement.exact.columns:by_thresholds"),
     run_milp=Late("matching_placement.formulations.ratio_programs:by_programs"),
 )
@@ -91,6 +96,7 @@ ALPHA_FAIR = replace(
     costs=Late("matching_placement.arrays:fair_costs"),
     total=MAX_RHO.total,
     proofs={"milp": Late("matching_placement.certificate:fair_value")},
+    laws=Late("matching_placement.formulations.priced:fair_laws"),
 )
 
 OBJECTIVES: Mapping[str, PlacementObjective] = {each.name: each for each in (MEAN, MAX_RHO, ALPHA_FAIR)}

@@ -23,6 +23,7 @@ from dlsched.proofs.prover.starting import shortened, starting_point
 from dlsched.proofs.prover.writer import proof_lines, write_lines
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import from_pulp
+from dlsched.solvers.parametric import bound_of_all
 from dlsched.version import VERSION
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 MEETING = Fraction(1, 10**9)
 """Part of the instance's objective within which the two sides of a proof meet."""
-_FIRST = ("milp", "span", "arc")
+_FIRST = ("milp", "priced", "span", "arc")
 """Formulations that are taken where none is named, in this order."""
 _WITHOUT_CUTS = 100
 """Cases that are tried before rows are derived."""
@@ -97,12 +98,14 @@ class _Scale:
     """How objectives of the model, as a minimum and without its constant, become those of the instance.
 
     ``shift``: the part of the instance's objective that no solution changes, which relative gaps leave out.
+    ``limit``: as formulations have it.
     """
 
     sign: int
     unit: Fraction
     constant: Fraction
     shift: Fraction
+    limit: float | None
 
     def of(self, value: Fraction) -> Fraction:
         return self.unit * self.sign * value + self.constant
@@ -163,7 +166,7 @@ def prove(
     exact = ExactModel(model)
     constant = Fraction(built.unit) * Fraction(model.constant) + Fraction(built.constant)
     shift = Fraction(family_of(instance).constant(instance))
-    scale = _Scale(exact.sign, Fraction(built.unit), constant, shift)
+    scale = _Scale(exact.sign, Fraction(built.unit), constant, shift, built.limit)
     step = exact.step()
     search = TreeSearch(exact, lambda upper: scale.target(upper, gap, step))
 
@@ -204,6 +207,7 @@ def prove(
         "instance": instance.name,
         "sha256": instance.sha256,
         "formulation": name,
+        **built.parameters,
         "dlsched": VERSION,
         "sense": "maximum" if exact.sign < 0 else "minimum",
         "unit": str(scale.unit),
@@ -231,11 +235,14 @@ def _said(
     output: str | os.PathLike[str] | None,
     held: tuple[str, ...] | None,
 ) -> Proof:
-    bound = (
-        None if derivation is None or derivation.proven is None or infeasible else float(scale.of(derivation.proven))
-    )
+    sense = Sense.MINIMIZE if scale.sign > 0 else Sense.MAXIMIZE
+    found = None if derivation is None or derivation.proven is None or infeasible else scale.of(derivation.proven)
+    proven = bound_of_all(found, scale.limit, sense, infeasible=infeasible)
+    bound = None if proven is None else float(proven)
     value = None if search.upper is None else float(scale.of(search.upper))
     lower, upper = (bound, value) if scale.sign > 0 else (value, bound)
+    if status is TerminationStatus.INFEASIBLE and scale.limit is not None:
+        status = TerminationStatus.NO_SOLUTION
     constant = family_of(instance).constant(instance)
     if status is TerminationStatus.OPTIMAL and (
         bound is None or value is None or not meets(value, bound, constant, within=FEASIBLE)
@@ -255,7 +262,7 @@ def _said(
         message=message,
         sha256=instance.sha256,
         formulation=name,
-        sense=Sense.MINIMIZE if scale.sign > 0 else Sense.MAXIMIZE,
+        sense=sense,
         constant=constant,
     )
 

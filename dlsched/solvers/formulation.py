@@ -1,7 +1,7 @@
 """The record of a formulation: a model for a solver, and how its values and objective are decoded."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from dlsched.solvers.outcome import Incumbent
@@ -25,6 +25,9 @@ class Formulation(Generic[ModelT, AnswerT]):
         The objective of the instance is ``unit`` times that of the model, plus ``constant``.
     start
         Values by name of a solution to start from; None: no start.
+    limit, parameters
+        Objective of the instance up to which every solution is in the model, None: all are; and what builds the same model
+        again (``solvers.parametric``).
     """
 
     model: ModelT
@@ -32,3 +35,5 @@ class Formulation(Generic[ModelT, AnswerT]):
     unit: float = 1.0
     constant: float = 0.0
     start: Incumbent | None = None
+    limit: float | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)

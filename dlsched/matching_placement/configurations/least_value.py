@@ -114,7 +114,7 @@ def least_value(data: Arrays, job: int, prices: Floats, law: Law | None = None) 
         paid = (paid[:, None] + price[kind] * added).ravel()
         ring = slow * (np.maximum(size - 1, 0) / np.maximum(size, 1))
         to_come = slice(kind + 1, len(kinds))
-        bound = paid + _cheapest_rate(law, rate, ring, rates[to_come], price[to_come], stock[to_come])
+        bound = paid + cheapest_rate(law, rate, ring, rates[to_come], price[to_come], stock[to_come])
         reach = (size <= most) & (size + int(stock[to_come].sum()) >= least)
         done = reach & (size >= max(1, least))
         best = min(best, float((paid[done] + law.value(rate[done], ring[done])).min(initial=math.inf)))
@@ -136,7 +136,7 @@ def _some_value(law: Law, ring_s: Floats, rates: Floats, price: Floats, stock: C
     return best
 
 
-def _cheapest_rate(law: Law, rate: Floats, ring_s: Floats, rates: Floats, price: Floats, stock: Counts) -> Floats:
+def cheapest_rate(law: Law, rate: Floats, ring_s: Floats, rates: Floats, price: Floats, stock: Counts) -> Floats:
     """Least cost at a rate R' + x and price of x over fractions of the types to come, for every R' in ``rate``."""
     reached, paid = rate.copy(), np.zeros(len(rate))
     for kind in np.argsort(price / rates).tolist():

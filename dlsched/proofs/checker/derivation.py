@@ -39,8 +39,7 @@ def check_derivation(words: Words, model: LinearModel) -> Proven:
     infeasible = words.next(b"range", b"infeas") == b"infeas"
     ends = [None if infeasible or (word := words.next()) == none else words.number(word) for none in (b"-inf", b"inf")]
     dual, primal = (None if end is None else Fraction(*end) for end in ends[:: rows.sign])
-    best, values = _solutions(words, rows)
-    proof = Derivation(words, rows)
+    (best, values), proof = _solutions(words, rows), Derivation(words, rows)
     words.next(b"DER")
     for index in range(len(rows), len(rows) + words.index()):
         proof.read(index)

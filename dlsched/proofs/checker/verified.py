@@ -17,8 +17,8 @@ from dlsched.core.tolerance import FEASIBLE
 from dlsched.families import family_of
 from dlsched.proofs.checker.derivation import check_derivation
 from dlsched.proofs.checker.words import Words
-from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import LinearModel, from_pulp
+from dlsched.solvers.parametric import bound_of_all, rebuilt
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +62,19 @@ def check_proof(path: str | os.PathLike[str], instance: InstanceFile, formulatio
                 raise words.wrong("another or no comment sha256", f"{instance.sha256}, of {shown(instance.name)}")
             if said not in family.formulations or formulation not in (said, None):
                 raise words.wrong(f"formulation {shown(said)}", formulation or ", ".join(family.formulations))
-            built = cast("Formulation[object, Solution]", family.formulations[said](instance))
+            built = rebuilt(family.formulations[said], instance, words.comments, name)
             model = built.model if isinstance(built.model, LinearModel) else from_pulp(built.model)
             proven = check_derivation(words, model)
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     unit, constant = Fraction(built.unit), Fraction(built.constant) + Fraction(built.unit) * Fraction(model.constant)
-    ends = (proven.lower, proven.upper)[:: 1 if unit > 0 else -1]
-    lower, upper = (None if end is None else unit * end + constant for end in ends)
-    least = family.sense_for(instance) is Sense.MINIMIZE
+    lower, upper = (None if end is None else unit * end + constant for end in proven[:2][:: 1 if unit > 0 else -1])
+    least, infeasible = family.sense_for(instance) is Sense.MINIMIZE, proven.infeasible and built.limit is None
     held, bound = (upper, lower) if least else (lower, upper)
+    bound = bound_of_all(bound, built.limit, family.sense_for(instance), infeasible=proven.infeasible)
     if proven.values is None or held is None:
-        return Verified(said, lower, upper, proven.infeasible, proven.cases, None, None, False)
+        lower, upper = (bound, held) if least else (held, bound)
+        return Verified(said, lower, upper, infeasible, proven.cases, None, None, False)
     try:
         solution, figure = built.decode({each: float(proven.values.get(each, 0)) for each in model.names}), float(held)
     except (ArithmeticError, LookupError, ValueError) as error:

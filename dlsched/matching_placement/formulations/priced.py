@@ -1,0 +1,180 @@
+"""matching_placement over the configurations that a placement up to a cutoff can use: ``milp`` with few of its columns.
+
+Job i costs k_i(c) >= 0 with the configuration c, at prices p_g >= 0 of the workers at least u_i = min_c (k_i(c) + p c) in all.
+There are s_g workers of type g.
+
+*Theorem.* Let the costs of a placement add up to at most U. Then each job i has a configuration c with
+
+    k_i(c) + p c  <=  U + p s - sum_{j != i} u_j   =: allowed_i.
+
+*Proof.* A placement c_1 .. c_S keeps the stock: sum_j p c_j <= p s. So sum_j (k_j(c_j) + p c_j) <= U + p s. Each term with
+j != i is at least u_j, and what is left for i is allowed_i.
+
+So the columns of the model are the pairs (i, c) of ``milp`` with k_i(c) + p c <= allowed_i, and a placement with any other column
+is worse than the cutoff. The optimum of the instance is the model's, or beyond the cutoff, whatever the prices are: they only
+decide how many columns are left. (Prices of the linear program over configurations leave few.)
+
+============== ============================ ========================================= ===============================
+objective      k_i(c)                       U, from the cutoff as an objective        limit of the placements
+============== ============================ ========================================= ===============================
+``mean``       J_i(c)                       S times the cutoff                        mean <= cutoff
+``alpha_fair`` offset_i - U_i(c)            sum_i offset_i - cutoff                   sum of utilities >= cutoff
+``max_rho``    0 if J_i(c) / J_i(equal      0                                         each ratio <= cutoff
+               share) <= cutoff, else inf
+============== ============================ ========================================= ===============================
+
+Offsets are those of ``algorithms.time_costs``; names and rows are those of ``milp``. u_i is found as certificates of prices are
+verified, by ``least_value``. Floats may be off: allowed_i is raised by ``ROOM`` of all that is added up, some thousand
+times what n terms of 2^-52 can be off for n of some thousands, so that only too many columns are listed.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from dlsched.algorithms.count_vectors import run_lengths
+from dlsched.algorithms.time_costs import Fair
+from dlsched.core.errors import UsageError
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
+from dlsched.matching_placement.configurations.least_value import (
+    FairCost,
+    Law,
+    Seconds,
+    Within,
+    cheapest_rate,
+    least_value,
+)
+from dlsched.matching_placement.formulations.milp import LARGEST, build_milp
+from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.objectives import objective_of
+from dlsched.matching_placement.solution import Placement
+from dlsched.solvers.formulation import Formulation
+
+if TYPE_CHECKING:
+    import pulp
+
+ROOM = 2.0**-32
+"""Part of all that is added up by which a limit is raised; a power raises it as it raises errors."""
+VAST = 1e150
+"""Largest price; sums and products of larger ones may not be finite."""
+CELLS = 20_000_000
+"""Largest number of counts, those of vectors that are extended, at a time: some 200 MB."""
+WORK = 400_000_000
+"""Largest number of counts in all: half a minute."""
+
+
+def build_priced(
+    instance: Instance, prices: Sequence[float], cutoff: float | None
+) -> "Formulation[pulp.LpProblem, Placement]":
+    """Build the model.
+
+    Parameters
+    ----------
+    instance
+        Any valid instance.
+    prices
+        Of a worker of each type, in costs as the module says.
+    cutoff
+        Objective up to which every placement is in the model; None: all are.
+
+    Raises
+    ------
+    UsageError
+        Prices or cutoff are no such numbers; more columns than ``milp`` may have, or too many vectors on the way to them.
+    """
+    if cutoff is None:
+        return build_milp(instance)
+    columns = columns_within(arrays(instance), instance, prices, cutoff)
+    return replace(build_milp(instance, columns=columns), limit=cutoff)
+
+
+def columns_within(data: Arrays, instance: Instance, prices: Sequence[float], cutoff: float) -> list[Counts]:
+    """Configurations of every job that a placement up to the cutoff can use, and maybe some more; errors as above."""
+    if len(prices) != data.types or not all(0 <= price <= VAST for price in prices):
+        raise UsageError(where="prices", found=list(prices), allowed=f"{data.types} numbers from 0 to {VAST:g}")
+    if not math.isfinite(cutoff):
+        raise UsageError(where="cutoff", found=cutoff, allowed="a finite number")
+    paid = np.array(prices)
+    laws, total = cast("tuple[list[Law], float]", objective_of(instance).laws(data, cutoff))
+    least = [least_value(data, job, paid, law) for job, law in enumerate(laws)]
+    if math.inf in least:  # a job without any configuration within the cutoff: there is no such placement
+        return [np.zeros((0, data.types), dtype=np.int64) for _ in laws]
+    all_least, most = math.fsum(least), total + float(paid @ data.stock)
+    room = ROOM * data.costs.steepness * (abs(most) + abs(total) + all_least + float(np.abs(data.costs.offset).sum()))
+    found, work = list[Counts](), 0
+    for job, law in enumerate(laws):
+        columns, cells = listed(data, job, law, paid, most - (all_least - least[job]) + room)
+        found.append(columns)
+        work += cells
+        if work > WORK or sum(map(len, found)) > LARGEST:
+            raise _too_many()
+    return found
+
+
+def listed(data: Arrays, job: int, law: Law, prices: Floats, allowed: float) -> tuple[Counts, int]:
+    """List every configuration of a job with cost and price of at most ``allowed``; and how many counts that took.
+
+    Count vectors are extended type by type, by rising bandwidth, for all sizes n of the whole at once. The first type that is
+    taken is the slowest, so it and n say how long the ring takes. A vector of rate R and price P is dropped if too few
+    workers are left for its n, or if P and the least of
+
+        cost at the rate R + x  and  price of x,    x >= 0 made of the types to come, fractions of workers allowed,
+
+    are more than ``allowed``: this is no more than what any of its extensions costs. With no types to come x is 0, so what is
+    left at the end are configurations within ``allowed``.
+    """
+    able = data.able(job)
+    kinds = able[np.argsort(data.bandwidth[able], kind="stable")]
+    size: Counts = np.arange(int(data.least[job]), int(data.most[job]) + 1)
+    left, work = size, 0
+    counts: Counts = np.zeros((len(size), data.types), dtype=np.int64)
+    rate: Floats = np.zeros(len(size))
+    paid, ring = rate, rate
+    for at, kind in enumerate(kinds.tolist()):
+        ways = np.minimum(left, data.stock[kind]) + 1
+        cells = int(ways.sum()) * data.types
+        work += cells
+        if cells > CELLS or work > WORK:
+            raise _too_many()
+        parent, taken = np.repeat(np.arange(len(ways)), ways), run_lengths(ways)
+        counts, size, left = (each[parent] for each in (counts, size, left))
+        rate, paid, ring = (each[parent] for each in (rate, paid, ring))
+        slowest = (left == size) & (taken > 0)
+        ring = np.where(slowest, data.traffic[job] * ((size - 1) / size) / data.bandwidth[kind], ring)
+        counts[:, kind], left = taken, left - taken
+        rate, paid = rate + taken * data.rates[job, kind], paid + taken * prices[kind]
+        later = kinds[at + 1 :]
+        to_come = data.rates[job, later], prices[later], data.stock[later]
+        bound = paid + cheapest_rate(law, rate, ring, *to_come)
+        kept = np.flatnonzero((left <= data.stock[later].sum()) & (bound <= allowed))
+        counts, size, left = (each[kept] for each in (counts, size, left))
+        rate, paid, ring = (each[kept] for each in (rate, paid, ring))
+    return counts, work
+
+
+def _too_many() -> UsageError:
+    return UsageError(
+        f"a placement up to the cutoff may have any of too many configurations at these prices, allowed: {LARGEST}"
+    )
+
+
+def mean_laws(data: Arrays, cutoff: float) -> tuple[list[Law], float]:
+    """Laws of cost, and most of their sum, for the mean."""
+    return [Seconds(work) for work in data.work.tolist()], cutoff * data.jobs
+
+
+def fair_laws(data: Arrays, cutoff: float) -> tuple[list[Law], float]:
+    """The same for alpha-fair utilities."""
+    assert isinstance(data.costs, Fair)
+    laws: list[Law] = [
+        FairCost(data, job, data.costs) if data.able(job).size else Seconds(0.0) for job in range(data.jobs)
+    ]
+    return laws, float(data.costs.offset.sum()) - cutoff
+
+
+def threshold_laws(data: Arrays, cutoff: float) -> tuple[list[Law], float]:
+    """The same for the largest ratio."""
+    return [Within(data, job, cutoff * equal_s) for job, equal_s in enumerate(data.costs.equal.tolist())], 0.0
