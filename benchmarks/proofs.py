@@ -5,10 +5,12 @@ exact method, within 60 s, or 10 s where a certificate verifies the optimum. A p
 accept it: viprchk, which others wrote, and `dlsched check`. Bytes are those of the packed file. Seconds are of one run each: of
 the proving, the search for a first point included, and of each checker, reading and the making of the model included.
 `--ship FOLDER` writes the proofs of at most 100 kB beside the instances there; `--viprchk` is the program, which has to be built
-first (docs/proofs.md); `--only` a pattern of instances.
+first (docs/proofs.md); `--only` a pattern of instances; `--family` the only family that runs anew, the rows of the others
+stand.
 """
 
 import gc
+import json
 import resource
 import subprocess
 import sys
@@ -17,7 +19,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from measure import Page, present
+from measure import RESULTS, Page, present
 
 import dlsched
 from dlsched import FAMILIES, Limits
@@ -106,10 +108,18 @@ def proven(
 
 def fill(page: Page) -> None:
     """A table of the families, what is left, and all proofs."""
-    program, ship, only = page.options.viprchk, page.options.ship, str(page.options.only)
+    program, ship, only, anew = (
+        page.options.viprchk,
+        page.options.ship,
+        str(page.options.only),
+        str(page.options.family),
+    )
     rows = list[Verified]()
     with tempfile.TemporaryDirectory() as folder:
         for family in FAMILIES:
+            if anew not in (family, "*"):
+                rows += standing(family)
+                continue
             for path in sorted((INSTANCES / family).glob(f"{only}.json")):
                 instance = dlsched.read(path)
                 if instance.known is None or instance.known.optimum is None or (page.quick and path.stem not in QUICK):
@@ -127,9 +137,9 @@ def fill(page: Page) -> None:
     page.table("instance | what was reached", [f"`{row.family}/{row.name}` | {row.left}" for row in left])
     proofs = [row for row in rows if row.proof]
     page.raw["seconds"] = {f"{row.family}/{row.name}": [row.prove_s, row.viprchk_s, row.check_s] for row in proofs}
-    page.add(
-        "## Proofs", f"Largest memory of the whole run: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB."
-    )
+    page.add("## Proofs")
+    if anew == "*":
+        page.add(f"Largest memory of the whole run: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB.")
     page.table(
         "instance | model | cases | bytes | prove, s | viprchk, s | dlsched check, s",
         [
@@ -143,6 +153,12 @@ def fill(page: Page) -> None:
         page.add(
             f"In all {sums[0]:.0f} s of proving, {sums[1]:.0f} s of viprchk, {sums[2]:.0f} s of dlsched's checker."
         )
+
+
+def standing(family: str) -> list[Verified]:
+    """Rows of a family as the page has them."""
+    rows = json.loads((RESULTS / "proofs.json").read_text(encoding="utf-8"))["measured"]["rows"]
+    return [Verified(**row) for row in rows if row["family"] == family]
 
 
 def _line(family: str, rows: list[Verified]) -> str:
@@ -162,4 +178,5 @@ if __name__ == "__main__":
         viprchk=Path("viprchk"),
         ship=None,
         only=Path("*"),
+        family=Path("*"),
     )

@@ -106,7 +106,7 @@ def _noted(result: Result[Solution], said: str) -> Result[Solution]:
 
 def _require_a_model(instance: InstanceFile, path: str) -> None:
     """Refuse, before anything is solved, a proof of an instance without a linear model, or on standard output."""
-    from dlsched.proofs.proof import model_of
+    from dlsched.proofs.models import model_of
 
     if path == "-":
         raise UsageError(where="proof", found="-", allowed="the name of a file")

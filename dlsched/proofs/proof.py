@@ -15,6 +15,7 @@ from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import FEASIBLE
 from dlsched.families import family_of
+from dlsched.proofs.models import model_of
 from dlsched.proofs.prover.derivation import Derivation
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.finding import finding_of
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 MEETING = Fraction(1, 10**9)
 """Part of the instance's objective within which the two sides of a proof meet."""
-_FIRST = ("milp", "priced", "span", "arc")
-"""Formulations that are taken where none is named, in this order."""
 _WITHOUT_CUTS = 100
 """Cases that are tried before rows are derived."""
 _SHARE = 0.5
@@ -265,24 +264,6 @@ def _said(
         sense=sense,
         constant=constant,
     )
-
-
-def model_of(instance: InstanceFile, formulation: str | None) -> "tuple[str, Formulation[pulp.LpProblem, object]]":
-    """Return the name and the model of a formulation, of the first that the instance has; UsageError: there is none."""
-    family = family_of(instance)
-    names = [formulation] if formulation is not None else [name for name in _FIRST if name in family.formulations]
-    if names[0] not in family.formulations:
-        raise UsageError(where="formulation", found=repr(formulation), allowed=", ".join(family.formulations))
-    refused: UsageError | None = None
-    for name in names:
-        try:
-            built = family.formulations[name](instance)
-            assert isinstance(built, Formulation)
-            return name, built
-        except UsageError as error:
-            refused = error
-    assert refused is not None
-    raise refused
 
 
 def _reached(

@@ -26,6 +26,8 @@ SHIPPED = (
     *("ring_embedding/half-of-the-total", "ring_embedding/budget-binds"),
 )
 """Instances whose models have few variables, and an optimum that floats hold."""
+PRICED = ("mixed", "one-or-three-max_rho", "worst-fastest-first")
+"""Placements that are proven over the configurations that prices and a cutoff leave."""
 TOO_FEW = Instance(name="too few", gpus=3, jobs=[{"id": name, "epochs": 1, "epoch_time_s": {"2": 1}} for name in "ab"])
 
 
@@ -110,9 +112,9 @@ def by_cases(seed: int) -> Good:
     return Good(f"cases {seed}", model, proof_text(model, f"range {best} {best}", [solution], lines), best)
 
 
-def by_prover(instance: InstanceFile) -> Good:
+def by_prover(instance: InstanceFile, formulation: str | None = None) -> Good:
     """What ``dlsched.prove`` writes, without the comments; the optimum is the instance's known one, None without."""
-    proof = dlsched.prove(instance)
+    proof = dlsched.prove(instance, formulation=formulation)
     built = FAMILIES[instance.family].formulations[proof.formulation](instance)
     model, optimum = from_pulp(built.model), None
     if instance.known is not None:
@@ -120,7 +122,7 @@ def by_prover(instance: InstanceFile) -> Good:
         optimum -= Fraction(model.constant)
     assert proof.lines is not None
     text = "\n".join((*(line for line in proof.lines if not line.startswith("%")), ""))
-    return Good(f"of {instance.name}", model, text, optimum)
+    return Good(f"of {instance.name}, {proof.formulation}", model, text, optimum)
 
 
 def good_proofs(count: int = 12) -> list[Good]:
@@ -133,4 +135,5 @@ def good_proofs(count: int = 12) -> list[Good]:
         text = proof_text(model, range_, solutions, derivation)
         found.append(Good(name, model, text, None if optimum is None else Fraction(optimum)))
     found += [by_prover(instance) for instance in (*(dlsched.read(ROOT / f"{name}.json") for name in SHIPPED), TOO_FEW)]
+    found += [by_prover(dlsched.read(ROOT / "matching_placement" / f"{name}.json"), "priced") for name in PRICED]
     return found + [by_cases(seed) for seed in range(count)]

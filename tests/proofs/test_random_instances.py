@@ -73,11 +73,13 @@ def block_of(family: str, block: int) -> Iterator[tuple[str, str, Any]]:
         yield f"{kind} {seed}", kind, nasty(kind, seed)
 
 
-def hold_proof(called: str, kind: str, instance: Any, path: Path, accepts: Accepts) -> str:
+def hold_proof(
+    called: str, kind: str, instance: Any, path: Path, accepts: Accepts, formulation: str | None = None
+) -> str:
     """Prove an instance; hold the file to both checkers and what it proves to brute force; say what came of it."""
     family, told = family_of(instance), f"{called}: {json.dumps(instance.as_data())}"
     try:
-        proof = dlsched.prove(instance, path, limits=Limits(nodes=NODES))
+        proof = dlsched.prove(instance, path, formulation=formulation, limits=Limits(nodes=NODES))
     except UsageError as error:
         assert str(error), told
         for build in family.formulations.values():
@@ -112,6 +114,14 @@ def test_a_sample(family: str, tmp_path: Path, viprchk: Accepts) -> None:
     instances += [(f"{kind} {seed}", kind, nasty(kind, seed)) for seed, kind in enumerate(kinds, start=7)]
     for called, kind, instance in instances:
         hold_proof(called, kind, instance, tmp_path / "proof.vipr", viprchk)
+
+
+def test_placements_by_prices_and_a_cutoff(tmp_path: Path, viprchk: Accepts) -> None:
+    """Some by ``priced``, which ``prove`` takes for large ones only."""
+    seen, kind = Counter[str](), OF_FAMILY["matching_placement"][0]
+    for number, instance in enumerate(plain("matching_placement", 3, 30)):
+        seen[hold_proof(f"plain {number}", kind, instance, tmp_path / "proof.vipr", viprchk, "priced")] += 1
+    assert set(seen) <= {"closed", "infeasible"}, seen
 
 
 def open_yet(reason: str) -> pytest.MarkDecorator:

@@ -87,8 +87,9 @@ def build_priced(
     """
     if cutoff is None:
         return build_milp(instance)
-    columns = columns_within(arrays(instance), instance, prices, cutoff)
-    return replace(build_milp(instance, columns=columns), limit=cutoff)
+    built = build_milp(instance, columns=columns_within(arrays(instance), instance, prices, cutoff))
+    built.model.name = f"matching_placement_up_to_{cutoff!r}"
+    return replace(built, limit=cutoff)
 
 
 def columns_within(data: Arrays, instance: Instance, prices: Sequence[float], cutoff: float) -> list[Counts]:
