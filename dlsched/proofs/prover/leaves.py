@@ -55,12 +55,12 @@ class Closer:
         least = math.inf if target is None else self.scaled(target)
         if answer is not None and answer.objective < min(least - _HAIR * abs(answer.objective), math.inf):
             return False
-        return bool(any(self.close(case, other, target) for other in self.others()))
+        return any(self.close(case, other, target) for other in self.others())
 
     @property
     def small(self) -> bool:
         """Whether rationals are of use for every case that floats do not close."""
-        return self.relaxation.matrix.nnz <= _SMALL
+        return len(self.exact.model.columns) <= _SMALL
 
     def in_rationals(self, case: Case, tick: Tick) -> RationalOptimum | None:
         """Solve the case at hand without rounding; None: that takes too long."""

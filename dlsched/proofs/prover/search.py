@@ -68,8 +68,16 @@ class TreeSearch:
         if self.upper is not None and objective >= self.upper:
             return False
         self.point, self.upper = point, objective
-        self.target = self._target_of(objective)
+        self._aim(objective)
         return True
+
+    def expect(self, objective: Fraction) -> None:
+        """Prove what has to be proven where a point of that objective is known, although it is not at hand."""
+        self._aim(objective)
+
+    def _aim(self, objective: Fraction) -> None:
+        target = self._target_of(objective)
+        self.target = target if self.target is None else min(self.target, target)
 
     def _relax(self, rows: Sequence[int] | None) -> None:
         self.relaxation = Relaxation(self.exact.model, rows=rows)
