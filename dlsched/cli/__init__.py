@@ -139,7 +139,7 @@ def _guarded(command: Callable[..., int], parameters: Callable[[], list[Any]]) -
         except (_USAGE, typer.Exit, typer.Abort):
             raise
         except UsageError as error:
-            return _ended_by(UsageError(error.text(options_of(parameters()))))
+            return _ended_by(type(error)(error.text(options_of(parameters()))))
         except (Exception, KeyboardInterrupt) as error:
             return _ended_by(error)
         return code

@@ -4,6 +4,7 @@
 error                     raised when                                         exit code
 ========================  ==================================================  =========
 ``UsageError``            a method, option or size that cannot be used         2
+``InfeasibleError``       what needs a solution, and counting shows none       4
 ``InputError``            a file that is missing, malformed or does not fit    3
 ``InstanceError``         the same, of an instance                             3
 ``SolverMissingError``    a solver that is not installed, or not loaded       6
@@ -105,6 +106,12 @@ class UsageError(DlschedError, ValueError):
     """A method, option or size that cannot be used as asked."""
 
     exit_code = 2
+
+
+class InfeasibleError(UsageError):
+    """An instance without a solution, as counting shows, of which something was asked that needs one."""
+
+    exit_code = 4
 
 
 class InputError(DlschedError, ValueError):

@@ -6,36 +6,33 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dlsched.core.budget import Budget, Stopped
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InfeasibleError, UsageError
 from dlsched.core.files import require_writable
-from dlsched.core.gap import gap, meets
+from dlsched.core.gap import gap
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
-from dlsched.core.tolerance import FEASIBLE
 from dlsched.families import family_of
 from dlsched.proofs.models import model_of
 from dlsched.proofs.prover.derivation import Derivation
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.finding import finding_of
 from dlsched.proofs.prover.search import TreeSearch
-from dlsched.proofs.prover.starting import shortened, starting_point
+from dlsched.proofs.prover.starting import starting_point
 from dlsched.proofs.prover.writer import proof_lines, write_lines
+from dlsched.proofs.scale import Scale
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import from_pulp
-from dlsched.solvers.parametric import bound_of_all
 from dlsched.version import VERSION
 
 if TYPE_CHECKING:
     import pulp
 
-MEETING = Fraction(1, 10**9)
-"""Part of the instance's objective within which the two sides of a proof meet."""
 _WITHOUT_CUTS = 100
 """Cases that are tried before rows are derived."""
-_SHARE = 0.5
-"""Part of the time for a first point."""
+_SHARE = 0.25
+"""Part of the time for a first point, by HiGHS, which may be asked twice."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,32 +89,6 @@ class Proof:
         return gap(self.objective, self.bound, self.constant)
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """How objectives of the model, as a minimum and without its constant, become those of the instance.
-
-    ``shift``: the part of the instance's objective that no solution changes, which relative gaps leave out.
-    ``limit``: as formulations have it.
-    """
-
-    sign: int
-    unit: Fraction
-    constant: Fraction
-    shift: Fraction
-    limit: float | None
-
-    def of(self, value: Fraction) -> Fraction:
-        return self.unit * self.sign * value + self.constant
-
-    def target(self, upper: Fraction, gap: float, step: Fraction | None) -> Fraction:
-        """Return what has to be proven for a point of that objective."""
-        room = max(MEETING, Fraction(gap)) * abs(self.of(upper) - self.shift) / self.unit
-        target = shortened(upper - room * 9 / 10, upper - room / 2) if room else upper
-        if step is not None:
-            target = min(target, shortened(upper - step * Fraction(999, 1000), upper - step * Fraction(99, 100)))
-        return target
-
-
 def prove(
     instance: InstanceFile,
     output: str | os.PathLike[str] | None = None,
@@ -149,6 +120,8 @@ def prove(
 
     Raises
     ------
+    InfeasibleError
+        Counting shows that the instance has no solution, and the formulation has no model of it.
     UsageError
         There is no such linear model for the instance, or an argument is out of range.
     InputError
@@ -160,12 +133,17 @@ def prove(
     if output is not None:
         require_writable(output)
     budget = Budget(limits)
-    name, built = model_of(instance, formulation)
+    try:
+        name, built = model_of(instance, formulation)
+    except UsageError as error:
+        if str(error) != family_of(instance).infeasible(instance):
+            raise
+        raise InfeasibleError(f"infeasible, which is counted and needs no proof: {error}") from None
     model = from_pulp(built.model)
     exact = ExactModel(model)
     constant = Fraction(built.unit) * Fraction(model.constant) + Fraction(built.constant)
     shift = Fraction(family_of(instance).constant(instance))
-    scale = _Scale(exact.sign, Fraction(built.unit), constant, shift, built.limit)
+    scale = Scale(exact.sign, Fraction(built.unit), constant, shift, built.limit)
     step = exact.step()
     search = TreeSearch(exact, lambda upper: scale.target(upper, gap, step))
 
@@ -186,6 +164,8 @@ def prove(
         share = Limits(
             time_s=None if limits.time_s is None else limits.time_s * _SHARE, nodes=None, threads=limits.threads
         )
+        if reached is not None:
+            search.expect(exact.sign * (Fraction(reached) - Fraction(model.constant)))
         point = None if budget.none_at_all else starting_point(exact, share, start=built.start, reached=reached)
         if point is not None:
             search.offer(point)
@@ -223,7 +203,7 @@ def prove(
 
 
 def _said(
-    scale: _Scale,
+    scale: Scale,
     search: TreeSearch,
     derivation: Derivation | None,
     infeasible: bool,
@@ -234,18 +214,13 @@ def _said(
     output: str | os.PathLike[str] | None,
     held: tuple[str, ...] | None,
 ) -> Proof:
-    sense = Sense.MINIMIZE if scale.sign > 0 else Sense.MAXIMIZE
-    found = None if derivation is None or derivation.proven is None or infeasible else scale.of(derivation.proven)
-    proven = bound_of_all(found, scale.limit, sense, infeasible=infeasible)
+    proven = scale.bound(derivation, infeasible=infeasible)
     bound = None if proven is None else float(proven)
     value = None if search.upper is None else float(scale.of(search.upper))
     lower, upper = (bound, value) if scale.sign > 0 else (value, bound)
     if status is TerminationStatus.INFEASIBLE and scale.limit is not None:
         status = TerminationStatus.NO_SOLUTION
-    constant = family_of(instance).constant(instance)
-    if status is TerminationStatus.OPTIMAL and (
-        bound is None or value is None or not meets(value, bound, constant, within=FEASIBLE)
-    ):
+    if status is TerminationStatus.OPTIMAL and not scale.met(derivation, search.upper):
         status = TerminationStatus.FEASIBLE
     message = ""
     if search.stuck and not search.closed:
@@ -261,8 +236,8 @@ def _said(
         message=message,
         sha256=instance.sha256,
         formulation=name,
-        sense=sense,
-        constant=constant,
+        sense=scale.sense,
+        constant=float(scale.shift),
     )
 
 

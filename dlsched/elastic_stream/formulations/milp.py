@@ -1,8 +1,9 @@
 """elastic_stream with ticks as a time-indexed mixed-integer linear program in PuLP.
 
 Slot t lasts from t D to (t + 1) D. Times are counted in slots, progress in parts of the job's work: a slot on w units is
-worth g = D / (work_j tau_j(w)) of it, a restart costs h = restart_j / (work_j tau_j(w)) of it. Ends count from the job's own
-first slot, so that numbers stay small however late it is.
+worth g = (1 + HAIR) D / (work_j tau_j(w)) of it, as work may exceed its slots by a hair (``core/ticks.py``), so no rounding
+asks for a slot more; a restart costs h = restart_j / (work_j tau_j(w)) of it. Ends count from the job's own first slot, so
+that numbers stay small however late it is.
 
 =========================  ===========================================================================================
 name                       mathematics
@@ -189,7 +190,7 @@ class _Program:
 
         job, tick_s, add = self.instance.jobs[index], self.instance.tick_s, self.add_row
         assert tick_s is not None
-        gain = {count: tick_s / (job.work * time_s) for count, time_s in span.time_s.items()}
+        gain = {count: (1 + HAIR) * tick_s / (job.work * time_s) for count, time_s in span.time_s.items()}
         loss = {count: job.restart_s / (job.work * time_s) for count, time_s in span.time_s.items()}
         slots = range(span.first, span.last + 1)
         end = LpVariable(f"end_{label}", 0, len(slots))

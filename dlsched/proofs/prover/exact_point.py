@@ -1,30 +1,25 @@
 """The exact point of a solution that a solver states in floats: whole numbers fixed, the others a rational basis solution.
 
-Rows with one variable that is left become bounds, exactly. A linear program in floats finds a basis of what remains, and
-its equations are solved in rationals. Where the point breaks a row by a hair, within the tolerance of floats, that row is
-drawn in and the point is made anew.
+Rows with one variable that is left become bounds, exactly. A linear program in floats finds a basis of what remains, from
+which the simplex method in rationals goes on: seldom more than a few steps, as floats miss the optimum by a hair only.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
 
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.status import Sense
 from dlsched.proofs.prover.exact_model import ExactModel
-from dlsched.proofs.prover.rational_solution import Equation, solution_of
-from dlsched.proofs.prover.relaxation import BASIC, UPPER, ZERO, Relaxation
+from dlsched.proofs.prover.rational_simplex import RationalProgram, Side, rational_optimum
+from dlsched.proofs.prover.relaxation import Basis, Relaxation
 from dlsched.solvers.linear import Floats, LinearModel
 
-_ROUNDS = 6
-"""Times that rows are drawn in."""
 
-Side = Fraction | None
-
-
-def exact_point(exact: ExactModel, x: Floats) -> tuple[Fraction, ...] | None:
-    """Return a point with the whole numbers of ``x`` that keeps every row exactly, the best up to a hair; None: none found."""
+def exact_point(exact: ExactModel, x: Floats, tick: Tick = no_tick) -> tuple[Fraction, ...] | None:
+    """Return the best point with the whole numbers of ``x``, exactly; None: there is none, or it takes too long."""
     model = exact.model
     if np.isnan(x).any():
         return None
@@ -35,15 +30,8 @@ def exact_point(exact: ExactModel, x: Floats) -> tuple[Fraction, ...] | None:
     rest = _Rest(exact, fixed)
     if not rest.reduce():
         return None
-    for _ in range(_ROUNDS):
-        found = rest.basic()
-        if found is None:
-            return None
-        if exact.admits(found):
-            return tuple(found)
-        if not rest.draw_in(found):
-            return None
-    return None
+    found = rest.best(tick)
+    return found if found is not None and exact.admits(found) else None
 
 
 class _Rest:
@@ -116,113 +104,69 @@ class _Rest:
             self.high[variable] = high = most
         return None if low is not None and high is not None and low > high else variable
 
-    def basic(self) -> list[Fraction] | None:
-        """Return a rational basis solution of what is left, or None."""
-        point = [low if not self._is_free(j) else None for j, low in enumerate(self.low)]
+    def best(self, tick: Tick) -> tuple[Fraction, ...] | None:
+        """Return the optimum of what is left, or None."""
+        point = {j: _known(low) for j, low in enumerate(self.low) if not self._is_free(j)}
         if self.free:
-            relaxation = Relaxation(self._program(point), tolerance=1e-10)
-            answer = relaxation.solve()
-            if answer is None or not np.isfinite(answer.objective):
-                relaxation = Relaxation(self._program(point))
-                answer = relaxation.solve()
-            if answer is None or not np.isfinite(answer.objective) or not self._fill(point, relaxation):
+            program = self._program(point)
+            found = rational_optimum(program, _basis(program, self.exact.scale), tick)
+            if found is None or found.point is None:
                 return None
-        return [_known(value) for value in point]
+            point |= zip(self.free, found.point, strict=True)
+        return tuple(point[j] for j in range(self.exact.variables))
 
-    def _program(self, point: Sequence[Side]) -> LinearModel:
-        """Return the linear program of the free variables, in floats."""
+    def _program(self, point: Mapping[int, Fraction]) -> RationalProgram:
+        """Return the linear program of the free variables."""
         exact, place = self.exact, {j: k for k, j in enumerate(self.free)}
-        starts, columns, values, lower, upper = [0], [], [], [], []
-        unit = 1 << exact.scale
+        rows, sides = [], []
         for i in self.rows:
-            rest = Fraction(0)
+            terms, rest = {}, Fraction(0)
             for j, value in zip(exact.columns[i], exact.values[i], strict=True):
                 if j in place:
-                    columns.append(place[j])
-                    values.append(value / unit)
+                    terms[place[j]] = value
                 else:
-                    rest += value * _known(point[j])
-            starts.append(len(columns))
-            lower.append(_float(self.at_least[i], rest, unit, -np.inf))
-            upper.append(_float(self.at_most[i], rest, unit, np.inf))
-        return LinearModel(
-            sense=Sense.MINIMIZE,
-            names=[str(j) for j in self.free],
-            costs=np.array([exact.costs[j] / unit for j in self.free]),
-            constant=0.0,
-            lower=np.array([_float(self.low[j], Fraction(0), 1, -np.inf) for j in self.free]),
-            upper=np.array([_float(self.high[j], Fraction(0), 1, np.inf) for j in self.free]),
-            integer=np.zeros(len(self.free), dtype=bool),
-            row_names=[str(i) for i in self.rows],
-            row_starts=np.array(starts, dtype=np.int64),
-            columns=np.array(columns, dtype=np.int64),
-            coefficients=np.array(values, dtype=np.float64),
-            row_lower=np.array(lower),
-            row_upper=np.array(upper),
-        )
-
-    def _fill(self, point: list[Side], relaxation: Relaxation) -> bool:
-        """Put in the values of the basis of a solved relaxation; False: they cannot be had."""
-        states, row_states = relaxation.basis
-        basic = set()
-        for j, state in zip(self.free, states, strict=True):
-            if state == BASIC:
-                basic.add(j)
-            else:
-                point[j] = Fraction(0) if state == ZERO else (self.high if state == UPPER else self.low)[j]
-                if point[j] is None:
-                    return False
-        equations: list[Equation] = []
-        for i, state in zip(self.rows, row_states, strict=True):
-            if state == BASIC:
-                continue
-            side = (self.at_most if state == UPPER else self.at_least)[i]
-            if side is None:
-                return False
-            terms = {}
-            for j, value in zip(self.exact.columns[i], self.exact.values[i], strict=True):
-                if j in basic:
-                    terms[j] = value
-                else:
-                    side -= value * _known(point[j])
-            equations.append((terms, side))
-        values = solution_of(equations, sorted(basic))
-        if values is None:
-            return False
-        for j, found in values.items():
-            point[j] = found
-        return True
-
-    def draw_in(self, point: Sequence[Fraction]) -> bool:
-        """Draw in the bounds and inequalities that a point breaks, by a few times as much; False: it breaks an equation."""
-        for j in self.free:
-            low, high = self.low[j], self.high[j]
-            if low is not None and point[j] < low:
-                self.low[j] = low + _longer(low - point[j])
-            if high is not None and point[j] > high:
-                self.high[j] = high - _longer(point[j] - high)
-            low, high = self.low[j], self.high[j]
-            if low is not None and high is not None and low > high:
-                return False
-        for i in self.rows:
-            total = sum(
-                (a * point[c] for c, a in zip(self.exact.columns[i], self.exact.values[i], strict=True)), Fraction(0)
-            )
-            least, most = self.at_least[i], self.at_most[i]
-            broken = (least is not None and total < least) or (most is not None and total > most)
-            if broken and least == most:
-                return False
-            if least is not None and total < least:
-                self.at_least[i] = least + _longer(least - total)
-            if most is not None and total > most:
-                self.at_most[i] = most - _longer(total - most)
-        return True
+                    rest += value * point[j]
+            rows.append(terms)
+            sides.append((_less(self.at_least[i], rest), _less(self.at_most[i], rest)))
+        bounds = [(self.low[j], self.high[j]) for j in self.free]
+        return RationalProgram([exact.costs[j] for j in self.free], bounds, rows, sides)
 
 
-def _longer(amount: Fraction) -> Fraction:
-    """Return a short number that is two to four times an amount."""
-    power = amount.numerator.bit_length() - amount.denominator.bit_length() + 2
-    return Fraction(2) ** power
+def _basis(program: RationalProgram, scale: int) -> Basis:
+    """Return a basis that is about optimal, or that of the slacks; numbers are times 2**scale."""
+    model = _floats(program, scale)
+    for tolerance in (1e-10, 1e-9):
+        relaxation = Relaxation(model, tolerance=tolerance)
+        answer = relaxation.solve()
+        if answer is not None and np.isfinite(answer.objective):
+            return relaxation.basis
+    return program.slacks()
+
+
+def _floats(program: RationalProgram, scale: int) -> LinearModel:
+    """Return a program in floats."""
+    unit = 1 << scale
+    lower, upper = (
+        np.array([_float(each[k], 1, end) for each in program.bounds]) for k, end in enumerate((-np.inf, np.inf))
+    )
+    row_lower, row_upper = (
+        np.array([_float(each[k], unit, end) for each in program.sides]) for k, end in enumerate((-np.inf, np.inf))
+    )
+    return LinearModel(
+        sense=Sense.MINIMIZE,
+        names=[str(j) for j in range(len(lower))],
+        costs=np.array([cost / unit for cost in program.costs]),
+        constant=0.0,
+        lower=lower,
+        upper=upper,
+        integer=np.zeros(len(lower), dtype=bool),
+        row_names=[str(i) for i in range(len(row_lower))],
+        row_starts=np.cumsum([0, *map(len, program.rows)], dtype=np.int64),
+        columns=np.array([j for row in program.rows for j in row], dtype=np.int64),
+        coefficients=np.array([a / unit for row in program.rows for a in row.values()], dtype=np.float64),
+        row_lower=row_lower,
+        row_upper=row_upper,
+    )
 
 
 def _known(value: Side) -> Fraction:
@@ -230,5 +174,9 @@ def _known(value: Side) -> Fraction:
     return value
 
 
-def _float(side: Side, rest: Fraction, unit: int, infinite: float) -> float:
-    return infinite if side is None else float((side - rest) / unit)
+def _less(side: Side, rest: Fraction) -> Side:
+    return None if side is None else side - rest
+
+
+def _float(side: Side, unit: int, infinite: float) -> float:
+    return infinite if side is None else float(side / unit)

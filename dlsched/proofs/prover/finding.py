@@ -29,7 +29,8 @@ class Finding:
 def finding_of(exact: ExactModel, search: TreeSearch) -> Finding:
     """Return what is proven: the target, or of a search that was stopped the least bound of its cases."""
     if search.closed:
-        return Finding(search.target, search.target is None)
+        pointless = search.point is None and not any(case.proof and case.proof.costs for case in search.root.leaves())
+        return Finding(None if pointless else search.target, pointless)
     least = search.target
     for case in search.root.leaves():
         multipliers = case.proof or nothing()

@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from dlsched.core.budget import Tick
 from dlsched.proofs.prover.cases import Case
 from dlsched.proofs.prover.dual_bounds import BITS, DualBound, Multipliers, nothing, proven, rounded
 from dlsched.proofs.prover.exact_model import ExactModel
-from dlsched.proofs.prover.refinement import basic_multipliers, other_multipliers
+from dlsched.proofs.prover.rational_simplex import RationalOptimum, rational_optimum
+from dlsched.proofs.prover.refinement import case_in_rationals, other_multipliers, whole_multipliers
 from dlsched.proofs.prover.relaxation import Relaxation, Relaxed
 from dlsched.solvers.linear import Floats
 
@@ -19,6 +21,8 @@ _HAIR = 1e-10
 """Part of an objective by which floats may be wrong."""
 _SHARE = 1e-9
 """Part by which multipliers shrink where an unbounded variable's reduced cost has the wrong sign by a hair."""
+_SMALL = 5000
+"""Coefficients of a model up to which a case is solved in rationals as soon as floats are at odds with exact numbers."""
 
 
 class Closer:
@@ -47,17 +51,29 @@ class Closer:
         return self._try(case, answer.y, target, costs=True)
 
     def insist(self, case: Case, answer: Relaxed | None, target: Fraction | None) -> bool:
-        """Do the same by other solvers and in rationals, where floats have a proof within their tolerance."""
+        """Do the same by another solver, where floats have a proof within their tolerance."""
         least = math.inf if target is None else self.scaled(target)
         if answer is not None and answer.objective < min(least - _HAIR * abs(answer.objective), math.inf):
             return False
-        for other in self.others():
-            if self.close(case, other, target):
-                return True
-        if answer is None or target is None or answer.objective == math.inf:
+        return any(self.close(case, other, target) for other in self.others())
+
+    @property
+    def small(self) -> bool:
+        """Whether rationals are of use for every case that floats do not close."""
+        return len(self.exact.model.columns) <= _SMALL
+
+    def in_rationals(self, case: Case, tick: Tick) -> RationalOptimum | None:
+        """Solve the case at hand without rounding; None: that takes too long."""
+        rows = self.relaxation.rows.tolist()
+        program = case_in_rationals(self.exact, rows, case.narrowed(self.exact))
+        return rational_optimum(program, self.relaxation.basis, tick)
+
+    def close_exactly(self, case: Case, found: RationalOptimum, target: Fraction | None) -> bool:
+        """Close a case as ``close`` does, by what was found in rationals."""
+        if target is None and found.point is not None:
             return False
-        multipliers = basic_multipliers(self.exact, self.relaxation)
-        return multipliers is not None and self._accept(case, multipliers, target)
+        multipliers = whole_multipliers(self.relaxation.rows.tolist(), found)
+        return multipliers is not None and self._accept(case, multipliers, target or Fraction(0))
 
     def others(self) -> Iterator[Relaxed]:
         """Yield what another solver says of the case at hand."""

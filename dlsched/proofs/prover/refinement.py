@@ -1,17 +1,17 @@
-"""Second opinions on a case that SoPlex's floats do not close: HiGHS, and the multipliers of the basis in rationals."""
+"""Second opinions on a case that SoPlex's floats do not close: HiGHS, and its program in rationals."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from dlsched.proofs.prover.dual_bounds import Multipliers
+from dlsched.proofs.prover.dual_bounds import Multipliers, Narrowed
 from dlsched.proofs.prover.exact_model import ExactModel
-from dlsched.proofs.prover.rational_solution import solution_of
-from dlsched.proofs.prover.relaxation import BASIC, Relaxation, Relaxed
+from dlsched.proofs.prover.rational_simplex import RationalOptimum, RationalProgram, Side
+from dlsched.proofs.prover.relaxation import Relaxation, Relaxed
 
-_MOST_BITS = 4000
+_MOST_BITS = 20_000
 
 
 def other_multipliers(relaxation: Relaxation) -> Iterator[Relaxed]:
@@ -59,22 +59,28 @@ def other_multipliers(relaxation: Relaxation) -> Iterator[Relaxed]:
         yield Relaxed(math.inf, np.zeros(len(relaxation.costs)), y / max(1e-300, float(np.abs(y).max(initial=0.0))))
 
 
-def basic_multipliers(exact: ExactModel, relaxation: Relaxation) -> Multipliers | None:
-    """Return the multipliers of the relaxation's last basis in rationals: reduced costs of basic variables are 0."""
-    columns, _ = relaxation.basis
-    unknowns = [i for i, state in enumerate(relaxation.row_states().tolist()) if state != BASIC]
-    sought = set(unknowns)
-    terms: dict[int, dict[int, int]] = {j: {} for j, state in enumerate(columns) if state == BASIC}
-    for i in sought:
-        for column, value in zip(exact.columns[i], exact.values[i], strict=True):
-            if column in terms:
-                terms[column][i] = value
-    values = solution_of([(held, Fraction(exact.costs[j])) for j, held in terms.items()], unknowns)
-    if values is None:
-        return None
-    common = math.lcm(*(value.denominator for value in values.values())) if values else 1
+def case_in_rationals(exact: ExactModel, rows: Sequence[int], narrowed: Narrowed) -> RationalProgram:
+    """Return the relaxation of a case, with those rows; numbers are times 2**``ExactModel.scale``."""
+    unit = 1 << exact.sides
+    factor = Fraction(1 << exact.scale, unit)
+    limits = [narrowed.get(j, each) for j, each in enumerate(zip(exact.lower, exact.upper, strict=True))]
+    return RationalProgram(
+        exact.costs,
+        [(_times(low, Fraction(1, unit)), _times(high, Fraction(1, unit))) for low, high in limits],
+        [dict(zip(exact.columns[i], exact.values[i], strict=True)) for i in rows],
+        [(_times(exact.row_lower[i], factor), _times(exact.row_upper[i], factor)) for i in rows],
+    )
+
+
+def _times(side: int | None, factor: Fraction) -> Side:
+    return None if side is None else side * factor
+
+
+def whole_multipliers(rows: Sequence[int], found: RationalOptimum) -> Multipliers | None:
+    """Return multipliers in whole numbers; None: these would be too long."""
+    used = sorted((rows[i], value) for i, value in found.multipliers.items() if value)
+    common = math.lcm(*(value.denominator for _, value in used))
     if common.bit_length() > _MOST_BITS:
         return None
-    used = [i for i in unknowns if values[i]]
-    numbers = [int(values[i] * common) for i in used]
-    return Multipliers(np.array(used, dtype=np.int32), numbers, common)
+    numbers = [int(value * common) for _, value in used]
+    return Multipliers(np.array([i for i, _ in used], dtype=np.int32), numbers, common, found.point is not None)

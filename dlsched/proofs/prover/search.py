@@ -19,6 +19,7 @@ from dlsched.proofs.prover.cases import Case
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.exact_point import exact_point
 from dlsched.proofs.prover.leaves import Closer
+from dlsched.proofs.prover.rational_simplex import RationalOptimum
 from dlsched.proofs.prover.relaxation import Relaxation, Relaxed
 from dlsched.proofs.prover.root_cuts import add_cuts
 from dlsched.proofs.prover.split_cuts import SplitCut
@@ -54,6 +55,7 @@ class TreeSearch:
         self.nodes = 0
         self._tried: set[bytes] = set()
         self._going = self.root
+        self._tick: Tick = no_tick
         self._target_of = target
         self._serial = count()
         self._open: list[tuple[float, int, Case]] = [(-math.inf, 0, self.root)]
@@ -66,8 +68,16 @@ class TreeSearch:
         if self.upper is not None and objective >= self.upper:
             return False
         self.point, self.upper = point, objective
-        self.target = self._target_of(objective)
+        self._aim(objective)
         return True
+
+    def expect(self, objective: Fraction) -> None:
+        """Prove what has to be proven where a point of that objective is known, although it is not at hand."""
+        self._aim(objective)
+
+    def _aim(self, objective: Fraction) -> None:
+        target = self._target_of(objective)
+        self.target = target if self.target is None else min(self.target, target)
 
     def _relax(self, rows: Sequence[int] | None) -> None:
         self.relaxation = Relaxation(self.exact.model, rows=rows)
@@ -99,6 +109,7 @@ class TreeSearch:
 
         ``node`` is called for every case, ``tick`` often; ``most``: cases after which it returns where it has gone down.
         """
+        self._tick = tick
         while self._open and self.nodes < most:
             _, _, case = heapq.heappop(self._open)
             going: Case | None = case
@@ -153,7 +164,7 @@ class TreeSearch:
         if whole in self._tried:
             return False
         self._tried.add(whole)
-        point = exact_point(self.exact, answer.x)
+        point = exact_point(self.exact, answer.x, self._tick)
         return point is not None and self.offer(point)
 
     def _split(self, case: Case, column: int, below: int, x: float, rising: bool) -> Case:
@@ -168,11 +179,21 @@ class TreeSearch:
             self.branching.learn(case.column, case.rising, moved, answer.objective - case.bound)
 
     def _settle(self, case: Case, answer: Relaxed | None) -> Case | None:
-        """Close a case whose floats are at odds with exact numbers, or split it at any variable that is still free."""
+        """Close a case whose floats are at odds with exact numbers, in rationals if need be; or split it."""
         if self.closer.insist(case, answer, self.target):
             return None
         relaxation = self.relaxation
         free = np.flatnonzero(self.exact.model.integer & (relaxation.lower < relaxation.upper))
+        found = self.closer.in_rationals(case, self._tick) if self.closer.small or not len(free) else None
+        if found is not None:
+            column = self._apart(found)
+            if column is None and found.point is not None:
+                self.offer(found.point)
+            if self.closer.close_exactly(case, found, self.target):
+                return None
+            if column is not None and found.point is not None:
+                below = math.floor(found.point[column])
+                return self._split(case, column, below, float(found.point[column]), False)
         if not len(free):
             self.stuck.append(case)
             return None
@@ -183,3 +204,10 @@ class TreeSearch:
         value = min(max(float(x[column]), low), high)
         below = math.floor(value) if math.isfinite(value) else 0
         return self._split(case, column, min(below, int(high) - 1) if math.isfinite(high) else below, value, False)
+
+    def _apart(self, found: RationalOptimum) -> int | None:
+        """Return the whole variable that is farthest from a whole number in a point; None: all are whole."""
+        point = found.point or ()
+        apart = [abs(x - round(x)) if whole else 0 for x, whole in zip(point, self.exact.integer, strict=False)]
+        most = max(apart, default=0)
+        return apart.index(most) if most else None

@@ -30,20 +30,31 @@ def starting_point(
     start
         Values by name of a point that the formulation has.
     reached
-        Objective of the model that some point is known to reach: HiGHS looks for one that is no worse.
+        Objective of the model that some point is known to reach: if what HiGHS finds is worse, it is asked for one as good.
     """
-    model = exact.model
     points = [] if start is None and exact.variables else [_exact(exact, start or {})]
     if exact.variables and limits.time_s != 0:
-        asked = model if reached is None else _no_worse(model, reached)
-        try:
-            outcome = solve_milp(asked, limits=limits, start=start)
-        except SolverError:
-            outcome = None
-        if outcome is not None and outcome.values is not None:
-            points.append(_exact(exact, outcome.values))
+        points.append(_solved(exact, exact.model, limits, start))
+        if reached is not None and not any(_reaches(exact, point, reached) for point in points):
+            points.append(_solved(exact, _no_worse(exact.model, reached), limits, start))
     found = [point for point in points if point is not None]
     return min(found, key=exact.objective, default=None)
+
+
+def _solved(exact: ExactModel, asked: LinearModel, limits: Limits, start: Incumbent | None) -> Point | None:
+    """Return the best point of a model that HiGHS finds, exactly."""
+    try:
+        outcome = solve_milp(asked, limits=limits, start=start)
+    except SolverError:
+        return None
+    return None if outcome.values is None else _exact(exact, outcome.values)
+
+
+def _reaches(exact: ExactModel, point: Point | None, reached: float) -> bool:
+    if point is None:
+        return False
+    side = exact.sign * (Fraction(reached) - Fraction(exact.model.constant))
+    return exact.objective(point) <= side + Fraction(_HAIR * max(1.0, abs(reached)))
 
 
 def _exact(exact: ExactModel, values: Incumbent) -> Point | None:

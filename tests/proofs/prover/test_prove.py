@@ -9,6 +9,9 @@ import pytest
 from shipped import ROOT
 
 import dlsched
+from dlsched import elastic_stream
+from dlsched.cli import run
+from dlsched.core.errors import InfeasibleError
 from dlsched.core.instance import InstanceFile
 
 Accepts = Callable[[Path], bool]
@@ -138,3 +141,19 @@ def test_what_has_no_linear_model_is_refused() -> None:
         dlsched.prove(shipped("elastic_stream/room-for-all"))
     with pytest.raises(dlsched.UsageError, match="allowed: milp"):
         dlsched.prove(shipped("ring_allocation/worst-hull"), formulation="nosuch")
+
+
+def test_an_infeasible_instance_without_a_model_is_said_to_be_infeasible(tmp_path: Path) -> None:
+    """A job larger than the cluster: counting proves it, there is nothing to write, and the exit code is that of ``solve``."""
+    job = {"id": "a", "epochs": 1.0, "epoch_time_s": {"2": 1.0}, "arrival_s": 0.0}
+    instance = elastic_stream.Instance(name="too large", units=1, tick_s=1.0, jobs=[job])
+    path = tmp_path / "proof.vipr"
+    with pytest.raises(
+        InfeasibleError, match=r"needs no proof: job 'a' needs at least 2 units, the cluster has 1"
+    ) as told:
+        dlsched.prove(instance, path)
+    assert told.value.exit_code == 4
+    assert not path.exists()
+    file = tmp_path / "instance.json"
+    dlsched.write(instance, file)
+    assert run(["prove", str(file), "-o", str(path)]) == 4

@@ -1,12 +1,16 @@
 """Proofs of small models, against enumeration and HiGHS, and as viprchk sees them."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dlsched.core.status import TerminationStatus
+from dlsched.proofs.prover.exact_model import ExactModel
+from dlsched.proofs.prover.finding import finding_of
+from dlsched.proofs.prover.search import TreeSearch
 from dlsched.solvers.milp import solve_milp
 from proofs.prover.small_models import INF, drawn, enumerated, model_of, searched, written
 
@@ -124,3 +128,34 @@ def test_an_unbounded_model_proves_nothing(tmp_path: Path) -> None:
     search, finding = searched(model, 3)
     assert written(search, finding, tmp_path / "proof.vipr") is None
     assert "RTP range -inf" in (tmp_path / "proof.vipr").read_text(encoding="ascii")
+
+
+def test_an_objective_that_is_known_to_be_reached_is_proven_without_its_point(tmp_path: Path, viprchk: Accepts) -> None:
+    """The largest of 3 x + 2 y where 2 x + 2 y <= 3 is 3; the relaxation says 4, and what is known closes the cases."""
+    model = model_of([3.0, 2.0], [(0.0, 1.0, True), (0.0, 1.0, True)], [(-INF, {0: 2.0, 1: 2.0}, 3.0)], maximum=True)
+    exact = ExactModel(model)
+    search = TreeSearch(exact, lambda upper: upper)
+    search.expect(Fraction(-3))
+    search.run()
+    finding = finding_of(exact, search)
+    assert search.closed
+    assert not finding.infeasible
+    assert finding.lower == -3
+    written(search, finding, tmp_path / "proof.vipr")
+    assert viprchk(tmp_path / "proof.vipr")
+
+
+def test_what_is_known_to_be_reached_gives_way_to_a_proof_that_there_is_no_point(
+    tmp_path: Path, viprchk: Accepts
+) -> None:
+    """A start may keep its rules up to tolerances that the model does not have: x >= 1/2 and x <= 1/4."""
+    model = model_of([1.0], [(0.0, 1.0, True)], [(0.5, {0: 1.0}, INF), (-INF, {0: 1.0}, 0.25)])
+    exact = ExactModel(model)
+    search = TreeSearch(exact, lambda upper: upper)
+    search.expect(Fraction(1))
+    search.run()
+    finding = finding_of(exact, search)
+    assert search.closed
+    assert finding.infeasible
+    written(search, finding, tmp_path / "proof.vipr")
+    assert viprchk(tmp_path / "proof.vipr")
