@@ -42,7 +42,6 @@ in which it ended a slot earlier.
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -52,6 +51,7 @@ from dlsched.core.labels import plain_labels
 from dlsched.core.ticks import HAIR, end_in_slots, left_after, slots_for
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
+from dlsched.solvers.formulation import Key, Variables
 
 if TYPE_CHECKING:
     import pulp
@@ -99,16 +99,6 @@ def slots_of(instance: Instance, horizon_s: float | None) -> list[range]:
     return [range(first, until) if job.work else range(0) for first, job in zip(firsts, instance.jobs, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class Variables:
-    """What the model decides, by ids of jobs; see ``build_milp``."""
-
-    units: "Mapping[tuple[str, int, int], pulp.LpVariable]"
-    starts: "Mapping[str, pulp.LpAffineExpression]"
-    ends: "Mapping[str, pulp.LpAffineExpression]"
-    restarts: "Mapping[str, pulp.LpAffineExpression]"
-
-
 class CompleteProgram:
     """The model as it grows, and what its variables mean."""
 
@@ -117,20 +107,26 @@ class CompleteProgram:
 
         self.instance, self.slots, self.tick = instance, slots, tick
         self.model = pulp.LpProblem("elastic_stream_complete", pulp.LpMinimize)
-        self.units: dict[tuple[str, int, int], pulp.LpVariable] = {}
-        self.starts: dict[str, pulp.LpAffineExpression] = {}
-        self.ends: dict[str, pulp.LpAffineExpression] = {}
-        self.restarts: dict[str, pulp.LpAffineExpression] = {}
+        self.units: dict[Key, pulp.LpVariable] = {}
+        self.starts: dict[Key, pulp.LpAffineExpression] = {}
+        self.ends: dict[Key, pulp.LpAffineExpression] = {}
+        self.restarts: dict[Key, pulp.LpAffineExpression] = {}
+        self._held: dict[str, tuple[int, int, int]] = {}  # by name of x: job, slot and count
         self._capacity: defaultdict[int, Terms] = defaultdict(list)
         self._build()
 
+    @property
+    def variables(self) -> Variables:
+        """Units by job, slot and count; starts and ends in seconds of the instance's clock, and restarts, by job."""
+        return Variables(units=self.units, starts=self.starts, ends=self.ends, restarts=self.restarts)
+
     def decode(self, values: Mapping[str, float]) -> Stream:
         """Read the stream that the values of ``x`` are, as it is."""
-        held: dict[str, dict[int, int]] = {job.id: {} for job in self.instance.jobs}
-        for (name, slot, count), x in self.units.items():
-            if values.get(x.name, 0.0) > 0.5:
-                held[name][slot] = count
-        return Stream({job.id: self._periods(index, held[job.id]) for index, job in enumerate(self.instance.jobs)})
+        held: list[dict[int, int]] = [{} for _ in self.instance.jobs]
+        for name, (index, slot, count) in self._held.items():
+            if values.get(name, 0.0) > 0.5:
+                held[index][slot] = count
+        return Stream({job.id: self._periods(index, held[index]) for index, job in enumerate(self.instance.jobs)})
 
     def _periods(self, index: int, held: dict[int, int]) -> list[tuple[float, float, int]]:
         """Periods of a job; the last one ends with its work where it is done in the last slot held."""
@@ -138,7 +134,8 @@ class CompleteProgram:
         assert tick_s is not None
         slots = sorted(held)
         firsts = [slot for slot in slots if held.get(slot - 1) != held[slot]]
-        left, made = job.work, []
+        left = job.work
+        made: list[tuple[float, float, int]] = []
         for first, following in pairwise([*firsts, math.inf]):
             lasts = sum(first <= slot < following for slot in slots)
             time_s, pause_s = job.speed.epoch_time_s(held[int(first)]), job.restart_s if made else 0.0
@@ -221,11 +218,20 @@ class CompleteProgram:
                 work += [(variable, value / unit) for variable, value in part]
                 progress += [(variable, value * (slots[-1] - slot + 1)) for variable, value in part]
                 self.units[job.id, slot, count] = x[count]
+                self._held[x[count].name] = index, slot, count
                 self._capacity[slot].append((x[count], count))
             here: Terms = [(each, 1.0) for each in u.values()]
-            beyond = [(variable, value * max(1.0, most)) for variable, value in [*here, *((each, -paused) for each in y.values())]]
+            beyond = [
+                (variable, value * max(1.0, most))
+                for variable, value in [*here, *((each, -paused) for each in y.values())]
+            ]
             add(f"one_{label}_{slot}", holding, LpConstraintLE, 1.0)
-            add(f"does_{label}_{slot}", [*beyond, *((each, -LEAST_USE * value) for each, value in closes)], LpConstraintGE, 0.0)
+            add(
+                f"does_{label}_{slot}",
+                [*beyond, *((each, -LEAST_USE * value) for each, value in closes)],
+                LpConstraintGE,
+                0.0,
+            )
             add(f"closes_{label}_{slot}", [*closes, *unheld], LpConstraintLE, 0.0)
             add(f"later_{label}_{slot}", [*((each, 1.0) for each in y.values()), *opens], LpConstraintLE, 1.0)
             add(f"holds_{label}_{slot}", [(started, 1.0), *unheld], LpConstraintGE, 0.0)

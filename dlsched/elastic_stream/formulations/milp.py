@@ -54,7 +54,7 @@ from dlsched.elastic_stream.formulations.complete import CompleteProgram, ending
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.slots import plan
 from dlsched.elastic_stream.solution import Stream
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, Key, Variables
 
 if TYPE_CHECKING:
     import pulp
@@ -164,7 +164,7 @@ def build_milp(
         slots = slots_of(instance, horizon_s)
         _require_few(sum(len(held) * len(times) for held, times in zip(slots, times_s(instance), strict=True)))
         whole = CompleteProgram(instance, slots, tick)
-        return Formulation(whole.model, whole.decode)
+        return Formulation(whole.model, whole.decode, variables=whole.variables)
     spans = windows(instance, total_flow_s)
     _require_few(sum((span.last - span.first + 1) * len(span.time_s) for span in spans))
     program = _Program(instance, tick)
@@ -179,7 +179,7 @@ def build_milp(
     program.model.setObjective(pulp.LpAffineExpression(objective, waited_s / total))
     for slot in sorted(program.capacity):
         program.add_row(f"capacity_{slot}", program.capacity[slot], pulp.LpConstraintLE, instance.units)
-    return Formulation(program.model, program.decode)
+    return Formulation(program.model, program.decode, variables=Variables(units=program.units))
 
 
 def _require_few(columns: int) -> None:
@@ -198,6 +198,7 @@ class _Program:
         self.instance, self.tick = instance, tick
         self.model = pulp.LpProblem("elastic_stream", pulp.LpMinimize)
         self.held: dict[str, tuple[int, int, int]] = {}  # by name of x: job, slot and count
+        self.units: dict[Key, pulp.LpVariable] = {}
         self.capacity: defaultdict[int, Terms] = defaultdict(list)
 
     def decode(self, values: Mapping[str, float]) -> Stream:
@@ -237,6 +238,7 @@ class _Program:
                 x[count] = LpVariable(f"x_{name}", 0, 1, LpInteger)
                 u[count] = LpVariable(f"u_{name}", 0, 1)
                 self.held[x[count].name] = (index, slot, count)
+                self.units[job.id, slot, count] = x[count]
                 self.capacity[slot].append((x[count], count))
                 add(f"used_{name}", [(u[count], 1.0), (x[count], -1.0)], LpConstraintLE, 0.0)
                 done = [(u[count], gain[count])]
@@ -268,4 +270,3 @@ class _Program:
         add(f"work_{label}", work, LpConstraintEQ, 1.0)
         add(f"progress_{label}", progress, LpConstraintGE, len(slots) + ending(max(gain.values())))
         return end
-

@@ -89,7 +89,7 @@ def build_span(
         rings = {t: {i: ordered(held) for i, held in rings.items()} for t, rings in found}
         return embedded(model.network, rings, complete=complete)
 
-    return Formulation(model.problem, decode, model.unit)
+    return Formulation(model.problem, decode, model.unit, variables=model.variables)
 
 
 def _add_link(model: WorkersModel, link: int, sides: Sides, jobs: list[int]) -> None:

@@ -33,6 +33,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network, Workers
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.solution import Embedding
+from dlsched.solvers.formulation import Variables
 
 if TYPE_CHECKING:
     import pulp
@@ -100,6 +101,12 @@ class WorkersModel:
         goal(self)
         self._add_jobs()
         self._add_servers()
+
+    @property
+    def variables(self) -> Variables:
+        """Workers by the ids of job and server, and slot; none before the job arrives, or where no worker fits."""
+        jobs, servers = self.instance.jobs, self.instance.servers
+        return Variables(workers={(jobs[i].id, servers[s].id, t): y for (i, s, t), y in self.y.items()})
 
     def hosts(self, job: int) -> list[int]:
         """Servers that hold a worker of the job."""

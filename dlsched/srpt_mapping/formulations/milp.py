@@ -53,7 +53,7 @@ from dlsched.algorithms.one_machine import busy_rows
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import separable_labels
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, Key, Variables
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.checker import constant, flow_times
 from dlsched.srpt_mapping.instance import Instance
@@ -191,7 +191,22 @@ def build_milp(
         not_before_s = [each * unit_s for each in starts] if complete else None
         return Schedule(on_clock_of(instance, own, timed(own, picked, not_before_s=not_before_s)))
 
-    return Formulation(problem, decode, unit_s)
+    starts: dict[Key, pulp.LpAffineExpression] = {
+        job.id: pulp.LpAffineExpression([(wait, unit_s)], job.release_s)
+        for job, wait in zip(instance.jobs, w, strict=True)
+    }
+    ends: dict[Key, pulp.LpAffineExpression] = {
+        job.id: starts[job.id] + pulp.LpAffineExpression([(chosen, each * unit_s) for chosen, each in held])
+        for job, held in zip(instance.jobs, length, strict=True)
+    }
+    placed: dict[Key, pulp.LpAffineExpression] = {
+        (job.id, server.id): pulp.LpAffineExpression(
+            [(chosen, 1) for chosen, layout in zip(variables, held, strict=False) if layout.usage[m]]
+        )
+        for job, variables, held in zip(instance.jobs, z, choices, strict=True)
+        for m, server in enumerate(instance.servers)
+    }
+    return Formulation(problem, decode, unit_s, variables=Variables(starts=starts, ends=ends, placed=placed))
 
 
 def _all_until(
