@@ -174,7 +174,6 @@ def completion_s(instance, job, given):
 
 def placements(instance):
     """All placements, as the job or none of every worker, with their objectives."""
-    equal = [matching_placement.instance.equal_share_time(instance, job) for job in instance.jobs]
     for owners in product(range(-1, len(instance.jobs)), repeat=len(instance.workers)):
         times = []
         for index, job in enumerate(instance.jobs):
@@ -182,6 +181,7 @@ def placements(instance):
             times.append(completion_s(instance, job, given))
         if None in times:
             continue
+        equal = [matching_placement.instance.equal_share_time(instance, job) for job in instance.jobs]
         ratios = [time / share for time, share in zip(times, equal, strict=True)]
         if instance.objective == "mean":
             value = fsum(times) / len(times)
