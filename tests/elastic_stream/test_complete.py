@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import pulp
 import pytest
+from documented import assert_named, documented
 
 from dlsched.catalogue.solvers import able
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
-from dlsched.elastic_stream import Instance, check, objective
+from dlsched.elastic_stream import Instance, check, example, objective
 from dlsched.elastic_stream.checker import flow_times, follow_all
 from dlsched.elastic_stream.formulations.milp import build_milp
 from dlsched.solvers.milp import solve_milp
@@ -261,3 +262,11 @@ def test_times_at_a_late_clock_are_the_instances():
     assert outcome.objective == pytest.approx((15 + 25) / 2)
     assert evaluated(v.starts["j1"], outcome.values) == pytest.approx(late_s + 20, rel=1e-15)
     assert max(abs(value) for row in model.constraints.values() for value in row.values()) < 100
+
+
+def test_every_row_is_documented():
+    """Rows and variables of the complete model of the example are those of the README."""
+    model = build_milp(example(), complete=True).model
+    assert_named(["OBJ", *model.constraints], documented("elastic_stream", "milp, complete", "Rows"))
+    names = [variable.name for variable in model.variables()]
+    assert_named(names, documented("elastic_stream", "milp, complete", "Variables"))
