@@ -41,7 +41,7 @@ def counted(times, capacity):
 
 def held_against_counts(numbers, formulation, kind, times, capacity, decided):
     """Compare a model of counts with all allocations."""
-    keys = [(job, n) for job, row in times.items() for n in row]
+    keys = [(job, n) for job, row in times.items() for n in row] or [("j0", 1)]  # of tables beyond the cluster
     users = [numbers.sample(list(times), numbers.randint(1, len(times))) for _ in range(2)]
     quotas = [{(job, n): float(n) for job, n in keys if job in user} for user in users]
     fitting = set(formulation.variables[kind])
