@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dlsched.core.status import Sense, TerminationStatus
     from dlsched.core.violation import Violation
     from dlsched.families import FAMILIES, check, read, read_result, solve, verify, write
+    from dlsched.modelling import formulate
     from dlsched.proofs.proof import Proof, prove
     from dlsched.worst.finding import find_worst
 
@@ -68,6 +69,7 @@ __all__ = [
     "check",
     "elastic_stream",
     "find_worst",
+    "formulate",
     "gap",
     "matching_placement",
     "prove",
@@ -91,6 +93,7 @@ _HOMES = {
     "dlsched.core.status": ["Sense", "TerminationStatus"],
     "dlsched.core.violation": ["Violation"],
     "dlsched.families": ["FAMILIES", "check", "read", "read_result", "solve", "verify", "write"],
+    "dlsched.modelling": ["formulate"],
     "dlsched.proofs.proof": ["Proof", "prove"],
     "dlsched.worst.finding": ["find_worst"],
 }

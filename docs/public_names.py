@@ -24,6 +24,7 @@ from dlsched.core.objective import Objective
 ROOMS = ("cluster", "study", "testing")
 MODULES = ("dlsched", *(f"dlsched.{name}" for name in (*dlsched.FAMILIES, *ROOMS)))
 ALSO = {
+    "dlsched": {"dlsched.solvers.formulation": ["Formulation", "Variables", "Choices"]},
     "dlsched.elastic_stream": {"dlsched.elastic_stream.policies": None},
     "dlsched.ring_allocation": {"dlsched.ring_allocation.checker": ["job_cost"]},
     "dlsched.matching_placement": {"dlsched.matching_placement.checker": ["job_time"]},

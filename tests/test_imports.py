@@ -24,7 +24,7 @@ LEVELS: tuple[set[str], ...] = (
     {"solvers", "algorithms", "cluster", "queueing", "results", "plots"},
     {"allocation", "columns"},
     set(FAMILIES),
-    {"", "families", "own_methods"},
+    {"", "families", "modelling", "own_methods"},
     {"traces", "testing", "worst", "proofs"},
     {"study", "advice"},
     {"whatif", "reproduce"},

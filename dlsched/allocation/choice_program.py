@@ -21,7 +21,7 @@ from dlsched.core.budget import Tick, no_tick
 from dlsched.core.labels import plain_labels
 from dlsched.core.result import SolutionT
 from dlsched.core.status import Sense
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, Key, Variables
 from dlsched.solvers.linear import LinearModel
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def build_choice_program(
     capacity: int,
     solution: Callable[[dict[str, int]], SolutionT],
     *,
+    means: str = "units",
     start: Mapping[str, int] | None = None,
     tick: Tick = no_tick,
 ) -> Formulation["pulp.LpProblem", SolutionT]:
@@ -46,6 +47,8 @@ def build_choice_program(
         The model's name, the costs, a name for every job of the table, and C.
     solution
         Converts counts by job, in the order of the table, into a solution.
+    means
+        Name of the variables among ``Formulation.variables``, whose keys are job and count.
     start
         Counts by job to start from.
     tick
@@ -57,6 +60,7 @@ def build_choice_program(
     problem = pulp.LpProblem(name, pulp.LpMinimize)
     counts, costs, starts = table.counts.tolist(), table.costs.tolist(), table.starts.tolist()
     chosen: dict[str, tuple[str, int]] = {}
+    variables: dict[Key, pulp.LpVariable] = {}
     objective, used, choices = [], [], []
     for job, label, begin, end in zip(ids, labels, starts[:-1], starts[1:], strict=True):
         tick()
@@ -64,6 +68,7 @@ def build_choice_program(
         for count, cost in zip(counts[begin:end], costs[begin:end], strict=True):
             variable = pulp.LpVariable(f"x_{label}_{count}", 0, 1, pulp.LpInteger)
             chosen[variable.name] = (job, count)
+            variables[job, count] = variable
             objective.append((variable, cost))
             used.append((variable, count))
             choice.append((variable, 1))
@@ -74,10 +79,11 @@ def build_choice_program(
         problem.addConstraint(row)
 
     def decode(values: Mapping[str, float]) -> SolutionT:
-        given = dict(chosen[variable] for variable, value in values.items() if value > 0.5)
+        given = dict(chosen[name] for name, value in values.items() if value > 0.5 and name in chosen)
         return solution({job: given[job] for job in ids if job in given})
 
-    return Formulation(problem, decode, start=None if start is None else start_values(ids, start))
+    begun = None if start is None else start_values(ids, start)
+    return Formulation(problem, decode, start=begun, variables=Variables(**{means: variables}))
 
 
 def build_choice_arrays(

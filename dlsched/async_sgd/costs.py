@@ -6,14 +6,16 @@ first step too many, so that the linear relaxation has a price at which no step 
 """
 
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 
 from dlsched.allocation.cost_table import CostTable
 from dlsched.async_sgd.instance import Instance
-from dlsched.core.arrays import FloatArray
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.queueing.levels import Levels, Step, levels
+from dlsched.queueing.throughput import iterate
 
 _LEAST_S = float(np.finfo(np.float64).tiny)  # least saving of a step for which a node is given
 
@@ -40,6 +42,18 @@ def cost_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
     starts = np.concatenate(([0], np.cumsum(np.bincount(found.jobs))))
     times_s = instance.batches[found.jobs] / found.throughputs
     return CostTable(starts, found.counts[order].astype(np.int64), times_s[order])
+
+
+def complete_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
+    """Tabulate every allowed count that fits beside one node for every other job, useful or not."""
+
+    def cost(job: int, counts: IntArray) -> FloatArray:
+        throughputs = np.fromiter(islice(iterate(instance.networks[job]), len(counts)), dtype=np.float64)
+        times_s: FloatArray = instance.batches[job] / throughputs
+        return times_s
+
+    counts = [range(1, instance.most(job) + 1) for job in range(len(instance.jobs))]
+    return CostTable.from_counts(counts, cost, tick=tick)
 
 
 def useful_levels(

@@ -233,6 +233,7 @@ class Family(Generic[InstanceT, SolutionT]):
             figures={} if search.solution is None else self.figures(instance, search.solution),
             message=search.message,
             failure=search.failure,
+            of_model=search.of_model,
         )
 
     def _search(

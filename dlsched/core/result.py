@@ -93,6 +93,9 @@ class Result(Generic[SolutionT_co]):
         Further numbers of interest, by name.
     message
         A solver's message about its failure, or a remark on the answer; empty by default.
+    of_model
+        Whether ``bound``, and the statuses ``optimal`` and ``infeasible``, are those of a model of the instance
+        that a user may have extended (``Formulation.solve``), and say nothing of the instance without it.
     failure
         Class of the error that ended the method with status ``solver_error``; None otherwise, and in results read
         from files. ``message`` has its words.
@@ -120,6 +123,7 @@ class Result(Generic[SolutionT_co]):
     solution: SolutionT_co | None = None
     figures: dict[str, float] = field(default_factory=dict)
     message: str = ""
+    of_model: bool = False
     failure: type[SolverError] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -183,6 +187,8 @@ class Result(Generic[SolutionT_co]):
     def _summary(self) -> dict[str, str]:
         """The facts that a person wants to know first."""
         said = {"Result": f"{printable(self.method)} on {printable(self.instance.name)} ({self.family}): {self.status}"}
+        if self.of_model:
+            said["Result"] += ", of the model"
         if self.objective is not None:
             said["objective"] = repr(self.objective)
         if self.bound is not None:
@@ -215,4 +221,5 @@ class Result(Generic[SolutionT_co]):
             "solution": None if self.solution is None else self.solution.as_data(),
             "figures": dict(self.figures),
             "message": self.message,
+            **({"of_model": True} if self.of_model else {}),
         }

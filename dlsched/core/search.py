@@ -60,6 +60,7 @@ class Search(Generic[SolutionT]):
         self.certificate: Certificate | None = None
         self.solver_version: str | None = None
         self.message = ""
+        self.of_model = False  # whether bound and status are those of a model that a user may have extended
         self.failure: type[SolverError] | None = None  # the class only: an error keeps its frames alive
 
     def tick(self, nodes: int = 0) -> None:
@@ -146,7 +147,7 @@ class Search(Generic[SolutionT]):
         if certificate is not None and (held is None or self.sense.better(held.value, certificate.value)):
             self.certificate = certificate
         if self.bound is None or self.sense.better(self.bound, bound):
-            self.bound, self.bound_source = bound, source
+            self.bound, self.bound_source = bound, f"{source}, of the model" if self.of_model else source
             self.report(source)
 
     def restate(self, certificate: Certificate) -> None:

@@ -63,6 +63,7 @@ class _Complete(BaseModel):
     solution: dict[str, object] | None
     figures: dict[str, Finite] = {}
     message: str = ""
+    of_model: bool = False
 
 
 class _Named(BaseModel):
@@ -168,4 +169,5 @@ def _result(file: _Complete) -> Result[Solution]:
         solution=None if file.solution is None else _Data(file.solution),
         figures=file.figures,
         message=file.message,
+        of_model=file.of_model,
     )

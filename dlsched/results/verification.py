@@ -184,6 +184,9 @@ def _infeasible(family: AnyFamily, instance: InstanceFile, result: Result[Soluti
     if result.status is TerminationStatus.INFEASIBLE:
         if reason is not None:
             found.verified.append(f"infeasible, verified: {reason}")
+        elif result.of_model:
+            by = printable(result.solver or "an unnamed solver")
+            found.claimed.append(f"infeasible, by {by}, of a model that may have rows of its own, not of the instance")
         else:
             found.failures.append(UNPROVEN)
     elif reason is not None:
@@ -220,6 +223,11 @@ def _bound(
     bound = result.bound
     if bound is None:
         return None
+    if result.of_model:
+        by, own = printable(result.bound_source or "unnamed"), "which may have rows of its own, not of the instance"
+        rests = "; so is that it is optimal there" if result.status is TerminationStatus.OPTIMAL else ""
+        found.claimed.append(f"bound {bound!r} of a model, {own}, by {by}{rests}")
+        return None
     sense = family.sense_for(instance)
     beyond = verified is None or sense.better(verified, bound)
     if beyond and result.bound_source == "certificate":
@@ -245,7 +253,7 @@ def _recomputed(result: Result[Solution]) -> Iterator[str]:
         yield f"objective {result.objective!r}"
     if result.gap is not None:
         yield f"gap {result.gap!r}"
-    yield f"status {result.status}"
+    yield f"status {result.status}" + (", of a model" if result.of_model else "")
     if result.figures:
         yield f"{len(result.figures)} figures"
 

@@ -129,6 +129,22 @@ def _require_sum(largest: Sequence[int]) -> None:
         raise UsageError(f"the largest counts add up to {sum(largest)} GPUs, allowed: up to 2**62")
 
 
+def complete_table(instance: Instance, *, most_pairs: int, tick: Tick = no_tick) -> CostTable:
+    """Tabulate every allowed count that fits beside the smallest counts of the other jobs, useful or not.
+
+    Raises
+    ------
+    UsageError
+        More than ``most_pairs``.
+    """
+    counts: list[Sequence[int] | IntArray] = []
+    for index, most in enumerate(_most(instance, True).tolist()):
+        allowed = instance.counts(index)
+        counts.append(range(allowed[0], most + 1) if isinstance(allowed, range) else [n for n in allowed if n <= most])
+    _require_size(sum(map(len, counts)), most_pairs)
+    return tabulate(instance, counts, tick=tick)
+
+
 def doubling_counts(instance: Instance) -> list[Sequence[int] | IntArray]:
     """Counts that doubling may visit, of those that fit: the smallest, its double and so on while they are allowed."""
     chains: list[Sequence[int] | IntArray] = []

@@ -58,6 +58,10 @@ def conclude(
     search.budget.nodes += outcome.nodes or 0
     search.say(outcome.message)
     if outcome.status is TerminationStatus.INFEASIBLE:
+        if search.of_model and search.solution is None:
+            search.say("the model has no solution")
+            search.bound = search.bound_source = None  # of its relaxation
+            return outcome.status
         said = f"{outcome.solver} and the checker disagree: infeasible, but a solution is held"
         raise ContradictionError(said, where=CONTRADICTION)
     if outcome.values is not None:

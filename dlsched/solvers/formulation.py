@@ -1,13 +1,134 @@
-"""The record of a formulation: a model for a solver, and how its values and objective are decoded."""
+"""The record of a formulation: a model for a solver, how its values are decoded, and what its variables mean."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
+from dlsched.core.errors import UsageError
+from dlsched.core.instance import InstanceFile
+from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.objective import Late
+from dlsched.core.result import Result, SolutionT
 from dlsched.solvers.outcome import Incumbent
+
+if TYPE_CHECKING:
+    import pulp
+
+    Value: TypeAlias = pulp.LpVariable | pulp.LpAffineExpression
+
+Key = str | tuple[str | int, ...]
 
 ModelT = TypeVar("ModelT")
 AnswerT = TypeVar("AnswerT")
+BuilderT = TypeVar("BuilderT", bound=Callable[..., object])
+
+_SHOWN = 12
+
+
+class UnknownChoiceError(UsageError, KeyError):
+    """A key that a mapping of variables does not have; also a ``KeyError``, so that ``in`` and ``get`` work."""
+
+    __str__ = Exception.__str__
+
+
+class Choices(Mapping[Any, "Value"]):
+    """Variables of a PuLP model, or affine expressions of them, by what they decide.
+
+    A key is a name, or a tuple of names and numbers. A choice that no solution has may be absent.
+
+    Raises
+    ------
+    UsageError
+        Asked for a key that is not there; the message says which there are.
+    """
+
+    def __init__(self, name: str, values: "Mapping[Key, Value]") -> None:
+        self._name, self._values = name, dict(values)
+
+    def __getitem__(self, key: Key) -> "Value":
+        try:
+            return self._values[key]
+        except (KeyError, TypeError):  # a TypeError: a list and the like
+            raise self._unknown(key) from None
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"<variables.{self._name}: {len(self)}>"
+
+    def _unknown(self, key: object) -> UnknownChoiceError:
+        """Name keys that begin as the wrong one does, if there are any, else the first."""
+        parts = key if isinstance(key, tuple) else (key,)
+        keys = list(self._values)
+        for place, part in enumerate(parts):
+            near: list[Key] = [each for each in keys if isinstance(each, tuple) and each[place : place + 1] == (part,)]
+            if not near:
+                break
+            keys = near
+        more = f", ... ({len(keys)} in all)" if len(keys) > _SHOWN else ""
+        allowed = (", ".join(map(repr, keys[:_SHOWN])) or "none") + more
+        return UnknownChoiceError(where=f"variables.{self._name}", found=repr(key), allowed=allowed)
+
+
+class Variables(Mapping[str, Choices]):
+    """What a model decides, one mapping for each kind of decision: ``variables.gpus["a", 2]``, ``variables["gpus"]``.
+
+    Raises
+    ------
+    AttributeError, UsageError
+        Asked for decisions that the model does not have; the message says which it has.
+    """
+
+    def __init__(self, **kinds: "Mapping[Key, Value]") -> None:
+        self._kinds = {name: Choices(name, values) for name, values in kinds.items()}
+
+    def __getattr__(self, name: str) -> Choices:
+        kinds: dict[str, Choices] = self.__dict__.get("_kinds", {})
+        if name not in kinds:
+            raise AttributeError(f"there are no variables {name!r}, there are: {', '.join(kinds) or 'none'}")
+        return kinds[name]
+
+    def __getitem__(self, name: str) -> Choices:
+        if name not in self._kinds:
+            raise UnknownChoiceError(where="variables", found=repr(name), allowed=", ".join(self._kinds) or "none")
+        return self._kinds[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._kinds]
+
+    def __repr__(self) -> str:
+        return f"Variables({', '.join(map(repr, self._kinds.values()))})"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a formulation was built, so that its model can be solved after a user has extended it.
+
+    Parameters
+    ----------
+    name, instance
+        Name of the formulation in its family, and what it is a model of.
+    complete
+        Whether every solution of the instance, up to what the builder's docstring says, is a point of the model.
+    build
+        Builds the formulation anew, as it was before anything was added.
+    """
+
+    name: str
+    instance: InstanceFile
+    complete: bool
+    build: Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -18,7 +139,7 @@ class Formulation(Generic[ModelT, AnswerT]):
     ----------
     model
         The model for its solver: a PuLP ``LpProblem``, a ``LinearModel``, a Pyomo, CP-SAT or
-        ``IntervalModel``.
+        ``IntervalModel``. Rows may be added to a PuLP model, and its objective replaced.
     decode
         Turns values of variables, by name, into a solution, or the part of one that the model decides.
     unit, constant
@@ -28,6 +149,10 @@ class Formulation(Generic[ModelT, AnswerT]):
     limit, parameters
         Objective of the instance up to which every solution is in the model, None: all are; and what builds the same model
         again (``solvers.parametric``).
+    variables
+        What the variables of a PuLP model mean.
+    origin
+        How it was built; None for models that are not extended.
     """
 
     model: ModelT
@@ -37,3 +162,71 @@ class Formulation(Generic[ModelT, AnswerT]):
     start: Incumbent | None = None
     limit: float | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
+    variables: Variables = field(default_factory=Variables)
+    origin: Origin | None = None
+
+    def solve(
+        self: "Formulation[pulp.LpProblem, SolutionT]",
+        *,
+        solver: str = "highs",
+        limits: Limits | None = None,
+        time_limit: float | None = None,
+        progress: ProgressCallback | None = None,
+        verbose: bool = False,
+    ) -> Result[SolutionT]:
+        """Solve the model as it is now, with the rows and the objective that were added to it.
+
+        Parameters
+        ----------
+        solver
+            A solver of linear models.
+        limits, progress
+            As in ``dlsched.solve``.
+        time_limit
+            Seconds, in place of ``limits``.
+        verbose
+            Whether to print on standard error where the search stands.
+
+        Returns
+        -------
+        A ``Result``. Its solution is decoded from the values of the model and judged by the instance's checker; its
+        objective is that of the instance. Status and bound are those of the model: with rows added,
+        ``infeasible`` and ``optimal`` say nothing of the instance without them. If the objective was changed,
+        there is no bound, and the message says what was proven of the model's own.
+
+        Raises
+        ------
+        UsageError
+            The model was changed though it leaves out solutions, as it was not built with ``complete=True``; it
+            has two variables of one name, or special ordered sets; or another argument is wrong.
+        SolverMissingError
+            The solver is not installed.
+        """
+        solved: Late[Result[SolutionT]] = Late("modelling:solve_formulation")
+        return solved(self, solver=solver, limits=limits, time_limit=time_limit, progress=progress, verbose=verbose)
+
+
+def _set_or_refuse(formulation: Formulation[ModelT, AnswerT], name: str, value: object) -> None:
+    """Let ``formulation.model += row`` pass, which PuLP ends by assigning the same model; refuse all else."""
+    if name != "model" or value is not formulation.model:
+        _refuse(formulation, name, value)
+
+
+_refuse = Formulation.__setattr__
+Formulation.__setattr__ = _set_or_refuse  # type: ignore[method-assign,assignment]
+
+
+def extendable(name: str) -> Callable[[BuilderT], BuilderT]:
+    """Give every formulation that a builder returns its origin, under the ``name`` it has in its family."""
+
+    def wrapped(build: BuilderT) -> BuilderT:
+        @wraps(build)
+        def built(instance: InstanceFile, *args: object, **given: object) -> object:
+            formulation = build(instance, *args, **given)
+            assert isinstance(formulation, Formulation)
+            again = partial(build, instance, *args, **given)
+            return replace(formulation, origin=Origin(name, instance, bool(given.get("complete")), again))
+
+        return cast(BuilderT, built)
+
+    return wrapped

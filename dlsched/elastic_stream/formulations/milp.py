@@ -51,10 +51,11 @@ from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.core.ticks import HAIR, slots_for
 from dlsched.elastic_stream.checker import infeasible
+from dlsched.elastic_stream.formulations.complete import CompleteProgram, ending, slots_of, times_s
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.slots import plan
 from dlsched.elastic_stream.solution import Stream
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
 
 if TYPE_CHECKING:
     import pulp
@@ -123,27 +124,51 @@ def _one_by_one_s(tick_s: float, first: list[int], wait_s: list[float], fastest_
     return flows_s
 
 
+@extendable("milp")
 def build_milp(
-    instance: Instance, *, total_flow_s: float | None = None, tick: Tick = no_tick
+    instance: Instance,
+    *,
+    total_flow_s: float | None = None,
+    complete: bool = False,
+    horizon_s: float | None = None,
+    tick: Tick = no_tick,
 ) -> "Formulation[pulp.LpProblem, Stream]":
-    """Build the model of a feasible instance with ``tick_s`` and shorter restarts; ``total_flow_s`` as in ``windows``.
+    """Build the model of a feasible instance with ``tick_s`` and shorter restarts.
+
+    Parameters
+    ----------
+    instance
+        Streams are decided at its ticks.
+    total_flow_s
+        As in ``windows``; not with ``complete``.
+    complete
+        Whether all streams with decisions at ticks remain, that of the values being the answer, as
+        ``formulations.complete`` says: idling and slow counts too. Otherwise only one optimum need remain.
+    horizon_s
+        With ``complete``: slots that begin before this time of the instance's clock. None: after the last first slot there is
+        room for all jobs one by one on their slowest counts, without pauses.
+    tick
+        Called for every slot of every job; it may raise to stop.
 
     Raises
     ------
     UsageError
-        ``refusal`` has a reason, or there are more than ``LARGEST_COLUMNS``.
+        ``refusal`` has a reason, there are more than ``LARGEST_COLUMNS``, or the arguments do not go together.
     """
     import pulp
 
     reason = refusal(instance)
     if reason is not None:
         raise UsageError(reason)
+    if horizon_s is not None and not complete:
+        raise UsageError(where="horizon_s", found=horizon_s, allowed="with complete=True only")
+    if complete:
+        slots = slots_of(instance, horizon_s)
+        _require_few(sum(len(held) * len(times) for held, times in zip(slots, times_s(instance), strict=True)))
+        whole = CompleteProgram(instance, slots, tick)
+        return Formulation(whole.model, whole.decode, variables=whole.variables)
     spans = windows(instance, total_flow_s)
-    columns = sum((span.last - span.first + 1) * len(span.time_s) for span in spans)
-    if columns > LARGEST_COLUMNS:
-        raise UsageError(
-            f"the program would have {columns} binary variables, allowed: {LARGEST_COLUMNS} (a longer tick_s)"
-        )
+    _require_few(sum((span.last - span.first + 1) * len(span.time_s) for span in spans))
     program = _Program(instance, tick)
     objective = []
     total = instance.total_weight
@@ -156,7 +181,14 @@ def build_milp(
     program.model.setObjective(pulp.LpAffineExpression(objective, waited_s / total))
     for slot in sorted(program.capacity):
         program.add_row(f"capacity_{slot}", program.capacity[slot], pulp.LpConstraintLE, instance.units)
-    return Formulation(program.model, program.decode)
+    return Formulation(program.model, program.decode, variables=Variables(units=program.units))
+
+
+def _require_few(columns: int) -> None:
+    if columns > LARGEST_COLUMNS:
+        raise UsageError(
+            f"the program would have {columns} binary variables, allowed: {LARGEST_COLUMNS} (a longer tick_s)"
+        )
 
 
 class _Program:
@@ -168,6 +200,7 @@ class _Program:
         self.instance, self.tick = instance, tick
         self.model = pulp.LpProblem("elastic_stream", pulp.LpMinimize)
         self.held: dict[str, tuple[int, int, int]] = {}  # by name of x: job, slot and count
+        self.units: dict[Key, pulp.LpVariable] = {}
         self.capacity: defaultdict[int, Terms] = defaultdict(list)
 
     def decode(self, values: Mapping[str, float]) -> Stream:
@@ -207,6 +240,7 @@ class _Program:
                 x[count] = LpVariable(f"x_{name}", 0, 1, LpInteger)
                 u[count] = LpVariable(f"u_{name}", 0, 1)
                 self.held[x[count].name] = (index, slot, count)
+                self.units[job.id, slot, count] = x[count]
                 self.capacity[slot].append((x[count], count))
                 add(f"used_{name}", [(u[count], 1.0), (x[count], -1.0)], LpConstraintLE, 0.0)
                 done = [(u[count], gain[count])]
@@ -236,18 +270,5 @@ class _Program:
                 earlier = [(now, 1.0)]
             before = x
         add(f"work_{label}", work, LpConstraintEQ, 1.0)
-        add(f"progress_{label}", progress, LpConstraintGE, len(slots) + _ending(max(gain.values())))
+        add(f"progress_{label}", progress, LpConstraintGE, len(slots) + ending(max(gain.values())))
         return end
-
-
-def _ending(most: float) -> float:
-    """G: the least of u + sum_k max(0, 1 - most (u + k - 1)) over 0 <= u <= 1, a little less for rounding.
-
-    The sum is piecewise linear in u; it bends where 1 / most - (k - 1) = u, which one k puts into 0 .. 1.
-    """
-    whole = math.floor(1 / most)
-
-    def value(u: float) -> float:
-        return u + math.fsum(max(0.0, 1 - most * (u + k)) for k in range(whole + 2))
-
-    return min(map(value, (0.0, min(1.0, max(0.0, 1 / most - whole)), 1.0))) * (1 - _ROUNDING)

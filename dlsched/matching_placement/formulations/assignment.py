@@ -44,7 +44,7 @@ from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, ki
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import require_served
 from dlsched.matching_placement.solution import Placement
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
 
 if TYPE_CHECKING:
     import pulp
@@ -61,15 +61,19 @@ NOTHING = 2.0**-10
 ``most_s``."""
 
 
+@extendable("assignment")
 def build_assignment(
-    instance: Instance, *, most_s: float | Floats = np.inf, tick: Tick = no_tick
+    instance: Instance, *, complete: bool = False, most_s: float | Floats = np.inf, tick: Tick = no_tick
 ) -> "Formulation[pulp.LpProblem, Placement]":
-    """Build the model.
+    """Build the model; ``variables.workers[job, worker]`` is 1 if the worker serves the job.
 
     Parameters
     ----------
     instance
         Any valid instance but of ``alpha_fair``, whose utilities are not linear here.
+    complete
+        Keep every placement: no rows ``order``, which leave one of those that differ by the names of equal workers.
+        A worker whose type has no rate for a job has no variable there.
     most_s
         Upper bound on the seconds of each job in a better placement, one for all jobs or one for each, shape
         (S,): the total seconds of a known placement. Only placements that take no longer need be points of
@@ -80,9 +84,12 @@ def build_assignment(
     Raises
     ------
     UsageError
-        More than ``LARGEST`` coefficients, or alpha_fair.
+        More than ``LARGEST`` coefficients, or alpha_fair; or ``complete`` and ``most_s``.
     """
     import pulp
+
+    if complete and np.min(most_s) < np.inf:
+        raise UsageError("complete and most_s are given, which leaves out placements")
 
     require_assignment(instance)
     held = arrays(instance)
@@ -95,6 +102,7 @@ def build_assignment(
     problem = pulp.LpProblem("matching_placement", pulp.LpMinimize)
     objective: list[tuple[pulp.LpVariable, float]] = []
     serves: dict[str, tuple[int, int]] = {}
+    decided: dict[Key, pulp.LpVariable] = {}
     one_job: list[list[pulp.LpVariable]] = [[] for _ in workers]
     following = {k: m for held_by in instance.types.values() for k, m in pairwise(held_by)}
 
@@ -139,8 +147,9 @@ def build_assignment(
             slower = [(chosen, -1) for (_, level), chosen in z.items() if level <= levels[k]]
             add(f"bandwidth_{pair}", [(x[k], 1), *slower], pulp.LpConstraintLE, 0)
             serves[x[k].name] = index, k
+            decided[instance.jobs[index].id, instance.workers[k].id] = x[k]
             one_job[k].append(x[k])
-        for k in filter(following.__contains__, able):
+        for k in () if complete else filter(following.__contains__, able):
             later = [(chosen, 1) for chosen in one_job[following[k]]]
             earlier = [(chosen, -1) for chosen in one_job[k]]
             add(f"order_{workers[k]}_{job}", [*later, *earlier], pulp.LpConstraintLE, 0)
@@ -156,7 +165,7 @@ def build_assignment(
                 found[instance.jobs[index].id].append(instance.workers[k].id)
         return Placement(found)
 
-    return Formulation(problem, decode)
+    return Formulation(problem, decode, variables=Variables(workers=decided))
 
 
 def units(work: float, best: float, most_s: float) -> tuple[float, float, float]:

@@ -32,7 +32,7 @@ from dlsched.matching_placement.configurations.listing import configurations, co
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
 
 if TYPE_CHECKING:
     import pulp
@@ -45,21 +45,26 @@ SPELT = 8
 """Largest number of types with which a column's name spells its counts."""
 
 
+@extendable("milp")
 def build_milp(
     instance: Instance,
     *,
+    complete: bool = False,
     columns: Sequence[Counts] | None = None,
     drop_dominated: bool = False,
     most: float = np.inf,
     within: bool = False,
     tick: Tick = no_tick,
 ) -> "Formulation[pulp.LpProblem, Placement]":
-    """Build the model.
+    """Build the model; ``variables.counts[job, type]`` is the number of workers of that type that the job gets.
 
     Parameters
     ----------
     instance
         Any valid instance.
+    complete
+        Keep every placement, up to which workers of a type a job gets: all configurations there are. The model has
+        them by default too; ``complete`` refuses the arguments that leave some out.
     columns
         Configurations of every job, arrays of shape (N_i, G) without repetition; None: all there are.
     drop_dominated
@@ -75,9 +80,13 @@ def build_milp(
     Raises
     ------
     UsageError
-        More than ``LARGEST`` columns, or ``LARGEST_CELLS`` counts in them.
+        More than ``LARGEST`` columns, or ``LARGEST_CELLS`` counts in them; or ``complete`` beside what leaves out
+        placements.
     """
     import pulp
+
+    if complete and (columns is not None or drop_dominated or most < np.inf):
+        raise UsageError("complete is given with columns, drop_dominated or most, which leave out placements")
 
     held = arrays(instance)
     sizes = require_size(held, columns, tick)
@@ -86,8 +95,10 @@ def build_milp(
     objective, choices, largest = [], [], []
     rho = pulp.LpVariable("rho", 0) if held.bottleneck and not within else None
     stock: list[list[tuple[pulp.LpVariable, int]]] = [[] for _ in instance.types]
+    counted: dict[Key, pulp.LpAffineExpression] = {}
     for job, (label, size) in enumerate(zip(labels, sizes, strict=True)):
         choice, ratios = [], [(rho, -1.0)]
+        taken = [len(used) for used in stock]
         for row, worth in zip(*_columns(held, job, columns, size, drop_dominated, most), strict=True):
             tick()
             variable = pulp.LpVariable(_name(held, label, row), 0, 1, pulp.LpInteger)
@@ -98,6 +109,8 @@ def build_milp(
             for kind, count in enumerate(row):
                 if count:
                     stock[kind].append((variable, count))
+        for type_, used, begin in zip(instance.types, stock, taken, strict=True):
+            counted[instance.jobs[job].id, type_] = pulp.LpAffineExpression(used[begin:])
         choice = choice or [(pulp.LpVariable(f"x_{label}_none", 0, 0, pulp.LpInteger), 1)]
         choices.append(pulp.LpConstraint(pulp.LpAffineExpression(choice), pulp.LpConstraintEQ, f"choice_{label}", 1))
         if rho is not None:
@@ -120,7 +133,7 @@ def build_milp(
                 counts[job] = row
         return placement(instance, counts)
 
-    return Formulation(problem, decode)
+    return Formulation(problem, decode, variables=Variables(counts=counted))
 
 
 def require_size(held: Arrays, columns: Sequence[Counts] | None, tick: Tick) -> list[int]:

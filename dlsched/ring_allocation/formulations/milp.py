@@ -9,25 +9,39 @@ from dlsched.allocation.choice_program import build_choice_arrays, build_choice_
 from dlsched.allocation.counts import ids
 from dlsched.allocation.reduction import open_pairs
 from dlsched.core.budget import Tick, no_tick
-from dlsched.ring_allocation.costs import cost_table, undominated_table
+from dlsched.core.errors import UsageError
+from dlsched.ring_allocation.costs import complete_table, cost_table, undominated_table
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, extendable
 from dlsched.solvers.linear import LinearModel
 
 if TYPE_CHECKING:
     import pulp
 
 
+LARGEST = 200_000
+"""Largest number of columns of a complete model; PuLP takes several seconds and several hundred megabytes."""
+
+
+@extendable("milp")
 def build_milp(
-    instance: Instance, *, drop_dominated: bool = False, start: Allocation | None = None, tick: Tick = no_tick
+    instance: Instance,
+    *,
+    complete: bool = False,
+    drop_dominated: bool = False,
+    start: Allocation | None = None,
+    tick: Tick = no_tick,
 ) -> Formulation["pulp.LpProblem", Allocation]:
-    """Build the model to export.
+    """Build the model to export; ``variables.gpus[job, n]`` is 1 if the job gets n GPUs.
 
     Parameters
     ----------
     instance
         Any valid instance.
+    complete
+        Keep every allocation: all allowed counts that fit beside the smallest counts of the other jobs. Otherwise a
+        law has only the counts that some optimal allocation may need.
     drop_dominated
         Leave out counts that cost no less than a smaller count of the same job; the optimum stays.
     start
@@ -38,12 +52,18 @@ def build_milp(
     Raises
     ------
     UsageError
-        More pairs than ``costs.LARGEST_TABLE``.
+        More pairs than ``costs.LARGEST_TABLE``, with ``complete`` than ``LARGEST``; or ``complete`` and
+        ``drop_dominated``.
     """
-    table = undominated_table(instance, tick=tick) if drop_dominated else cost_table(instance, tick=tick)
+    if complete and drop_dominated:
+        raise UsageError("complete and drop_dominated are given, allowed: one of them")
+    if complete:
+        table = complete_table(instance, most_pairs=LARGEST, tick=tick)
+    else:
+        table = undominated_table(instance, tick=tick) if drop_dominated else cost_table(instance, tick=tick)
     counts = None if start is None else start.gpus
     return build_choice_program(
-        "ring_allocation", table, ids(instance), instance.gpus, Allocation, start=counts, tick=tick
+        "ring_allocation", table, ids(instance), instance.gpus, Allocation, means="gpus", start=counts, tick=tick
     )
 
 

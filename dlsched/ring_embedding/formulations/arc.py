@@ -42,7 +42,7 @@ from dlsched.ring_embedding.formulations.workers import Found, Terms, WorkersMod
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, extendable
 from dlsched.solvers.outcome import Incumbent
 
 if TYPE_CHECKING:
@@ -53,20 +53,25 @@ Crossings = list[dict[int, list[Arc]]]
 """For every job, its arcs by the directed links that their routes cross."""
 
 
+@extendable("arc")
 def build_arc(
     instance: Instance,
     tables: Sequence[UtilityTable] | None = None,
     budget: Budget | None = None,
     goal: Goal | None = None,
+    *,
+    complete: bool = False,
 ) -> "Formulation[pulp.LpProblem, Embedding]":
     """Build the model; its unit, ``tables``, ``budget`` and ``goal``: as those of ``build_span``.
+
+    ``complete``: whether all embeddings remain, with every order of their rings; the answer is then that of the values.
 
     Raises
     ------
     UsageError
         There are too many variables.
     """
-    model = WorkersModel(instance, tables, budget, goal_of(instance, goal))
+    model = WorkersModel(instance, tables, budget, goal_of(instance, goal), complete=complete)
     pairs = arcs_of_all(model.network, len(model.y))
     chosen = {(i, t): _add_ring(model, i, t, pairs[i]) for i, t in model.rings()}
     _add_bandwidths(model, crossings_of_all(model.network, pairs), chosen)
@@ -77,9 +82,9 @@ def build_arc(
             for i, workers in rings.items():
                 held = [arc for arc, a in chosen[i, t].items() if values.get(a.name, 0.0) > 0.5]
                 found.setdefault(t, {})[i] = workers, cycle(held) if held else tuple(workers)
-        return embedded(model.network, found)
+        return embedded(model.network, found, complete=complete)
 
-    return Formulation(model.problem, decode, model.unit)
+    return Formulation(model.problem, decode, model.unit, variables=model.variables)
 
 
 def arcs_of_all(network: Network, variables: int) -> list[list[Arc]]:

@@ -55,10 +55,10 @@ _LARGEST_OBJECTIVE = 2.0**40
 class Circuit(Formulation["cp_model.CpModel", Embedding]):
     """The model; its ``constant`` is the utility of running nothing.
 
-    ``variables``: those that ``decode`` reads, by name. ``error``: largest error of the utility by rounding.
+    ``decided``: the variables that ``decode`` reads, by name. ``error``: largest error of the utility by rounding.
     """
 
-    variables: "dict[str, cp_model.IntVar]" = field(default_factory=dict)
+    decided: "dict[str, cp_model.IntVar]" = field(default_factory=dict)
     error: float = 0.0
 
     def bound(self, value: float) -> float:
@@ -117,7 +117,7 @@ class _Builder:
             self.model.add(sum(self.y.values()) >= 1)
         passed = [a for held in self.a.values() for a in held.values()]
         names = {variable.name: variable for variable in (*self.y.values(), *passed)}
-        return Circuit(self.model, self._decode, unit, nothing, variables=names, error=error)
+        return Circuit(self.model, self._decode, unit, nothing, decided=names, error=error)
 
     def _add_ring(self, job: int, slot: int) -> None:
         hosts, model = self.hosts[job], self.model

@@ -62,7 +62,7 @@ def solve_circuit(
     from dlsched.solvers.cpsat import run, status_of, version
 
     def decoded(value: Callable[[cp_model.IntVar], int]) -> Embedding:
-        return circuit.decode({name: value(variable) for name, variable in circuit.variables.items()})
+        return circuit.decode({name: value(variable) for name, variable in circuit.decided.items()})
 
     class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped
         def on_solution_callback(self) -> None:

@@ -37,7 +37,7 @@ from dlsched.ring_embedding.formulations.workers import Terms, WorkersModel, emb
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network, Workers
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, extendable
 from dlsched.solvers.outcome import Incumbent
 
 if TYPE_CHECKING:
@@ -46,11 +46,14 @@ if TYPE_CHECKING:
 Sides = tuple[list[int], list[int]]
 
 
+@extendable("span")
 def build_span(
     instance: Instance,
     tables: Sequence[UtilityTable] | None = None,
     budget: Budget | None = None,
     goal: Goal | None = None,
+    *,
+    complete: bool = False,
 ) -> "Formulation[pulp.LpProblem, Embedding]":
     """Build the model.
 
@@ -60,6 +63,10 @@ def build_span(
     ``tables``: as ``WorkersModel`` takes them. ``budget`` is asked in every loop, and may stop. ``goal``: quotas in place of
     the objective, or a worker at least (``goals``).
 
+    ``complete``: whether all choices of workers remain that some embedding has, every ring in depth-first order, which crosses
+    no link more often than another order does; the answer is then that of the values, ring by ring. Otherwise what is not
+    worth its energy is left out.
+
     Raises
     ------
     UsageError
@@ -67,7 +74,7 @@ def build_span(
     """
     if instance.paths is not None:
         raise UsageError("the span model is one of forests; found listed paths, allowed: an instance without")
-    model = WorkersModel(instance, tables, budget, goal_of(instance, goal))
+    model = WorkersModel(instance, tables, budget, goal_of(instance, goal), complete=complete)
     sides = _sides(model.network)
     crossing = [_crossing(model.network, held) for held in sides]
     require_few(len(model.y) + sum(3 * len(jobs) * instance.slots for jobs in crossing))
@@ -80,9 +87,10 @@ def build_span(
 
     def decode(values: Incumbent) -> Embedding:
         found = model.workers(values).items()
-        return embedded(model.network, {t: {i: ordered(held) for i, held in rings.items()} for t, rings in found})
+        rings = {t: {i: ordered(held) for i, held in rings.items()} for t, rings in found}
+        return embedded(model.network, rings, complete=complete)
 
-    return Formulation(model.problem, decode, model.unit)
+    return Formulation(model.problem, decode, model.unit, variables=model.variables)
 
 
 def _add_link(model: WorkersModel, link: int, sides: Sides, jobs: list[int]) -> None:

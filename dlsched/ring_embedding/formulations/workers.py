@@ -12,7 +12,8 @@ name                                mathematics
 ``on_<job>_<server>_<slot>``        y_is[t] <= (what fits there) on_s[t]
 ==================================  ===================================================================================
 
-Rows that hold for every choice of workers are left out.
+Rows that hold for every choice of workers are left out. *Complete* models keep workers that are not worth their energy, and
+their answer has every ring of the values.
 """
 
 import math
@@ -32,6 +33,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network, Workers
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.solution import Embedding
+from dlsched.solvers.formulation import Variables
 
 if TYPE_CHECKING:
     import pulp
@@ -56,7 +58,8 @@ class WorkersModel:
     """A model with workers, the rows of servers and budgets, and a goal; rings are still to be added.
 
     ``tables``: of every job, in place of its utility and of the most worker-slots that it can have; the price of energy is not
-    in them. ``goal`` adds its variables and rows, and sets the objective.
+    in them. ``goal`` adds its variables and rows, and sets the objective. ``complete``: whether all choices of workers remain,
+    worth their energy or not.
 
     Raises
     ------
@@ -70,6 +73,8 @@ class WorkersModel:
         tables: Sequence[UtilityTable] | None,
         budget: Budget | None,
         goal: "Callable[[WorkersModel], None]",
+        *,
+        complete: bool = False,
     ) -> None:
         import pulp
 
@@ -79,7 +84,8 @@ class WorkersModel:
         self.nodes = {node.id: label for node, label in zip(instance.nodes, nodes, strict=True)}
         self.servers = [self.nodes[server.id] for server in instance.servers]
         require_few(instance.slots * int(np.count_nonzero(self.network.fits)))
-        self.tables = paying(self.network, tables or self.network.tables)
+        self.complete, held = complete, tables or self.network.tables
+        self.tables = list(held) if complete else paying(self.network, held)
         self.unit = 1.0
         self.problem = pulp.LpProblem("ring_embedding", pulp.LpMaximize)
         self.y: dict[tuple[int, int, int], pulp.LpVariable] = {}
@@ -95,6 +101,12 @@ class WorkersModel:
         goal(self)
         self._add_jobs()
         self._add_servers()
+
+    @property
+    def variables(self) -> Variables:
+        """Workers by the ids of job and server, and slot; none before the job arrives, or where no worker fits."""
+        jobs, servers = self.instance.jobs, self.instance.servers
+        return Variables(workers={(jobs[i].id, servers[s].id, t): y for (i, s, t), y in self.y.items()})
 
     def hosts(self, job: int) -> list[int]:
         """Servers that hold a worker of the job."""
@@ -183,13 +195,15 @@ def shared_servers(network: Network) -> Iterator[tuple[int, int, list[int], floa
         yield s, r, np.flatnonzero((network.demand[:, r] > 0) & (network.fits[:, s] > 0)).tolist(), server.holds(name)
 
 
-def embedded(network: Network, found: Found) -> Embedding:
-    """Name rings; leave out a ring that, by a solver's tolerance, does not fit beside the others."""
+def embedded(network: Network, found: Found, *, complete: bool = False) -> Embedding:
+    """Name rings; leave out a ring that, by a solver's tolerance, does not fit beside the others, if not ``complete``."""
     slots = {}
     for number, rings in found.items():
         slots[number] = slot = Slot(network)
         for job, (workers, order) in rings.items():
             links = network.crossed(order)
-            if links is not None and set(order) == set(workers):
+            if complete:
+                slot.put(job, (workers, order, links or []))
+            elif links is not None and set(order) == set(workers):
                 slot.fit(job, (workers, order, links))
     return embedding(network, slots)

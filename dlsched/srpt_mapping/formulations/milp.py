@@ -38,6 +38,9 @@ schedules, however late the clock.
 
 *Without loss* (twins). Servers with as many GPUs, on which no job has begun, may change places, so one job, that with the
 most layouts, takes from them no fewer GPUs of one than of the next; its other layouts are left out.
+
+*Complete.* Then D_i = horizon - r_i of all jobs that have not begun, and all layouts stay, twins too. All rows hold for every
+schedule that ends by the horizon, which is a row of its own, ``until_<job>``: w_i + sum_l L_il z_il <= D_i.
 """
 
 import math
@@ -50,7 +53,7 @@ from dlsched.algorithms.one_machine import busy_rows
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import separable_labels
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.checker import constant, flow_times
 from dlsched.srpt_mapping.instance import Instance
@@ -76,7 +79,10 @@ def require_few_pairs(instance: Instance) -> None:
         raise UsageError(where="milp", found=f"{pairs:,} pairs of jobs times servers", allowed=f"{LARGEST:,}")
 
 
-def build_milp(instance: Instance, *, tick: Tick = no_tick) -> "Formulation[pulp.LpProblem, Schedule]":
+@extendable("milp")
+def build_milp(
+    instance: Instance, *, complete: bool = False, horizon_s: float | None = None, tick: Tick = no_tick
+) -> "Formulation[pulp.LpProblem, Schedule]":
     """Build the model; its unit is the seconds of its unit of time.
 
     The unit is 1 s where some schedule's sum of flow times is from 1 to 2**14 s, else a power of two that brings it
@@ -87,19 +93,30 @@ def build_milp(instance: Instance, *, tick: Tick = no_tick) -> "Formulation[pulp
     ----------
     instance
         Any valid instance; a job larger than the cluster makes an infeasible model.
+    complete
+        Whether all schedules that end by the horizon remain, in every layout with its replicas spread in the fastest way.
+        The schedule then starts jobs when the values say; later only by what a solver's tolerance let overlap. Otherwise only
+        one optimum need remain.
+    horizon_s
+        With ``complete``: the latest end of a job, on the instance's clock. None: after the last release there is room for all
+        jobs one by one in their slowest layouts.
     tick
         Called for every layout and every job; it may raise to stop.
 
     Raises
     ------
     UsageError
-        Too many layouts, see ``layouts``; or more pairs of jobs times servers than ``LARGEST``.
+        Too many layouts, see ``layouts``; more pairs of jobs times servers than ``LARGEST``; or arguments that do not go
+        together.
     """
     import pulp
 
     require_few_pairs(instance)
+    if horizon_s is not None and not complete:
+        raise UsageError(where="horizon_s", found=horizon_s, allowed="with complete=True only")
     own = instance.on_own_clock()
-    choices, times = _worth_it(own, tick)
+    first_s = min(job.release_s for job in instance.jobs)
+    choices, times = _all_until(own, horizon_s, first_s, tick) if complete else _worth_it(own, tick)
     unit_s, release, least, within = times.unit_s, times.release, times.least, times.within
     jobs = separable_labels([job.id for job in instance.jobs], "j")
     indices = range(len(jobs))
@@ -126,6 +143,8 @@ def build_milp(instance: Instance, *, tick: Tick = no_tick) -> "Formulation[pulp
     problem.setObjective(pulp.LpAffineExpression(waits, constant(instance) / unit_s))
     for i in indices:
         add(f"gang_{jobs[i]}", [(chosen, 1) for chosen in z[i]], pulp.LpConstraintEQ, 1)
+        if complete and instance.jobs[i].begun is None:
+            add(f"until_{jobs[i]}", [(w[i], 1), *length[i]], pulp.LpConstraintLE, within[i])
     for (i, j), before in y.items():
         if (i, j) not in surely:
             most = release[i] - release[j] + within[i]
@@ -168,11 +187,44 @@ def build_milp(instance: Instance, *, tick: Tick = no_tick) -> "Formulation[pulp
             max(zip(z[i], choices[i], strict=True), key=lambda pair: values.get(pair[0].name, 0.0))[1] for i in indices
         ]
         before = [pair for pair, variable in y.items() if values.get(variable.name, 0.0) > 0.5]
-        starts = [each + values.get(wait.name, 0.0) for each, wait in zip(release, w, strict=True)]
+        starts = [each + max(0.0, values.get(wait.name, 0.0)) for each, wait in zip(release, w, strict=True)]
         picked = [(i, chosen[i]) for i in _order(starts, before)]
-        return Schedule(on_clock_of(instance, own, timed(own, picked)))
+        not_before_s = [each * unit_s for each in starts] if complete else None
+        return Schedule(on_clock_of(instance, own, timed(own, picked, not_before_s=not_before_s)))
 
-    return Formulation(problem, decode, unit_s)
+    starts: dict[Key, pulp.LpAffineExpression] = {
+        job.id: pulp.LpAffineExpression([(wait, unit_s)], job.release_s)
+        for job, wait in zip(instance.jobs, w, strict=True)
+    }
+    ends: dict[Key, pulp.LpAffineExpression] = {
+        job.id: starts[job.id] + pulp.LpAffineExpression([(chosen, each * unit_s) for chosen, each in held])
+        for job, held in zip(instance.jobs, length, strict=True)
+    }
+    placed: dict[Key, pulp.LpAffineExpression] = {
+        (job.id, server.id): pulp.LpAffineExpression(
+            [(chosen, 1) for chosen, layout in zip(variables, held, strict=False) if layout.usage[m]]
+        )
+        for job, variables, held in zip(instance.jobs, z, choices, strict=True)
+        for m, server in enumerate(instance.servers)
+    }
+    return Formulation(problem, decode, unit_s, variables=Variables(starts=starts, ends=ends, placed=placed))
+
+
+def _all_until(
+    instance: Instance, horizon_s: float | None, first_s: float, tick: Tick
+) -> tuple[list[list[Layout]], "_Times"]:
+    """All layouts of every job, and its times, with D_i from the horizon; ``first_s``: when the own clock starts."""
+    choices = layouts(instance, tick=tick)
+    lengths = lengths_s(instance, choices)
+    latest_s = max(job.release_s for job in instance.jobs) + math.fsum(max(held, default=0.0) for held in lengths)
+    if horizon_s is not None:
+        latest_s = horizon_s - first_s
+    for job, held in zip(instance.jobs, lengths, strict=True):
+        soonest_s = job.release_s + min(held, default=0.0)
+        if not soonest_s <= latest_s < math.inf:
+            allowed = f"{first_s + soonest_s!r} s or later, when job {job.id!r} can end"
+            raise UsageError(where="horizon_s", found=horizon_s, allowed=allowed)
+    return choices, _times(instance, choices, latest_s)
 
 
 def _worth_it(instance: Instance, tick: Tick = no_tick) -> tuple[list[list[Layout]], "_Times"]:
@@ -198,7 +250,8 @@ class _Times:
     within: list[float]
 
 
-def _times(instance: Instance, choices: list[list[Layout]]) -> _Times:
+def _times(instance: Instance, choices: list[list[Layout]], latest_s: float | None = None) -> _Times:
+    """Times with D_i of the best known schedule, or of the latest end of all jobs."""
     release = [job.release_s for job in instance.jobs]
     lengths = lengths_s(instance, choices)
     least = [min(held, default=0.0) for held in lengths]
@@ -208,7 +261,8 @@ def _times(instance: Instance, choices: list[list[Layout]]) -> _Times:
         flows = _known_s(instance, choices, least)
         flow_s = math.fsum(flows)
         spare_s = max(0.0, math.fsum([*flows, *(-each for each in least)]))
-        within = [min(each, shortest + spare_s) + MARGIN * flow_s for each, shortest in zip(within, least, strict=True)]
+        known = [min(each, shortest + spare_s) + MARGIN * flow_s for each, shortest in zip(within, least, strict=True)]
+        within = known if latest_s is None else [latest_s - each for each in release]
         begun = [job.begun is not None for job in instance.jobs]
         within = [p if runs else each for p, runs, each in zip(least, begun, within, strict=True)]
         unit_s = 1.0 if 1 <= flow_s <= 2**14 else math.ldexp(1.0, math.frexp(flow_s)[1] - 10)

@@ -1,0 +1,1 @@
+"""Models as objects, and complete models held against brute force."""
