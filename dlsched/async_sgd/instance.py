@@ -27,10 +27,11 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.part import Part
 from dlsched.core.ranges import LARGEST_COUNT, MODERATE, Range, Ranges
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ _FEWEST, _MOST = 1e-150, 1e150  # batches, other than none
 _COLUMNS = ("compute_s", "parameter_bytes", "bandwidth_bytes_per_s", "update_s", "shards")
 
 
-class Job(BaseModel):
+class Job(Part):
     """A job of asynchronous SGD: one or more parameter servers of its own, and as many workers as it is given nodes.
 
     Parameters
@@ -82,8 +83,6 @@ class Job(BaseModel):
     max_nodes
         Most workers, >= 1; None: all nodes.
     """
-
-    model_config = STRICT
 
     id: Name
     epochs: NonNegative

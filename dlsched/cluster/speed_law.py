@@ -18,13 +18,14 @@ import math
 from fractions import Fraction
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from dlsched.core.instance import STRICT, NonNegative, Positive
+from dlsched.core.instance import NonNegative, Positive
 from dlsched.core.messages import Refused
+from dlsched.core.part import Part
 
 
-class SpeedLaw(BaseModel):
+class SpeedLaw(Part):
     """Seconds per epoch as a function of the number of GPUs; immutable.
 
     Parameters
@@ -38,7 +39,7 @@ class SpeedLaw(BaseModel):
 
     Raises
     ------
-    pydantic.ValidationError
+    InstanceError
         A coefficient is negative or not finite, or the time on one GPU is not positive.
 
     Source: the resource model for ring all-reduce jobs of Capes et al. 2018, arXiv 1908.08082 (abstract read only; the
@@ -47,8 +48,6 @@ class SpeedLaw(BaseModel):
     >>> SpeedLaw(theta=(0.001, 0.5, 0.0, 1.0), samples=50_000, model_bytes=1e8).epoch_time_s(10)
     10.5
     """
-
-    model_config = STRICT
 
     theta: Annotated[tuple[NonNegative, NonNegative, NonNegative, NonNegative], Field(strict=False)]
     samples: Positive

@@ -24,11 +24,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from dlsched.cluster.training_job import TrainingJob, without_default_counts
-from dlsched.core.instance import STRICT, Count, InstanceFile, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import Count, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.part import Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 from dlsched.core.ticks import first_tick
 
@@ -53,10 +54,8 @@ _LEAST, _MOST = MODERATE
 _MODERATE = "from 1e-100 to 1e100"
 
 
-class EarlyStop(BaseModel):
+class EarlyStop(Part):
     """One way in which a job may end early: at this fraction of its work, with this probability."""
-
-    model_config = STRICT
 
     fraction: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
     probability: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]

@@ -19,11 +19,12 @@ import math
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, model_validator
+from pydantic import AfterValidator, Field, PlainSerializer, model_validator
 
 from dlsched.core.frozen import FrozenMapping
-from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.part import Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 
 Rates = Annotated[
@@ -68,7 +69,7 @@ def _require_moderate(value: float, path: str, *where: str | int) -> None:
         raise Refused(f"{value}", "a number from 1e-100 to 1e100", *where)
 
 
-class Worker(BaseModel):
+class Worker(Part):
     """A worker: one GPU, or a machine that trains as one.
 
     Parameters
@@ -81,14 +82,12 @@ class Worker(BaseModel):
         What a ring through it can carry, B/s.
     """
 
-    model_config = STRICT
-
     id: Name
     type: Name
     bandwidth_bytes_per_s: Positive
 
 
-class Job(BaseModel):
+class Job(Part):
     """A data-parallel training job with a ring all-reduce after every iteration.
 
     Parameters
@@ -106,8 +105,6 @@ class Job(BaseModel):
     min_workers, max_workers
         Smallest and largest number of workers; None: no limit.
     """
-
-    model_config = STRICT
 
     id: Name
     iterations: Positive

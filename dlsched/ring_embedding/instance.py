@@ -23,14 +23,15 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from dlsched.cluster.network import Amount, Amounts, Link, Node, Path, Size, require_network
 from dlsched.cluster.utility import RANGES as OF_UTILITIES
 from dlsched.cluster.utility import Utility
 from dlsched.core.frozen import FrozenMapping
-from dlsched.core.instance import STRICT, Count, InstanceFile, Name, require_unique_ids
+from dlsched.core.instance import Count, InstanceFile, Name, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.part import Part
 from dlsched.core.ranges import Range, Ranges
 
 _THIN = Range(usual=(3.75e8, 1e9), tested=(0.25, 8))
@@ -61,7 +62,7 @@ RANGES: Ranges = {
 _LEAST, _MOST = Fraction(1, 10**100), Fraction(10**100)
 
 
-class Job(BaseModel):
+class Job(Part):
     """A ring all-reduce job; it can be stopped and moved between slots at no cost.
 
     Parameters
@@ -85,8 +86,6 @@ class Job(BaseModel):
     worker_power_w
         What one worker takes while it runs, watts.
     """
-
-    model_config = STRICT
 
     id: Name
     arrival_slot: Count = 1

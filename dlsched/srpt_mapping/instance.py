@@ -24,12 +24,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.clock import from_the_first
-from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import FOUND, Refused
+from dlsched.core.part import Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 
 _ODD = 0.5, 60
@@ -64,16 +65,14 @@ RANGES: Ranges = {
 _ALLOWED = "a number from 1e-100 to 1e100"
 
 
-class Server(BaseModel):
+class Server(Part):
     """A server: its name, unique in the instance, and how many GPUs it has."""
-
-    model_config = STRICT
 
     id: Name
     gpus: Count
 
 
-class Stage(BaseModel):
+class Stage(Part):
     """A pipeline stage of a job.
 
     Parameters
@@ -88,25 +87,21 @@ class Stage(BaseModel):
         Bytes that the replicas all-reduce in an iteration.
     """
 
-    model_config = STRICT
-
     replicas: Count
     compute_s: Positive
     output_bytes: NonNegative
     parameter_bytes: NonNegative
 
 
-class Held(BaseModel):
+class Held(Part):
     """Replicas of a stage, counted from 0, that run on a server, by its id."""
-
-    model_config = STRICT
 
     stage: Annotated[int, Field(ge=0)]
     server: Name
     replicas: Count
 
 
-class Job(BaseModel):
+class Job(Part):
     """A gang: it takes a GPU for every replica, all at once, and keeps them to its end.
 
     Parameters
@@ -127,8 +122,6 @@ class Job(BaseModel):
         Where it runs already, all of its replicas: it starts at its release, the earliest of all, exactly there. None: it has
         not begun.
     """
-
-    model_config = STRICT
 
     id: Name
     release_s: NonNegative
