@@ -25,13 +25,13 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Unpack
 
 from pydantic import Field, model_validator
 
-from dlsched.core.instance import Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
-from dlsched.core.part import Part
+from dlsched.core.part import Data, Part
 from dlsched.core.ranges import LARGEST_COUNT, MODERATE, Range, Ranges
 
 if TYPE_CHECKING:
@@ -145,6 +145,10 @@ class Instance(InstanceFile):
 
     nodes: Count
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, nodes: int, jobs: Sequence[Job | Data], **head: Unpack[Head]) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, model_validator
 
@@ -57,12 +57,20 @@ class Link(Part):
     ends: _Pair
     bandwidth_bytes_per_s: Size
 
+    if TYPE_CHECKING:
+
+        def __init__(self, *, ends: Sequence[str], bandwidth_bytes_per_s: float) -> None: ...
+
 
 class Path(Part):
     """The route between two servers: its nodes from the first to the second; the way back is the same."""
 
     ends: _Pair
     nodes: Annotated[tuple[Name, ...], Field(strict=False, min_length=2)]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, ends: Sequence[str], nodes: Sequence[str]) -> None: ...
 
 
 def require_network(nodes: Sequence[Node], links: Sequence[Link], paths: Sequence[Path] | None) -> None:

@@ -15,8 +15,9 @@ otherwise, and no count beyond sqrt(hyperbolic / linear), rounded up, is faster 
 """
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -52,6 +53,10 @@ class SpeedLaw(Part):
     theta: Annotated[tuple[NonNegative, NonNegative, NonNegative, NonNegative], Field(strict=False)]
     samples: Positive
     model_bytes: NonNegative
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, theta: Sequence[float], samples: float, model_bytes: float) -> None: ...
 
     @model_validator(mode="after")
     def _positive_times(self) -> Self:

@@ -2,10 +2,10 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import mul
-from typing import Any, Self
+from typing import Any, Required, Self, TypedDict
 
 from pydantic import model_validator
 
@@ -13,9 +13,19 @@ from dlsched.cluster.speed_law import SpeedLaw
 from dlsched.cluster.speed_table import SpeedTable
 from dlsched.core.instance import Count, Name, NonNegative
 from dlsched.core.messages import Refused
-from dlsched.core.part import Part
+from dlsched.core.part import Data, Part
 
 _ERROR = 1e-12  # relative error of products of floats, generous: any so close to the least is compared exactly
+
+
+class Training(TypedDict, total=False):
+    """What every training job is made from."""
+
+    id: Required[str]
+    epochs: Required[float]
+    epoch_time_s: Mapping[int, float] | Mapping[str, float] | None
+    speed_law: SpeedLaw | Data | None
+    max_gpus: int | None
 
 
 class TrainingJob(Part):

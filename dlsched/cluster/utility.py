@@ -6,9 +6,10 @@ largest one asked for, since a power of 1e100, or the difference of two powers, 
 """
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -257,6 +258,10 @@ class Table(_Utility):
     kind: Literal["table"] = "table"
     progress: Annotated[tuple[Amount, ...], Field(strict=False, min_length=1)]
     worth: Annotated[tuple[Amount, ...], Field(strict=False, min_length=1)]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, progress: Sequence[float], worth: Sequence[float]) -> None: ...
 
     @model_validator(mode="after")
     def _rises(self) -> Self:

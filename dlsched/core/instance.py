@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Required, Self, TypedDict, cast
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from dlsched.core.display import brief, lines, table
+from dlsched.core.errors import InstanceError
 from dlsched.core.files import canonical_sha256
+from dlsched.core.frames import Frame, Rows, is_frame, part_of
 from dlsched.core.messages import Refused, cut, printable, sentences
-from dlsched.core.part import Part
+from dlsched.core.part import Data, Part
 from dlsched.core.ranges import LARGEST_COUNT
 from dlsched.core.sparing import ENOUGH, sparing
 from dlsched.core.status import Sense
@@ -68,6 +70,21 @@ class Known(Part):
         return self.optimum if self.optimum is not None else self.lower if sense is Sense.MINIMIZE else self.upper
 
 
+class Head(TypedDict, total=False):
+    """What every instance is made from, beside the fields of its family."""
+
+    name: Required[str]
+    source: str | None
+    known: Known | Data | None
+
+
+def _told(rows: Sequence[Rows], sentence: str) -> str:
+    """Return an error's sentence with rows and columns of frames."""
+    for each in rows:
+        sentence = each.told(sentence)
+    return sentence
+
+
 class InstanceFile(Part):
     """Base of the families' instances: immutable, strict, with name, source and what is known.
 
@@ -88,6 +105,42 @@ class InstanceFile(Part):
     @classmethod
     def __pydantic_init_subclass__(cls, **options: object) -> None:
         cls._validator = sparing(cls)
+
+    @classmethod
+    def from_frame(cls, frame: Frame, name: str = "frame", **others: object) -> Self:
+        """Make an instance whose jobs are the rows of a DataFrame of pandas or Polars.
+
+        Parameters
+        ----------
+        frame
+            Its columns are the fields of ``Job``. None, NaN and pandas' NA mean that a field is absent. Objects of several
+            values, such as ``epoch_time_s``, stand in one cell, as a dictionary. An index that is named as a field is one.
+        name
+            Name of the instance.
+        others
+            The instance's further fields, such as ``gpus``; a list of objects, such as ``workers``, may be a frame, too.
+
+        Raises
+        ------
+        InstanceError
+            A column is missing or unknown, or a value is wrong; the message names row and column.
+        """
+        tables = {"jobs": frame} | {field: cast(Frame, value) for field, value in others.items() if is_frame(value)}
+        rows = []
+        for field, held in tables.items():
+            part = part_of(cls.model_fields[field].annotation) if field in cls.model_fields else None
+            if part is None:
+                fields = (
+                    name for name, each in cls.model_fields.items() if part_of(each.annotation) not in (None, Known)
+                )
+                raise InstanceError(where=field, found="a frame", allowed=f"a frame only for {', '.join(fields)}")
+            rows.append(Rows.of(field, held, part))
+        given = {"name": name} | others | {each.field: each.data for each in rows}
+        try:
+            return cls(**given)
+        except InstanceError as error:
+            first, *more = (_told(rows, sentence) for sentence in (error.head, *error.more))
+            raise InstanceError(first, more=more) from None
 
     @classmethod
     def _sentences(cls, data: Mapping[str, object], error: ValidationError) -> list[str]:

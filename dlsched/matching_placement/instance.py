@@ -16,15 +16,16 @@ code                           mathematics
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
 
 from pydantic import AfterValidator, Field, PlainSerializer, model_validator
 
 from dlsched.core.frozen import FrozenMapping
-from dlsched.core.instance import Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
-from dlsched.core.part import Part
+from dlsched.core.part import Data, Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 
 Rates = Annotated[
@@ -114,6 +115,20 @@ class Job(Part):
     min_workers: Count = 1
     max_workers: Count | None = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            id: str,
+            iterations: float,
+            batch_samples: float,
+            gradient_bytes: float,
+            samples_per_s: Mapping[str, float],
+            min_workers: int = 1,
+            max_workers: int | None = None,
+        ) -> None: ...
+
     @model_validator(mode="after")
     def _some_size(self) -> Self:
         if self.max_workers is not None and self.max_workers < self.min_workers:
@@ -153,6 +168,18 @@ class Instance(InstanceFile):
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
     objective: Literal["mean", "max_rho", "alpha_fair"] = "mean"
     alpha: NonNegative | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            workers: Sequence[Worker | Data],
+            jobs: Sequence[Job | Data],
+            objective: Literal["mean", "max_rho", "alpha_fair"] = "mean",
+            alpha: float | None = None,
+            **head: Unpack[Head],
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -18,10 +18,11 @@ code                        mathematics
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
 
 from pydantic import Field, model_validator
 
@@ -29,9 +30,9 @@ from dlsched.cluster.network import Amount, Amounts, Link, Node, Path, Size, req
 from dlsched.cluster.utility import RANGES as OF_UTILITIES
 from dlsched.cluster.utility import Utility
 from dlsched.core.frozen import FrozenMapping
-from dlsched.core.instance import Count, InstanceFile, Name, require_unique_ids
+from dlsched.core.instance import Count, Head, InstanceFile, Name, require_unique_ids
 from dlsched.core.messages import Refused
-from dlsched.core.part import Part
+from dlsched.core.part import Data, Part
 from dlsched.core.ranges import Range, Ranges
 
 _THIN = Range(usual=(3.75e8, 1e9), tested=(0.25, 8))
@@ -97,6 +98,22 @@ class Job(Part):
     utility: Utility
     worker_power_w: Amount = 0.0
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            id: str,
+            arrival_slot: int = 1,
+            max_workers: int,
+            demand: Mapping[str, float],
+            budget: Mapping[str, float] = FrozenMapping({}),
+            bandwidth_bytes_per_s: float,
+            rate: float,
+            utility: Utility | Data,
+            worker_power_w: float = 0.0,
+        ) -> None: ...
+
     @model_validator(mode="after")
     def _takes_something(self) -> Self:
         if not any(self.demand.values()):
@@ -129,6 +146,22 @@ class Instance(InstanceFile):
     slot_s: Size = 3600.0
     energy_price_per_kwh: Amount = 0.0
     objective: Literal["sum", "max_min"] = "sum"
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            slots: int,
+            nodes: Sequence[Node | Data],
+            links: Sequence[Link | Data],
+            paths: Sequence[Path | Data] | None = None,
+            jobs: Sequence[Job | Data],
+            slot_s: float = 3600.0,
+            energy_price_per_kwh: float = 0.0,
+            objective: Literal["sum", "max_min"] = "sum",
+            **head: Unpack[Head],
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
