@@ -118,7 +118,7 @@ class Result(Generic[SolutionT_co]):
     limits: Limits = field(default_factory=Limits)
     certificate: Certificate | None = None
     solution: SolutionT_co | None = None
-    figures: dict[str, float] = field(default_factory=dict)
+    figures: dict[str, float] = field(default_factory=dict, hash=False)
     message: str = ""
     failure: type[SolverError] | None = field(default=None, compare=False)
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
 
-from pydantic import AfterValidator, Field, PlainSerializer, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
@@ -31,6 +31,7 @@ from dlsched.core.ranges import MODERATE, Range, Ranges
 Rates = Annotated[
     dict[Name, Positive],
     Field(min_length=1),
+    BeforeValidator(lambda rates: dict(rates) if isinstance(rates, FrozenMapping) else rates),  # of another job
     AfterValidator(FrozenMapping),
     PlainSerializer(dict, return_type=dict[str, float]),
 ]

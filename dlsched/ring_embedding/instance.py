@@ -88,6 +88,8 @@ class Job(Part):
         What one worker takes while it runs, watts.
     """
 
+    unions: ClassVar[frozenset[str]] = frozenset({"utility"})
+
     id: Name
     arrival_slot: Count = 1
     max_workers: Count
@@ -136,7 +138,7 @@ class Instance(InstanceFile):
     """
 
     family: ClassVar[str] = "ring_embedding"
-    unions: ClassVar[frozenset[str]] = frozenset({"utility"})
+    unions: ClassVar[frozenset[str]] = Job.unions
 
     slots: Count
     nodes: Annotated[tuple[Node, ...], Field(strict=False, min_length=1)]
