@@ -25,12 +25,13 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Unpack
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.part import Data, Part
 from dlsched.core.ranges import LARGEST_COUNT, MODERATE, Range, Ranges
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ _FEWEST, _MOST = 1e-150, 1e150  # batches, other than none
 _COLUMNS = ("compute_s", "parameter_bytes", "bandwidth_bytes_per_s", "update_s", "shards")
 
 
-class Job(BaseModel):
+class Job(Part):
     """A job of asynchronous SGD: one or more parameter servers of its own, and as many workers as it is given nodes.
 
     Parameters
@@ -82,8 +83,6 @@ class Job(BaseModel):
     max_nodes
         Most workers, >= 1; None: all nodes.
     """
-
-    model_config = STRICT
 
     id: Name
     epochs: NonNegative
@@ -146,6 +145,10 @@ class Instance(InstanceFile):
 
     nodes: Count
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, nodes: int, jobs: Sequence[Job | Data], **head: Unpack[Head]) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from dlsched.allocation.counts import plain_counts, read_counts
 from dlsched.async_sgd.instance import Instance
+from dlsched.core.display import Brief
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Allocation(Brief):
     """Nodes by job id; immutable. NumPy's integers become Python's.
 
     >>> Allocation({"a": 4, "b": 2}).nodes["a"]

@@ -8,14 +8,16 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_t
 from pydantic import Field, ValidationError, create_model
 from pydantic_core import SchemaValidator
 
+from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
-from dlsched.core.instance import STRICT, Finite, Name, NonNegative
+from dlsched.core.instance import Finite, Name, NonNegative
 from dlsched.core.messages import located, shown
+from dlsched.core.part import STRICT
 from dlsched.core.sparing import sparing
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+@dataclass(frozen=True, slots=True, repr=False)
+class _Kind(Brief):
     """Base of all certificates: the kind's name in files, and the certificate as data."""
 
     kind: ClassVar[str]
@@ -32,7 +34,7 @@ class _Kind:
         return data
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PriceCertificate(_Kind):
     """A price per unit of the shared resource, and the bound it proves."""
 
@@ -41,7 +43,7 @@ class PriceCertificate(_Kind):
     value: Finite
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DualsCertificate(_Kind):
     """Multipliers of the rows of a named formulation's linear relaxation, and the bound they prove."""
 
@@ -51,7 +53,7 @@ class DualsCertificate(_Kind):
     value: Finite
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SrptCertificate(_Kind):
     """Seconds of each job on one machine, optionally its least seconds alone, and the bound they prove."""
 
@@ -61,7 +63,7 @@ class SrptCertificate(_Kind):
     lengths: Mapping[str, NonNegative] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LengthsCertificate(_Kind):
     """Seconds that each job needs at least from its release to its end, and the bound they prove."""
 
@@ -70,7 +72,7 @@ class LengthsCertificate(_Kind):
     value: Finite
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PricesCertificate(_Kind):
     """Prices of a unit of the shared resource over time, and the bound they prove.
 

@@ -12,6 +12,7 @@ iteration, and the least ``spreading``, ``grouping``                  replicas s
 best, and by Heavy-Edge ``network``, ``forest``, ``routes``          nodes, links and paths; trees of them;
 the way a ring takes ``topologies``, ``drawn_networks``           racks, fat trees and others; networks drawn
 at random
+``stage``                                    a pipeline stage, as instances hold it
 ``utility``                                  what total work is worth to a job
 ``arrivals``                                 times at which jobs arrive, drawn
 ``published`` and ``published_*``            published measurements, with their sources

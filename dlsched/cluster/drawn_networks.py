@@ -1,7 +1,7 @@
 """Random networks of the shapes of ``topologies``, and networks as instance files hold them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def _groups(generator: np.random.Generator, servers: int, allowed: Sequence[int]
 
 def network_data(
     topology: Topology, capacities: Sequence[Mapping[str, float]], power_on_w: Sequence[float] | None = None
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Nodes, links and paths as an instance holds them; capacities and watts in the servers' order."""
     watts = [0.0] * len(capacities) if power_on_w is None else power_on_w
     held: dict[str, dict[str, object]] = {

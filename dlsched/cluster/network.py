@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, model_validator
+from pydantic import AfterValidator, Field, PlainSerializer, model_validator
 
 from dlsched.core.frozen import FrozenMapping
-from dlsched.core.instance import STRICT, Name, NonNegative, Positive
+from dlsched.core.instance import Name, NonNegative, Positive
 from dlsched.core.messages import Refused
+from dlsched.core.part import Part
 
 _LEAST, _MOST = 1e-100, 1e100
 
@@ -29,13 +30,11 @@ Amounts = Annotated[
 _Pair = Annotated[tuple[Name, Name], Field(strict=False)]
 
 
-class Node(BaseModel):
+class Node(Part):
     """A switch, or a server if it has a ``capacity``: how much it has of each resource, 0 of those it omits.
 
     ``power_on_w``: watts that a server takes while it is on, beyond those of its workers.
     """
-
-    model_config = STRICT
 
     id: Name
     capacity: Annotated[Amounts, Field(min_length=1)] | None = None
@@ -52,22 +51,26 @@ class Node(BaseModel):
         return (self.capacity or {}).get(resource, 0.0)
 
 
-class Link(BaseModel):
+class Link(Part):
     """A full-duplex link between two nodes; its bandwidth, B/s, holds in each direction."""
-
-    model_config = STRICT
 
     ends: _Pair
     bandwidth_bytes_per_s: Size
 
+    if TYPE_CHECKING:
 
-class Path(BaseModel):
+        def __init__(self, *, ends: Sequence[str], bandwidth_bytes_per_s: float) -> None: ...
+
+
+class Path(Part):
     """The route between two servers: its nodes from the first to the second; the way back is the same."""
-
-    model_config = STRICT
 
     ends: _Pair
     nodes: Annotated[tuple[Name, ...], Field(strict=False, min_length=2)]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, ends: Sequence[str], nodes: Sequence[str]) -> None: ...
 
 
 def require_network(nodes: Sequence[Node], links: Sequence[Link], paths: Sequence[Path] | None) -> None:

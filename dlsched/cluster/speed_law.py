@@ -15,16 +15,18 @@ otherwise, and no count beyond sqrt(hyperbolic / linear), rounded up, is faster 
 """
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from dlsched.core.instance import STRICT, NonNegative, Positive
+from dlsched.core.instance import NonNegative, Positive
 from dlsched.core.messages import Refused
+from dlsched.core.part import Part
 
 
-class SpeedLaw(BaseModel):
+class SpeedLaw(Part):
     """Seconds per epoch as a function of the number of GPUs; immutable.
 
     Parameters
@@ -38,7 +40,7 @@ class SpeedLaw(BaseModel):
 
     Raises
     ------
-    pydantic.ValidationError
+    InstanceError
         A coefficient is negative or not finite, or the time on one GPU is not positive.
 
     Source: the resource model for ring all-reduce jobs of Capes et al. 2018, arXiv 1908.08082 (abstract read only; the
@@ -48,11 +50,13 @@ class SpeedLaw(BaseModel):
     10.5
     """
 
-    model_config = STRICT
-
     theta: Annotated[tuple[NonNegative, NonNegative, NonNegative, NonNegative], Field(strict=False)]
     samples: Positive
     model_bytes: NonNegative
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, theta: Sequence[float], samples: float, model_bytes: float) -> None: ...
 
     @model_validator(mode="after")
     def _positive_times(self) -> Self:

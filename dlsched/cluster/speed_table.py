@@ -13,6 +13,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from dlsched.core.display import brief
 from dlsched.core.messages import Refused, shown
 from dlsched.core.ranges import LARGEST_COUNT
 
@@ -83,7 +84,7 @@ class SpeedTable(Mapping[int, float]):
         return isinstance(other, SpeedTable) and (self.counts, self.times_s) == (other.counts, other.times_s)
 
     def __repr__(self) -> str:
-        return f"SpeedTable({dict(self)})"
+        return f"SpeedTable({brief(self)})"
 
     def __reduce__(self) -> "tuple[type[SpeedTable], tuple[dict[int, float]]]":
         return type(self), (dict(self),)

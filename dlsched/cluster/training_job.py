@@ -2,22 +2,33 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import mul
-from typing import Any, Self
+from typing import Any, Required, Self, TypedDict
 
-from pydantic import BaseModel, model_validator
+from pydantic import model_validator
 
 from dlsched.cluster.speed_law import SpeedLaw
 from dlsched.cluster.speed_table import SpeedTable
-from dlsched.core.instance import STRICT, Count, Name, NonNegative
+from dlsched.core.instance import Count, Name, NonNegative
 from dlsched.core.messages import Refused
+from dlsched.core.part import Data, Part
 
 _ERROR = 1e-12  # relative error of products of floats, generous: any so close to the least is compared exactly
 
 
-class TrainingJob(BaseModel):
+class Training(TypedDict, total=False):
+    """What every training job is made from."""
+
+    id: Required[str]
+    epochs: Required[float]
+    epoch_time_s: Mapping[int, float] | Mapping[str, float] | None
+    speed_law: SpeedLaw | Data | None
+    max_gpus: int | None
+
+
+class TrainingJob(Part):
     """A data-parallel training job; its speeds are given by ``epoch_time_s`` or by ``speed_law``, not both.
 
     Parameters
@@ -33,8 +44,6 @@ class TrainingJob(BaseModel):
     max_gpus
         Largest count that a law allows; None: all GPUs of the cluster.
     """
-
-    model_config = STRICT
 
     id: Name
     epochs: NonNegative

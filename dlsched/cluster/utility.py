@@ -6,17 +6,19 @@ largest one asked for, since a power of 1e100, or the difference of two powers, 
 """
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dlsched.cluster.network import Amount, Size
-from dlsched.core.instance import STRICT, NonNegative
+from dlsched.core.instance import NonNegative
 from dlsched.core.messages import Refused
+from dlsched.core.part import Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 
 Floats = npt.NDArray[np.float64]
@@ -42,8 +44,7 @@ RANGES: Ranges = {
 _LEAST, _MOST = MODERATE
 
 
-class _Utility(BaseModel):
-    model_config = STRICT
+class _Utility(Part):
     kind: str
 
     @model_serializer(mode="wrap")
@@ -218,10 +219,8 @@ class AlphaFair(_Utility):
         return cls(alpha=1.0, scale=height / math.log(5.0), shift=most / 4)
 
 
-class FallingLoss(BaseModel):
+class FallingLoss(Part):
     """loss(x) = 1 / (b0 x + b1) + b2, as ``cluster.loss_curve`` fits it; b1 > 0, so that loss(0) is finite."""
-
-    model_config = STRICT
 
     b0: Amount
     b1: Size
@@ -259,6 +258,10 @@ class Table(_Utility):
     kind: Literal["table"] = "table"
     progress: Annotated[tuple[Amount, ...], Field(strict=False, min_length=1)]
     worth: Annotated[tuple[Amount, ...], Field(strict=False, min_length=1)]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, progress: Sequence[float], worth: Sequence[float]) -> None: ...
 
     @model_validator(mode="after")
     def _rises(self) -> Self:

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Required, Self, TypedDict, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails, SchemaValidator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
+from dlsched.core.display import brief, lines, table
 from dlsched.core.errors import InstanceError
 from dlsched.core.files import canonical_sha256
-from dlsched.core.messages import Refused, sentences
+from dlsched.core.frames import Frame, Rows, is_frame, part_of
+from dlsched.core.messages import Refused, cut, printable, sentences
+from dlsched.core.part import Data, Part
 from dlsched.core.ranges import LARGEST_COUNT
 from dlsched.core.sparing import ENOUGH, sparing
 from dlsched.core.status import Sense
@@ -25,7 +28,9 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(_no_minus_zero)]
 Finite = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_no_minus_zero)]
 
-STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+_IDS = 5
+"""Names of jobs that a ``repr`` shows."""
 
 
 def require_unique_ids(ids: Sequence[str], field: str) -> None:
@@ -38,10 +43,8 @@ def require_unique_ids(ids: Sequence[str], field: str) -> None:
             raise Refused(f"{name[:60]!r}, the id of {field}[{first[name]}] too", "unique ids", field, index, "id")
 
 
-class Known(BaseModel):
+class Known(Part):
     """The known optimum of an instance, or a ``lower`` and ``upper`` bound on it, and who proved it."""
-
-    model_config = STRICT
 
     optimum: Finite | None = None
     lower: Finite | None = None
@@ -67,7 +70,22 @@ class Known(BaseModel):
         return self.optimum if self.optimum is not None else self.lower if sense is Sense.MINIMIZE else self.upper
 
 
-class InstanceFile(BaseModel):
+class Head(TypedDict, total=False):
+    """What every instance is made from, beside the fields of its family."""
+
+    name: Required[str]
+    source: str | None
+    known: Known | Data | None
+
+
+def _told(rows: Sequence[Rows], sentence: str) -> str:
+    """Return an error's sentence with rows and columns of frames."""
+    for each in rows:
+        sentence = each.told(sentence)
+    return sentence
+
+
+class InstanceFile(Part):
     """Base of the families' instances: immutable, strict, with name, source and what is known.
 
     Raises
@@ -76,29 +94,53 @@ class InstanceFile(BaseModel):
         A field is missing, unknown, of the wrong type or out of range; the message names its path.
     """
 
-    model_config = STRICT
     family: ClassVar[str]
     nullable: ClassVar[frozenset[str]] = frozenset()
     """Fields at the top of a file that may be null."""
-    unions: ClassVar[frozenset[str]] = frozenset()
-    """Fields, anywhere, whose value is an object of one of several kinds."""
 
     name: Name
     source: str | None = None
     known: Known | None = None
 
-    _validator: ClassVar[SchemaValidator]
-
     @classmethod
     def __pydantic_init_subclass__(cls, **options: object) -> None:
         cls._validator = sparing(cls)
 
-    def __init__(self, /, **data: object) -> None:
+    @classmethod
+    def from_frame(cls, frame: Frame, name: str = "frame", **others: object) -> Self:
+        """Make an instance whose jobs are the rows of a DataFrame of pandas or Polars.
+
+        Parameters
+        ----------
+        frame
+            Its columns are the fields of ``Job``. None, NaN and pandas' NA mean that a field is absent. Objects of several
+            values, such as ``epoch_time_s``, stand in one cell, as a dictionary. An index that is named as a field is one.
+        name
+            Name of the instance.
+        others
+            The instance's further fields, such as ``gpus``; a list of objects, such as ``workers``, may be a frame, too.
+
+        Raises
+        ------
+        InstanceError
+            A column is missing or unknown, or a value is wrong; the message names row and column.
+        """
+        tables = {"jobs": frame} | {field: cast(Frame, value) for field, value in others.items() if is_frame(value)}
+        rows = []
+        for field, held in tables.items():
+            part = part_of(cls.model_fields[field].annotation) if field in cls.model_fields else None
+            if part is None:
+                fields = (
+                    name for name, each in cls.model_fields.items() if part_of(each.annotation) not in (None, Known)
+                )
+                raise InstanceError(where=field, found="a frame", allowed=f"a frame only for {', '.join(fields)}")
+            rows.append(Rows.of(field, held, part))
+        given = {"name": name} | others | {each.field: each.data for each in rows}
         try:
-            self._validator.validate_python(data, self_instance=self)
-        except ValidationError as error:
-            first, *others = self._sentences(data, error)
-            raise InstanceError(first, more=others) from None
+            return cls(**given)
+        except InstanceError as error:
+            first, *more = (_told(rows, sentence) for sentence in (error.head, *error.more))
+            raise InstanceError(first, more=more) from None
 
     @classmethod
     def _sentences(cls, data: Mapping[str, object], error: ValidationError) -> list[str]:
@@ -135,11 +177,29 @@ class InstanceFile(BaseModel):
             start = index + 1
         return found
 
-    def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
-        """Return a copy with fields replaced, validated like any other instance."""
-        del deep  # instances are immutable
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self)(**(fields | dict(update or {})))
+    def _summary(self) -> dict[str, str]:
+        """The facts that a person wants to know first."""
+        said = {"Instance": f"{printable(cut(self.name, 60))} ({self.family})"}
+        for name, value in self._shown().items():
+            if name in ("name", "source", "known"):
+                continue
+            ids = [getattr(each, "id", None) for each in value[:_IDS]] if isinstance(value, tuple) else []
+            if isinstance(value, tuple):
+                named = ", ".join(printable(cut(each, 20)) for each in ids if each is not None)
+                said[name] = f"{len(value):,}" + (f": {named}{', …' if len(value) > _IDS else ''}" if named else "")
+            else:
+                said[name] = brief(value)
+        if self.known is not None:
+            said["known"] = brief(self.known)
+        return said
+
+    def __repr__(self) -> str:
+        """Return a few lines that say what is given, and leave out the numbers of jobs."""
+        return lines(self._summary())
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        return table(self._summary())
 
     def as_data(self) -> dict[str, Any]:
         """Return the instance as its file holds it; fields at their default are left out."""

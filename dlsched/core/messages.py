@@ -121,7 +121,7 @@ def shown(value: object) -> str:
 
 def _number_text(value: object) -> str:
     try:
-        return repr(value)
+        return printable(repr(value))
     except ValueError:  # Python refuses to print integers of thousands of digits
         return "an integer of thousands of digits"
 

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Generic, Protocol, TypeVar
 
+from dlsched.core.display import lines, table
 from dlsched.core.errors import SolverError
 from dlsched.core.gap import gap, meets
 from dlsched.core.limits import Limits
@@ -121,7 +121,7 @@ class Result(Generic[SolutionT_co]):
     limits: Limits = field(default_factory=Limits)
     certificate: Certificate | None = None
     solution: SolutionT_co | None = None
-    figures: dict[str, float] = field(default_factory=dict)
+    figures: dict[str, float] = field(default_factory=dict, hash=False)
     message: str = ""
     of_model: bool = False
     failure: type[SolverError] | None = field(default=None, compare=False)
@@ -177,12 +177,11 @@ class Result(Generic[SolutionT_co]):
 
     def __repr__(self) -> str:
         """Return two or three lines that say what was found, and leave out the solution."""
-        return "\n".join(f"{name}: {value}" for name, value in self._summary().items())
+        return lines(self._summary())
 
     def _repr_html_(self) -> str:
         """Return the same as a table, for notebooks."""
-        rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._summary().items())
-        return f"<table>{''.join(rows)}</table>"
+        return table(self._summary())
 
     def _summary(self) -> dict[str, str]:
         """The facts that a person wants to know first."""

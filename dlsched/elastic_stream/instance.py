@@ -22,13 +22,14 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from dlsched.cluster.training_job import TrainingJob, without_default_counts
-from dlsched.core.instance import STRICT, Count, InstanceFile, NonNegative, Positive, require_unique_ids
+from dlsched.cluster.training_job import Training, TrainingJob, without_default_counts
+from dlsched.core.instance import Count, Head, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.part import Data, Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 from dlsched.core.ticks import first_tick
 
@@ -53,10 +54,8 @@ _LEAST, _MOST = MODERATE
 _MODERATE = "from 1e-100 to 1e100"
 
 
-class EarlyStop(BaseModel):
+class EarlyStop(Part):
     """One way in which a job may end early: at this fraction of its work, with this probability."""
-
-    model_config = STRICT
 
     fraction: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
     probability: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
@@ -75,6 +74,19 @@ class Job(TrainingJob):
     weight: Positive = 1.0
     stops_at: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
     early_stop: Annotated[tuple[EarlyStop, ...], Field(strict=False)] = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            arrival_s: float,
+            restart_s: float = 0.0,
+            weight: float = 1.0,
+            stops_at: float = 1.0,
+            early_stop: Sequence[EarlyStop | Data] = (),
+            **training: Unpack[Training],
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _probabilities(self) -> Self:
@@ -106,6 +118,17 @@ class Instance(InstanceFile):
     units: Count
     tick_s: Positive | None = None
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            units: int,
+            tick_s: float | None = None,
+            jobs: Sequence[Job | Data],
+            **head: Unpack[Head],
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

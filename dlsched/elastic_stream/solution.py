@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.messages import field_path, shown
@@ -34,7 +35,7 @@ class Finished(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Stream:
+class Stream(Brief):
     """Periods by job id, each job's in order of time; immutable. Jobs that never ran have none.
 
     >>> Stream({"a": [(0.0, 50.0, 4)]}).periods["a"][0].units
@@ -42,7 +43,7 @@ class Stream:
     """
 
     periods: Mapping[str, tuple[Period, ...]]
-    followed: tuple[Instance, Sequence[Finished]] | None = field(compare=False)
+    followed: tuple[Instance, Sequence[Finished]] | None = field(compare=False, repr=False)
     """What the checker found last, and of which instance: check, objective and figures follow the jobs once."""
 
     def __init__(self, periods: Mapping[str, Iterable[tuple[float, float, int]]]) -> None:
@@ -56,9 +57,6 @@ class Stream:
 
     def __reduce__(self) -> tuple[type["Stream"], tuple[dict[str, tuple[Period, ...]]]]:
         return type(self), (dict(self.periods),)
-
-    def __repr__(self) -> str:
-        return f"Stream({dict(self.periods)})"
 
     def as_data(self) -> dict[str, Any]:
         """Return the stream as result files hold it."""

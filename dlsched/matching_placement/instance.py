@@ -16,19 +16,22 @@ code                           mathematics
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
 
-from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from dlsched.core.frozen import FrozenMapping
-from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.part import Data, Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 
 Rates = Annotated[
     dict[Name, Positive],
     Field(min_length=1),
+    BeforeValidator(lambda rates: dict(rates) if isinstance(rates, FrozenMapping) else rates),  # of another job
     AfterValidator(FrozenMapping),
     PlainSerializer(dict, return_type=dict[str, float]),
 ]
@@ -68,7 +71,7 @@ def _require_moderate(value: float, path: str, *where: str | int) -> None:
         raise Refused(f"{value}", "a number from 1e-100 to 1e100", *where)
 
 
-class Worker(BaseModel):
+class Worker(Part):
     """A worker: one GPU, or a machine that trains as one.
 
     Parameters
@@ -81,14 +84,12 @@ class Worker(BaseModel):
         What a ring through it can carry, B/s.
     """
 
-    model_config = STRICT
-
     id: Name
     type: Name
     bandwidth_bytes_per_s: Positive
 
 
-class Job(BaseModel):
+class Job(Part):
     """A data-parallel training job with a ring all-reduce after every iteration.
 
     Parameters
@@ -107,8 +108,6 @@ class Job(BaseModel):
         Smallest and largest number of workers; None: no limit.
     """
 
-    model_config = STRICT
-
     id: Name
     iterations: Positive
     batch_samples: Positive
@@ -116,6 +115,20 @@ class Job(BaseModel):
     samples_per_s: Rates
     min_workers: Count = 1
     max_workers: Count | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            id: str,
+            iterations: float,
+            batch_samples: float,
+            gradient_bytes: float,
+            samples_per_s: Mapping[str, float],
+            min_workers: int = 1,
+            max_workers: int | None = None,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _some_size(self) -> Self:
@@ -156,6 +169,18 @@ class Instance(InstanceFile):
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
     objective: Literal["mean", "max_rho", "alpha_fair"] = "mean"
     alpha: NonNegative | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            workers: Sequence[Worker | Data],
+            jobs: Sequence[Job | Data],
+            objective: Literal["mean", "max_rho", "alpha_fair"] = "mean",
+            alpha: float | None = None,
+            **head: Unpack[Head],
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

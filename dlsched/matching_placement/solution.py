@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.messages import field_path, shown
 from dlsched.matching_placement.instance import Instance
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+@dataclass(frozen=True, slots=True, repr=False)
+class Placement(Brief):
     """Ids of the workers by job id; immutable.
 
     >>> Placement({"a": ["v0", "t0"]}).workers["a"]

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dlsched.core.budget import Budget, Stopped
+from dlsched.core.display import Brief
 from dlsched.core.errors import InfeasibleError, UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.gap import gap
@@ -35,8 +36,8 @@ _SHARE = 0.25
 """Part of the time for a first point, by HiGHS, which may be asked twice."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Proof:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Proof(Brief):
     """A proof that was written, and what it proves.
 
     Parameters

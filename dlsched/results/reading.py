@@ -10,9 +10,10 @@ from pydantic import BaseModel, ValidationError
 from dlsched.certificates.kinds import certificate_from
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
-from dlsched.core.instance import STRICT, Finite, InstanceFile, Name, NonNegative
+from dlsched.core.instance import Finite, InstanceFile, Name, NonNegative
 from dlsched.core.limits import Limits
 from dlsched.core.messages import located
+from dlsched.core.part import STRICT
 from dlsched.core.result import InstanceId, Result, Solution
 from dlsched.core.sparing import sparing
 from dlsched.core.status import Sense, TerminationStatus

@@ -17,13 +17,14 @@ code                  mathematics
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
 
 from pydantic import Field, model_validator
 
-from dlsched.cluster.training_job import TrainingJob, without_default_counts
-from dlsched.core.instance import Count, InstanceFile, NonNegative, Positive, require_unique_ids
+from dlsched.cluster.training_job import Training, TrainingJob, without_default_counts
+from dlsched.core.instance import Count, Head, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.part import Data
 from dlsched.core.ranges import LARGEST_COUNT, Range, Ranges
 
 if TYPE_CHECKING:
@@ -60,6 +61,17 @@ class Job(TrainingJob):
     current_gpus: Count | None = None
     restart_s: NonNegative = 0.0
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            weight: float = 1.0,
+            current_gpus: int | None = None,
+            restart_s: float = 0.0,
+            **training: Unpack[Training],
+        ) -> None: ...
+
 
 class Instance(InstanceFile):
     """Jobs and the GPUs they share.
@@ -77,6 +89,10 @@ class Instance(InstanceFile):
 
     gpus: Count
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, gpus: int, jobs: Sequence[Job | Data], **head: Unpack[Head]) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dlsched.allocation.counts import plain_counts, read_counts
+from dlsched.core.display import Brief
 from dlsched.core.reading import read_integer
 from dlsched.ring_allocation.instance import Instance
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Allocation(Brief):
     """GPUs by job id; immutable. NumPy's integers become Python's.
 
     >>> Allocation({"a": 4, "b": 2}).gpus["a"]

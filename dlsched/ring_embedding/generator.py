@@ -34,14 +34,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import ValidationError
 
 from dlsched.catalogue.ring_embedding import LISTED
 from dlsched.cluster.drawn_networks import Shape, drawn_bandwidth, drawn_topology, gbit, network_data
 from dlsched.cluster.topologies import racks
 from dlsched.cluster.utility import KINDS, AlphaFair, Log, Sigmoid, Sqrt, Utility
 from dlsched.core.arguments import drawing, require_arguments, require_moderate
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InstanceError, UsageError
 from dlsched.core.figures import four_digits, whole
 from dlsched.core.ranges import Ends, Values
 from dlsched.ring_embedding.instance import RANGES, Instance
@@ -286,7 +285,7 @@ def _alpha_fair(recipe: _Recipe, most: float, height: float) -> Drawn:
     shift = four_digits(float(np.mean(recipe.rate)) * _SHIFT)
     try:
         plain = AlphaFair(alpha=recipe.alpha or 0.0, scale=1.0, shift=shift)
-    except ValidationError:
+    except InstanceError:
         allowed = "one at which a utility grows up to a number from 1e-100 to 1e100"
         raise UsageError(where="alpha", found=recipe.alpha, allowed=allowed) from None
     return plain.model_dump() | {"scale": four_digits(height / plain.at(most))}

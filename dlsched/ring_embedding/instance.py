@@ -18,19 +18,21 @@ code                        mathematics
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from dlsched.cluster.network import Amount, Amounts, Link, Node, Path, Size, require_network
 from dlsched.cluster.utility import RANGES as OF_UTILITIES
 from dlsched.cluster.utility import Utility
 from dlsched.core.frozen import FrozenMapping
-from dlsched.core.instance import STRICT, Count, InstanceFile, Name, require_unique_ids
+from dlsched.core.instance import Count, Head, InstanceFile, Name, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.part import Data, Part
 from dlsched.core.ranges import Range, Ranges
 
 _THIN = Range(usual=(3.75e8, 1e9), tested=(0.25, 8))
@@ -61,7 +63,7 @@ RANGES: Ranges = {
 _LEAST, _MOST = Fraction(1, 10**100), Fraction(10**100)
 
 
-class Job(BaseModel):
+class Job(Part):
     """A ring all-reduce job; it can be stopped and moved between slots at no cost.
 
     Parameters
@@ -86,7 +88,7 @@ class Job(BaseModel):
         What one worker takes while it runs, watts.
     """
 
-    model_config = STRICT
+    unions: ClassVar[frozenset[str]] = frozenset({"utility"})
 
     id: Name
     arrival_slot: Count = 1
@@ -97,6 +99,22 @@ class Job(BaseModel):
     rate: Size
     utility: Utility
     worker_power_w: Amount = 0.0
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            id: str,
+            arrival_slot: int = 1,
+            max_workers: int,
+            demand: Mapping[str, float],
+            budget: Mapping[str, float] = FrozenMapping({}),
+            bandwidth_bytes_per_s: float,
+            rate: float,
+            utility: Utility | Data,
+            worker_power_w: float = 0.0,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _takes_something(self) -> Self:
@@ -120,7 +138,7 @@ class Instance(InstanceFile):
     """
 
     family: ClassVar[str] = "ring_embedding"
-    unions: ClassVar[frozenset[str]] = frozenset({"utility"})
+    unions: ClassVar[frozenset[str]] = Job.unions
 
     slots: Count
     nodes: Annotated[tuple[Node, ...], Field(strict=False, min_length=1)]
@@ -130,6 +148,22 @@ class Instance(InstanceFile):
     slot_s: Size = 3600.0
     energy_price_per_kwh: Amount = 0.0
     objective: Literal["sum", "max_min"] = "sum"
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            slots: int,
+            nodes: Sequence[Node | Data],
+            links: Sequence[Link | Data],
+            paths: Sequence[Path | Data] | None = None,
+            jobs: Sequence[Job | Data],
+            slot_s: float = 3600.0,
+            energy_price_per_kwh: float = 0.0,
+            objective: Literal["sum", "max_min"] = "sum",
+            **head: Unpack[Head],
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.messages import field_path, shown
@@ -27,8 +28,8 @@ def ring(workers: Mapping[str, int], order: Iterable[str] | None = None) -> Ring
     return Ring(FrozenMapping(workers), tuple(workers if order is None else order))
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Embedding:
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Embedding(Brief):
     """Rings by slot and job; slots and jobs without one are left out; immutable.
 
     >>> Embedding({1: {"a": ({"s0": 2}, ["s0"])}}).slots[1]["a"].workers["s0"]
@@ -42,9 +43,6 @@ class Embedding:
             slot: FrozenMapping({job: ring(*held) for job, held in rings.items()}) for slot, rings in slots.items()
         }
         object.__setattr__(self, "slots", FrozenMapping({slot: rings for slot, rings in frozen.items() if rings}))
-
-    def __repr__(self) -> str:
-        return f"Embedding({dict(self.slots)})"
 
     def as_data(self) -> dict[str, Any]:
         """Return the embedding as result files hold it."""

@@ -22,14 +22,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.cluster.stage import Stage as Stage
 from dlsched.core.clock import from_the_first
-from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import FOUND, Refused
+from dlsched.core.part import Data, Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 
 _ODD = 0.5, 60
@@ -64,49 +66,22 @@ RANGES: Ranges = {
 _ALLOWED = "a number from 1e-100 to 1e100"
 
 
-class Server(BaseModel):
+class Server(Part):
     """A server: its name, unique in the instance, and how many GPUs it has."""
-
-    model_config = STRICT
 
     id: Name
     gpus: Count
 
 
-class Stage(BaseModel):
-    """A pipeline stage of a job.
-
-    Parameters
-    ----------
-    replicas
-        Data-parallel copies, one GPU each.
-    compute_s
-        Seconds that one replica computes in an iteration, forward and backward of its share of the batch; > 0.
-    output_bytes
-        Bytes that an iteration of the whole job moves from this stage to the next, and as many back; 0 for the last.
-    parameter_bytes
-        Bytes that the replicas all-reduce in an iteration.
-    """
-
-    model_config = STRICT
-
-    replicas: Count
-    compute_s: Positive
-    output_bytes: NonNegative
-    parameter_bytes: NonNegative
-
-
-class Held(BaseModel):
+class Held(Part):
     """Replicas of a stage, counted from 0, that run on a server, by its id."""
-
-    model_config = STRICT
 
     stage: Annotated[int, Field(ge=0)]
     server: Name
     replicas: Count
 
 
-class Job(BaseModel):
+class Job(Part):
     """A gang: it takes a GPU for every replica, all at once, and keeps them to its end.
 
     Parameters
@@ -128,8 +103,6 @@ class Job(BaseModel):
         not begun.
     """
 
-    model_config = STRICT
-
     id: Name
     release_s: NonNegative
     iterations: Annotated[float, Field(ge=1, allow_inf_nan=False)]
@@ -139,6 +112,22 @@ class Job(BaseModel):
     model: Name | None = None
     stages: Annotated[tuple[Stage, ...], Field(strict=False, min_length=1)]
     begun: Annotated[tuple[Held, ...], Field(strict=False, min_length=1)] | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            id: str,
+            release_s: float,
+            iterations: float,
+            predicted_iterations: float | None = None,
+            group: str | None = None,
+            user: str | None = None,
+            model: str | None = None,
+            stages: Sequence[Stage | Data],
+            begun: Sequence[Held | Data] | None = None,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _last_sends_nothing(self) -> Self:
@@ -207,6 +196,18 @@ class Instance(InstanceFile):
     nic_bandwidth_bytes_per_s: Positive
     servers: Annotated[tuple[Server, ...], Field(strict=False, min_length=1)]
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            intra_bandwidth_bytes_per_s: float,
+            nic_bandwidth_bytes_per_s: float,
+            servers: Sequence[Server | Data],
+            jobs: Sequence[Job | Data],
+            **head: Unpack[Head],
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

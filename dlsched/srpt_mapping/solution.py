@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dlsched.core.clock import put_back
+from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.reading import Where, read_list, read_name, read_number, read_object, read_whole
@@ -26,8 +27,8 @@ class Start(NamedTuple):
     placement: tuple[Share, ...]
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Schedule:
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Schedule(Brief):
     """A ``Start`` for every job, by its id; immutable.
 
     >>> Schedule({"a": (0.0, [(0, "s0", 2)])}).jobs["a"].placement[0].server

@@ -97,7 +97,7 @@ def _job_times(instance: Instance) -> list[list[Fraction]]:
     known: dict[Job, list[Fraction]] = {}
     times = []
     for job in instance.jobs:
-        same = job.model_copy(update={"id": ""})
+        same = job.model_copy(update={"id": "any"})
         if same not in known:
             most = min(spare, job.max_nodes or spare)
             batches = Fraction(job.epochs) * Fraction(job.dataset_examples) / Fraction(job.batch_examples)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -179,7 +180,7 @@ def matching_placement_instances(
     return instance
 
 
-def _instance(workers: list[Data], jobs: list[Data], aim: Mapping[str, object]) -> Instance:
+def _instance(workers: list[Data], jobs: list[Data], aim: Mapping[str, Any]) -> Instance:
     return Instance(name="drawn", workers=workers, jobs=named(jobs), **aim)
 
 

@@ -6,7 +6,7 @@ A trace knows how long a job ran on the GPUs that its user asked for, not what i
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,7 +94,7 @@ def iteration_s(stages: tuple[Stage, ...]) -> float:
     return placed_s(_cluster("empty", None, gpus, [job]), compact)[0]
 
 
-def _cluster(name: str, source: str | None, gpus: int, jobs: Sequence[object]) -> Instance:
+def _cluster(name: str, source: str | None, gpus: int, jobs: Sequence[Mapping[str, object]]) -> Instance:
     return Instance(
         name=name,
         source=source,

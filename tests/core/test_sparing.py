@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from dlsched import InstanceError, ring_allocation, srpt_mapping
-from dlsched.core.instance import STRICT
+from dlsched.core.part import STRICT
 from dlsched.core.sparing import sparing
 
 GOOD = {"id": "a", "epochs": 1, "epoch_time_s": {1: 2.0}}

@@ -1,0 +1,81 @@
+"""How objects show themselves: ``repr`` in a few lines, however much they hold, and a table for notebooks."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from html import escape
+from itertools import islice
+
+from dlsched.core.messages import cut, printable
+
+LONGEST = 500
+"""Characters of a ``repr``."""
+
+_ROOM = 300  # characters after which no further entry of a list or an object is shown
+_ENTRIES = (20, 4, 2)  # of a list or an object that are shown, by how deep it stands
+_ROWS = 10
+
+
+def brief(value: object, depth: int = 0) -> str:
+    """Write a value as ``repr`` does, but of text, lists and objects the beginning, and how many entries there are.
+
+    >>> print(brief({"a": 1, "b": [1, 2, 3]}), brief(list(range(100))))
+    {'a': 1, 'b': [1, 2, 3]} [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, … 100 in all]
+    """
+    if isinstance(value, Mapping):
+        left, right = "{", "}"
+    elif isinstance(value, list):
+        left, right = "[", "]"
+    elif type(value) is tuple:
+        left, right = "(", ",)" if len(value) == 1 else ")"
+    else:
+        return cut(repr(value), LONGEST)
+    most, entries, length = _ENTRIES[min(depth, len(_ENTRIES) - 1)], list[str](), 0
+    for entry in islice(value.items() if isinstance(value, Mapping) else value, most):
+        key, held = entry if isinstance(value, Mapping) else (None, entry)
+        text = brief(held, depth + 1)
+        entries.append(f"{brief(key)}: {text}" if isinstance(value, Mapping) else text)
+        length += len(entries[-1]) + 2
+        if length > _ROOM:
+            break
+    if len(value) > len(entries):
+        entries.append(f"… {len(value):,} in all")
+    return cut(f"{left}{', '.join(entries)}{right}", LONGEST)
+
+
+def lines(said: Mapping[str, str]) -> str:
+    """Write facts, a line each."""
+    return "\n".join(f"{name}: {value}" for name, value in said.items())
+
+
+def table(said: Mapping[str, str]) -> str:
+    """Write facts as a table, for notebooks."""
+    rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in said.items())
+    return f"<table>{''.join(rows)}</table>"
+
+
+class Brief:
+    """Base of dataclasses, made with ``repr=False``, that may hold much: a short ``repr``, and a table for notebooks."""
+
+    __slots__ = ()
+
+    def _shown(self) -> dict[str, object]:
+        """Fields that are shown, by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.repr}  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        """Return the name of the class and the fields, of long ones the beginning."""
+        said = ", ".join(f"{name}={brief(value)}" for name, value in self._shown().items())
+        return cut(f"{type(self).__name__}({said})", LONGEST)
+
+    def _repr_html_(self) -> str:
+        """Return a table; of a single object its entries, else the fields."""
+        shown = self._shown()
+        name, only = next(iter(shown.items())) if len(shown) == 1 else ("", None)
+        if not isinstance(only, Mapping):
+            return table({type(self).__name__: ""} | {each: brief(value) for each, value in shown.items()})
+        said = {type(self).__name__: f"{name} of {len(only):,}"}
+        for key, value in islice(only.items(), _ROWS):
+            said[printable(str(key))] = brief(value, 1)
+        if len(only) > _ROWS:
+            said["…"] = f"{len(only) - _ROWS:,} more"
+        return table(said)

@@ -1,0 +1,120 @@
+"""Parts of instances, made alone: what they refuse, in the words of instances, and that nothing changes them."""
+
+import numpy as np
+import pytest
+
+import dlsched
+from dlsched import FAMILIES, InstanceError, async_sgd, matching_placement, ring_allocation, ring_embedding
+from dlsched.cluster import SpeedLaw
+
+JOB = ring_allocation.Job(id="a", epochs=3, epoch_time_s={1: 9.0})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: ring_allocation.Job(**{"epoch": 3}),
+            "id: found nothing, allowed: this field is required (and 2 more)",
+        ),
+        (
+            lambda: ring_allocation.Job(id="a", epochs=-1, epoch_time_s={1: 9.0}),
+            "epochs: found -1, allowed: a number >= 0",
+        ),
+        (
+            lambda: ring_allocation.Job(id="a", epochs=1, epoch_time_s={1: -9.0}),
+            "epoch_time_s.1: found -9.0, allowed: a number",
+        ),
+        (
+            lambda: SpeedLaw(theta=(1.0, 0.0, 0.0), samples=1.0, model_bytes=0.0),
+            "theta[3]: found nothing, allowed: this field",
+        ),
+        (lambda: ring_embedding.Node(id=""), 'id: found "", allowed: a non-empty string'),
+        (
+            lambda: matching_placement.Worker(id="w", type="t", bandwidth_bytes_per_s=0),
+            "bandwidth_bytes_per_s: found 0",
+        ),
+        (
+            lambda: ring_embedding.Job(
+                id="a",
+                max_workers=1,
+                demand={"g": 1},
+                bandwidth_bytes_per_s=0,
+                rate=1,
+                utility={"kind": "sqrt", "scale": 0},
+            ),
+            "utility.scale: found 0, allowed: a number > 0",
+        ),
+        (lambda: JOB.model_copy(update={"epochs": -1.0}), "epochs: found -1.0, allowed: a number >= 0"),
+        (lambda: setattr(JOB, "epochs", 4.0), "epochs: Job is immutable"),
+        (lambda: delattr(JOB, "epochs"), "epochs: Job is immutable"),
+        (lambda: setattr(ring_allocation.example(), "gpus", 4), "gpus: Instance is immutable"),
+    ],
+)
+def test_wrong_parts_are_refused_in_words(make, message):
+    """What was found and what is allowed, without a word of the library that validates."""
+    with pytest.raises(InstanceError) as refused:
+        make()
+    assert str(refused.value).startswith(message)
+    assert "pydantic" not in str(refused.value) and "http" not in str(refused.value)
+    assert refused.value.__suppress_context__ or refused.value.__context__ is None
+
+
+def test_every_wrong_field_has_a_sentence():
+    """The missing ones, and the unknown one."""
+    with pytest.raises(InstanceError) as refused:
+        ring_allocation.Job(**{"epoch": 3})
+    assert list(refused.value.more) == [
+        "epochs: found nothing, allowed: this field is required",
+        "epoch: found an unknown field, allowed: only the fields of the format",
+    ]
+
+
+def test_a_copy_does_not_keep_what_was_computed():
+    """Twice the epochs are twice the batches, also where those of the first job were asked for before."""
+    job = async_sgd.example().jobs[0]
+    batches = job.batches
+    assert job.model_copy(update={"epochs": 2 * job.epochs}).batches == 2 * batches
+
+
+def test_numbers_of_numpy_are_numbers():
+    """As counts, seconds, keys and lists."""
+    given = ring_allocation.Instance(
+        name="n",
+        gpus=np.int64(4),
+        jobs=[
+            {
+                "id": "a",
+                "epochs": np.float32(3),
+                "epoch_time_s": {np.int64(1): np.float32(2)},
+                "current_gpus": np.int8(1),
+            },
+            {
+                "id": "b",
+                "epochs": 1,
+                "speed_law": {"theta": np.array([1e-3, 0, 0, 0.5]), "samples": 10, "model_bytes": 0},
+            },
+        ],
+    )
+    plain = ring_allocation.Instance(
+        name="n",
+        gpus=4,
+        jobs=[
+            {"id": "a", "epochs": 3.0, "epoch_time_s": {1: 2.0}, "current_gpus": 1},
+            {"id": "b", "epochs": 1, "speed_law": {"theta": [1e-3, 0, 0, 0.5], "samples": 10, "model_bytes": 0}},
+        ],
+    )
+    assert given == plain and given.sha256 == plain.sha256
+    with pytest.raises(InstanceError, match=r"^gpus: found 0, allowed: a number >= 1$"):
+        ring_allocation.Instance(name="n", gpus=np.int64(0), jobs=[JOB])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_fields_of_a_job_make_the_same_job(family):
+    """What is read from a job is accepted where it was given."""
+    for job in FAMILIES[family].example().jobs:
+        fields = {name: getattr(job, name) for name in type(job).model_fields}
+        assert type(job)(**fields) == job
+    instance = dlsched.FAMILIES[family].example()
+    fields = {name: getattr(instance, name) for name in type(instance).model_fields}
+    assert type(instance)(**fields) == instance
