@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
-from dlsched.core.gap import gap, meets
+from dlsched.core.gap import gap as relative_gap
+from dlsched.core.gap import meets
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import FEASIBLE
+from dlsched.core.watching import LOGGER, watched
 from dlsched.families import family_of
+from dlsched.proofs.models import model_of
 from dlsched.proofs.prover.derivation import Derivation
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.finding import finding_of
@@ -30,8 +33,6 @@ if TYPE_CHECKING:
 
 MEETING = Fraction(1, 10**9)
 """Part of the instance's objective within which the two sides of a proof meet."""
-_FIRST = ("milp", "span", "arc")
-"""Formulations that are taken where none is named, in this order."""
 _WITHOUT_CUTS = 100
 """Cases that are tried before rows are derived."""
 _SHARE = 0.5
@@ -89,7 +90,7 @@ class Proof:
     @property
     def gap(self) -> float | None:
         """Relative gap between objective and bound, as results have it; None when either is unknown."""
-        return gap(self.objective, self.bound, self.constant)
+        return relative_gap(self.objective, self.bound, self.constant)
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ def prove(
     gap: float = 0.0,
     limits: Limits | None = None,
     progress: ProgressCallback | None = None,
+    time_limit: float | None = None,
+    verbose: bool = False,
 ) -> Proof:
     """Solve an instance by its linear model, and prove every step in whole numbers.
 
@@ -144,6 +147,8 @@ def prove(
         When to stop. A proof that is stopped, by Ctrl-C too, is valid, and proves a range.
     progress
         Called now and then.
+    time_limit, verbose
+        Seconds, instead of ``limits``; and whether to print a line a second on standard error.
 
     Raises
     ------
@@ -152,6 +157,12 @@ def prove(
     InputError
         The file cannot be written.
     """
+    if time_limit is not None or verbose:
+        said = f"{instance.name}, proof"
+        with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=said) as (limits, progress):
+            return prove(
+                instance, output, start=start, formulation=formulation, gap=gap, limits=limits, progress=progress
+            )
     limits = limits or Limits()
     if not 0 <= gap < 1:
         raise UsageError(where="gap", found=gap, allowed="a number >= 0 and below 1")
@@ -172,7 +183,8 @@ def prove(
             objective = None if search.upper is None else float(scale.of(search.upper))
             least = search.bound()
             bound = None if least is None else float(scale.of(Fraction(least)))
-            progress(Progress(budget.elapsed_s, objective, bound, search.nodes, doing))
+            between = relative_gap(objective, bound, float(shift))
+            progress(Progress(budget.elapsed_s, objective, bound, search.nodes, doing, gap=between))
 
     def node() -> None:
         budget.tick(1)
@@ -199,6 +211,7 @@ def prove(
     finding = finding_of(exact, search)
     if search.closed or (search.target is not None and finding.lower == search.target):
         status = TerminationStatus.INFEASIBLE if finding.infeasible else TerminationStatus.OPTIMAL
+    LOGGER.debug("%s, proof by %s: %s after %.3f s", instance.name, name, status, budget.elapsed_s)
     derivation = finding.derivation(search)
     comments = {
         "instance": instance.name,
@@ -258,24 +271,6 @@ def _said(
         sense=Sense.MINIMIZE if scale.sign > 0 else Sense.MAXIMIZE,
         constant=constant,
     )
-
-
-def model_of(instance: InstanceFile, formulation: str | None) -> "tuple[str, Formulation[pulp.LpProblem, object]]":
-    """Return the name and the model of a formulation, of the first that the instance has; UsageError: there is none."""
-    family = family_of(instance)
-    names = [formulation] if formulation is not None else [name for name in _FIRST if name in family.formulations]
-    if names[0] not in family.formulations:
-        raise UsageError(where="formulation", found=repr(formulation), allowed=", ".join(family.formulations))
-    refused: UsageError | None = None
-    for name in names:
-        try:
-            built = family.formulations[name](instance)
-            assert isinstance(built, Formulation)
-            return name, built
-        except UsageError as error:
-            refused = error
-    assert refused is not None
-    raise refused
 
 
 def _reached(
