@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dlsched.core.result import Result
     from dlsched.core.status import Sense, TerminationStatus
     from dlsched.core.violation import Violation
+    from dlsched.evaluation.whatif import WhatIf, whatif
     from dlsched.families import FAMILIES, check, read, read_result, verify, write
     from dlsched.generation import generate
     from dlsched.proofs.proof import Proof, prove
@@ -68,6 +69,7 @@ __all__ = [
     "TerminationStatus",
     "UsageError",
     "Violation",
+    "WhatIf",
     "__version__",
     "async_sgd",
     "bound",
@@ -88,6 +90,7 @@ __all__ = [
     "srpt_mapping",
     "study",
     "verify",
+    "whatif",
     "write",
 ]
 
@@ -100,6 +103,7 @@ _HOMES = {
     "dlsched.core.violation": ["Violation"],
     "dlsched.comparison.comparing": ["compare"],
     "dlsched.comparison.comparison": ["Comparison"],
+    "dlsched.evaluation.whatif": ["WhatIf", "whatif"],
     "dlsched.families": ["FAMILIES", "check", "read", "read_result", "verify", "write"],
     "dlsched.generation": ["generate"],
     "dlsched.proofs.proof": ["Proof", "prove"],

@@ -27,7 +27,7 @@ LEVELS: tuple[set[str], ...] = (
     {"", "families", "own_methods", "solving", "generation"},
     {"traces", "testing", "worst", "proofs"},
     {"study", "advice"},
-    {"whatif", "reproduce", "comparison"},
+    {"evaluation", "reproduce", "comparison"},
     {"cli"},
     {"__main__"},
 )
