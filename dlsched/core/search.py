@@ -176,9 +176,19 @@ class Search(Generic[SolutionT]):
 
     def report(self, doing: str) -> None:
         """Tell the progress callback where the search stands."""
+        self.watch(doing, None, None, 0)
+
+    def watch(self, doing: str, objective: float | None, bound: float | None, nodes: int) -> None:
+        """Tell it so while a solver runs, which says what it holds: the better of that and of what is held counts.
+
+        Nothing is recorded: a solver's solutions are offered, and its bounds proven, when it hands them over.
+        """
         if self._progress is None:
             return
-        between = gap(self.objective, self.bound, self.constant)
-        self._progress(
-            Progress(self.budget.elapsed_s, self.objective, self.bound, self.budget.nodes, doing, gap=between)
-        )
+        if objective is None or (self.objective is not None and not self.sense.better(objective, self.objective)):
+            objective = self.objective
+        if bound is None or (self.bound is not None and not self.sense.better(self.bound, bound)):
+            bound = self.bound
+        between = gap(objective, bound, self.constant)
+        count = self.budget.nodes + nodes
+        self._progress(Progress(self.budget.elapsed_s, objective, bound, count, doing, gap=between))
