@@ -17,6 +17,10 @@ from tempfile import TemporaryDirectory
 
 from table import machine, markdown
 
+from dlsched.evaluation import answer, tables
+from dlsched.evaluation.clusters import HAPPENED, Cluster, clusters_of
+from dlsched.evaluation.page import unit_of
+from dlsched.evaluation.question import POLICIES, Question, audit_of, pieces, plan_of
 from dlsched.study.leader import run
 from dlsched.study.plans.plan import CellLimits
 from dlsched.study.reports.html.figure import Look, looks
@@ -24,10 +28,6 @@ from dlsched.study.reports.html.tables import Table
 from dlsched.study.reports.typeset import markdown_text
 from dlsched.traces import read_queue
 from dlsched.traces.clocks import queue_window
-from dlsched.whatif import answer, tables
-from dlsched.whatif.clusters import HAPPENED, Cluster, clusters_of
-from dlsched.whatif.page import unit_of
-from dlsched.whatif.question import POLICIES, Question, audit_of, pieces, plan_of
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         srpt_mapping,
         study,
     )
+    from dlsched.comparison.comparing import compare
+    from dlsched.comparison.comparison import Comparison
     from dlsched.core.errors import (
         DisagreementError,
         DlschedError,
@@ -39,15 +41,19 @@ if TYPE_CHECKING:
     from dlsched.core.result import Result
     from dlsched.core.status import Sense, TerminationStatus
     from dlsched.core.violation import Violation
-    from dlsched.families import FAMILIES, check, read, read_result, solve, verify, write
+    from dlsched.evaluation.whatif import WhatIf, whatif
+    from dlsched.families import FAMILIES, check, read, read_result, verify, write
+    from dlsched.generation import generate
     from dlsched.modelling import formulate
     from dlsched.proofs.proof import Proof, prove
+    from dlsched.solving import bound, solve
     from dlsched.worst.finding import find_worst
 
 __version__ = VERSION
 
 __all__ = [
     "FAMILIES",
+    "Comparison",
     "DisagreementError",
     "DlschedError",
     "InputError",
@@ -64,13 +70,17 @@ __all__ = [
     "TerminationStatus",
     "UsageError",
     "Violation",
+    "WhatIf",
     "__version__",
     "async_sgd",
+    "bound",
     "check",
+    "compare",
     "elastic_stream",
     "find_worst",
     "formulate",
     "gap",
+    "generate",
     "matching_placement",
     "prove",
     "ratio",
@@ -82,6 +92,7 @@ __all__ = [
     "srpt_mapping",
     "study",
     "verify",
+    "whatif",
     "write",
 ]
 
@@ -92,9 +103,14 @@ _HOMES = {
     "dlsched.core.result": ["Result"],
     "dlsched.core.status": ["Sense", "TerminationStatus"],
     "dlsched.core.violation": ["Violation"],
-    "dlsched.families": ["FAMILIES", "check", "read", "read_result", "solve", "verify", "write"],
+    "dlsched.comparison.comparing": ["compare"],
+    "dlsched.comparison.comparison": ["Comparison"],
+    "dlsched.evaluation.whatif": ["WhatIf", "whatif"],
+    "dlsched.families": ["FAMILIES", "check", "read", "read_result", "verify", "write"],
+    "dlsched.generation": ["generate"],
     "dlsched.modelling": ["formulate"],
     "dlsched.proofs.proof": ["Proof", "prove"],
+    "dlsched.solving": ["bound", "solve"],
     "dlsched.worst.finding": ["find_worst"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -114,4 +130,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

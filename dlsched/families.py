@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from dlsched.catalogue import families as listed
 from dlsched.core.errors import InputError, InstanceError, UsageError
-from dlsched.core.family import AnyFamily, AnyMethod
+from dlsched.core.family import AnyFamily
 from dlsched.core.files import Json, json_text, parse_json, read_json, read_text, write_text
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.messages import field_path
 from dlsched.core.result import Result, Solution
 from dlsched.core.violation import Violation
@@ -146,49 +145,6 @@ def write(item: InstanceFile | Result[Solution], path: str | os.PathLike[str]) -
     write_text(path, json_text(item.as_data()))
 
 
-def solve(
-    instance: InstanceFile,
-    *,
-    method: str | AnyMethod = "exact",
-    limits: Limits | None = None,
-    seed: int = 0,
-    solver: str | None = None,
-    start: Solution | Result[Solution] | None = None,
-    progress: ProgressCallback | None = None,
-) -> Result[Solution]:
-    """Solve an instance of any family.
-
-    Parameters
-    ----------
-    instance
-        As ``read`` returns it; it is not changed.
-    method
-        A name from ``dlsched methods``; ``exact`` is the family's best exact method. Or a ``Method`` of your own.
-    limits
-        Time, nodes and threads; none by default.
-    seed
-        Of every random draw.
-    solver
-        Solver to use, for methods that call one.
-    start
-        A feasible solution to start from.
-    progress
-        Called with a ``Progress`` now and then.
-
-    Returns
-    -------
-    A ``Result``; infeasibility, a limit, Ctrl-C and a failing solver are statuses of it, not exceptions.
-
-    Raises
-    ------
-    UsageError, SolverMissingError
-        The call cannot be carried out as asked.
-    """
-    return family_of(instance).solve(
-        instance, method=method, limits=limits, seed=seed, solver=solver, start=start, progress=progress
-    )
-
-
 def verify(instance: InstanceFile, result: "Result[Solution] | Claim") -> "Verification":
     """Check all that a result says against its instance: what is verified, recomputed, claimed, or false.
 
@@ -247,6 +203,27 @@ def read_result(path: str | os.PathLike[str], instance: InstanceFile | None = No
     return replace(claim.result, instance=instance, solution=solution)
 
 
-def check(instance: InstanceFile, solution: Solution) -> list[Violation]:
-    """Return the rules that a solution breaks; an empty list means feasible."""
-    return list(family_of(instance).check(instance, solution))
+def check(instance: InstanceFile, solution: Solution | Result[Solution] | Mapping[str, object]) -> list[Violation]:
+    """Return the rules that a solution breaks; an empty list means feasible.
+
+    Parameters
+    ----------
+    instance
+        As ``read`` returns it.
+    solution
+        A solution, a result that holds one, or the data of a solution, as ``solution`` of a result file has them.
+
+    Raises
+    ------
+    InputError
+        The data are no solution of the family.
+    UsageError
+        The result holds no solution.
+    """
+    family = family_of(instance)
+    held = solution.solution if isinstance(solution, Result) else solution
+    if isinstance(held, Mapping):
+        held = family.read_solution(dict(held), instance)
+    if held is None or not hasattr(held, "as_data"):
+        raise UsageError(where="solution", found=type(held).__name__, allowed="a solution, or its data")
+    return list(family.check(instance, held))

@@ -1,4 +1,4 @@
-"""Methods of the user's own, named by their location: ``file.py:function``, ``package.module:Policy``.
+"""Methods of the user's own: functions and policies, or their location, ``file.py:function``, ``package.module:Policy``.
 
 A function of an instance returns a solution of its family, or the data of one as result files hold it, or
 None if it finds none. If it has a parameter ``tick``, it gets a function to call in long loops, which ends
@@ -8,14 +8,18 @@ further parameters by name. The checker judges every answer.
 """
 
 import contextlib
+import copy
+import functools
 import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
+from typing import Protocol, TypeAlias
 
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import PolicyError, UsageError
@@ -27,6 +31,51 @@ from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.results.answers import judge
+
+
+class Decider(Protocol):
+    """A policy: an object with ``decide``, which dlsched simulates."""
+
+    @property
+    def decide(self) -> Callable[..., object]: ...  # noqa: D102
+
+
+MethodLike: TypeAlias = str | AnyMethod | Callable[..., object] | Decider
+"""A method of a family: its name, ``file.py:function``, a record, a function, a policy class, or a policy."""
+
+
+def method_of(family: AnyFamily, method: MethodLike) -> AnyMethod:
+    """Return what is meant by a method, whichever way it is given; see the module.
+
+    Raises
+    ------
+    UsageError
+        There is no such method, or it is nothing that answers.
+    """
+    if isinstance(method, Method):
+        return method
+    if isinstance(method, str):
+        return method_named(family, method)
+    policy = not inspect.isclass(method) and hasattr(method, "decide")
+    if not policy and not callable(method):
+        allowed = "a name, file.py:function, a function of an instance, a policy, or a Method"
+        raise UsageError(where="method", found=type(method).__name__, allowed=allowed)
+    kind: object = type(method) if policy else method
+    while isinstance(kind, functools.partial):
+        kind = kind.func
+    own = getattr(kind, "__qualname__", type(kind).__qualname__).rpartition(".")[2]
+    home = getattr(kind, "__module__", None) or type(kind).__module__
+    text = f"{home}:{re.sub(r'[^0-9A-Za-z_]+', '', own) or 'function'}"
+    thing = method if callable(method) and not policy else functools.partial(_copy, method)
+    file = "" if sys.modules.get(home) is None else getattr(sys.modules[home], "__file__", None) or ""
+    run = _runner(family, text, thing, {}, file, given=True)
+    return Method(text, "heuristic", run, seeded="seed" in handed(thing))
+
+
+def _copy(policy: MethodLike, instance: InstanceFile) -> object:
+    """Return a policy as it is now, so that each run begins with the same."""
+    del instance
+    return copy.deepcopy(policy)
 
 
 def method_named(family: AnyFamily, text: str) -> AnyMethod:
@@ -150,10 +199,16 @@ def _searching(folder: str) -> Iterator[None]:
 
 
 def _runner(
-    family: AnyFamily, text: str, thing: Callable[..., object], parameters: Mapping[str, Json], file: str
+    family: AnyFamily,
+    text: str,
+    thing: Callable[..., object],
+    parameters: Mapping[str, Json],
+    file: str,
+    *,
+    given: bool = False,
 ) -> Run[InstanceFile, Solution]:
     def run(instance: InstanceFile, search: Search[Solution]) -> TerminationStatus:
-        with _errors_of(text, file):
+        with _errors_of(text, file, given=given):
             answer = _called(thing, instance, search, parameters)
             if hasattr(answer, "decide"):
                 answer = _simulated(family, instance, answer, search, text)
@@ -191,17 +246,21 @@ def _simulated(
 
 
 @contextlib.contextmanager
-def _errors_of(text: str, file: str) -> Iterator[None]:
-    """Say what the user's code raises, and where; what it prints goes to standard error."""
+def _errors_of(text: str, file: str, *, given: bool = False) -> Iterator[None]:
+    """Say what the user's code raises, and where; what it prints goes to standard error.
+
+    ``given``: the code is an object of the user's program, which prints where it likes; errors keep their cause.
+    """
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.nullcontext() if given else contextlib.redirect_stdout(sys.stderr):
             yield
     except (Stopped, PolicyError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
         if isinstance(error, UsageError) and error.where == (text,):
             raise
-        raise UsageError(f"{_where(error, file)}{type(error).__name__}: {printable(str(error))}", where=text) from None
+        said = UsageError(f"{_where(error, file)}{type(error).__name__}: {printable(str(error))}", where=text)
+        raise said from error if given else None
 
 
 def _where(error: BaseException, file: str) -> str:

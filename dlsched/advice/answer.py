@@ -3,8 +3,9 @@
 from dlsched.core.errors import UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
-from dlsched.families import family_of, solve
+from dlsched.families import family_of
 from dlsched.own_methods import method_named
+from dlsched.solving import solve
 
 
 def solved(instance: InstanceFile, method: str) -> Solution:

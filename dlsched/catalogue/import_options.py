@@ -111,6 +111,8 @@ OPTIONS = by_name(
     Option("gpu_resource", str, "NAME", "What a GPU is called", "kueue, volcano"),
 )
 
+OF_EVALUATIONS = ("gpus_of_node", "communication", "scaling")
+"""Options of the making of instances of a queue that an evaluation takes."""
 READING = ("states", "slices", "nodes", "jobs", "map", "delimiter", "gpu_resource")
 """Those with which the file of a queue is read, whatever becomes of it."""
 

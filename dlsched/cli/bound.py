@@ -2,11 +2,13 @@
 
 from dlsched.cli.options import AsJson, InstancePath, TimeLimit
 from dlsched.cli.output import print_json, progress_line
-from dlsched.cli.solve import disproof, exit_code, print_summary
+from dlsched.cli.solve import exit_code, print_summary
 from dlsched.core.errors import DisagreementError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.families import family_of, read, solve
+from dlsched.families import family_of, read
+from dlsched.results.disproof import disproof
+from dlsched.solving import bound
 
 NAME = "bound"
 
@@ -17,7 +19,7 @@ def run(file: InstancePath, time_limit: TimeLimit = None, as_json: AsJson = Fals
     family = family_of(instance)
     limits = Limits(time_s=time_limit)
     with progress_line(f"{instance.name}, {family.best_bound}") as progress:
-        result = solve(instance, method=family.best_bound, limits=limits, progress=progress)
+        result = bound(instance, limits=limits, progress=progress)
     if as_json:
         print_json(result.as_data())
     else:

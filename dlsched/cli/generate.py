@@ -1,6 +1,5 @@
 """``dlsched generate``: a random instance from a seed."""
 
-import inspect
 from typing import Annotated
 
 import typer
@@ -9,8 +8,8 @@ from dlsched.catalogue.families import FAMILIES, options
 from dlsched.cli import completion
 from dlsched.cli.options import FamilyName, OutPath, Seed
 from dlsched.cli.signatures import taking
-from dlsched.core.errors import UsageError
-from dlsched.families import find_family, write
+from dlsched.families import write
+from dlsched.generation import generate
 
 NAME = "generate"
 OWN = {name: option for family in FAMILIES for name, option in options(family).items()}
@@ -32,15 +31,5 @@ def run(
     **own: float | str | None,
 ) -> int:
     """Draw an instance; the same arguments give the same bytes."""
-    record = find_family(family)
-    preset = preset or next(iter(record.presets))
-    if preset not in record.presets:
-        raise UsageError(where="preset", found=repr(preset), allowed=", ".join(record.presets))
-    given = {"jobs": jobs, "gpus": gpus, "max_gpus": max_gpus, **own}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    takes = inspect.signature(record.generate).parameters
-    for name, value in chosen.items():
-        if name not in takes:
-            raise UsageError(where=name, found=value, allowed=f"no such option for {family}")
-    write(record.generate(preset=preset, seed=seed, **chosen), out or "-")
+    write(generate(family, preset=preset, jobs=jobs, gpus=gpus, max_gpus=max_gpus, seed=seed, **own), out or "-")
     return 0

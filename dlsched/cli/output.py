@@ -9,6 +9,9 @@ from contextlib import contextmanager
 
 from dlsched.core.limits import Progress, ProgressCallback
 from dlsched.core.messages import printable
+from dlsched.core.quantities import number as number
+from dlsched.core.quantities import percent as percent
+from dlsched.core.quantities import seconds as seconds
 
 _PIPE_WIDTH = 200  # columns of a table if no terminal limits it
 _TEXT_WIDTH = 12  # least width of a column of text on a narrow terminal
@@ -47,25 +50,6 @@ def print_table(
         table.add_row(*row, end_section=grouped and following is not None and following[0] != row[0])
     width = Console().width if sys.stdout.isatty() else _PIPE_WIDTH
     Console(width=max(width, needed), markup=False, highlight=False, emoji=False).print(table)
-
-
-def number(value: float | None) -> str:
-    """Write a figure for people: six significant digits, a dash where it is unknown."""
-    return "-" if value is None else f"{value:,.2f}" if 1e2 <= abs(value) < 1e15 else f"{value:.6g}"
-
-
-def percent(value: float | None) -> str:
-    """Write a ratio as per cent; a value that is not 0 never looks like 0."""
-    if value is None:
-        return "-"
-    if value == 0:
-        return "0 %"
-    return f"{100 * value:.3f} %" if value >= 1e-5 else f"{100 * value:.1e} %"
-
-
-def seconds(value: float | None) -> str:
-    """Write a duration."""
-    return "-" if value is None else f"{value:.3f} s"
 
 
 @contextmanager

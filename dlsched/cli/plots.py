@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from dlsched.cli.comparison import Compared
+from dlsched.comparison.points import labels_of, points_of
+from dlsched.comparison.rows import Compared
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.imports import needing
@@ -14,7 +15,6 @@ from dlsched.core.messages import printable
 from dlsched.families import family_of
 
 NAME_LENGTH = 80  # characters of an instance's name in the name of a file
-LARGEST_RATIO = 1e100  # no axis holds more
 
 
 def require_plot(path: str, width_in: float) -> None:
@@ -65,32 +65,10 @@ def _targets(names: Sequence[str], path: Path) -> list[Path]:
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in chosen]
 
 
-def _labels(rows: Sequence[Compared]) -> list[str]:
-    """Label of each row, numbered where an instance has it twice."""
-    seen: Counter[tuple[str, str]] = Counter()
-    found = []
-    for row in rows:
-        seen[row.instance, row.label] += 1
-        number = seen[row.instance, row.label]
-        found.append(row.label if number == 1 else f"{row.label} ({number})")
-    return found
-
-
 def _draw_gaps(rows: Sequence[Compared], path: str, width_in: float) -> None:
-    from dlsched.plots import Point, draw_comparison
+    from dlsched.plots import draw_comparison
 
-    points = [
-        Point(
-            instance=row.instance,
-            method=label,
-            kind="exact" if row.kind == "exact" else "foreign" if row.kind == "foreign" else "heuristic",
-            ratio=None if row.ratio is None else min(row.ratio, LARGEST_RATIO),
-            ratio_is_upper_bound=row.ratio_is_at_most,
-            runtime_s=row.runtime_s,
-        )
-        for row, label in zip(rows, _labels(rows), strict=True)
-    ]
-    print(f"plot: {draw_comparison(points, path, width_in=width_in)}", file=sys.stderr)
+    print(f"plot: {draw_comparison(points_of(rows), path, width_in=width_in)}", file=sys.stderr)
 
 
 def _draw_answers(rows: Sequence[Compared], instance: InstanceFile, path: Path, width_in: float) -> None:
@@ -100,7 +78,7 @@ def _draw_answers(rows: Sequence[Compared], instance: InstanceFile, path: Path, 
     if not rows:
         print(f"plot: no method found an answer to {printable(instance.name)}", file=sys.stderr)
         return
-    answers = [(label, row.solution) for label, row in zip(_labels(rows), rows, strict=True)]
+    answers = [(label, row.solution) for label, row in zip(labels_of(rows), rows, strict=True)]
     try:
         written = draw_family(instance, answers, path, width_in)
     except InputError:

@@ -12,7 +12,6 @@ from dlsched.cli.check import claim_in
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, Threads, TimeLimit
 from dlsched.cli.output import number, percent, print_json, progress_line, seconds
 from dlsched.cli.proof_words import cases
-from dlsched.cli.solve import disproof
 from dlsched.core.errors import DisagreementError, InputError
 from dlsched.core.files import read_json
 from dlsched.core.instance import InstanceFile
@@ -22,6 +21,7 @@ from dlsched.core.result import Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read
 from dlsched.proofs.proof import Proof, prove
+from dlsched.results.disproof import disproof
 from dlsched.results.reading import Claim
 from dlsched.results.verification import read_solution
 

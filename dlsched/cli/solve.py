@@ -20,9 +20,11 @@ from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
-from dlsched.families import family_of, read, solve, write
+from dlsched.families import family_of, read, write
 from dlsched.own_methods import method_named
+from dlsched.results.disproof import disproof
 from dlsched.solvers.availability import require
+from dlsched.solving import solve
 
 if TYPE_CHECKING:
     from dlsched.proofs.proof import Proof
@@ -158,23 +160,6 @@ def contrary(first: tuple[str, Answer], second: tuple[str, Answer]) -> str | Non
             wrong = one.sense.better(other.objective, one.bound) and not meets(other.objective, one.bound, one.constant)
             if wrong:
                 return f"{by}: bound {one.bound!r} against a solution of {other.objective!r}"
-    return None
-
-
-def disproof(instance: InstanceFile, result: Answer) -> str | None:
-    """Return a sentence when a result or a proof disproves what the instance's file calls known."""
-    if instance.known is None:
-        return None
-    answer, bound = instance.known.answer(result.sense), instance.known.bound(result.sense)
-    for better, worse, said in (
-        (result.objective, bound, f"a solution of {result.objective!r} is held"),
-        (answer, result.bound, f"the bound {result.bound!r} is proven"),
-    ):
-        if better is None or worse is None or meets(better, worse, result.constant):
-            continue
-        if result.sense.better(better, worse):
-            known = f"{answer!r}" if answer == bound else f"{bound!r} to {answer!r}"
-            return f"{instance.name}: the file calls {known} known, but {said}"
     return None
 
 

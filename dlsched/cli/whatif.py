@@ -1,15 +1,14 @@
 """``dlsched whatif``: what other policies would have made of the queue of a trace, on one page."""
 
-import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlsched.catalogue.import_options import READING, of_queues
+from dlsched.catalogue.import_options import OF_EVALUATIONS, READING, of_queues
 from dlsched.catalogue.option import Value
 from dlsched.catalogue.sources import QUEUES
 from dlsched.cli import completion
@@ -18,16 +17,13 @@ from dlsched.cli.signatures import taking
 from dlsched.cli.study.run import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
-from dlsched.core.messages import Refused, printable
+from dlsched.core.messages import printable
 
 if TYPE_CHECKING:
-    from dlsched.whatif.page import PageContent
+    from dlsched.evaluation.page import PageContent
 
 DEFAULT, TIME_S = "srpt_mapping", 60.0
-MAKING = ("gpus_of_node", "communication", "scaling")
-OWN = of_queues("from", "to", *READING, *MAKING, "estimates")
-LARGEST_SOLUTION = 1 << 30
-"""Bytes of a schedule as JSON: the figures are made of all of it."""
+OWN = of_queues("from", "to", *READING, *OF_EVALUATIONS, "estimates")
 
 
 @taking(
@@ -80,51 +76,33 @@ def run(
 
     Results are kept: Ctrl-C ends it with what has ended, and the same command goes on.
     """
+    from dlsched.evaluation.contents import LARGEST_SOLUTION, content_of, question_of, seconds_of
+    from dlsched.evaluation.page import write_page
+    from dlsched.evaluation.question import POLICIES, methods_of
     from dlsched.study.leader import require_engine
-    from dlsched.study.plans.plan import CellLimits
-    from dlsched.study.reporting import environment_words
     from dlsched.study.reports.html.embedding import require_report
-    from dlsched.study.store.reading import Study
     from dlsched.traces import read_queue
-    from dlsched.traces.clocks import queue_window
-    from dlsched.whatif.clusters import clusters_of
-    from dlsched.whatif.page import PageContent, write_page
-    from dlsched.whatif.question import POLICIES, Question, audit_of, methods_of, pieces, plan_of
 
     require_report()
-    if out != "-":
-        for other, what in ((file, "the queue"), (store, "the store")):
-            if other is not None and Path(other).absolute() == Path(out).absolute():
-                raise UsageError(where="out", found=f"{printable(out)}, which is {what}", allowed="another file")
-        require_writable(out)
-    elif store is None:
-        raise UsageError(where="store", found="none", allowed="its path, as the page is written to standard output")
+    _require_output(file, out, store)
     if not time_limit > 0:
         raise UsageError(where="time-limit", found=time_limit, allowed="a number > 0")
     require_engine(workers)
-    path = Path(out).with_suffix(".study.sqlite") if store is None else Path(store)
-    if path.exists():
-        Study(path).close()  # what is no store is refused before the queue is read
-    else:
-        require_writable(path)
+    path = _store_of(out, store)
     names = tuple(_listed(policies)) or POLICIES.get(family, ())
     methods_of(names, family)
-    sizes, window_s = _numbers(gpus), None if window is None else _seconds(window)
-    queue = read_queue(source, file, **own)
-    from_, to = (None if own[end] is None else str(own[end]) for end in ("from_", "to"))
-    estimates = bool(own["estimates"])
-    question = Question(
-        queue,
+    sizes, window_s = _numbers(gpus), None if window is None else seconds_of(window)
+    question = question_of(
+        read_queue(source, file, **own),
         policies=names,
         family=family,
         gpus=sizes,
-        window=queue_window(queue, from_, to),
+        ends=own,
         window_s=window_s,
-        estimates=estimates,
-        limits=CellLimits(time_s=time_limit),
-        options={name: own[name] for name in MAKING if own[name] is not None},
+        estimates=bool(own["estimates"]),
+        time_s=time_limit,
+        options=own,
     )
-    made = pieces(question)
     command = _command(
         file,
         out,
@@ -135,30 +113,47 @@ def run(
             "--time-limit": None if time_limit == TIME_S else f"{time_limit:g}",
         },
     )
-    plan = plan_of(question, made, command)
-    audit = audit_of(made)
-    for sentence in audit:
-        print(f"audit: {printable(sentence)}", file=sys.stderr)
-    study = run_watched(plan, path, "whatif", workers, largest_solution=LARGEST_SOLUTION)
-    if study is None:
+    content = content_of(
+        question,
+        command,
+        lambda plan: run_watched(plan, path, "whatif", workers, largest_solution=LARGEST_SOLUTION),
+        _tell,
+    )
+    if content is None:
         return INCOMPLETE
-    with study:
-        told = PageContent(
-            title=os.path.basename(queue.path),
-            clusters=clusters_of(study, made, names),
-            policies=names,
-            windows=sum(piece.gpus == made[0].gpus for piece in made),
-            family=family,
-            audit=audit,
-            command=command,
-            environment=environment_words(study.about.environment),
-            estimates=estimates,
-        )
-    write_page(told, out)
+    write_page(content, out)
     if out != "-":
-        _print(told)
+        _print(content)
         print(f"page: {printable(out)}")
     return 0
+
+
+def _require_output(file: str, out: str, store: str | None) -> None:
+    """Refuse a page that would replace the queue or the store, or could not be written."""
+    if out != "-":
+        for other, what in ((file, "the queue"), (store, "the store")):
+            if other is not None and Path(other).absolute() == Path(out).absolute():
+                raise UsageError(where="out", found=f"{printable(out)}, which is {what}", allowed="another file")
+        require_writable(out)
+    elif store is None:
+        raise UsageError(where="store", found="none", allowed="its path, as the page is written to standard output")
+
+
+def _store_of(out: str, store: str | None) -> Path:
+    """Return the path of the store, beside the page if none is named; what is no store is refused before the queue is read."""
+    from dlsched.study.store.reading import Study
+
+    path = Path(out).with_suffix(".study.sqlite") if store is None else Path(store)
+    if path.exists():
+        Study(path).close()
+    else:
+        require_writable(path)
+    return path
+
+
+def _tell(audit: Sequence[str]) -> None:
+    for sentence in audit:
+        print(f"audit: {printable(sentence)}", file=sys.stderr)
 
 
 def _command(file: str, out: str, options: Mapping[str, Value | None]) -> str:
@@ -170,15 +165,6 @@ def _command(file: str, out: str, options: Mapping[str, Value | None]) -> str:
         for word in ((name,) if value is True else (name, str(value)))
     ]
     return shlex.join(["dlsched", "whatif", file, *given, "-o", out])
-
-
-def _seconds(text: str) -> float:
-    from dlsched.study.plans.instance_entries import duration_s
-
-    try:
-        return duration_s(float(text) if text.replace(".", "", 1).isdigit() else text)
-    except Refused as refusal:
-        raise UsageError(where="window", found=refusal.found, allowed=refusal.allowed) from None
 
 
 def _numbers(text: str | None) -> tuple[int | None, ...]:
@@ -200,20 +186,10 @@ def _listed(text: str | None) -> list[str]:
 
 def _print(told: "PageContent") -> None:
     """The answer, and the policies on the cluster of today."""
-    from dlsched.whatif.page import unit_of
+    from dlsched.evaluation.contents import today_of
 
     for sentence in told.sentences:
         print(printable(sentence.replace("`", "")))
-    unit, today = unit_of(told.clusters), told.clusters[0]
-    rows = [
-        (name, unit.text(float(fate.waiting_s.mean())), unit.text(float(fate.flow_s.mean())), _percent(fate.used.share))
-        for name, fate in today.fates.items()
-    ]
-    rows += [(name, why, "-", "-") for name, why in today.unanswered.items()]
-    columns = ("policy", f"mean waiting, {unit.name}", f"mean flow, {unit.name}", "used")
+    columns, rows = today_of(told)
     print()
     print_table(columns, rows, right=columns[1:])
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"

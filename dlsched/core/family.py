@@ -11,9 +11,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from dlsched.catalogue import families as listed
 from dlsched.catalogue.listed import Kind
 from dlsched.catalogue.option import Option
-from dlsched.core.budget import Stopped
-from dlsched.core.errors import SolverError, UsageError
-from dlsched.core.imports import import_failure
+from dlsched.core.ending import status_of_run
+from dlsched.core.errors import UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.modelled import Modelled
@@ -22,6 +21,7 @@ from dlsched.core.result import Certificate, Result, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
+from dlsched.core.watching import LOGGER, watched
 
 InstanceT = TypeVar("InstanceT", bound=InstanceFile)
 Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]
@@ -205,6 +205,8 @@ class Family(Generic[InstanceT, SolutionT]):
         solver: str | None = None,
         start: SolutionT | Result[SolutionT] | None = None,
         progress: ProgressCallback | None = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
     ) -> Result[SolutionT]:
         """Run a method; a limit, Ctrl-C or a solver's failure ends it with its best answer. See ``solve``.
 
@@ -219,8 +221,12 @@ class Family(Generic[InstanceT, SolutionT]):
         if solver is not None and solver not in chosen.solvers:
             allowed = ", ".join(chosen.solvers) or "none, it needs no solver"
             raise UsageError(where=f"solver of method {chosen.name}", found=repr(solver), allowed=allowed)
-        search = self._search(instance, limits, seed, solver, start, progress)
-        status = self._ending(chosen, instance, search)
+        said = f"{instance.name}, {chosen.name}"
+        with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=said) as (allowed_limits, told):
+            search = self._search(instance, said, allowed_limits, seed, solver, start, told)
+            LOGGER.debug("%s: %s, limits %s", self.name, said, allowed_limits.as_data())
+            status = status_of_run(search, partial(self.infeasible, instance), partial(chosen.follow, instance, search))
+            LOGGER.debug("%s: %s after %.3f s", said, status, search.budget.elapsed_s)
         return Result(
             family=self.name,
             instance=instance,
@@ -246,15 +252,14 @@ class Family(Generic[InstanceT, SolutionT]):
     def _search(
         self,
         instance: InstanceT,
-        limits: Limits | None,
+        said: str,
+        limits: Limits,
         seed: int,
         solver: str | None,
         start: SolutionT | Result[SolutionT] | None,
         progress: ProgressCallback | None,
     ) -> Search[SolutionT]:
         """Refuse invalid arguments, and start the clock."""
-        if not isinstance(limits := limits or Limits(), Limits):
-            raise UsageError(where="limits", found=repr(limits), allowed="Limits(time_s=...)")
         if not isinstance(seed, int) or seed < 0:
             raise UsageError(where="seed", found=repr(seed), allowed="an integer >= 0")
         start = start.solution if isinstance(start, Result) else start
@@ -270,36 +275,12 @@ class Family(Generic[InstanceT, SolutionT]):
             solver=solver,
             start=start,
             progress=progress,
+            name=said,
         )
         violations = [] if start is None else search.violations(start)
         if violations:
             raise UsageError(where="start", found=f"a solution that breaks {violations[0]}", allowed="a feasible one")
         return search
-
-    def _ending(
-        self, method: Method[InstanceT, SolutionT], instance: InstanceT, search: Search[SolutionT]
-    ) -> TerminationStatus:
-        """Run a method and return the status with which it ended, errors and interrupts included."""
-        try:
-            reason = self.infeasible(instance)
-            if reason is not None:
-                search.message = reason
-                return TerminationStatus.INFEASIBLE
-            status = method.follow(instance, search)
-        except Stopped as stopped:
-            status = stopped.status
-        except KeyboardInterrupt as interrupt:
-            status = TerminationStatus.INTERRUPTED
-            search.say(str(interrupt))
-        except SolverError as error:
-            status, search.message, search.failure = TerminationStatus.SOLVER_ERROR, str(error), type(error)
-        except ImportError as error:
-            raise import_failure(error) from None
-        except MemoryError as error:
-            status = TerminationStatus.MEMORY_LIMIT
-            search.say(str(error) or "out of memory")
-        kept = status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
-        return TerminationStatus.OPTIMAL if search.proven and not kept else status
 
 
 def _family_named(name: str) -> "AnyFamily":

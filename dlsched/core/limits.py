@@ -55,13 +55,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a search stands: seconds since its start, best objective and bound so far, nodes done."""
+    """Where a search stands: seconds since its start, best objective and bound so far, nodes done, the gap between the two."""
 
     elapsed_s: float
     objective: float | None
     bound: float | None
     nodes: int
     doing: str
+    gap: float | None = None
 
 
 ProgressCallback = Callable[[Progress], None]

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Generic
 
 from dlsched.core.budget import Budget
 from dlsched.core.errors import ContradictionError, SolverError
-from dlsched.core.gap import meets
+from dlsched.core.gap import gap, meets
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.status import Sense
 from dlsched.core.tolerance import rounding
 from dlsched.core.violation import Violation
+from dlsched.core.watching import LOGGER
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,8 @@ class Search(Generic[SolutionT]):
         The part of the objective that no solution changes.
     limits, seed, solver, start, progress
         As ``solve`` was called.
+    name
+        What records of the log begin with: instance and method.
     """
 
     def __init__(
@@ -47,11 +50,13 @@ class Search(Generic[SolutionT]):
         solver: str | None = None,
         start: SolutionT | None = None,
         progress: ProgressCallback | None = None,
+        name: str = "",
     ) -> None:
         self.budget = Budget(limits, counted=lambda: self.report("search"))
         self._objective, self._check = objective, check
         self.sense, self.constant = sense, constant
         self._progress = progress
+        self._told = f"{name}: " if name else ""
         self.seed, self.solver, self.start = seed, solver, start
         self.solution: SolutionT | None = None
         self.objective: float | None = None
@@ -126,6 +131,7 @@ class Search(Generic[SolutionT]):
             if not as_good:
                 return False
         self.solution, self.objective = solution, objective
+        LOGGER.info("%sincumbent %r, by %s", self._told, objective, source)
         self.report(source)
         return True
 
@@ -148,6 +154,7 @@ class Search(Generic[SolutionT]):
             self.certificate = certificate
         if self.bound is None or self.sense.better(self.bound, bound):
             self.bound, self.bound_source = bound, f"{source}, of the model" if self.of_model else source
+            LOGGER.info("%sbound %r, by %s", self._told, bound, self.bound_source)
             self.report(source)
 
     def restate(self, certificate: Certificate) -> None:
@@ -170,5 +177,19 @@ class Search(Generic[SolutionT]):
 
     def report(self, doing: str) -> None:
         """Tell the progress callback where the search stands."""
-        if self._progress is not None:
-            self._progress(Progress(self.budget.elapsed_s, self.objective, self.bound, self.budget.nodes, doing))
+        self.watch(doing, None, None, 0)
+
+    def watch(self, doing: str, objective: float | None, bound: float | None, nodes: int) -> None:
+        """Tell it so while a solver runs, which says what it holds: the better of that and of what is held counts.
+
+        Nothing is recorded: a solver's solutions are offered, and its bounds proven, when it hands them over.
+        """
+        if self._progress is None:
+            return
+        if objective is None or (self.objective is not None and not self.sense.better(objective, self.objective)):
+            objective = self.objective
+        if bound is None or (self.bound is not None and not self.sense.better(self.bound, bound)):
+            bound = self.bound
+        between = gap(objective, bound, self.constant)
+        count = self.budget.nodes + nodes
+        self._progress(Progress(self.budget.elapsed_s, objective, bound, count, doing, gap=between))

@@ -15,6 +15,7 @@ from dlsched.plots.words import equal_names, labels, short
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["COLOURS", "Point", "draw_comparison"]
 
@@ -67,6 +68,14 @@ def draw_comparison(
     SolverMissingError
         Matplotlib is not installed, or cannot be loaded.
     """
+    comparison_figure(points, path, title=title, width_in=width_in)
+    return Path(path)
+
+
+def comparison_figure(
+    points: Sequence[Point], path: Path | str | None = None, *, title: str | None = None, width_in: float = PAGE_IN
+) -> "Figure":
+    """Draw as ``draw_comparison`` and return the figure; without a ``path`` no file is written."""
     rows: dict[str, dict[str, Point]] = {}
     for point in points:
         if point.instance in rows.setdefault(point.method, {}):
@@ -99,7 +108,7 @@ def draw_comparison(
             ncols=1 if narrow else 2,
         )
         headline(figure, title)
-    return Path(path)
+    return figure
 
 
 def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Mapping[str, str]) -> None:

@@ -61,7 +61,7 @@ def settle(figure: "Figure") -> None:
 
 
 @contextmanager
-def canvas(path: Path | str, width_in: float, height_in: float) -> "Iterator[Figure]":
+def canvas(path: Path | str | None, width_in: float, height_in: float) -> "Iterator[Figure]":
     """Yield an empty figure; on leaving, write it to `path`, whose suffix chooses the format: .png, .svg or .pdf.
 
     Raises
@@ -73,7 +73,8 @@ def canvas(path: Path | str, width_in: float, height_in: float) -> "Iterator[Fig
     InputError
         The file cannot be written.
     """
-    require_format(path)
+    if path is not None:
+        require_format(path)
     require_width(width_in)
     with needing("plots need Matplotlib", "plots"):
         import matplotlib
@@ -112,6 +113,8 @@ def canvas(path: Path | str, width_in: float, height_in: float) -> "Iterator[Fig
         figure = Figure(figsize=(width_in, height_in), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
+        if path is None:
+            return  # nobody wants a file
         suffix = Path(path).suffix.lower()
         with whole_file(path) as stream:
             figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=UNDATED[suffix])

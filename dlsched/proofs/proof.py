@@ -9,11 +9,12 @@ from dlsched.core.budget import Budget, Stopped
 from dlsched.core.display import Brief
 from dlsched.core.errors import InfeasibleError, UsageError
 from dlsched.core.files import require_writable
-from dlsched.core.gap import gap
+from dlsched.core.gap import gap as relative_gap
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.watching import LOGGER, watched
 from dlsched.families import family_of
 from dlsched.proofs.models import model_of
 from dlsched.proofs.prover.derivation import Derivation
@@ -87,7 +88,7 @@ class Proof(Brief):
     @property
     def gap(self) -> float | None:
         """Relative gap between objective and bound, as results have it; None when either is unknown."""
-        return gap(self.objective, self.bound, self.constant)
+        return relative_gap(self.objective, self.bound, self.constant)
 
 
 def prove(
@@ -99,6 +100,8 @@ def prove(
     gap: float = 0.0,
     limits: Limits | None = None,
     progress: ProgressCallback | None = None,
+    time_limit: float | None = None,
+    verbose: bool = False,
 ) -> Proof:
     """Solve an instance by its linear model, and prove every step in whole numbers.
 
@@ -118,6 +121,8 @@ def prove(
         When to stop. A proof that is stopped, by Ctrl-C too, is valid, and proves a range.
     progress
         Called now and then.
+    time_limit, verbose
+        Seconds, instead of ``limits``; and whether to print a line a second on standard error.
 
     Raises
     ------
@@ -128,6 +133,12 @@ def prove(
     InputError
         The file cannot be written.
     """
+    if time_limit is not None or verbose:
+        said = f"{instance.name}, proof"
+        with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=said) as (limits, progress):
+            return prove(
+                instance, output, start=start, formulation=formulation, gap=gap, limits=limits, progress=progress
+            )
     limits = limits or Limits()
     if not 0 <= gap < 1:
         raise UsageError(where="gap", found=gap, allowed="a number >= 0 and below 1")
@@ -153,7 +164,8 @@ def prove(
             objective = None if search.upper is None else float(scale.of(search.upper))
             least = search.bound()
             bound = None if least is None else float(scale.of(Fraction(least)))
-            progress(Progress(budget.elapsed_s, objective, bound, search.nodes, doing))
+            between = relative_gap(objective, bound, float(shift))
+            progress(Progress(budget.elapsed_s, objective, bound, search.nodes, doing, gap=between))
 
     def node() -> None:
         budget.tick(1)
@@ -182,6 +194,7 @@ def prove(
     finding = finding_of(exact, search)
     if search.closed or (search.target is not None and finding.lower == search.target):
         status = TerminationStatus.INFEASIBLE if finding.infeasible else TerminationStatus.OPTIMAL
+    LOGGER.debug("%s, proof by %s: %s after %.3f s", instance.name, name, status, budget.elapsed_s)
     derivation = finding.derivation(search)
     comments = {
         "instance": instance.name,

@@ -28,6 +28,9 @@ from dlsched.processes.contained import Contained
 GRACE_S = 0.4
 """Seconds past its limit after which a solver is killed."""
 
+SILENCE_S = 0.9
+"""Seconds without a word of the solver after which the search says that it still runs."""
+
 
 class OutOfTime(Exception):  # noqa: N818  a signal, not an error
     """The child overran its time and was killed."""
@@ -81,7 +84,13 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def call(function: str, *arguments: object, time_s: float | None, heard: Callable[[HeardT], None] | None = None) -> Any:
+def call(
+    function: str,
+    *arguments: object,
+    time_s: float | None,
+    heard: Callable[[HeardT], None] | None = None,
+    waiting: Callable[[], None] | None = None,
+) -> Any:
     """Call ``module:function(*arguments)`` in the child and return what it returns.
 
     Parameters
@@ -91,6 +100,8 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
         more argument, a function whose calls are forwarded to ``heard`` here.
     time_s
         Seconds after which the child is killed, plus a grace.
+    waiting
+        Called here whenever nothing was heard for ``SILENCE_S``.
 
     Raises
     ------
@@ -114,8 +125,14 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
     try:
         pipe.send((function, arguments, heard is not None))
         while kind not in ("done", "failed"):
-            if not pipe.poll(None if ends is None else max(0.0, ends - time.monotonic())):
-                raise OutOfTime
+            left_s = None if ends is None else max(0.0, ends - time.monotonic())
+            silent = waiting is not None and (left_s is None or left_s > SILENCE_S)
+            if not pipe.poll(SILENCE_S if silent else left_s):
+                if not silent:
+                    raise OutOfTime
+                assert waiting is not None
+                waiting()
+                continue
             kind, content = pipe.recv()
             if kind == "began":
                 child.pid = content

@@ -12,7 +12,7 @@ from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import MEETING
 from dlsched.solvers.formulation import Formulation, ModelT
-from dlsched.solvers.outcome import Bounded, Outcome
+from dlsched.solvers.outcome import Bounded, Outcome, Standing
 
 if TYPE_CHECKING:
     import pulp
@@ -40,8 +40,16 @@ def solve_and_conclude(
         start=formulation.start,
         found=lambda values: search.consider(decode(values), source="incumbent"),
         bounded=lambda known: _prove(search, known, formulation),
+        standing=lambda told: _stand(search, told, formulation, search.solver or able("milp")[0]),
     )
     return conclude(search, outcome, formulation)
+
+
+def _stand(search: Search[SolutionT], told: Standing, formulation: Formulation[ModelT, SolutionT], solver: str) -> None:
+    """Report where a solver stands, in terms of the instance."""
+    unit, constant = formulation.unit, formulation.constant
+    objective, bound = (None if end is None else end * unit + constant for end in (told.objective, told.bound))
+    search.watch(solver, objective, bound, told.nodes)
 
 
 def conclude(

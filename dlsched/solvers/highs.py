@@ -1,7 +1,10 @@
 """HiGHS inside SciPy, for mixed-integer programs, with a dual bound."""
 
+import contextlib
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -10,7 +13,7 @@ from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.lp import version
-from dlsched.solvers.outcome import BoundCallback, Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.outcome import BoundCallback, Incumbent, IncumbentCallback, Outcome, Standing, StandingCallback
 from dlsched.solvers.relaxation import tell_relaxation
 
 _STATUS = {0: TerminationStatus.OPTIMAL, 1: TerminationStatus.TIME_LIMIT, 2: TerminationStatus.INFEASIBLE}
@@ -26,6 +29,7 @@ def solve(
     start: Incumbent | None = None,
     found: IncumbentCallback | None = None,
     bounded: BoundCallback | None = None,
+    standing: StandingCallback | None = None,
 ) -> Outcome:
     """Solve to a relative gap of 0 (HiGHS' absolute gap of 1e-6 stays); SciPy takes no start and reports no incumbents.
 
@@ -42,7 +46,8 @@ def solve(
     for presolve, power in _WAYS:
         factor = 2.0**power
         larger = replace(model, costs=model.costs * factor, constant=model.constant * factor)
-        outcome = _solve(larger, budget.left, presolve=presolve)
+        with _watched(None if standing is None else _in_terms_of(model, factor, standing)):
+            outcome = _solve(larger, budget.left, presolve=presolve)
         if outcome.status is not TerminationStatus.SOLVER_ERROR:
             break
     return replace(
@@ -83,6 +88,56 @@ def _solve(model: LinearModel, limits: Limits, *, presolve: bool) -> Outcome:
         nodes=None if nodes is None else int(nodes),
         message=str(answer.message) if status is TerminationStatus.SOLVER_ERROR else "",
     )
+
+
+def _in_terms_of(model: LinearModel, factor: float, standing: StandingCallback) -> StandingCallback:
+    """Turn what HiGHS minimises, scaled costs without the constant, into objectives of the model."""
+
+    def told(said: Standing) -> None:
+        ends = (said.objective, said.bound)
+        objective, bound = (None if end is None else model.sign * end / factor + model.constant for end in ends)
+        standing(Standing(objective, bound, said.nodes))
+
+    return told
+
+
+@contextlib.contextmanager
+def _watched(standing: StandingCallback | None) -> Iterator[None]:
+    """Let the HiGHS of SciPy call back with where it stands, which SciPy itself does not ask for.
+
+    The class that SciPy's wrapper makes is replaced by one that first starts HiGHS' own callbacks of its log; they steer
+    nothing. Where a SciPy has no such class, HiGHS stays silent: progress then says only that it runs.
+    """
+    try:
+        from scipy.optimize._highspy import _highs_wrapper as wrapper
+
+        core = wrapper._h
+        kinds = (core.cb.kCallbackMipLogging, core.cb.kCallbackMipImprovingSolution)
+        plain = core._Highs
+    except (ImportError, AttributeError):
+        standing = None
+    if standing is None:
+        yield
+        return
+    said = standing
+
+    def hear(kind: int, message: str, told: SimpleNamespace, steering: object, user: object) -> None:
+        ends = (float(told.mip_primal_bound), float(told.mip_dual_bound))
+        objective, bound = (end if np.isfinite(end) else None for end in ends)
+        said(Standing(objective, bound, max(0, int(told.mip_node_count))))
+
+    class Watched(plain):  # type: ignore[misc, valid-type]  # the package is untyped
+        def run(self) -> object:
+            self.setCallback(hear, None)
+            for kind in kinds:
+                self.startCallbackInt(int(kind))
+            return super().run()
+
+    wrapper._h = SimpleNamespace(**{**vars(core), "_Highs": Watched})
+    try:
+        yield
+    finally:
+        wrapper._h = core
 
 
 def _status(code: int, message: str) -> TerminationStatus:

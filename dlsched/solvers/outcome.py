@@ -57,9 +57,28 @@ class Bounded:
     slack: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a solver stands while it runs, in terms of the model: for people only, nothing is concluded from it.
+
+    Parameters
+    ----------
+    objective, bound
+        Of the best solution that the solver holds, and its bound; None if unknown.
+    nodes
+        Branch-and-bound nodes so far.
+    """
+
+    objective: float | None
+    bound: float | None
+    nodes: int
+
+
 Incumbent = Mapping[str, float]
 """Values of a solution found during the run, by variable name."""
 
 IncumbentCallback = Callable[[Incumbent], None]
 
 BoundCallback = Callable[[Bounded], None]
+
+StandingCallback = Callable[[Standing], None]

@@ -7,7 +7,15 @@ import numpy as np
 from dlsched.core.limits import Limits
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.outcome import (
+    BoundCallback,
+    Bounded,
+    Incumbent,
+    IncumbentCallback,
+    Outcome,
+    Standing,
+    StandingCallback,
+)
 
 if TYPE_CHECKING:
     import pyscipopt
@@ -36,6 +44,7 @@ def solve(
     start: Incumbent | None = None,
     found: IncumbentCallback | None = None,
     bounded: BoundCallback | None = None,
+    standing: StandingCallback | None = None,
 ) -> Outcome:
     """Solve to a gap of 0."""
     import pyscipopt
@@ -69,6 +78,8 @@ def solve(
         _watch(scip, model.names, variables, found)
     if bounded is not None:
         _watch_bound(scip, bounded)
+    if standing is not None:
+        _watch_nodes(scip, standing)
     scip.optimize()
     word = scip.getStatus()
     status = STATUS.get(word, TerminationStatus.SOLVER_ERROR)
@@ -130,3 +141,25 @@ def _watch_bound(scip: "pyscipopt.Model", bounded: BoundCallback) -> None:
                 bounded(Bounded(bound, name))
 
     scip.includeEventhdlr(Watch(), "bounds", "reports every better bound")
+
+
+def _watch_nodes(scip: "pyscipopt.Model", standing: StandingCallback) -> None:
+    """Report where SCIP stands after every node and every linear program."""
+    import pyscipopt
+
+    kinds = pyscipopt.SCIP_EVENTTYPE.NODESOLVED | pyscipopt.SCIP_EVENTTYPE.LPSOLVED
+
+    class Watch(pyscipopt.Eventhdlr):  # type: ignore[misc]  # the package is untyped
+        def eventinit(self) -> None:
+            self.model.catchEvent(kinds, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(kinds, self)
+
+        def eventexec(self, event: "pyscipopt.Event") -> None:
+            del event
+            ends = (self.model.getPrimalbound(), self.model.getDualbound())
+            least, most = (None if abs(end) >= self.model.infinity() else float(end) for end in ends)
+            standing(Standing(least, most, int(self.model.getNTotalNodes())))
+
+    scip.includeEventhdlr(Watch(), "nodes", "reports where SCIP stands")

@@ -10,8 +10,9 @@ from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import DlschedError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.core.watching import limits_of, watched
 from dlsched.families import find_family
-from dlsched.own_methods import method_named
+from dlsched.own_methods import MethodLike, method_named, method_of
 from dlsched.worst.climbing import HEAT, climb, walk
 from dlsched.worst.judging import Failure, Judge, Judged
 from dlsched.worst.options import own_space, space_of
@@ -26,7 +27,7 @@ SHRINKING = 0.2
 
 def find_worst(
     family: str,
-    method: str | AnyMethod,
+    method: MethodLike,
     *,
     against: str | None = None,
     jobs: int | None = None,
@@ -35,7 +36,9 @@ def find_worst(
     budget: int = BUDGET,
     seed: int = 0,
     limits: Limits | None = None,
+    time_limit: float | None = None,
     progress: ProgressCallback | None = None,
+    verbose: bool = False,
     tell: Callable[[Failure], None] | None = None,
     space: Space | None = None,
     share: float = SHARE,
@@ -48,7 +51,7 @@ def find_worst(
     family
         Name of a family.
     method
-        A name from ``dlsched methods``, ``file.py:function``, or a ``Method`` of your own.
+        A name from ``dlsched methods``, ``file.py:function``, a function or policy of your own, or a ``Method``.
     against
         The reference: an exact method, a bound, or another heuristic; None: the space's default, which
         proves optima.
@@ -61,8 +64,12 @@ def find_worst(
         Seed of the search; methods that draw do so from seed 0.
     limits
         Limits on the seconds of the whole search and on the nodes of every run.
+    time_limit
+        Seconds of the whole search, instead of ``limits``.
     progress
         Called after every evaluation; ``objective`` is the worst ratio so far, ``nodes`` counts evaluations.
+    verbose
+        Print a line a second on standard error.
     tell
         Called at once when the method fails on an instance, or breaks its guarantee.
     space
@@ -82,7 +89,7 @@ def find_worst(
     """
     record = find_family(family)
     _require(budget, seed, share)
-    chosen = method_named(record, method) if isinstance(method, str) else method
+    chosen = method_of(record, method)
     if chosen.kind == "bound":
         raise UsageError(
             where="method", found=f"{chosen.name!r}, a bound", allowed="one that answers; a bound may judge: against"
@@ -91,15 +98,18 @@ def find_worst(
     space = space_of(family, **given) if space is None else own_space(space, record.name, given)
     judging = against or space.reference
     reference = method_named(record, judging) if isinstance(judging, str) else judging
-    command = _command(
-        record, chosen, against, {**given, "node_limit": None if limits is None else limits.nodes}, budget, seed
-    )
-    judge = Judge(record, chosen, reference, space.solver if against is None else None, limits or Limits())
-    if tell is not None:
-        judge.tell = tell
-    if progress is not None:
-        judge.judged = lambda: progress(_standing(judge, budget))
-    ended, found, kept = _search(judge, space, budget, seed, share)
+    command = _command(record, chosen, against, {**given, "node_limit": limits_of(limits).nodes}, budget, seed)
+    what = f"{family}, {chosen.name}"
+    with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=what, words=lambda now: now.doing) as (
+        allowed,
+        told,
+    ):
+        judge = Judge(record, chosen, reference, space.solver if against is None else None, allowed)
+        if tell is not None:
+            judge.tell = tell
+        if told is not None:
+            judge.judged = lambda: told(_standing(judge, budget))
+        ended, found, kept = _search(judge, space, budget, seed, share)
     return _worst(judge, space, found, kept, seed, ended, command)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from dlsched import elastic_stream, ring_allocation, ring_embedding, srpt_mapping
-from dlsched.cli.comparison import Compared, compare_one
 from dlsched.cli.plots import draw
+from dlsched.comparison.rows import Compared, compare_one
 from dlsched.core.limits import Limits
 from dlsched.core.verdict import Verdict
 from dlsched.families import family_of

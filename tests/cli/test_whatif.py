@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Ended
-from whatif.dumps import drawn, write_sacct, write_workloads
+from evaluation.dumps import drawn, write_sacct, write_workloads
 
 from dlsched.catalogue.sources import QUEUES, SOURCES
 from dlsched.cli.study import run as study_run

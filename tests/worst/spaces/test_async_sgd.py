@@ -5,7 +5,8 @@ import pytest
 
 from dlsched import async_sgd
 from dlsched.core.errors import UsageError
-from dlsched.families import instance_from, solve
+from dlsched.families import instance_from
+from dlsched.solving import solve
 from dlsched.worst.finding import find_worst
 from dlsched.worst.spaces import async_sgd as space
 from tests.worst.spaces.kept import presets_are_kept

@@ -8,7 +8,8 @@ import pytest
 from dlsched import elastic_stream
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.slots.search import TooLarge
-from dlsched.families import FAMILIES, instance_from, solve
+from dlsched.families import FAMILIES, instance_from
+from dlsched.solving import solve
 from dlsched.testing.elastic_stream import brute_force_stream
 from dlsched.worst.finding import find_worst
 from dlsched.worst.spaces import elastic_stream as space

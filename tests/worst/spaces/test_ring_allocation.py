@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dlsched.core.errors import UsageError
-from dlsched.families import instance_from, solve
+from dlsched.families import instance_from
+from dlsched.solving import solve
 from dlsched.worst.finding import find_worst
 from dlsched.worst.spaces.ring_allocation import space_of
 from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, holds, table_of

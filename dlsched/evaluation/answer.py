@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlsched.core.messages import several
+from dlsched.evaluation.clusters import HAPPENED, MOST_OUTSIDE, Cluster, in_common
 from dlsched.statistics.estimate import Estimate
-from dlsched.whatif.clusters import HAPPENED, MOST_OUTSIDE, Cluster, in_common
 
 NEGLIGIBLE = 0.01
 """Share of the mean flow time below which a difference counts as none."""

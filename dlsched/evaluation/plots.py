@@ -6,11 +6,11 @@ import numpy as np
 
 from dlsched.core.files import Json
 from dlsched.core.messages import several
+from dlsched.evaluation.clusters import Cluster, in_common
+from dlsched.evaluation.figures import means_by
+from dlsched.evaluation.tables import Unit, sizes_of
 from dlsched.study.reports.html.figure import Figure, Look, axis
 from dlsched.study.reports.html.tables import Table
-from dlsched.whatif.clusters import Cluster, in_common
-from dlsched.whatif.figures import means_by
-from dlsched.whatif.tables import Unit, sizes_of
 
 POINTS = 101
 LEAST_S = 1.0

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from dlsched.core.files import write_text
 from dlsched.core.messages import several
+from dlsched.evaluation import answer, plots, tables
+from dlsched.evaluation.clusters import HAPPENED, Cluster
+from dlsched.evaluation.figures import THRESHOLD_S
 from dlsched.study.reports.html.embedding import embedded
 from dlsched.study.reports.html.figure import Figure, Look, looks, not_drawn
 from dlsched.study.reports.html.page import parts_of
 from dlsched.study.reports.html.tables import Table
-from dlsched.whatif import answer, plots, tables
-from dlsched.whatif.clusters import HAPPENED, Cluster
-from dlsched.whatif.figures import THRESHOLD_S
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -7,12 +7,12 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.messages import printable, several
+from dlsched.evaluation.clusters import HAPPENED, Cluster, in_common
+from dlsched.evaluation.figures import Part, means_by
 from dlsched.statistics.fairness import fairness
 from dlsched.study.reports.html.figure import Look
 from dlsched.study.reports.html.tables import NOTHING, Cell, Column, Table, name_cell, number_cell
 from dlsched.study.reports.html.words import labels
-from dlsched.whatif.clusters import HAPPENED, Cluster, in_common
-from dlsched.whatif.figures import Part, means_by
 
 CLASSES: Final = ((1, 1), (2, 4), (5, 8), (9, None))
 """Classes of job sizes: GPUs from and to."""

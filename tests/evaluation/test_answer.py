@@ -2,8 +2,8 @@
 
 import pytest
 
-from dlsched.whatif import answer
-from dlsched.whatif.clusters import HAPPENED
+from dlsched.evaluation import answer
+from dlsched.evaluation.clusters import HAPPENED
 
 from .by_hand import cluster
 

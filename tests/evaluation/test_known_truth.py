@@ -6,10 +6,10 @@ import pytest
 
 from dlsched import srpt_mapping, study
 from dlsched.advice.decision import decide
+from dlsched.evaluation.clusters import HAPPENED, clusters_of
+from dlsched.evaluation.question import Question, pieces, plan_of
 from dlsched.traces import read_queue
 from dlsched.traces.makers.srpt_mapping import gangs_of
-from dlsched.whatif.clusters import HAPPENED, clusters_of
-from dlsched.whatif.question import Question, pieces, plan_of
 
 from .known_log import GPUS, MINUTES, Log, simulated
 

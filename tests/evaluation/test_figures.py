@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.whatif.figures import (
+from dlsched.evaluation.figures import (
     Held,
     Part,
     bounded_slowdown,

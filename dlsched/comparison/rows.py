@@ -1,24 +1,34 @@
-"""Rows of ``dlsched compare``: methods and external answers on one instance, against the best proven value."""
+"""Rows of a comparison: methods and external answers on one instance, against the best proven value."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dlsched.cli.output import progress_line
-from dlsched.cli.solve import disproof
 from dlsched.core.errors import ContradictionError, DlschedError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.result import Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import CLOSED
 from dlsched.core.verdict import Known, Reference, Verdict, reference_of, verdict
-from dlsched.families import family_of, solve
+from dlsched.families import family_of
+from dlsched.results.disproof import disproof
 from dlsched.results.reading import Claim
 from dlsched.results.verification import read_solution, verify_claim
+from dlsched.solving import solve
 
 _FAILED = 7  # exit code if something is wrong
+
+Watch = Callable[[str], AbstractContextManager[ProgressCallback | None]]
+"""Takes what runs, instance and method, and yields who is told of its progress."""
+
+
+def unwatched(what: str) -> AbstractContextManager[None]:
+    """Tell nobody."""
+    del what
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,13 @@ class Compared:
 
 
 def compare_one(
-    instance: InstanceFile, methods: Sequence[AnyMethod], claims: Mapping[str, Claim], limits: Limits
+    instance: InstanceFile,
+    methods: Sequence[AnyMethod],
+    claims: Mapping[str, Claim],
+    limits: Limits,
+    *,
+    seed: int = 0,
+    watch: Watch = unwatched,
 ) -> tuple[list[Compared], bool]:
     """Rows of one instance, with gaps and ratios against the best that is proven; and whether Ctrl-C ended it.
 
@@ -81,22 +97,24 @@ def compare_one(
     rows: list[Compared] = []
     interrupted = False
     for method in methods:
-        rows.append(_method_row(family, instance, method, limits))
+        rows.append(_method_row(family, instance, method, limits, seed, watch))
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
         if interrupted:
             break
     if not interrupted and _needs_bound(family, instance, rows):
-        rows.append(_method_row(family, instance, family.method(family.best_bound), limits))
+        rows.append(_method_row(family, instance, family.method(family.best_bound), limits, seed, watch))
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
     rows += [_claim_row(family, instance, path, claim) for path, claim in claims.items()]
     reference = reference_of(rows, family.sense_for(instance), _known(family, instance), together=False)
     return [_held(row, reference) for row in rows], interrupted
 
 
-def _method_row(family: AnyFamily, instance: InstanceFile, method: AnyMethod, limits: Limits) -> Compared:
+def _method_row(
+    family: AnyFamily, instance: InstanceFile, method: AnyMethod, limits: Limits, seed: int, watch: Watch
+) -> Compared:
     try:
-        with progress_line(f"{instance.name}, {method.name}") as progress:
-            result = solve(instance, method=method, limits=limits, progress=progress)
+        with watch(f"{instance.name}, {method.name}") as progress:
+            result = solve(instance, method=method, limits=limits, seed=seed, progress=progress)
     except DlschedError as error:
         wrong = f"{instance.name}: {error}" if error.exit_code == _FAILED else ""
         return Compared(instance.name, method.name, method.kind, str(error), wrong=wrong)

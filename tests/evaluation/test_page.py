@@ -5,9 +5,9 @@ import re
 import pytest
 from study.reports.html.synthetic import HOSTILE
 
-from dlsched.whatif.clusters import HAPPENED, Cluster
-from dlsched.whatif.page import PageContent, render, unit_of
-from dlsched.whatif.tables import by_size, by_user, policies, sizes_of
+from dlsched.evaluation.clusters import HAPPENED, Cluster
+from dlsched.evaluation.page import PageContent, render, unit_of
+from dlsched.evaluation.tables import by_size, by_user, policies, sizes_of
 
 from .by_hand import cluster
 

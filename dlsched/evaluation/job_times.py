@@ -10,8 +10,8 @@ from dlsched import elastic_stream, srpt_mapping
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
+from dlsched.evaluation.figures import Held
 from dlsched.traces.queue.queue import QueuedJob
-from dlsched.whatif.figures import Held
 
 
 class Jobs(NamedTuple):

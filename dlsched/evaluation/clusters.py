@@ -8,11 +8,7 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
-from dlsched.families import FAMILIES
-from dlsched.statistics.estimate import Estimate
-from dlsched.study.rows import Row
-from dlsched.study.store.reading import Study
-from dlsched.whatif.figures import (
+from dlsched.evaluation.figures import (
     Part,
     bounded_slowdown,
     fragmentation,
@@ -21,8 +17,12 @@ from dlsched.whatif.figures import (
     together,
     utilisation,
 )
-from dlsched.whatif.job_times import Jobs, JobTimes, times_of
-from dlsched.whatif.question import BOUND, Piece
+from dlsched.evaluation.job_times import Jobs, JobTimes, times_of
+from dlsched.evaluation.question import BOUND, Piece
+from dlsched.families import FAMILIES
+from dlsched.statistics.estimate import Estimate
+from dlsched.study.rows import Row
+from dlsched.study.store.reading import Study
 
 HAPPENED = "what happened"
 MOST_OUTSIDE = 0.05

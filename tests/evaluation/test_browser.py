@@ -9,8 +9,8 @@ import pytest
 from study.reports.html.synthetic import HOSTILE
 
 from dlsched.core.messages import printable
-from dlsched.whatif.clusters import HAPPENED
-from dlsched.whatif.page import write_page
+from dlsched.evaluation.clusters import HAPPENED
+from dlsched.evaluation.page import write_page
 
 from .by_hand import cluster
 from .test_page import FAST, SLOW, told

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.whatif.question import Question
+from dlsched.evaluation.question import Question
 
 from .by_hand import three
 

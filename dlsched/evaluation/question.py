@@ -9,6 +9,9 @@ from typing import Final
 
 from dlsched.core.errors import UsageError
 from dlsched.core.messages import Refused, several
+from dlsched.evaluation.audits import in_short
+from dlsched.evaluation.figures import Part
+from dlsched.evaluation.job_times import Jobs, JobTimes, jobs_of, times_of
 from dlsched.families import FAMILIES
 from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
@@ -17,9 +20,6 @@ from dlsched.study.recipes.recipe import Recipe
 from dlsched.traces.arrivals import Window
 from dlsched.traces.makers.families import instance_from
 from dlsched.traces.queue.queue import Queue
-from dlsched.whatif.audits import in_short
-from dlsched.whatif.figures import Part
-from dlsched.whatif.job_times import Jobs, JobTimes, jobs_of, times_of
 
 POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
     "srpt_mapping": ("fifo", "fifo-backfill", "shortest-backfill", "a-srpt", "work-patient"),

@@ -7,10 +7,10 @@ import pytest
 
 from dlsched import study
 from dlsched.core.errors import UsageError
+from dlsched.evaluation.clusters import HAPPENED, Cluster, clusters_of, in_common
+from dlsched.evaluation.question import MOST_WARNINGS, Question, audit_of, pieces, plan_of
 from dlsched.traces.arrivals import Window
 from dlsched.traces.queue.queue import Queue
-from dlsched.whatif.clusters import HAPPENED, Cluster, clusters_of, in_common
-from dlsched.whatif.question import MOST_WARNINGS, Question, audit_of, pieces, plan_of
 
 from .by_hand import FIFO_S, RUNS_S, SHORTEST_S, SUBMITS_S, cluster, three
 

@@ -1,0 +1,1 @@
+"""Comparisons: methods on instances against the best that is proven, as rows, tables and figures."""

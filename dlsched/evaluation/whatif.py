@@ -1,0 +1,206 @@
+"""``whatif``: what other policies would have made of the queue of a trace, in one call."""
+
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dlsched.catalogue.option import Value
+from dlsched.core.errors import UsageError
+from dlsched.core.imports import needing
+from dlsched.core.limits import Progress, ProgressCallback
+from dlsched.core.messages import printable, several
+from dlsched.core.watching import watched
+from dlsched.evaluation.contents import LARGEST_SOLUTION, content_of, question_of, seconds_of, today_of
+from dlsched.evaluation.page import PageContent, render, write_page
+from dlsched.evaluation.question import LIMITS, POLICIES, methods_of
+from dlsched.study.leader import StudyProgress
+from dlsched.study.leader import run as run_study
+from dlsched.study.plans.plan import Plan
+from dlsched.study.store.reading import Study
+from dlsched.traces import read_queue
+from dlsched.traces.queue.queue import Queue
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class WhatIf:
+    """What other policies would have made of a queue.
+
+    Parameters
+    ----------
+    content
+        What stands on the page.
+    """
+
+    content: PageContent
+
+    @property
+    def sentences(self) -> list[str]:
+        """The answer in words: what switching saves, how far it is from the best possible, which cluster is enough."""
+        return [sentence.replace("`", "") for sentence in self.content.sentences]
+
+    @property
+    def audit(self) -> list[str]:
+        """Sentences on what was read, left out and assumed."""
+        return list(map(str, self.content.audit))
+
+    def frame(self) -> "pd.DataFrame":
+        """Return a data frame of pandas, one row for each policy on each cluster: seconds, and the share that was used.
+
+        Raises
+        ------
+        SolverMissingError
+            Pandas is not installed.
+        """
+        with needing("a data frame needs pandas", "frames"):
+            import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "gpus": cluster.gpus,
+                    "policy": name,
+                    "mean_waiting_s": float(fate.waiting_s.mean()),
+                    "mean_flow_s": float(fate.flow_s.mean()),
+                    "used": fate.used.share,
+                }
+                for cluster in self.content.clusters
+                for name, fate in cluster.fates.items()
+            ]
+        )
+
+    def html(self) -> str:
+        """Return the page; SolverMissingError: Jinja2 or Plotly is not installed."""
+        return render(self.content)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; SolverMissingError: Jinja2 or Plotly is not installed; InputError: it cannot be written."""
+        write_page(self.content, path)
+
+    def __repr__(self) -> str:
+        """Say in one line what was asked."""
+        return f"WhatIf({printable(self.content.title)} on {several(self.content.clusters[0].gpus, 'GPU')})"
+
+    def __str__(self) -> str:
+        """Return the answer in words."""
+        return "\n".join(map(printable, self.sentences))
+
+    def _repr_html_(self) -> str:
+        """Return the answer, and the policies on the cluster of today, for notebooks."""
+        columns, rows = today_of(self.content)
+        said = "".join(f"<p>{escape(printable(sentence))}</p>" for sentence in self.sentences)
+        lines = [_line(columns, "th"), *(_line(row, "td") for row in rows)]
+        return f"{said}<table>{''.join(lines)}</table>"
+
+
+def _line(cells: Sequence[str], tag: str) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(printable(cell))}</{tag}>' for cell in cells)}</tr>"
+
+
+def whatif(
+    trace: str | os.PathLike[str] | Queue,
+    source: str | None = None,
+    *,
+    gpus: int | Sequence[int] | None = None,
+    policies: Sequence[str] | None = None,
+    family: str = "srpt_mapping",
+    window: float | str | None = None,
+    estimates: bool = False,
+    store: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    time_limit: float = LIMITS.time_s,
+    progress: ProgressCallback | None = None,
+    verbose: bool = False,
+    **options: Value | None,
+) -> WhatIf:
+    """Run the queue of a trace under other policies: what switching would have saved, and the bound.
+
+    Parameters
+    ----------
+    trace
+        What the workload manager has recorded: a file, or a queue that was read.
+    source
+        What kind of file, such as ``slurm``.
+    gpus
+        GPUs of the cluster, of today first; None: what the trace shows.
+    policies
+        Of the family, or ``file.py:function``, the usual one first; None: the family's own list.
+    family
+        ``srpt_mapping``, or ``elastic_stream``.
+    window
+        Seconds, or a text such as ``24h``, of the windows into which the trace is cut; None: one.
+    estimates
+        Whether policies are told what users said that jobs take.
+    store
+        File in which results are kept, so that the same call goes on; None: they are not kept.
+    workers
+        Processes that run policies; None: one for each processor.
+    time_limit
+        Seconds of a policy, and of the bound, on a window.
+    progress
+        Called with a ``Progress`` after each of them; ``nodes`` counts.
+    verbose
+        Print a line a second on standard error.
+    **options
+        As of ``dlsched whatif``, with ``_`` for ``-``: ``from_`` and ``to``, and those of reading and making.
+
+    Raises
+    ------
+    UsageError
+        An argument is out of range.
+    InputError
+        The file cannot be read.
+    KeyboardInterrupt
+        Ctrl-C; what has ended is in the ``store``, if there is one.
+    """
+    if not 0 < time_limit < math.inf:
+        raise UsageError(where="time limit", found=time_limit, allowed="a number > 0")
+    window_s = None if window is None else seconds_of(window)
+    names = tuple(policies or POLICIES.get(family, ()))
+    methods_of(names, family)
+    ends = {end: options.pop(end, None) for end in ("from_", "to")}
+    if isinstance(trace, Queue):
+        queue = trace
+    elif source is None:
+        raise UsageError(where="source", found="none", allowed="what kind of file the trace is")
+    else:
+        queue = read_queue(source, os.fspath(trace), **options)
+    question = question_of(
+        queue,
+        policies=names,
+        family=family,
+        gpus=(gpus,) if gpus is None or isinstance(gpus, int) else tuple(gpus),
+        ends=ends,
+        window_s=window_s,
+        estimates=estimates,
+        time_s=time_limit,
+        options=options,
+    )
+    path = queue.path
+    words = f"dlsched.whatif({os.path.basename(path)!r}, {source!r}, family={family!r}, policies={list(names)!r})"
+    what = f"what if: {os.path.basename(path)}"
+    with (
+        watched(None, progress, verbose=verbose, what=what, words=lambda now: now.doing) as (_, told),
+        tempfile.TemporaryDirectory() as folder,
+    ):
+
+        def run(plan: Plan) -> Study:
+            kept = Path(folder, "whatif.study.sqlite") if store is None else Path(store)
+            heard = None if told is None else lambda now: told(_standing(now))
+            return run_study(plan, kept, workers=workers, progress=heard, largest_solution=LARGEST_SOLUTION)
+
+        content = content_of(question, words, run)
+    assert content is not None  # ``run`` always returns a study
+    return WhatIf(content)
+
+
+def _standing(now: StudyProgress) -> Progress:
+    failed = f", {now.failed} failed" if now.failed else ""
+    return Progress(0.0, None, None, now.ended, f"{now.ended} of {now.cells} runs{failed}")

@@ -1,0 +1,94 @@
+"""``dlsched.compare``: what it accepts, what its ``Comparison`` says, and that the command line says the same."""
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Ended
+
+import dlsched
+from dlsched import matching_placement, ring_allocation, srpt_mapping
+from dlsched.comparison.comparison import Comparison
+
+
+def one_each(instance: ring_allocation.Instance) -> ring_allocation.Allocation:
+    """A GPU for each job."""
+    return ring_allocation.Allocation({job.id: 1 for job in instance.jobs})
+
+
+def test_names_and_functions_stand_side_by_side() -> None:
+    """The ratio of a function is its objective over the optimum that the exact method proves."""
+    instance = ring_allocation.example()
+    found = dlsched.compare(instance, ["exact", one_each])
+    exact, own = found.rows
+    assert (own.kind, own.method.rpartition(":")[2]) == ("heuristic", "one_each")
+    assert own.objective == ring_allocation.objective(instance, one_each(instance))
+    assert exact.objective is not None and own.objective is not None
+    assert own.ratio == pytest.approx(own.objective / exact.objective)
+    assert repr(found) == "Comparison(1 instance, 2 methods)"
+    assert "one_each" in str(found) and found._repr_html_().count("<tr>") == 6  # two tables of two answers
+    assert not found.remarks and not found.wrong
+
+
+def test_instances_are_one_or_many_paths_or_a_folder(tmp_path: Path) -> None:
+    """The rows are the same, in the order of the names of the files."""
+    many = [dlsched.generate("ring_allocation", jobs=3, gpus=6, seed=seed) for seed in (1, 2)]
+    for number, instance in enumerate(many):
+        dlsched.write(instance, tmp_path / f"{number}.json")
+    paths = [str(path) for path in sorted(tmp_path.iterdir())]
+    answers = [
+        [(row.index, row.method, row.objective, row.ratio) for row in dlsched.compare(given, "doubling").rows]
+        for given in (many, paths, tmp_path, [many[0], paths[1]])
+    ]
+    assert answers[0] and all(answer == answers[0] for answer in answers)
+
+
+def test_answers_from_elsewhere_are_results_or_files(tmp_path: Path) -> None:
+    """Both are checked, and compared under their own name; one of another instance is refused."""
+    instance = ring_allocation.example()
+    result = dlsched.solve(instance, method="doubling")
+    dlsched.write(result, tmp_path / "theirs.json")
+    for given in (result, tmp_path / "theirs.json"):
+        row = dlsched.compare(instance, "exact", solutions=given).rows[-1]
+        assert (row.kind, row.objective) == ("foreign", result.objective)
+    with pytest.raises(dlsched.UsageError, match="belongs to no instance"):
+        dlsched.compare(dlsched.generate("ring_allocation", seed=3), "exact", solutions=result)
+
+
+def test_it_is_data(tmp_path: Path) -> None:
+    """It is pickled, equal to its copy, and becomes a data frame and a figure."""
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    found = dlsched.compare(ring_allocation.example(), ["exact", "doubling"])
+    assert pickle.loads(pickle.dumps(found)) == found != Comparison(())
+    frame = found.frame()
+    assert list(frame["method"]) == ["exact", "doubling"] and list(frame["ratio"]) == [row.ratio for row in found.rows]
+    figure = found.plot(tmp_path / "ratios.pdf", width_in=3.3)
+    assert figure.get_figwidth() == pytest.approx(3.3) and (tmp_path / "ratios.pdf").stat().st_size > 0
+    assert next(axes.get_xlabel() for axes in found.plot().axes) == "ratio to the optimum"
+    with pytest.raises(dlsched.UsageError, match="plot"):
+        found.plot("ratios.txt")
+
+
+def test_ratios_of_srpt_mapping_leave_out_the_releases(tmp_path: Path, cli: Callable[..., Ended]) -> None:
+    """The remark stands under the table, in Python, in a notebook and in a terminal; with releases of 0 there is none."""
+    instance = srpt_mapping.example()
+    assert dlsched.FAMILIES["srpt_mapping"].constant(instance) > 0
+    said = "gaps and ratios of srpt_mapping leave out the releases"
+    found = dlsched.compare(instance, "fifo")
+    assert found.remarks == [said] and said in str(found) and said in found._repr_html_()
+    dlsched.write(instance, tmp_path / "gangs.json")
+    assert said in cli("compare", tmp_path / "gangs.json", "--methods", "fifo").out
+    assert "leave out" not in cli("compare", tmp_path / "gangs.json", "--methods", "fifo", "--csv").out
+    assert not dlsched.compare(matching_placement.example(), "exact").remarks
+
+
+def test_what_is_no_instance_is_refused() -> None:
+    """Nothing, and things that are none."""
+    with pytest.raises(dlsched.UsageError, match="instances: found none"):
+        dlsched.compare([])
+    with pytest.raises(dlsched.UsageError, match="found int"):
+        dlsched.compare([3])  # type: ignore[list-item]
+    with pytest.raises(dlsched.UsageError, match="found int, allowed: a name"):
+        dlsched.compare(ring_allocation.example(), 3)  # type: ignore[arg-type]

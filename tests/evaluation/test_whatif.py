@@ -1,0 +1,55 @@
+"""``dlsched.whatif``: the answer of the command line, in one call."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Ended
+
+import dlsched
+from dlsched.traces import read_queue
+from evaluation.dumps import write_sacct
+
+pytest.importorskip("plotly", reason="Plotly is not installed: there is no page")
+pytest.importorskip("jinja2", reason="Jinja2 is not installed: there is no page")
+
+
+def test_it_says_what_the_command_line_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Ended]
+) -> None:
+    """The same sentences and the same figures, from a path and from a queue; progress counts the runs."""
+    monkeypatch.chdir(tmp_path)
+    write_sacct(tmp_path / "sacct.txt", 20, 16)
+    heard: list[dlsched.Progress] = []
+    found = dlsched.whatif(
+        "sacct.txt", "slurm", gpus=16, policies=["fifo", "fifo-backfill"], workers=1, progress=heard.append
+    )
+    words = ("--gpus", 16, "--policies", "fifo,fifo-backfill", "-o", "page.html", "--workers", "1")
+    said = cli("whatif", "sacct.txt", "--source", "slurm", *words).out
+    assert found.sentences and said.startswith("\n".join(found.sentences) + "\n")
+    assert heard[-1].nodes == 3 and heard[-1].doing == "3 of 3 runs"
+    queue = read_queue("slurm", "sacct.txt")
+    again = dlsched.whatif(queue, gpus=16, policies=["fifo", "fifo-backfill"], store="kept.sqlite", workers=1)
+    assert str(again) == str(found) and (tmp_path / "kept.sqlite").exists()
+    assert "<td>fifo</td>" in found._repr_html_() and repr(found) == "WhatIf(sacct.txt on 16 GPUs)"
+    found.write("again.html")
+    assert (tmp_path / "again.html").read_text().startswith("<!DOCTYPE html>")
+    pytest.importorskip("pandas")
+    frame = found.frame()
+    assert set(frame["policy"]) == {"what happened", "fifo", "fifo-backfill"} and set(frame["gpus"]) == {16}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "source: found none"),
+        ({"source": "slurm", "time_limit": 0}, "time limit: found 0"),
+        ({"source": "slurm", "window": "soon"}, "window: found"),
+        ({"source": "slurm", "policies": ["none"]}, "policies: found"),
+        ({"source": "slurm", "family": "ring_embedding"}, "family: found"),
+    ],
+)
+def test_wrong_usage_is_refused_before_the_trace_is_read(given: dict[str, object], said: str) -> None:
+    """The file need not exist."""
+    with pytest.raises(dlsched.UsageError, match=said):
+        dlsched.whatif("nowhere.txt", **given)  # type: ignore[arg-type]

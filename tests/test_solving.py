@@ -1,0 +1,114 @@
+"""``solve``, ``bound`` and ``check`` of any family: methods of one's own, and plain data."""
+
+import inspect
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import dlsched
+from dlsched import elastic_stream, ring_allocation
+from dlsched.families import FAMILIES
+
+
+def one_each(instance: ring_allocation.Instance) -> dict[str, object]:
+    """A GPU for each job, as plain data."""
+    return {"gpus": {job.id: 1 for job in instance.jobs}}
+
+
+def test_a_function_is_a_method() -> None:
+    """Its answer is read as a result file's, checked, and its objective computed; a name with its module tells whose it is."""
+    instance = ring_allocation.example()
+    result = dlsched.solve(instance, method=one_each)
+    assert result.method == f"{__name__}:one_each"
+    assert result.solution == ring_allocation.Allocation({job.id: 1 for job in instance.jobs})
+    assert dlsched.verify(instance, result)
+    assert dlsched.solve(instance, method=lambda given: None).status is dlsched.TerminationStatus.NO_SOLUTION
+
+
+def test_a_location_and_a_record_are_methods(tmp_path: Path) -> None:
+    """``file.py:function`` as on the command line; and a family's own record."""
+    (tmp_path / "mine.py").write_text("def f(instance):\n    return {'gpus': {job.id: 1 for job in instance.jobs}}\n")
+    instance = ring_allocation.example()
+    theirs = dlsched.solve(instance, method=f"{tmp_path}/mine.py:f")
+    assert theirs.solution == dlsched.solve(instance, method=one_each).solution
+    record = ring_allocation.FAMILY.methods["doubling"]
+    assert dlsched.solve(instance, method=record).objective == dlsched.solve(instance, method="doubling").objective
+
+
+def test_a_policy_is_simulated_whether_a_class_or_an_object() -> None:
+    """Both answer as the policy of the family that they are; an object is as before afterwards."""
+
+    class Counting(elastic_stream.policies.Marginal):
+        calls = 0
+
+        def decide(self, view: elastic_stream.View) -> object:
+            self.calls += 1
+            return super().decide(view)
+
+    instance, policy = elastic_stream.example(), Counting()
+    expected = dlsched.solve(instance, method="marginal").objective
+    assert dlsched.solve(instance, method=Counting).objective == expected
+    assert dlsched.solve(instance, method=policy).objective == expected and policy.calls == 0
+    with pytest.raises(dlsched.UsageError, match="found a policy"):
+        dlsched.solve(ring_allocation.example(), method=policy)
+
+
+def test_what_a_function_raises_is_told_and_kept() -> None:
+    """The message names the error and its line; the error itself is the cause."""
+
+    def wrong(instance: ring_allocation.Instance) -> None:
+        raise KeyError("nothing")
+
+    with pytest.raises(dlsched.UsageError, match=r"test_solving\.py, line \d+: KeyError: 'nothing'") as raised:
+        dlsched.solve(ring_allocation.example(), method=wrong)
+    assert isinstance(raised.value.__cause__, KeyError)
+    with pytest.raises(dlsched.PolicyError):
+        dlsched.solve(ring_allocation.example(), method=lambda instance: {"gpus": {"nobody": 1}})
+
+
+@pytest.mark.parametrize("family", ["ring_allocation", "matching_placement"])
+def test_bound_is_the_best_bound_of_the_family(family: str) -> None:
+    """It is the result of the method that ``best_bound`` names."""
+    instance = FAMILIES[family].example()
+    result = dlsched.bound(instance)
+    expected = dlsched.solve(instance, method=FAMILIES[family].best_bound)
+    assert result.bound is not None and result.solution is None
+    assert replace(result, runtime_s=0.0) == replace(expected, runtime_s=0.0)
+
+
+def test_check_reads_plain_data() -> None:
+    """As ``solution`` of a result file holds them; data that are no solution, and results without one, are refused."""
+    instance = ring_allocation.example()
+    assert dlsched.check(instance, {"gpus": {job.id: 1 for job in instance.jobs}}) == []
+    assert dlsched.check(instance, dlsched.solve(instance)) == []
+    assert dlsched.check(instance, {"gpus": {job.id: 1000 for job in instance.jobs}})
+    with pytest.raises(dlsched.InputError):
+        dlsched.check(instance, {"units": {}})
+    with pytest.raises(dlsched.UsageError, match="found NoneType"):
+        dlsched.check(instance, dlsched.bound(instance))
+
+
+def test_seconds_are_given_once() -> None:
+    """``time_limit`` adds seconds to limits without them; twice is refused, wherever it is accepted."""
+    instance = ring_allocation.example()
+    result = dlsched.solve(instance, limits=dlsched.Limits(nodes=50_000), time_limit=600)
+    assert result.limits == dlsched.Limits(nodes=50_000, time_s=600)
+    twice = {"limits": dlsched.Limits(time_s=1.0), "time_limit": 1.0}
+    for call in (dlsched.solve, dlsched.bound, dlsched.compare, dlsched.prove, ring_allocation.solve):
+        with pytest.raises(dlsched.UsageError, match="one of them"):
+            call(instance, **twice)
+    with pytest.raises(dlsched.UsageError, match="one of them"):
+        dlsched.find_worst("ring_allocation", "doubling", **twice)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["bound", "compare", "find_worst", "prove", "solve", "whatif"])
+def test_seconds_and_words_are_accepted_by_name(name: str) -> None:
+    """Every function that takes long says so in its signature."""
+    known = inspect.signature(getattr(dlsched, name)).parameters
+    assert {"time_limit", "verbose", "progress"} <= set(known)
+
+
+def test_dir_shows_what_users_call() -> None:
+    """The public names, and nothing else."""
+    assert dir(dlsched) == sorted(dlsched.__all__)
