@@ -26,7 +26,7 @@ def cost_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
     Parameters
     ----------
     instance
-        Any valid instance, feasible or not.
+        A valid instance, feasible or not.
     tick
         Called now and then.
 

@@ -1,5 +1,6 @@
 """The record of a family: its functions by role, and ``solve``, which makes every result that dlsched returns."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -8,7 +9,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from dlsched.catalogue import families as listed
 from dlsched.catalogue.listed import Kind
 from dlsched.catalogue.option import Option
 from dlsched.core.ending import status_of_run
@@ -171,7 +171,7 @@ class Family(Generic[InstanceT, SolutionT]):
 
     def __reduce__(self) -> "str | tuple[object, ...]":
         """Pickle a family of dlsched by its name, so that it is itself again; any other by its fields."""
-        known = self.name in listed.FAMILIES and import_module(f"dlsched.{self.name}").FAMILY is self
+        known = getattr(sys.modules.get(f"dlsched.{self.name}"), "FAMILY", None) is self
         return (_family_named, (self.name,)) if known else super().__reduce__()
 
     def sense_for(self, instance: InstanceT) -> Sense:

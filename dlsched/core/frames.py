@@ -1,6 +1,6 @@
 """DataFrames as lists of objects: a row is an object, its columns are the fields, and what is not there is left out.
 
-Any object serves that has ``columns`` and gives a column for ``frame[name]``, as those of pandas and Polars do.
+Every object serves that has ``columns`` and gives a column for ``frame[name]``, as those of pandas and Polars do.
 """
 
 import re

@@ -39,7 +39,7 @@ def cost_table(instance: Instance, *, fitting: bool = True, current: bool = True
     Parameters
     ----------
     instance
-        Any valid instance, feasible or not.
+        A valid instance, feasible or not.
     fitting
         Leave out counts that do not fit beside the smallest counts of the other jobs. Otherwise the table
         has all allowed counts, as far as memory allows, to find a price that proves much over these; the

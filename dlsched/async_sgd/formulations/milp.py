@@ -30,7 +30,7 @@ def build_milp(
     Parameters
     ----------
     instance
-        Any valid instance.
+        A valid instance.
     complete
         Keep every allocation: all allowed counts that fit beside one node for every other job. Otherwise the model
         has only the counts that some optimal allocation may need.

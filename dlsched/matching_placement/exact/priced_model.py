@@ -36,7 +36,7 @@ def build(
     Parameters
     ----------
     instance
-        Any valid instance.
+        A valid instance.
     prices
         Numbers by type, in order of the types' first workers, with blanks between them; None: the prices of the linear program
         over configurations.

@@ -70,7 +70,7 @@ def build_assignment(
     Parameters
     ----------
     instance
-        Any valid instance but of ``alpha_fair``, whose utilities are not linear here.
+        A valid instance but of ``alpha_fair``, whose utilities are not linear here.
     complete
         Keep every placement: no rows ``order``, which leave one of those that differ by the names of equal workers.
         A worker whose type has no rate for a job has no variable there.

@@ -61,7 +61,7 @@ def build_milp(
     Parameters
     ----------
     instance
-        Any valid instance.
+        A valid instance.
     complete
         Keep every placement, up to which workers of a type a job gets: all configurations there are. The model has
         them by default too; ``complete`` refuses the arguments that leave some out.

@@ -74,7 +74,7 @@ def build_priced(
     Parameters
     ----------
     instance
-        Any valid instance.
+        A valid instance.
     prices
         Of a worker of each type, in costs as the module says.
     cutoff

@@ -38,7 +38,7 @@ def build_milp(
     Parameters
     ----------
     instance
-        Any valid instance.
+        A valid instance.
     complete
         Keep every allocation: all allowed counts that fit beside the smallest counts of the other jobs. Otherwise a
         law has only the counts that some optimal allocation may need.

@@ -92,7 +92,7 @@ def build_milp(
     Parameters
     ----------
     instance
-        Any valid instance; a job larger than the cluster makes an infeasible model.
+        A valid instance; a job larger than the cluster makes an infeasible model.
     complete
         Whether all schedules that end by the horizon remain, in every layout with its replicas spread in the fastest way.
         The schedule then starts jobs when the values say; later only by what a solver's tolerance let overlap. Otherwise only
