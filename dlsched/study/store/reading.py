@@ -9,6 +9,8 @@ from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
+from dlsched.core.status import TerminationStatus
+from dlsched.study.figures.groups import has_failed
 from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.references import against_reference
 from dlsched.study.rows import COLUMNS, Row
@@ -83,6 +85,15 @@ class Study:
     def rows(self) -> list[Row]:
         """The rows in the order of the plan, one for each cell that ended."""
         return list(self.each_row())
+
+    @property
+    def failed(self) -> int:
+        """Number of cells that should have an answer or a bound and have none; see ``Line.failures``."""
+        return sum(
+            has_failed(row, any(each.status == TerminationStatus.INFEASIBLE for each in rows), row.kind)
+            for rows, _, _ in rows_by_instance(self._store)
+            for row in rows
+        )
 
     def frame(self) -> "pd.DataFrame":
         """The rows as a data frame of pandas, with the columns of the exports."""
