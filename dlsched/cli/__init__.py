@@ -53,6 +53,7 @@ GROUPS = {
         "check": ("check", "Compute every row of a study anew; exit 7 where one is false."),
         "show": ("show", "Show the figures of a study as tables."),
         "report": ("report", "Write a study as a page that opens anywhere."),
+        "plot": ("plot", "Draw a figure of a study for a paper."),
         "export": ("export", "Write the rows or the tables of a study to a file."),
     },
 }

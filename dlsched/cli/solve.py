@@ -220,10 +220,8 @@ def print_summary(result: Result[Solution], unit: str) -> None:
     if result.solution is not None:
         for what, entries in result.solution.as_data().items():
             rings = _rings(entries)
-            lines += [
-                f"  {what:12s} {f'{len(entries)}; each ring with its workers by server' if rings else _entries(entries)}",
-                *rings,
-            ]
+            said = f"{len(rings)}; each ring with its workers by server" if rings else _entries(entries)
+            lines += [f"  {what:12s} {said}", *_first(rings)]
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 
 
@@ -239,9 +237,13 @@ def _rings(entries: Any) -> list[str]:
             shown = ", ".join(rings[:_SHOWN]) or "no ring"
             rest = f", ... ({len(rings)} in all; -o OUT writes them)" if len(rings) > _SHOWN else ""
             lines.append(f"    slot {entry['slot']}: {shown}{rest}")
-    if len(lines) > _SHOWN:
-        return [*lines[:_SHOWN], f"    ... ({len(lines)} slots in all; -o OUT writes them)"]
     return lines
+
+
+def _first(lines: list[str]) -> list[str]:
+    if len(lines) <= _SHOWN:
+        return lines
+    return [*lines[:_SHOWN], f"    ... ({len(lines)} slots in all; -o OUT writes them)"]
 
 
 def _entries(entries: Any) -> str:

@@ -84,7 +84,7 @@ def run(
     from dlsched.study.plans.plan import CellLimits
     from dlsched.study.reporting import environment_words
     from dlsched.study.reports.html.embedding import require_report
-    from dlsched.study.store.reading import Study
+    from dlsched.study.study import Study
     from dlsched.traces import read_queue
     from dlsched.traces.clocks import queue_window
     from dlsched.whatif.clusters import clusters_of

@@ -11,7 +11,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.families import FAMILIES
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.rows import Row
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 from dlsched.whatif.figures import (
     Part,
     bounded_slowdown,

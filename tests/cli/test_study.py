@@ -63,7 +63,7 @@ def test_run_show_and_export(plan: Path, cli: Callable[..., Ended]) -> None:
     read = list(csv.DictReader(io.StringIO(exported.out)))
     assert [row["method"] for row in read] == [row["method"] for row in rows]
     assert [float(row["ratio"]) for row in read if row["ratio"]] == [row["ratio"] for row in rows if row["ratio"]]
-    assert cli("study", "run", "small.toml").code == 0
+    assert cli("study", "run", "small.toml").code == 8
 
 
 @pytest.mark.parametrize(

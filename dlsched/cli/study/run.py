@@ -14,7 +14,7 @@ from dlsched.study.leader import StudyProgress, store_of
 from dlsched.study.leader import run as run_study
 from dlsched.study.plans.plan import Plan
 from dlsched.study.store import LARGEST_SOLUTION
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 
 PLAN_HELP = "The plan of a study, TOML."
 EVERY_S = 60.0

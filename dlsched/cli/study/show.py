@@ -15,7 +15,7 @@ from dlsched.study.figures.overview import NUMBERS, overview, remarks
 from dlsched.study.figures.summary import sentence, summarise
 from dlsched.study.figures.tables import NOTE, table, title
 from dlsched.study.rows import Row
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 
 STORE_HELP = "The store of a study."
 LONGEST_REASON = 100

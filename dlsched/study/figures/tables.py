@@ -19,22 +19,35 @@ against best     wins, ties and losses against the best method, and the p-value 
 """
 
 import math
+from collections.abc import Sequence
 
 from dlsched.core.tolerance import MEETING
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.groups import Comparison, Group, Line
 
 COLUMNS = ("method", "answers", "proven", "mean ratio", "median", "95 %", "worst", "time", "against best")
+KEYS = ("method", "answers", "proven", "mean", "median", "p95", "worst", "time", "best")
+"""Names of the columns where some are chosen."""
 AT_MOST = "<= "
 UNKNOWN = "-"
 BEST = "the best"
 TIED = "tied for the best"
-NOTE = (
-    "Ratios are to the optimum; <= stands where one rests on a bound. The mean has its 95 % interval by bootstrap over "
-    "instances. Time is the shifted geometric mean (shift 1 s). Against the best: instances won-tied-lost, and p of "
-    "Wilcoxon's signed-rank test, corrected by Holm."
-)
-"""Explanation of the columns, for readers who see only the table."""
+_NOTES = {
+    ("mean", "median", "p95", "worst"): "Ratios are to the optimum; <= stands where one rests on a bound.",
+    ("mean",): "The mean has its 95 % interval by bootstrap over instances.",
+    ("time",): "Time is the shifted geometric mean (shift 1 s).",
+    ("best",): "Against the best: instances won-tied-lost, and p of Wilcoxon's signed-rank test, corrected by Holm.",
+}
+"""What has to be known of columns, by these."""
+
+
+def note(keys: Sequence[str] = KEYS) -> str:
+    """Explain the columns, for readers who see only the table."""
+    return " ".join(said for of, said in _NOTES.items() if set(of) & set(keys))
+
+
+NOTE = note()
+"""Explanation of all columns."""
 
 
 def table(group: Group) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
