@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json, json_text
+from dlsched.own_methods import PICKLED
 from dlsched.study.cells.commands import INSTANCE
 from dlsched.study.figures.summary import sentence, summarise
 from dlsched.study.plans.plan import CellLimits
@@ -86,8 +87,8 @@ def content_of(study: StudyReader) -> Content:
 def command_of(study: StudyReader, row: Row) -> str:
     """Return the command line that repeats a row, or the call that draws its instance; empty for neither.
 
-    There is none for windows of traces, which have no instance file, and for functions with parameters,
-    which the command line does not take.
+    There is none for windows of traces, which have no instance file, and for functions with parameters or of a
+    notebook, which the command line does not take.
     """
     recipe, method, seed = study.made_by(row.key)
     if isinstance(recipe, DrawnRecipe):
@@ -98,7 +99,7 @@ def command_of(study: StudyReader, row: Row) -> str:
     path, first = written.path, f"{written.command}\n" if written.command else ""
     if method["kind"] == "command":
         return first + shlex.join(word.replace(INSTANCE, path) for word in _words(method["what"]))
-    if method["kind"] == "python" and method["parameters"]:
+    if method["kind"] == "python" and (method["parameters"] or _words(method["what"])[0].startswith(PICKLED)):
         return ""
     name = ":".join(_words(method["what"])) if method["kind"] == "python" else str(method["what"])
     solver = f" --solver {method['solver']}" if method["solver"] else ""
