@@ -7,6 +7,7 @@ instance, may also return a policy, an object with ``decide``, which dlsched the
 further parameters by name. The checker judges every answer.
 """
 
+import base64
 import contextlib
 import copy
 import functools
@@ -25,6 +26,7 @@ from dlsched.core.budget import Stopped
 from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Method, Run
 from dlsched.core.files import Json
+from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import Refused, printable
 from dlsched.core.result import Solution
@@ -120,9 +122,15 @@ def find_method_of_user(
     return Method("_".join(text.split()), "heuristic", run, seeded="seed" in handed(thing))
 
 
+PICKLED = "pickled:"
+"""Begins the text of a function of a session, which cloudpickle wrote in base64."""
+
+
 def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., object], str]:
     """Import what ``text`` names, and return it with the file in which its module stands; see ``find_method_of_user``."""
     home, _, name = text.rpartition(":")
+    if home.startswith(PICKLED):
+        return _unpickled(home, name, os.getcwd() if folder is None else folder)
     with _errors_of(text, home):
         module = _module(home, os.getcwd() if folder is None else folder)
     thing = getattr(module, name, None)
@@ -131,6 +139,15 @@ def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., 
             where="method", found=repr(text), allowed=f"a function or class that stands in {printable(home)}"
         )
     return thing, module.__file__ or home
+
+
+def _unpickled(home: str, name: str, folder: str) -> tuple[Callable[..., object], str]:
+    """Make a function of a session anew, and return it with the file or cell that defined it."""
+    with needing(f"{name}, a function of a notebook or a script, needs cloudpickle", "dask", UsageError):
+        import cloudpickle
+    with _errors_of(name, ""), _searching(folder):
+        thing: Callable[..., object] = cloudpickle.loads(base64.b64decode(home.removeprefix(PICKLED)))
+    return thing, getattr(getattr(thing, "__code__", None), "co_filename", "")
 
 
 def call_of_user(text: str, file: str, thing: Callable[..., object], arguments: Mapping[str, Json]) -> object:

@@ -53,6 +53,7 @@ GROUPS = {
         "check": ("check", "Compute every row of a study anew; exit 7 where one is false."),
         "show": ("show", "Show the figures of a study as tables."),
         "report": ("report", "Write a study as a page that opens anywhere."),
+        "plot": ("plot", "Draw a figure of a study for a paper."),
         "export": ("export", "Write the rows or the tables of a study to a file."),
     },
 }
@@ -108,8 +109,8 @@ app = typer.Typer(
     cls=_Commands,
     help="Exact optima, bounds and published heuristics for allocating GPUs to deep-learning training jobs.",
     epilog="Exit codes: 0 a solution is held; 1 internal or solver error; 2 wrong usage; 3 bad input file; "
-    "4 proven infeasible; 5 no answer; 6 solver not installed; 7 a check failed or two solvers disagree; 130, 143, 129 "
-    "ended by Ctrl-C before a method ran, by SIGTERM, by SIGHUP.",
+    "4 proven infeasible; 5 no answer; 6 solver not installed; 7 a check failed or two solvers disagree; "
+    "8 cells of a study failed; 130, 143, 129 ended by Ctrl-C before a method ran, by SIGTERM, by SIGHUP.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

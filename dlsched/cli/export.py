@@ -34,7 +34,8 @@ def run(
 ) -> int:
     """Write a formulation of an instance as an LP or MPS file.
 
-    MPS files are minimised: that of a maximising model holds the negated objective. No file holds an objective's constant.
+    MPS files are minimised: that of a maximising model holds the negated objective. No file holds an objective's constant;
+    comments at its head say the constant and the unit.
     """
     instance = read(file)
     formulations = family_of(instance).formulations
@@ -46,7 +47,8 @@ def run(
         raise UsageError(where="format", found=repr(format_), allowed="lp, mps")
     if out is not None:
         require_writable(out)
-    text = model_text(formulations[formulation](instance).model, format_)
+    model = formulations[formulation](instance).model
+    text = model_text(model, format_, family_of(instance).unit_for(instance))
     if out is None:
         sys.stdout.write(text)
     else:
@@ -54,9 +56,16 @@ def run(
     return 0
 
 
-def model_text(problem: "pulp.LpProblem", format_: str) -> str:
-    """Write a PuLP model with its own names and all digits; a maximising one as MPS with its objective negated."""
-    from dlsched.solvers.linear import from_pulp
-    from dlsched.solvers.model_files import lp_text, mps_text
+def model_text(problem: "pulp.LpProblem", format_: str, unit: str | None = None) -> str:
+    """Write a PuLP model with its own names and all digits; a maximising one as MPS with its objective negated.
 
-    return (lp_text if format_ == "lp" else mps_text)(from_pulp(problem), problem.name)
+    With a unit, comments at the head say it, and the constant to add to the optimum of the file.
+    """
+    from dlsched.solvers.linear import from_pulp
+    from dlsched.solvers.model_files import lp_text, mps_text, objective_words
+
+    head = []
+    if unit is not None:
+        negated = format_ == "mps" and problem.sense == -1
+        head = objective_words(unit, float(problem.objective.constant or 0.0), negated=negated)
+    return (lp_text if format_ == "lp" else mps_text)(from_pulp(problem), problem.name, head)

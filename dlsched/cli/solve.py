@@ -203,8 +203,32 @@ def print_summary(result: Result[Solution], unit: str) -> None:
         shown = ", ".join(f"{name} {number(value)}" for name, value in result.figures.items())
         lines.append(f"  figures      {shown}")
     if result.solution is not None:
-        lines += [f"  {what:12s} {_entries(entries)}" for what, entries in result.solution.as_data().items()]
+        for what, entries in result.solution.as_data().items():
+            rings = _rings(entries)
+            said = f"{len(rings)}; each ring with its workers by server" if rings else _entries(entries)
+            lines += [f"  {what:12s} {said}", *_first(rings)]
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
+
+
+def _rings(entries: Any) -> list[str]:
+    """Return a line for each slot of an embedding of rings: its jobs, and on which servers how many of their workers are."""
+    lines = []
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("rings"), dict):
+            rings = [
+                f"{job} {' '.join(f'{server}:{workers}' for server, workers in ring['workers'].items())}"
+                for job, ring in entry["rings"].items()
+            ]
+            shown = ", ".join(rings[:_SHOWN]) or "no ring"
+            rest = f", ... ({len(rings)} in all; -o OUT writes them)" if len(rings) > _SHOWN else ""
+            lines.append(f"    slot {entry['slot']}: {shown}{rest}")
+    return lines
+
+
+def _first(lines: list[str]) -> list[str]:
+    if len(lines) <= _SHOWN:
+        return lines
+    return [*lines[:_SHOWN], f"    ... ({len(lines)} slots in all; -o OUT writes them)"]
 
 
 def _entries(entries: Any) -> str:

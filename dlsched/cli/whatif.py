@@ -141,7 +141,7 @@ def _require_output(file: str, out: str, store: str | None) -> None:
 
 def _store_of(out: str, store: str | None) -> Path:
     """Return the path of the store, beside the page if none is named; what is no store is refused before the queue is read."""
-    from dlsched.study.store.reading import Study
+    from dlsched.study.study import Study
 
     path = Path(out).with_suffix(".study.sqlite") if store is None else Path(store)
     if path.exists():

@@ -22,7 +22,7 @@ from dlsched.evaluation.question import BOUND, Piece
 from dlsched.families import FAMILIES
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.rows import Row
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 
 HAPPENED = "what happened"
 MOST_OUTSIDE = 0.05

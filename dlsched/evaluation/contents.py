@@ -13,7 +13,7 @@ from dlsched.evaluation.question import Question, audit_of, pieces, plan_of
 from dlsched.study.plans.instance_entries import duration_s
 from dlsched.study.plans.plan import CellLimits, Plan
 from dlsched.study.reporting import environment_words
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 from dlsched.traces.clocks import queue_window
 from dlsched.traces.queue.queue import Queue
 

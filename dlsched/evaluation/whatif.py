@@ -21,7 +21,7 @@ from dlsched.evaluation.question import LIMITS, POLICIES, methods_of
 from dlsched.study.leader import StudyProgress
 from dlsched.study.leader import run as run_study
 from dlsched.study.plans.plan import Plan
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 from dlsched.traces import read_queue
 from dlsched.traces.queue.queue import Queue
 

@@ -76,10 +76,36 @@ def canvas(path: Path | str | None, width_in: float, height_in: float) -> "Itera
     if path is not None:
         require_format(path)
     require_width(width_in)
+    with styled(width_in):
+        figure = blank(width_in, height_in)
+        yield figure
+        if path is not None:
+            write_figure(figure, path)
+
+
+def blank(width_in: float, height_in: float) -> "Figure":
+    """Return an empty figure, which no window shows."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width_in, height_in), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def write_figure(figure: "Figure", path: Path | str) -> None:
+    """Write a figure; the suffix of ``path`` chooses the format, and equal figures give equal files."""
+    suffix = Path(path).suffix.lower()
+    with whole_file(path) as stream:
+        figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=UNDATED.get(suffix))
+
+
+@contextmanager
+def styled(width_in: float) -> Iterator[None]:
+    """Make figures of that width look alike within the block; SolverMissingError: Matplotlib is not installed."""
     with needing("plots need Matplotlib", "plots"):
         import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        import matplotlib.figure
 
     size = text_size(width_in)
     # All from Matplotlib's own defaults, so that no matplotlibrc counts; undone on leaving.
@@ -110,14 +136,7 @@ def canvas(path: Path | str | None, width_in: float, height_in: float) -> "Itera
         "ytick.major.width": 0.6,
     }
     with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(width_in, height_in), layout="constrained")
-        FigureCanvasAgg(figure)
-        yield figure
-        if path is None:
-            return  # nobody wants a file
-        suffix = Path(path).suffix.lower()
-        with whole_file(path) as stream:
-            figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=UNDATED[suffix])
+        yield
 
 
 # Settings of the process rather than of a figure: a file does not depend on what draws on a screen.

@@ -40,8 +40,8 @@ def hues(groups: Sequence[Sequence[str]]) -> dict[str, str]:
     }
 
 
-def draw_profiles(axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]]) -> None:
-    """Draw one step curve a group; the better of overlapping curves are wider."""
+def draw_profiles(axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]], *, wider: float = 0.6) -> None:
+    """Draw one step curve a group; the better of overlapping curves are wider, each by so many points."""
     profiles = [performance_profile(_rounded(ratios[group[0]])) for group in groups]
     end = axis_from_one(axes, max(taus[-1] for taus, _ in profiles), "factor τ of the best known")
     colours = hues(groups)
@@ -54,7 +54,7 @@ def draw_profiles(axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]])
             linestyle=DASHES[index] if own else "-",
             where="post",
             color=colours[group[0]],
-            lw=1.2 + 0.6 * (of - 1 - index) if own else 0.7,
+            lw=1.2 + wider * (of - 1 - index) if own else 0.7,
             clip_on=False,
             solid_capstyle="butt",
             zorder=3 if own else 2,

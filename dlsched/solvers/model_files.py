@@ -1,10 +1,10 @@
 """Writer of linear models as LP and MPS files whose numbers read back exactly (PuLP writes 12 or 13 digits).
 
-The layout is PuLP's. No file holds the objective's constant.
+The layout is PuLP's. No file holds the objective's constant, which a comment may say (``objective_words``).
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,12 +14,18 @@ from dlsched.solvers.linear import LinearModel
 _WIDTH = 78  # characters of a line of an LP file
 
 
-def lp_text(model: LinearModel, title: str) -> str:
+def lp_text(model: LinearModel, title: str, head: Sequence[str] = ()) -> str:
     """Return a model in the LP format, with its names; rows in alphabetical order."""
     nothing = [f" 0 {model.names[0] if model.names else 'none'}"]  # the format requires a term here
     costs = [(float(model.costs[column]), column) for column in _in_objective(model)]
     sense = "Minimize" if model.sense is Sense.MINIMIZE else "Maximize"
-    lines = [f"\\* {title} *\\", sense, *_wrapped("OBJ:", _terms(model, costs) or nothing), "Subject To"]
+    lines = [
+        f"\\* {title} *\\",
+        *(f"\\* {said} *\\" for said in head),
+        sense,
+        *_wrapped("OBJ:", _terms(model, costs) or nothing),
+        "Subject To",
+    ]
     for label, terms, relation, right in sorted(_rows(model)):
         lines += _wrapped(f"{label}:", [*(_terms(model, terms) or nothing), f" {relation} {_number(right)}"])
     ranges, generals, binaries = [], [], []
@@ -36,7 +42,7 @@ def lp_text(model: LinearModel, title: str) -> str:
     return "\n".join([*lines, "End", ""])
 
 
-def mps_text(model: LinearModel, title: str) -> str:
+def mps_text(model: LinearModel, title: str, head: Sequence[str] = ()) -> str:
     """Return a model in the MPS format as a minimisation; costs of a maximised model are negated.
 
     Not every reader of MPS knows the section for the sense, and without it all minimise.
@@ -49,7 +55,7 @@ def mps_text(model: LinearModel, title: str) -> str:
     for column in _in_objective(model):
         entries[column].append(("OBJ", model.sign * float(model.costs[column])))
     letters = {"<=": "L", ">=": "G", "=": "E"}
-    lines = ["*SENSE:Minimize", f"NAME          {title}", "ROWS", " N  OBJ"]
+    lines = ["*SENSE:Minimize", *(f"* {said}" for said in head), f"NAME          {title}", "ROWS", " N  OBJ"]
     lines += [f" {letters[relation]}  {label}" for label, _, relation, _ in rows]
     lines.append("COLUMNS")
     among_integers = False
@@ -65,6 +71,19 @@ def mps_text(model: LinearModel, title: str) -> str:
     for name, low, high, integer in _variables(model):
         lines += _mps_bounds(name, low, high, integer=integer)
     return "\n".join([*lines, "ENDATA", ""])
+
+
+def objective_words(unit: str, constant: float, *, negated: bool = False) -> list[str]:
+    """Say what the optimum of a file is short of, for comments at its head.
+
+    >>> objective_words("s", 2.5)
+    ['unit of the objective: s', 'constant that the objective lacks: 2.5; add it to the optimum of this file']
+    >>> objective_words("utility", 0.0, negated=True)[1:]
+    ['the objective is negated: take the optimum with the other sign', 'constant that the objective lacks: 0']
+    """
+    sign = ["the objective is negated: take the optimum with the other sign"] if negated else []
+    then = f"; {'then ' if negated else ''}add it to the optimum of this file" if constant else ""
+    return [f"unit of the objective: {unit}", *sign, f"constant that the objective lacks: {_number(constant)}{then}"]
 
 
 def _variables(model: LinearModel) -> Iterator[tuple[str, float, float, bool]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dlsched.study.reporting import report
     from dlsched.study.reports.export import export
     from dlsched.study.rows import Row
-    from dlsched.study.store.reading import Study, open
+    from dlsched.study.study import Study, open
 
 __all__ = [
     "CellLimits",
@@ -53,10 +53,14 @@ _HOMES = {
     "plans.plan_file": "make_plan read_plan",
     "reporting": "report",
     "rows": "Row",
-    "store.reading": "Study open",
+    "study": "Study open",
     "figures.summary": "sentence summarise",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> object:

@@ -13,10 +13,10 @@ from dlsched.study.engines import local
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import read_plan
 from dlsched.study.plans.sources import recipes
-from dlsched.study.store.reading import Study
 from dlsched.study.store.searches import Searches
 from dlsched.study.store.store import LARGEST_SOLUTION, Store
 from dlsched.study.store.verification import require_sealed, require_true
+from dlsched.study.study import Study
 
 ENGINES = ("local", "dask")
 RETRIABLE = (

@@ -35,3 +35,12 @@ def _filled(row: Row, reference: Reference | None) -> Row:
         gap=found.gap,
         message=message,
     )
+
+
+def without_reference(rows: Sequence[Row], reference: str | None) -> list[Row]:
+    """Leave out the rows of the plan's reference method, if it only gives answers to compare with.
+
+    Its ratio would always be 1. If it proved anything, it keeps all its rows.
+    """
+    kinds = {row.reference_kind for row in rows if row.method == reference}
+    return [row for row in rows if row.method != reference or kinds != {"answer"}] or list(rows)

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json, json_text
+from dlsched.own_methods import PICKLED
 from dlsched.study.cells.commands import INSTANCE
 from dlsched.study.figures.summary import sentence, summarise
 from dlsched.study.plans.plan import CellLimits
 from dlsched.study.recipes.drawn import DrawnRecipe
+from dlsched.study.references import without_reference
 from dlsched.study.reports.content import Content
 from dlsched.study.rows import Row
-from dlsched.study.store.reading import Study
+from dlsched.study.store.reading import StudyReader
 
 FORMS = ("html", "markdown")
 
@@ -39,7 +41,7 @@ def report(store: str | os.PathLike[str], path: str | os.PathLike[str], form: st
         A package that the page needs is not installed.
     """
     require_form(form)
-    with Study(store) as study:
+    with StudyReader(store) as study:
         write_open(study, path, form)
 
 
@@ -49,7 +51,7 @@ def require_form(form: str) -> None:
         raise UsageError(where="format", found=repr(form), allowed=", ".join(FORMS))
 
 
-def write_open(study: Study, path: str | os.PathLike[str], form: str = "html") -> None:
+def write_open(study: StudyReader, path: str | os.PathLike[str], form: str = "html") -> None:
     """Write the report of a study that is open; arguments and errors as those of ``report``."""
     content = content_of(study)
     if form == "html":
@@ -62,16 +64,10 @@ def write_open(study: Study, path: str | os.PathLike[str], form: str = "html") -
         write_page(content, path)
 
 
-def content_of(study: Study) -> Content:
-    """Collect the content of a report of an open study; worst instances are made again on demand.
-
-    The plan's reference method gets no line if it only gives answers to compare with: its ratio would always
-    be 1. If it proved anything, it keeps all its rows.
-    """
-    about, rows = study.about, study.rows()
-    kinds = {row.reference_kind for row in rows if row.method == about.reference}
-    held = [row for row in rows if row.method != about.reference or kinds != {"answer"}]
-    groups = summarise(held or rows, about.limits.time_s)
+def content_of(study: StudyReader) -> Content:
+    """Collect the content of a report of an open study; worst instances are made again on demand."""
+    about = study.about
+    groups = summarise(without_reference(study.rows(), about.reference), about.limits.time_s)
 
     def evidence(row: Row) -> tuple[str, str]:
         return json_text(study.instance(row.key).as_data()), command_of(study, row)
@@ -88,11 +84,11 @@ def content_of(study: Study) -> Content:
     )
 
 
-def command_of(study: Study, row: Row) -> str:
+def command_of(study: StudyReader, row: Row) -> str:
     """Return the command line that repeats a row, or the call that draws its instance; empty for neither.
 
-    There is none for windows of traces, which have no instance file, and for functions with parameters,
-    which the command line does not take.
+    There is none for windows of traces, which have no instance file, and for functions with parameters or of a
+    notebook, which the command line does not take.
     """
     recipe, method, seed = study.made_by(row.key)
     if isinstance(recipe, DrawnRecipe):
@@ -103,7 +99,7 @@ def command_of(study: Study, row: Row) -> str:
     path, first = written.path, f"{written.command}\n" if written.command else ""
     if method["kind"] == "command":
         return first + shlex.join(word.replace(INSTANCE, path) for word in _words(method["what"]))
-    if method["kind"] == "python" and method["parameters"]:
+    if method["kind"] == "python" and (method["parameters"] or _words(method["what"])[0].startswith(PICKLED)):
         return ""
     name = ":".join(_words(method["what"])) if method["kind"] == "python" else str(method["what"])
     solver = f" --solver {method['solver']}" if method["solver"] else ""

@@ -11,6 +11,7 @@ import pytest
 import dlsched
 
 OPTIMUM = 927118.96
+INSTANCES = Path(__file__).parents[2] / "instances"
 
 
 def scip_optimum(path: Path) -> float:
@@ -110,3 +111,17 @@ def test_a_minimising_model_keeps_its_sense_as_mps(cli: Any, example: Path, tmp_
     assert all(
         float(line.split()[2]) > 0 for line in text.splitlines() if line.split()[1:2] == ["OBJ"] and line[1] != "N"
     )
+
+
+@pytest.mark.parametrize(("format_", "mark"), [("lp", "\\*"), ("mps", "*")])
+def test_the_head_says_unit_and_constant(format_: str, mark: str, cli: Any, tmp_path: Path) -> None:
+    """The file's optimum and the constant at its head are the instance's optimum; SCIP reads past the comments."""
+    instance = INSTANCES / "srpt_mapping" / "already-running.json"
+    out = tmp_path / f"model.{format_}"
+    assert cli("export", instance, "--format", format_, "-o", out).code == 0
+    lines = out.read_text(encoding="utf-8").splitlines()
+    assert any(line.startswith(f"{mark} unit of the objective: seconds") for line in lines[:4])
+    (said,) = [line for line in lines[:5] if "constant that the objective lacks: " in line]
+    constant = float(said.split("lacks: ")[1].split(";")[0].split(" *")[0])
+    assert constant > 0
+    assert scip_optimum(out) + constant == pytest.approx(dlsched.read(instance).known.optimum, rel=1e-6)

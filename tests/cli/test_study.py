@@ -47,7 +47,11 @@ def test_plan_says_what_would_run_and_runs_nothing(plan: Path, cli: Callable[...
 def test_run_show_and_export(plan: Path, cli: Callable[..., Ended]) -> None:
     """The store is beside the plan; `show` has a table, the failures and one line a group; exports have the pinned columns."""
     ran = cli("study", "run", "small.toml", "--workers", "1")
-    assert (ran.code, ran.out) == (0, "small: 18 cells of 6 instances are in small.study.sqlite\n")
+    assert (ran.code, ran.out) == (
+        8,
+        "small: 18 cells of 6 instances are in small.study.sqlite; 6 cells failed, `dlsched study show` says why\n",
+    )
+    assert cli("study", "run", "small.toml", "--workers", "1").code == 8, "also where nothing is left to run"
     shown = cli("study", "show", "small.study.sqlite")
     assert shown.code == 0 and "ring_allocation, mixed: 6 instances" in shown.out and "no_solution" in shown.out
     brief = cli("study", "show", "small.study.sqlite", "--brief")
@@ -59,7 +63,7 @@ def test_run_show_and_export(plan: Path, cli: Callable[..., Ended]) -> None:
     read = list(csv.DictReader(io.StringIO(exported.out)))
     assert [row["method"] for row in read] == [row["method"] for row in rows]
     assert [float(row["ratio"]) for row in read if row["ratio"]] == [row["ratio"] for row in rows if row["ratio"]]
-    assert cli("study", "run", "small.toml").code == 0
+    assert cli("study", "run", "small.toml").code == 8
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from conftest import Ended
 
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 
 pytest.importorskip("distributed")
 

@@ -21,7 +21,7 @@ ALLOWED = {
     "proofs/proof.py": {"gap"},
     "__init__.py": {"gap", "ratio"},
 }
-"""Who may import the two formulas: verdicts; a search, a result and a proof, for the gap to their own bound; the package, for all."""
+"""Who may import the two formulas: verdicts; a search, a result, a proof, for the gap to their own bound; the package."""
 NOTHING = Known()
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 from study.cells_at_hand import functions, lives
 
 LEADER = """

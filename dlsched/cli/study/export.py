@@ -6,15 +6,22 @@ import typer
 
 from dlsched.cli.options import OutPath
 from dlsched.cli.study.show import STORE_HELP, opened
-from dlsched.study.reports.export import FORMATS, export
+from dlsched.study.figures.tables import KEYS
+from dlsched.study.reports.export import FORMATS, require_columns
 
 
 def run(
     store: Annotated[str, typer.Argument(metavar="STORE", help=STORE_HELP)],
     format: Annotated[str, typer.Option("--format", metavar="F", help=f"{', '.join(FORMATS)}.")] = "csv",
     out: OutPath = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help=f"Columns of rows, or of tables: {', '.join(KEYS)}. By default all."),
+    ] = None,
 ) -> int:
     """Write rows (csv, parquet, json) or tables (latex, markdown) of a study."""
+    names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    require_columns(format, names)
     with opened(store) as study:
-        export(study.each_row(), format, out or "-", limit_s=study.about.limits.time_s)
+        study.export(format, out or "-", columns=names)
     return 0

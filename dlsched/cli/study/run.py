@@ -9,18 +9,20 @@ from typing import Annotated
 
 import typer
 
-from dlsched.core.messages import printable
+from dlsched.core.messages import printable, several
 from dlsched.study.leader import StudyProgress, store_of
 from dlsched.study.leader import run as run_study
 from dlsched.study.plans.plan import Plan
 from dlsched.study.store import LARGEST_SOLUTION
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 
 PLAN_HELP = "The plan of a study, TOML."
 EVERY_S = 60.0
 """Seconds between two lines of progress where nobody watches."""
 INCOMPLETE = 5
 """Exit code: interrupted, with cells left."""
+FAILED = 8
+"""Exit code: every cell has a row, and some of them failed."""
 
 
 def run(
@@ -42,7 +44,7 @@ def run(
 ) -> int:
     """Run what has not run yet of a study, check every answer, and keep every result in one file.
 
-    Ctrl-C ends it with what has ended; the same command goes on.
+    Ctrl-C ends it with what has ended; the same command goes on. Where cells failed it ends with 8, also when nothing is left.
     """
     path = store_of(plan) if store is None else Path(store)
     statuses = [status.strip() for status in (retry or "").split(",") if status.strip()]
@@ -50,11 +52,12 @@ def run(
     if study is None:
         return INCOMPLETE
     with study:
-        about = study.about
+        about, failed = study.about, study.failed
+        said = f"; {several(failed, 'cell')} failed, `dlsched study show` says why" if failed else ""
         print(
-            f"{printable(about.name)}: {about.ended} cells of {about.instances} instances are in {printable(str(path))}"
+            f"{printable(about.name)}: {about.ended} cells of {about.instances} instances are in {printable(str(path))}{said}"
         )
-    return 0
+    return FAILED if failed else 0
 
 
 def run_watched(

@@ -11,10 +11,11 @@ from dlsched.cli.options import AsJson
 from dlsched.cli.output import print_json, print_table
 from dlsched.core.messages import printable
 from dlsched.study.figures.groups import Group
+from dlsched.study.figures.overview import NUMBERS, overview, remarks
 from dlsched.study.figures.summary import sentence, summarise
-from dlsched.study.figures.tables import NOTE, mean_text, ratio_text, table, title
+from dlsched.study.figures.tables import NOTE, table, title
 from dlsched.study.rows import Row
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 
 STORE_HELP = "The store of a study."
 LONGEST_REASON = 100
@@ -33,7 +34,7 @@ def run(
         return 0
     groups = summarise(rows, about.limits.time_s)
     if brief:
-        _print_overview(groups)
+        print_table(*overview(groups), right=NUMBERS)
         _print_failed(groups)
     else:
         print(f"{printable(sentence(groups))}\n")
@@ -43,6 +44,8 @@ def run(
             print_table(columns, cells, right=columns[1:])
         print(f"{NOTE}\n")
         _print_failures([row for group in groups for row in group.failed])
+    for said in remarks(groups):
+        print(said)
     if about.ended < about.cells:
         print(f"{about.cells - about.ended} of {about.cells} cells have not run yet.")
     return 0
@@ -58,31 +61,6 @@ def opened(store: str) -> Study:
             file=sys.stderr,
         )
     return study
-
-
-def _print_overview(groups: Sequence[Group]) -> None:
-    """One line a group: on how many instances the optimum is proven, and the best heuristic."""
-    several = any(group.objective for group in groups)
-    columns = (
-        *("family", "preset", *(["objective"] if several else [])),
-        *("instances", "optima proven", "best heuristic", "mean ratio", "worst"),
-    )
-    cells = []
-    for group in groups:
-        best = next(line for line in group.lines if line.method == group.ranking[0])
-        cells.append(
-            (
-                group.family,
-                group.preset or "-",
-                *([group.objective or "-"] if several else []),
-                f"{group.instances:,}",
-                f"{group.references.get('optimum', 0):,}",
-                best.method,
-                mean_text(best),
-                ratio_text(best.worst, "<= " if best.worst_at_most else ""),
-            )
-        )
-    print_table(columns, cells, right=("instances", "optima proven", "mean ratio", "worst"))
 
 
 def _print_failed(groups: Sequence[Group]) -> None:

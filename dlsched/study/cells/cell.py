@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.files import canonical_sha256
 from dlsched.families import FAMILIES
+from dlsched.own_methods import PICKLED
 from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod
 from dlsched.study.recipes.recipe import Recipe
 
@@ -97,7 +98,7 @@ def _hash_of_method(method: PlannedMethod, family: str, seed: int) -> str:
         what, seeded = [record.name], record.seeded
     elif method.kind == "python":
         home, name = tuple(method.what)
-        what = [name] if home.endswith(".py") else [home, name]
+        what = [name] if home.endswith(".py") or home.startswith(PICKLED) else [home, name]
     return canonical_sha256(
         {
             "method": [method.kind, what, method.solver, dict(method.parameters), method.fingerprint],

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.tolerance import MEETING
 from dlsched.families import FAMILIES
 from dlsched.statistics.estimate import Estimate
 from dlsched.statistics.intervals import wilson_share
@@ -220,6 +221,19 @@ class Group:
         return sense_of(next((row for row in self.rows if row.sense), self.rows[0]))
 
     @property
+    def best(self) -> Line:
+        """Line of the first method of the ranking."""
+        return self.line(self.ranking[0])
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """Methods that share the first place: of the best one's kind and mean ratio, with as many ratios and failures."""
+        first = self.best
+        return tuple(
+            line.method for line in map(self.line, self.ranking[1:]) if line.kind == first.kind and _ties(line, first)
+        )
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Family, preset and objective, if named: together they identify the group."""
         return tuple(name for name in (self.family, self.preset, self.objective) if name)
@@ -227,3 +241,11 @@ class Group:
     def line(self, method: str) -> Line:
         """Return the line of a method; KeyError if there is none."""
         return {line.method: line for line in self.lines}[method]
+
+
+def _ties(line: Line, first: Line) -> bool:
+    """Whether a line's mean is that of another one, over as many instances."""
+    if line.mean is None or first.mean is None:
+        return False
+    alike = (line.ratios, line.failed, line.unbounded) == (first.ratios, first.failed, first.unbounded)
+    return alike and abs(line.mean.value - first.mean.value) <= MEETING * first.mean.value

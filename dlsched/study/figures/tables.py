@@ -4,41 +4,60 @@
 column           what
 ===============  ===================================================================================================
 method           its label
-answers          cells with an answer, of those that have ended
+answers          cells with an answer, of those that have ended; of a method that only bounds: with a bound
 proven           cells that proved their optimum
 mean ratio       to the reference, over the answers, with its 95 % interval by instance; and the number of answers that
                  have no finite ratio
 median, 95 %     of the ratios
 worst            ratio
 time             shifted geometric mean of the seconds, the shift being 1 s
-against best     wins, ties and losses against the best method, and the p-value of their difference
+against best     wins, ties and losses against the best method, and the p-value of their difference; ``tied`` where the
+                 mean is that of the best
 ===============  ===================================================================================================
 
 ``<=`` precedes figures that rest on a bound: the true figure is at most that.
 """
 
 import math
+from collections.abc import Sequence
 
 from dlsched.core.tolerance import MEETING
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.groups import Comparison, Group, Line
 
 COLUMNS = ("method", "answers", "proven", "mean ratio", "median", "95 %", "worst", "time", "against best")
+KEYS = ("method", "answers", "proven", "mean", "median", "p95", "worst", "time", "best")
+"""Names of the columns where some are chosen."""
 AT_MOST = "<= "
 UNKNOWN = "-"
 BEST = "the best"
-NOTE = (
-    "Ratios are to the optimum; <= stands where one rests on a bound. The mean has its 95 % interval by bootstrap over "
-    "instances. Time is the shifted geometric mean (shift 1 s). Against the best: instances won-tied-lost, and p of "
-    "Wilcoxon's signed-rank test, corrected by Holm."
-)
-"""Explanation of the columns, for readers who see only the table."""
+TIED = "tied for the best"
+_NOTES = {
+    ("mean", "median", "p95", "worst"): "Ratios are to the optimum; <= stands where one rests on a bound.",
+    ("mean",): "The mean has its 95 % interval by bootstrap over instances.",
+    ("time",): "Time is the shifted geometric mean (shift 1 s).",
+    ("best",): "Against the best: instances won-tied-lost, and p of Wilcoxon's signed-rank test, corrected by Holm.",
+}
+"""What has to be known of columns, by these."""
+
+
+def note(keys: Sequence[str] = KEYS) -> str:
+    """Explain the columns, for readers who see only the table."""
+    return " ".join(said for of, said in _NOTES.items() if set(of) & set(keys))
+
+
+NOTE = note()
+"""Explanation of all columns."""
 
 
 def table(group: Group) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the columns of a group's table and a row of text for each method; names are not escaped."""
     best = {line.comparison.against for line in group.lines if line.comparison is not None}
-    return COLUMNS, [_cells(line, BEST if line.method in best else UNKNOWN) for line in group.lines]
+    tied = group.tied
+    alone = TIED if tied else BEST
+    return COLUMNS, [
+        _cells(line, alone if line.method in best else UNKNOWN, line.method in tied) for line in group.lines
+    ]
 
 
 def title(group: Group) -> str:
@@ -54,19 +73,26 @@ def title(group: Group) -> str:
     return f"{', '.join(group.names)}: {counted}" + (f" ({', '.join(kinds)})" if kinds else "")
 
 
-def _cells(line: Line, alone: str) -> tuple[str, ...]:
+def _cells(line: Line, alone: str, tied: bool) -> tuple[str, ...]:
     at_most = AT_MOST if line.at_most else ""
     return (
         line.method,
-        f"{line.answers:,} of {line.cells:,}",
+        answers_text(line),
         f"{line.proven:,}",
         mean_text(line),
         ratio_text(line.median, at_most),
         ratio_text(line.p95, at_most),
         ratio_text(line.worst, AT_MOST if line.worst_at_most else ""),
         UNKNOWN if line.time_s is None else f"{line.time_s:.3g} s",
-        alone if line.comparison is None else _against(line.comparison),
+        alone if line.comparison is None else f"{'tied ' * tied}{_against(line.comparison)}",
     )
+
+
+def answers_text(line: Line, of: str = "of") -> str:
+    """Write how many cells have what the method gives: an answer, or a bound where it gives no answers."""
+    if line.kind == "bound":
+        return f"{line.cells - line.failed:,} {of} {line.cells:,} bounds"
+    return f"{line.answers:,} {of} {line.cells:,}"
 
 
 def mean_text(line: Line, interval: bool = True) -> str:

@@ -55,7 +55,7 @@ def _mark(group: Group, line: Line) -> str:
 
 
 def _place(group: Group, line: Line) -> str:
-    return f"{_quoted(line.method)} on {' '.join(map(_short, group.names))}"
+    return f"{_listed([line.method, *group.tied], '`')} on {' '.join(map(_short, group.names))}"
 
 
 def _of_group(group: Group) -> str:
@@ -66,20 +66,23 @@ def _of_group(group: Group) -> str:
     if not answered:
         return f"{said}, no method has an answer{_why_not(group)}."
     first, *others = answered
-    rivals = [line for line in others if line.kind == first.kind]
+    tied = group.tied
+    rivals = [line for line in others if line.kind == first.kind and line.method not in tied]
     kind = "exact methods" if first.exact else "heuristics"
     candidates = sum(line.kind == first.kind for line in group.lines)
     name = f"{_quoted(first.method)}, the best of {candidates} {kind}," if candidates > 1 else _quoted(first.method)
+    if tied:
+        name = f"{_listed([first.method, *tied], '`')}, tied for the best of {candidates} {kind},"
     if first.mean is None and first.unbounded:
         return f"{said}, {name} has an answer to {first.answers:,}, none with a finite ratio to the reference."
     if first.mean is None:
         return f"{said} no optimum or bound is known: {_unrated(group, first, name)}."
-    said += f", {name} {_verb(first)} {_distance(group, first)}"
+    said += f", {name} {_verb(first, bool(tied))} {_distance(group, first)}"
     if first.worst is not None and not _always_met(first):
         said += f" on average, worst {_worst(group, first)}"
     said += _held_against(group, first)
     if first.failed:
-        said += f", and fails on {first.failed:,} of {first.cells:,}"
+        said += f", and {'each fail' if tied else 'fails'} on {first.failed:,} of {first.cells:,}"
     if rivals and rivals[0].mean is not None:
         said += f"; next is {_quoted(rivals[0].method)}, {_distance(group, rivals[0])}{_p_value(rivals[0])}"
     provers = [line for line in group.lines if line.exact and line is not first]
@@ -116,7 +119,9 @@ def _always_met(line: Line) -> bool:
     return line.ratios == line.at_optimum == line.cells
 
 
-def _verb(line: Line) -> str:
+def _verb(line: Line, several: bool) -> str:
+    if several:
+        return "reach" if _always_met(line) else "are"
     return "reaches" if _always_met(line) else "is"
 
 
@@ -197,8 +202,8 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
-def _listed(names: Sequence[str]) -> str:
-    *firsts, last = map(_short, names)
+def _listed(names: Sequence[str], quote: str = "") -> str:
+    *firsts, last = (f"{quote}{_short(name)}{quote}" for name in names)
     return f"{', '.join(firsts)} and {last}" if firsts else last
 
 

@@ -13,10 +13,11 @@ from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyMethod
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES
-from dlsched.own_methods import HANDED, import_of_user, require_parameters
+from dlsched.own_methods import HANDED, PICKLED, import_of_user, require_parameters
 from dlsched.study.plans.own_code import files_of_code
 from dlsched.study.plans.plan import PlannedMethod
 from dlsched.study.plans.refusals import Table, integer, one_of, only, plain, table, text
+from dlsched.study.plans.session_code import hash_of_session_code
 
 KINDS = ("heuristic", "exact", "bound")
 
@@ -112,27 +113,30 @@ def _python(asked: Table, folder: Path) -> PlannedMethod:
     if not home or not name:
         raise Refused(shown(where), '"path.py:function" or "package.module:function"', "python")
     thing, file = imported(where, folder)
+    of_session = home.startswith(PICKLED)
     if home.endswith(".py"):
         home = str((folder / home).absolute())
     reserved = ("python", "name", "label", "family", "seed")
     parameters = {key: plain(value, key) for key, value in asked.items() if key not in reserved}
     require_parameters(thing, parameters)
-    _require_complete(thing, parameters, where)
+    _require_complete(thing, parameters, name if of_session else where)
     return PlannedMethod(
-        _label(asked, where),
+        _label(asked, name if of_session else where),
         "python",
         (home, name),
         _family(asked),
         None,
         _seed(asked),
         parameters,
-        hash_of_code(thing, file, where, folder),
+        hash_of_session_code(thing) if of_session else hash_of_code(thing, file, where, folder),
     )
 
 
 def imported(where: str, folder: Path, key: str = "python") -> tuple[Callable[..., object], str]:
     """Import a function or class that a plan names, and return it with its file; `Refused` at ``key``."""
     home = where.rpartition(":")[0]
+    if home.startswith(PICKLED):
+        return import_of_user(where, str(folder.absolute()))
     if home.endswith(".py") and not (folder / home).is_file():
         raise Refused(shown(where), f"a file that is there, relative to {folder.absolute()}", key)
     spec = None if home.endswith(".py") else PathFinder.find_spec(home.partition(".")[0], [str(folder.absolute())])

@@ -32,6 +32,7 @@ from dlsched.study.plans.refusals import (
     tables,
     text,
 )
+from dlsched.study.plans.session_code import is_of_session, session_text, without_code
 from dlsched.study.plans.toml import toml_text, writable
 
 FORMAT = "dlsched/study/1"
@@ -88,7 +89,7 @@ def plan_from(data: Mapping[str, object], folder: str | os.PathLike[str] = ".") 
         A value that a file cannot hold.
     """
     held = {key: _plain(value) for key, value in ({"format": FORMAT} | dict(data)).items() if value is not None}
-    return _plan(held, Path(folder), "the plan", "study", toml_text(held))
+    return _plan(held, Path(folder), "the plan", "study", toml_text(without_code(held)))
 
 
 def make_plan(
@@ -108,8 +109,8 @@ def make_plan(
     instances
         Tables with the keys of ``[[instances]]`` in a file.
     methods
-        Names, functions and policy classes that can be imported, or tables with the keys of ``[[methods]]``, where
-        ``python`` may be such a function or class itself.
+        Names, functions and policy classes that can be imported or stand in a notebook or script, or tables with the keys
+        of ``[[methods]]``, where ``python`` may be such a function or class itself.
     name, seed, limits
         As in a plan's file.
     reference
@@ -147,7 +148,9 @@ def make_plan(
 
 def _method(method: str | Callable[..., object] | Mapping[str, object]) -> object:
     if isinstance(method, Mapping):
-        return method
+        return {**method, "python": session_text(found)} if is_of_session(found := method.get("python")) else method
+    if is_of_session(method):
+        return {"python": session_text(method)}
     return {"name" if isinstance(method, str) and ":" not in method else "python": method}
 
 
@@ -190,9 +193,7 @@ def _importable(thing: Callable[..., object]) -> str:
         raise UsageError(
             where="methods",
             found=f"{name} of {module}",
-            allowed=(
-                "a function or class at the top of a module, so that other processes can import it; or path.py:function"
-            ),
+            allowed="a function or class at the top of a module, which other processes can import; or path.py:function",
         )
     return f"{module}:{name}"
 

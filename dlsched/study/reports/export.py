@@ -9,7 +9,7 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import BinaryIO
 
@@ -18,13 +18,21 @@ from dlsched.core.files import whole_file, write_text
 from dlsched.core.imports import needing
 from dlsched.core.spreadsheet import csv_text
 from dlsched.study.figures.summary import summarise
+from dlsched.study.figures.tables import KEYS
 from dlsched.study.reports.typeset import latex, markdown
 from dlsched.study.rows import COLUMNS, EXPORTED, Row
 
 _AT_ONCE = 10_000  # rows of a Parquet row group
 
 
-def export(rows: Iterable[Row], form: str, path: str | os.PathLike[str] = "-", *, limit_s: float | None = None) -> None:
+def export(
+    rows: Iterable[Row],
+    form: str,
+    path: str | os.PathLike[str] = "-",
+    *,
+    limit_s: float | None = None,
+    columns: Sequence[str] | None = None,
+) -> None:
     """Write a study to a file (``-``: standard output).
 
     Parameters
@@ -37,56 +45,81 @@ def export(rows: Iterable[Row], form: str, path: str | os.PathLike[str] = "-", *
         Path of the file.
     limit_s
         Limit of time of a cell in seconds, for the figures.
+    columns
+        Columns to write, in that order: those of rows, or ``method``, ``answers``, ``proven``, ``mean``, ``median``,
+        ``p95``, ``worst``, ``time`` and ``best`` of tables; None: all.
 
     Raises
     ------
     UsageError
-        The format is unknown, or Parquet would go to a terminal.
+        The format or a column is unknown, or Parquet would go to a terminal.
     InputError
         The file cannot be written, or an integer does not fit into Parquet.
     SolverMissingError
         pyarrow, which Parquet needs, is not installed.
     """
+    chosen = require_columns(form, columns)
     if form in TABLES:
-        write_text(path, TABLES[form](summarise(list(rows), limit_s)))
+        write_text(path, TABLES[form](summarise(list(rows), limit_s), chosen))
         return
-    if form not in ROWS:
-        raise UsageError(where="format", found=repr(form), allowed=", ".join(FORMATS))
     if form == "parquet":
         _require_parquet(path)
     with whole_file(path) as stream:
-        ROWS[form](rows, stream)
+        ROWS[form](rows, stream, chosen)
 
 
-def _write_csv(rows: Iterable[Row], stream: BinaryIO) -> None:
+def require_columns(form: str, columns: Sequence[str] | None) -> Sequence[str]:
+    """Return the columns to write; UsageError for an unknown format, and for columns that it lacks or that stand twice."""
+    if form not in FORMATS:
+        raise UsageError(where="format", found=repr(form), allowed=", ".join(FORMATS))
+    known = KEYS if form in TABLES else COLUMNS
+    if columns is None:
+        return known
+    if not columns:
+        raise UsageError(where="columns", found="none", allowed=", ".join(known))
+    for name in columns:
+        if name not in known or list(columns).count(name) > 1:
+            twice = ", twice" if name in known else ""
+            raise UsageError(where="columns", found=f"{name!r}{twice}", allowed=f"each once of {', '.join(known)}")
+    return tuple(columns)
+
+
+def _data(row: Row, columns: Sequence[str]) -> dict[str, object]:
+    data = row.as_data()
+    return {name: data[name] for name in columns}
+
+
+def _write_csv(rows: Iterable[Row], stream: BinaryIO, columns: Sequence[str]) -> None:
     """Write CSV: missing values are empty, text is escaped by ``csv_text``."""
     writer = csv.writer(codecs.getwriter("utf-8")(stream), lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([csv_text(value) for value in row.as_data().values()] for row in rows)
+    writer.writerow(columns)
+    writer.writerows([csv_text(value) for value in _data(row, columns).values()] for row in rows)
 
 
-def _write_json(rows: Iterable[Row], stream: BinaryIO) -> None:
+def _write_json(rows: Iterable[Row], stream: BinaryIO, columns: Sequence[str]) -> None:
     """Write a JSON list, one row a line; non-ASCII is escaped, so that no name controls a terminal."""
     separator = "[\n"
     for row in rows:
-        stream.write((separator + json.dumps(row.as_data(), allow_nan=False)).encode("ascii"))
+        stream.write((separator + json.dumps(_data(row, columns), allow_nan=False)).encode("ascii"))
         separator = ",\n"
     stream.write(b"[]\n" if separator == "[\n" else b"\n]\n")
 
 
-def _write_parquet(rows: Iterable[Row], stream: BinaryIO) -> None:
+def _write_parquet(rows: Iterable[Row], stream: BinaryIO, columns: Sequence[str]) -> None:
     """Write Parquet with nullable 64-bit integers, floats, and strings."""
     import pyarrow as pa
     from pyarrow import parquet
 
     types = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}
-    schema = pa.schema([(column.name, types[column.kind]) for column in EXPORTED])
+    schema = pa.schema(
+        [(column.name, types[column.kind]) for name in columns for column in EXPORTED if column.name == name]
+    )
     left = iter(rows)
     with parquet.ParquetWriter(stream, schema) as writer:
-        while some := [row.as_data() for row in islice(left, _AT_ONCE)]:
-            columns = {name: [_unicode(row[name]) for row in some] for name in COLUMNS}
+        while some := [_data(row, columns) for row in islice(left, _AT_ONCE)]:
+            cells = {name: [_unicode(row[name]) for row in some] for name in columns}
             try:
-                writer.write_table(pa.table(columns, schema=schema))
+                writer.write_table(pa.table(cells, schema=schema))
             except OverflowError:
                 raise InputError(
                     where="jobs, gpus or seed", found="an integer of more than 64 bits", allowed="64; or csv or json"
@@ -105,7 +138,7 @@ def _require_parquet(path: str | os.PathLike[str]) -> None:
         import pyarrow.parquet  # noqa: F401  asked for before a file is opened
 
 
-ROWS: Mapping[str, Callable[[Iterable[Row], BinaryIO], None]] = {
+ROWS: Mapping[str, Callable[[Iterable[Row], BinaryIO, Sequence[str]], None]] = {
     "csv": _write_csv,
     "parquet": _write_parquet,
     "json": _write_json,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dlsched.core.files import write_text
 from dlsched.statistics.location import median
 from dlsched.study.figures.groups import Group
+from dlsched.study.figures.overview import overview, remarks
 from dlsched.study.figures.tables import AT_MOST, UNKNOWN, mean_text, ratio_text
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.instance_tables import instance_tables
@@ -48,6 +49,7 @@ def page(content: Content, conclusions: str = "") -> str:
         conclusions.strip(),
         "## Ratios to the reference",
         _tables(content.groups),
+        *map(markdown_text, remarks(content.groups)),
         *instance_tables(content.groups),
         *_worst(content),
         *_failures([row for group in content.groups for row in group.failed]),
@@ -79,7 +81,11 @@ def _compared(content: Content) -> str:
 def _tables(groups: Sequence[Group]) -> str:
     if len(groups) <= MOST_TABLES:
         return markdown(groups).strip()
-    return _means(groups) if len(groups) <= MOST_LINES else _spread(groups)
+    if len(groups) > MOST_LINES:
+        return _spread(groups)
+    if len({group.family for group in groups}) > 1:
+        return markdown_table(*overview(groups), numbers=False).rstrip()
+    return _means(groups)
 
 
 def _means(groups: Sequence[Group]) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from dlsched.core.messages import printable
 from dlsched.study.figures.groups import Group
-from dlsched.study.figures.tables import AT_MOST, NOTE, table, title
+from dlsched.study.figures.rounded import rounded_table
+from dlsched.study.figures.tables import AT_MOST, KEYS, NOTE, note, table, title
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -30,26 +31,36 @@ _MARKDOWN = re.compile(r"[\\`*_\[\]<>|~&$@#]|:(?=[/\w+-])|(?<=www)\.")
 """Characters that Markdown, or a site that shows it, may take for markup."""
 
 
-def latex(groups: Sequence[Group]) -> str:
-    r"""Write the tables of groups for a document with ``\usepackage{booktabs}``, a ``table`` each."""
-    return "\n".join(_latex_table(group) for group in groups)
+def latex(groups: Sequence[Group], columns: Sequence[str] = KEYS) -> str:
+    r"""Write the tables of groups for a document with ``\usepackage{booktabs}``, a ``table`` with a label each."""
+    labels: dict[str, int] = {}
+    tables = []
+    for group in groups:
+        slug = re.sub(r"[^a-z0-9]+", "-", "-".join(group.names).lower()).strip("-") or "study"
+        labels[slug] = labels.get(slug, 0) + 1
+        tables.append(_latex_table(group, columns, slug if labels[slug] == 1 else f"{slug}-{labels[slug]}"))
+    return "\n".join(tables)
 
 
-def _latex_table(group: Group) -> str:
-    columns, rows = table(group)
-    lines = [" & ".join((latex_text(method), *map(_latex_cell, cells))) + r" \\" for method, *cells in rows]
+def _latex_table(group: Group, keys: Sequence[str], label: str) -> str:
+    columns, rows = rounded_table(group, keys)
+    lines = [" & ".join(map(_latex_cell, cells)) + r" \\" for cells in rows]
+    if keys and keys[0] == "method":  # a method may be called "<= "
+        lines = [" & ".join((latex_text(method), *map(_latex_cell, cells))) + r" \\" for method, *cells in rows]
     return "\n".join(
         (
             r"\begin{table}",
             r"\centering",
-            rf"\caption{{{latex_text(title(group))}. {_latex_cell(NOTE)}}}",
-            rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}",
+            rf"\caption{{{latex_text(title(group))}}}",
+            rf"\label{{tab:{label}}}",
+            rf"\begin{{tabular}}{{{''.join('l' if key == 'method' else 'r' for key in keys)}}}",
             r"\toprule",
             " & ".join(map(_latex_cell, columns)) + r" \\",
             r"\midrule",
             *lines,
             r"\bottomrule",
             r"\end{tabular}",
+            rf"\par\smallskip{{\footnotesize {_latex_cell(note(keys))}\par}}",
             r"\end{table}",
             "",
         )
@@ -81,13 +92,14 @@ def _in_latin(letter: str) -> str:
     return letter.encode("ascii", "backslashreplace").decode("ascii")
 
 
-def markdown(groups: Sequence[Group]) -> str:
+def markdown(groups: Sequence[Group], columns: Sequence[str] = KEYS) -> str:
     """Write the tables of groups as GitHub's Markdown, each below its title."""
-    parts = [
-        part
-        for group in groups
-        for part in (f"**{markdown_text(title(group))}**", markdown_table(*table(group)).rstrip())
-    ]
+    places = [KEYS.index(key) for key in columns]
+    parts = []
+    for group in groups:
+        heads, rows = table(group)
+        chosen = [[row[place] for place in places] for row in (heads, *rows)]
+        parts += [f"**{markdown_text(title(group))}**", markdown_table(chosen[0], chosen[1:]).rstrip()]
     return "\n\n".join((*parts, markdown_text(NOTE))) + "\n" if groups else ""
 
 

@@ -3,15 +3,14 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Self
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
-from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.references import against_reference
-from dlsched.study.rows import COLUMNS, Row
+from dlsched.study.rows import Row
 from dlsched.study.store.packing import seed_from, unpack
 from dlsched.study.store.seals import Ledger
 from dlsched.study.store.searches import found_before
@@ -19,11 +18,8 @@ from dlsched.study.store.store import Store
 from dlsched.study.store.stored_rows import About, about_of, method_of, rows_by_instance, versions_of
 from dlsched.study.store.verification import require_true
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-class Study:
+class StudyReader:
     """A study that ran, whole or in part.
 
     Parameters
@@ -45,6 +41,7 @@ class Study:
 
     def __init__(self, path: str | os.PathLike[str], *, ledger: Ledger | None = None) -> None:
         self._store = Store(path)
+        self._open = True
         try:
             require_true(self._store, ledger)
             self._id = self._store.shown
@@ -52,7 +49,7 @@ class Study:
             self._store.close()
             raise
 
-    def __enter__(self) -> "Study":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -60,6 +57,7 @@ class Study:
 
     def close(self) -> None:
         """Close the store."""
+        self._open = False
         self._store.close()
 
     @property
@@ -72,6 +70,11 @@ class Study:
         """Whether its rows have seals; rows of old stores get them when a run continues the study."""
         return bool(self._store.tables)
 
+    def each_instance(self) -> Iterator[list[Row]]:
+        """Yield the rows of each instance, without ratios, read on demand."""
+        for rows, _, _ in rows_by_instance(self._store):
+            yield rows
+
     def each_row(self) -> Iterator[Row]:
         """Yield the rows in the order of the plan, read on demand."""
         reference = self.about.reference
@@ -83,12 +86,6 @@ class Study:
     def rows(self) -> list[Row]:
         """The rows in the order of the plan, one for each cell that ended."""
         return list(self.each_row())
-
-    def frame(self) -> "pd.DataFrame":
-        """The rows as a data frame of pandas, with the columns of the exports."""
-        with needing("a data frame needs pandas", "frames"):
-            import pandas as pd
-        return pd.DataFrame([row.as_data() for row in self.each_row()], columns=list(COLUMNS))
 
     def instance(self, key: str) -> InstanceFile:
         """Return the instance of a cell, made again; one that a search found comes from the store."""
@@ -117,8 +114,3 @@ class Study:
         )
         path = self._store.path
         return self._store.recipe(cell["instance"]), method_of(path, cell["method"]), seed_from(path, cell["seed"]) or 0
-
-
-def open(path: str | os.PathLike[str]) -> Study:
-    """Open the store of a study to read it; see ``Study``."""
-    return Study(path)

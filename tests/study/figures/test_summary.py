@@ -7,6 +7,7 @@ import pytest
 
 from dlsched.core.status import Sense
 from dlsched.statistics.estimate import Estimate
+from dlsched.study.figures.overview import overview, remarks
 from dlsched.study.figures.summary import Group, sentence, summarise
 from dlsched.study.figures.tables import table, title
 from dlsched.study.rows import Row
@@ -268,3 +269,30 @@ def test_answers_without_a_finite_ratio_are_counted_and_said() -> None:
     alone = only([far])
     assert alone.line("equal").mean is None and "none with a finite ratio" in sentence([alone])
     assert "1 group without a finite ratio" in sentence([alone, group])
+
+
+def test_ties_for_the_best_are_named() -> None:
+    """Equal means of equal many answers tie, also where they differ by instance; a bound method is no rival."""
+    (group,) = summarise(rows_of({"a": [1.0, 1.5], "b": [1.5, 1.0], "c": [1.5, 1.5], "exact": [1.0, 1.0]}))
+    assert (group.best.method, group.tied) == ("a", ("b",))
+    assert "`a` and `b`, tied for the best of 3 heuristics, are" in sentence([group])
+    columns, cells = overview([group])
+    assert dict(zip(columns, cells[0], strict=True))["tied with it"] == "b"
+    (alone,) = summarise(rows_of({"a": [1.0, 1.4], "b": [1.5, 1.0]}))
+    assert alone.tied == () and "tied with it" not in overview([alone])[0]
+
+
+def test_a_bound_is_shown_as_a_bound() -> None:
+    """Not as a method that answers nothing."""
+    rows = [replace(row, kind="bound", objective=None, ratio=None, bound=90.0) for row in rows_of({"lp": [1.0] * 3})]
+    (group,) = summarise([*rows, *rows_of({"a": [1.0] * 3})])
+    assert [cells[1] for cells in table(group)[1]] == ["3 of 3 bounds", "3 of 3"]
+
+
+def test_streams_without_ticks_say_that_their_optima_are_bounds() -> None:
+    """Drawn ones; with ticks, or in another family, nothing is said."""
+    rows = [replace(row, family="elastic_stream", arguments={"jobs": 2}) for row in rows_of({"a": [1.2]}, kind="bound")]
+    (said,) = remarks(summarise(rows))
+    assert "optima are bounds" in said and "tick = SECONDS" in said
+    assert remarks(summarise([replace(row, arguments={"jobs": 2, "tick": 10.0}) for row in rows])) == []
+    assert remarks(summarise(rows_of({"a": [1.2]}))) == []

@@ -14,7 +14,7 @@ from dlsched.study.reporting import command_of, content_of, report
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.markdown_page import MOST_LINES, MOST_TABLES, page, write_page
 from dlsched.study.rows import Row
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 from tests.study.by_hand import HOSTILE, answer, dead, rows_of
 from tests.study.small import small
 

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from dlsched.core.messages import printable
 from dlsched.study.figures.groups import Group
+from dlsched.study.figures.rounded import rounded_table
 from dlsched.study.figures.summary import summarise
 from dlsched.study.figures.tables import NOTE, table, title
 from dlsched.study.reports.typeset import latex, latex_text, markdown, markdown_text
@@ -91,13 +92,25 @@ def test_latex_table_by_hand() -> None:
     (group,) = summarise(rows_of({"a_b": [1.5, 1.5], "exact": [1.0, 1.0]}, kind="bound"))
     lines = latex([group]).splitlines()
     assert lines[0] == r"\begin{table}"
-    assert lines[3] == r"\begin{tabular}{lrrrrrrrr}"
-    assert [lines[index] for index in (4, 6, 9)] == [r"\toprule", r"\midrule", r"\bottomrule"]
-    assert lines[7] == (
-        r"a\_b & 2 of 2 & 0 & $\le$ 1.5000 & $\le$ 1.5000 & $\le$ 1.5000 & $\le$ 1.5000 & 1 s & the best \\"
-    )
-    assert lines[8] == r"exact & 2 of 2 & 0 & 1.0000 & 1.0000 & 1.0000 & 1.0000 & 1 s & 2-0-0 \\"
-    assert lines[10:] == [r"\end{tabular}", r"\end{table}"]
+    assert lines[2:5] == [
+        r"\caption{ring\_allocation, mixed: 2 instances (2 against a bound)}",
+        r"\label{tab:ring-allocation-mixed}",
+        r"\begin{tabular}{lrrrrrrrr}",
+    ]
+    assert [lines[index] for index in (5, 7, 10)] == [r"\toprule", r"\midrule", r"\bottomrule"]
+    assert lines[8] == (r"a\_b & 2 of 2 & 0 & $\le$ 1.50 & $\le$ 1.50 & $\le$ 1.50 & $\le$ 1.50 & 1.00 s & the best \\")
+    assert lines[9] == r"exact & 2 of 2 & 0 & 1 & 1 & 1 & 1 & 1.00 s & 2-0-0 \\"
+    assert lines[11] == r"\end{tabular}" and lines[13] == r"\end{table}"
+    assert lines[12].startswith(r"\par\smallskip{\footnotesize Ratios are to the optimum; $\le$ stands")
+
+
+def test_columns_of_latex_and_markdown() -> None:
+    """Those that are named, in that order; the note says only what they need."""
+    (group,) = summarise(rows_of({"a_b": [1.5, 1.2], "exact": [1.0, 1.0]}))
+    text = latex([group, group], ("method", "worst"))
+    assert r"\begin{tabular}{lr}" in text and r"a\_b & 1.50 \\" in text and "Wilcoxon" not in text
+    assert text.count(r"\label{tab:ring-allocation-mixed}") == text.count(r"\label{tab:ring-allocation-mixed-2}") == 1
+    assert cells_of(markdown([group], ("worst", "method")))[1] == ["1.5000", "a_b"]
 
 
 @pytest.mark.parametrize("name", [*NASTY, HOSTILE, "<= "])
@@ -109,7 +122,7 @@ def test_latex_of_hostile_names(name: str) -> None:
     plain = re.sub(r"\\[{}\\]", "", text)
     assert plain.count("{") == plain.count("}")
     rows = [line.removesuffix(r" \\") for line in text.splitlines() if line.endswith(r" \\")]
-    for line, cells in zip(rows, [table(group)[0], *table(group)[1]], strict=True):
+    for line, cells in zip(rows, [rounded_table(group)[0], *rounded_table(group)[1]], strict=True):
         read = [read_latex(cell.replace(r"$\le$ ", r"\textless{}= ")) for cell in re.split(r"(?<!\\) & ", line)]
         assert read == [printable(cell).encode("latin-1", "backslashreplace").decode("latin-1") for cell in cells]
 

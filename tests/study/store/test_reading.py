@@ -8,7 +8,7 @@ from dlsched.study.cells.cell import cells_of
 from dlsched.study.cells.outcome import Outcome
 from dlsched.study.plans.sources import recipes
 from dlsched.study.store import Store
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 from tests.study.small import small
 
 OWN = """

@@ -14,7 +14,7 @@ from dlsched.study.cells.outcome import Facts, Outcome
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.sources import recipes
 from dlsched.study.store import Store
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 from tests.study.small import small
 from tests.study.stores_by_hand import as_before
 

@@ -37,7 +37,7 @@ from dlsched.core.errors import SealError
 from dlsched.study.cells.cell import cells_of
 from dlsched.study.cells.outcome import Outcome
 from dlsched.study.plans.sources import recipes
-from dlsched.study.store.reading import Study
+from dlsched.study.study import Study
 from dlsched.study.store import Store
 from tests.study.small import small
 from pathlib import Path

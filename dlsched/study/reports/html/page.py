@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dlsched.core.files import write_text
 from dlsched.core.messages import printable
+from dlsched.study.figures.overview import remarks
 from dlsched.study.figures.summary import SHIFT_S, Group
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.html.distribution import distribution
@@ -72,6 +73,7 @@ def render(content: Content) -> str:
         sentence=parts_of(content.sentence),
         sections=sections,
         overview=overview(content, looks(content.methods)) if len(sections) > 1 else None,
+        remarks=remarks(content.groups),
         cells=sum(len(group.rows) for group in content.groups),
         instances=sum(group.instances for group in content.groups),
         families=list(dict.fromkeys(group.family for group in content.groups)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dlsched.core.messages import printable
 from dlsched.study.figures.groups import Comparison, Group, Line
-from dlsched.study.figures.tables import p_text, unbounded_text
+from dlsched.study.figures.tables import answers_text, p_text, unbounded_text
 from dlsched.study.reports.content import Content, Evidence
 from dlsched.study.reports.html.figure import Look
 from dlsched.study.reports.html.matrix import Trial
@@ -68,7 +68,7 @@ def _method_cells(line: Line, look: Look, compared: bool) -> list[Cell]:
 
     cells = [
         name_cell(line.method, look.label),
-        Cell(f"{line.answers:,} / {line.cells:,}", order=line.answers),
+        Cell(answers_text(line, "/"), order=line.answers),
         mean_cell(line),
         ratio(line.median, line.at_most),
         ratio(line.p95, line.at_most),
@@ -109,16 +109,32 @@ def _comparison_cells(comparison: Comparison | None) -> list[Cell]:
 
 
 def overview(content: Content, looks: Mapping[str, Look]) -> Table:
-    """Table of mean ratios, one row for each group, one column for each method."""
+    """Table of one row for each group: its best heuristic, that one's ratios, and the methods that tie with it."""
     rows = []
     for index, group in enumerate(content.groups):
-        of = {line.method: line for line in group.lines}
-        means = [mean_cell(of[method]) if method in of else NOTHING for method in looks]
+        best, tied = group.best, [looks[method].label for method in group.tied]
+        worst = NOTHING if best.worst is None else number_cell(best.worst, factor(best.worst), best.worst_at_most)
         rows.append(
-            [Cell(title_of(group), link=anchor(index)), Cell(f"{group.instances:,}", order=group.instances), *means]
+            [
+                Cell(title_of(group), link=anchor(index)),
+                Cell(f"{group.instances:,}", order=group.instances),
+                Cell(share(group.references.get("optimum", 0), group.instances)),
+                name_cell(best.method, looks[best.method].label),
+                mean_cell(best),
+                worst,
+                Cell(", ".join(tied)) if tied else NOTHING,
+            ]
         )
-    columns = [Column("family", numbers=False), Column("instances"), *(Column(look.label) for look in looks.values())]
-    return Table("Mean ratio to the reference, with its 95 % interval", columns, rows)
+    columns = [
+        Column("family", numbers=False),
+        Column("instances"),
+        Column("optima proven", "share of the instances whose optimum is known"),
+        Column("best heuristic", numbers=False),
+        Column("mean ratio", "to the reference, with its 95 % interval"),
+        Column("worst"),
+        Column("tied with it", "methods of the same mean ratio", numbers=False),
+    ]
+    return Table("The best heuristic of each group", columns, rows)
 
 
 def anchor(index: int) -> str:

@@ -93,8 +93,8 @@ TIME = Measure("Time against size", "time of a cell, s", "Seconds, by size", "ti
 
 def against_size(found: Sequence[Trial], looks: Mapping[str, Look]) -> list[Figure]:
     """Draw the gaps and the times against the size."""
-    word, size = _size(found)
-    bins = _bins([number for trial in found if (number := size(_first(trial))) is not None and number > 0])
+    word, size = size_of(found)
+    bins = bins_of([number for trial in found if (number := size(_first(trial))) is not None and number > 0])
     if len(bins) < 2:
         what = f"all instances have {bins[0].text} {word}" if bins else "no instance says its size"
         return [Figure(each.title, missing=what) for each in (GAP, TIME)]
@@ -105,7 +105,7 @@ def _first(trial: Trial) -> Row:
     return next(iter(trial.rows.values()))
 
 
-def _size(found: Sequence[Trial]) -> tuple[str, Callable[[Row], int | None]]:
+def size_of(found: Sequence[Trial]) -> tuple[str, Callable[[Row], int | None]]:
     """Choose the size: the number of jobs, or of GPUs if all have the same jobs and GPUs differ enough."""
     jobs = {row.jobs for trial in found if (row := _first(trial)).jobs is not None}
     gpus = [row.gpus for trial in found if (row := _first(trial)).gpus is not None]
@@ -114,7 +114,7 @@ def _size(found: Sequence[Trial]) -> tuple[str, Callable[[Row], int | None]]:
     return "jobs", lambda row: row.jobs
 
 
-def _bins(sizes: Sequence[int]) -> list[Bin]:
+def bins_of(sizes: Sequence[int]) -> list[Bin]:
     """Put each size into a bin of its own; if there are many, merge sizes that are near on a log axis."""
     distinct = sorted(set(sizes))
     if len(distinct) <= MOST:
@@ -140,7 +140,7 @@ def _figure(
     points: list[Point] = []
     distance = min(later.at / earlier.at for earlier, later in pairwise(bins))
     for index, (method, look) in enumerate(looks.items()):
-        own = _points(of_method(found, method), bins, size, measure)
+        own = points_of(of_method(found, method), bins, size, measure)
         if own:
             side = distance ** (SHIFT * (index - (len(looks) - 1) / 2) / max(1.0, len(looks) / 6))
             traces += _traces(own, look, side, word)
@@ -161,7 +161,7 @@ def _figure(
     )
 
 
-def _points(
+def points_of(
     rows: Sequence[Row], bins: Sequence[Bin], size: Callable[[Row], int | None], measure: Measure
 ) -> list[Point]:
     """Quantiles of one method in each bin that has its rows."""

@@ -1,0 +1,86 @@
+"""Functions and classes of a session, a notebook's cell or a script: as text that other processes make them of again.
+
+They have no module that could be imported, so cloudpickle, which Dask uses for the same, writes them by value with all that
+they refer to in the session. What they import stays a reference.
+"""
+
+import base64
+import hashlib
+import io
+import re
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from types import CodeType
+from typing import ClassVar, TypeGuard
+
+from dlsched.core.errors import UsageError
+from dlsched.core.files import Json
+from dlsched.core.imports import needing
+from dlsched.core.messages import printable
+from dlsched.own_methods import PICKLED
+
+_NEED = "a function of a notebook or a script needs cloudpickle to reach other processes"
+
+
+def is_of_session(thing: object) -> TypeGuard[Callable[..., object]]:
+    """Whether a function or class was defined in the session itself."""
+    return callable(thing) and getattr(thing, "__module__", None) == "__main__"
+
+
+def session_text(thing: Callable[..., object]) -> str:
+    """Write a function or class of the session as ``pickled:...:name``.
+
+    Raises
+    ------
+    UsageError
+        cloudpickle is not installed, or the function refers to something that cannot be handed to another process.
+    """
+    with needing(_NEED, "dask", UsageError):
+        import cloudpickle
+    name = re.sub(r"\W+", "_", getattr(thing, "__qualname__", type(thing).__name__)).strip("_")
+    try:
+        content = cloudpickle.dumps(thing)
+    except Exception as error:  # whatever objects that the function refers to raise
+        raise UsageError(
+            where="methods",
+            found=f"{name}, which cannot be handed to another process ({printable(str(error))})",
+            allowed="a function that refers to data, functions and modules",
+        ) from None
+    return f"{PICKLED}{base64.b64encode(content).decode()}:{name}"
+
+
+def without_code(held: Mapping[str, Json]) -> dict[str, Json]:
+    """Replace functions of a session by their names, in a plan that is written for people."""
+    return {key: _named(value) for key, value in held.items()}
+
+
+def _named(value: Json) -> Json:
+    if isinstance(value, str) and value.startswith(PICKLED):
+        return f"{value.rpartition(':')[2]}, a function of the session"
+    if isinstance(value, dict):
+        return without_code(value)
+    return [_named(each) for each in value] if isinstance(value, list) else value
+
+
+def hash_of_session_code(thing: Callable[..., object]) -> str:
+    """Hash a function or class of the session with all that it refers to there; lines and files do not count."""
+    with needing(_NEED, "dask", UsageError):
+        import cloudpickle
+
+    class Stable(cloudpickle.Pickler):  # type: ignore[misc]
+        dispatch_table: ClassVar = ChainMap({CodeType: _without_lines}, cloudpickle.Pickler.dispatch_table)
+
+    content = io.BytesIO()
+    Stable(content).dump(thing)
+    tracked = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS  # random names, one a class and session
+    found = content.getvalue()
+    for name in tracked.values():
+        found = found.replace(name.encode(), b"")
+    return hashlib.sha256(found).hexdigest()
+
+
+def _without_lines(code: CodeType) -> tuple[object, ...]:
+    """Reduce code to what it does."""
+    names = ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_argcount")
+    more = ("co_kwonlyargcount", "co_posonlyargcount", "co_exceptiontable")
+    return tuple, ([getattr(code, name) for name in (*names, *more)],)

@@ -1,0 +1,176 @@
+"""The figure of a study: checks what is asked for, and draws a panel for each group with one key for all, or one each.
+
+=========  =====================================================================================
+ratios     ratio to the reference, a row a method: dots, or quantiles where dots would merge
+profile    performance profile: share of instances within a factor of the best
+gaps       share of instances within a gap to the reference
+growth     gap and time against the size of the instances
+time       share of instances answered within a time
+matrix     share of instances on which a method is better than another, for every two methods
+=========  =====================================================================================
+"""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dlsched.core.errors import SolverMissingError, UsageError
+from dlsched.core.files import require_writable
+from dlsched.plots.figure import NARROW_IN, UNDATED, blank, require_width, styled, write_figure
+from dlsched.plots.words import short
+from dlsched.study.figures.groups import Group
+from dlsched.study.reports.paper import curves, growth, matrix, ratios
+from dlsched.study.reports.paper.panel import Panel, panel_of, width_of_key
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.figure import Figure, FigureBase
+
+FORMATS = (*(suffix[1:] for suffix in UNDATED), "pgf")
+MOST = 6
+"""Largest number of groups in a figure."""
+_LETTER = 0.6
+"""Mean width of a letter, in sizes of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a figure is drawn: whether a group can be, its height in inches, and its drawing, which returns the key."""
+
+    missing: Callable[[Panel], str]
+    height_in: Callable[[Panel], float]
+    draw: "Callable[[FigureBase, Panel], list[Artist]]"
+
+
+KINDS: Mapping[str, Kind] = {
+    "ratios": Kind(ratios.missing, ratios.height_in, ratios.draw),
+    "profile": Kind(curves.missing_profile, curves.height_in, curves.draw_profile),
+    "gaps": Kind(curves.missing_gaps, curves.height_in, curves.draw_gaps),
+    "growth": Kind(growth.missing, growth.height_in, growth.draw),
+    "time": Kind(curves.missing_times, curves.height_in, curves.draw_times),
+    "matrix": Kind(matrix.missing, matrix.height_in, matrix.draw),
+}
+
+
+def require_plot(what: str, width_in: float, path: str | None = None) -> None:
+    """Refuse a figure that could not be drawn or written, before anything is read.
+
+    Raises
+    ------
+    UsageError
+        An unknown figure, a width at which nothing could be read, or an unknown format.
+    SolverMissingError
+        LaTeX is not installed, and the format needs it.
+    InputError
+        The file cannot be written.
+    """
+    if what not in KINDS:
+        raise UsageError(where="what", found=repr(what), allowed=", ".join(KINDS))
+    try:
+        require_width(width_in)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if path is None:
+        return
+    suffix = Path(path).suffix.lower()[1:]
+    if suffix not in FORMATS:
+        allowed = ", ".join(f".{name}" for name in FORMATS)
+        raise UsageError(where="out", found=repr(Path(path).name), allowed=f"a file that ends with {allowed}")
+    with styled(width_in):
+        import matplotlib
+
+        program = str(matplotlib.rcParams["pgf.texsystem"])
+    if suffix == "pgf" and shutil.which(program) is None:
+        raise SolverMissingError(
+            f"{Path(path).name}: pgf needs LaTeX ({program}), which measures its text and is not installed here; pdf needs none"
+        )
+    require_writable(path)
+
+
+def plot(groups: Sequence[Group], what: str, width_in: float, group: str | None = None) -> "Figure":
+    """Draw a figure of a study's groups, or of those that ``group`` names: a family, a preset, or both with a comma.
+
+    Raises
+    ------
+    UsageError
+        An unknown figure or group, a width at which nothing could be read, too many groups, or nothing to draw.
+    SolverMissingError
+        Matplotlib is not installed.
+    """
+    require_plot(what, width_in)
+    kind = KINDS[what]
+    panels = [panel_of(each, width_in) for each in _chosen(groups, group)]
+    drawn = [panel for panel in panels if not kind.missing(panel)]
+    if not drawn:
+        reasons = dict.fromkeys(kind.missing(panel) for panel in panels)
+        raise UsageError(
+            where="what", found=repr(what), allowed=f"another: {'; '.join(reasons) or 'no cell has ended'}"
+        )
+    if len(drawn) > MOST:
+        names = " or ".join(repr(", ".join(panel.group.names)) for panel in drawn[:2])
+        raise UsageError(
+            where="group", found=f"{len(drawn)} groups", allowed=f"at most {MOST} in a figure; choose some, as {names}"
+        )
+    return _drawn(drawn, kind, width_in)
+
+
+def _chosen(groups: Sequence[Group], name: str | None) -> list[Group]:
+    if name is None:
+        return list(groups)
+    found = [group for group in groups if name in (*group.names, ", ".join(group.names), ", ".join(group.names[:2]))]
+    if not found:
+        allowed = (
+            ", ".join(dict.fromkeys(repr(", ".join(group.names)) for group in groups)) or "none: no cell has ended"
+        )
+        raise UsageError(where="group", found=repr(name), allowed=allowed)
+    return found
+
+
+def _drawn(panels: Sequence[Panel], kind: Kind, width_in: float) -> "Figure":
+    """Draw the panels below one another, on wide figures in two columns."""
+    columns = 1 if width_in < NARROW_IN or len(panels) == 1 else 2
+    rows = [panels[index : index + columns] for index in range(0, len(panels), columns)]
+    together = len({tuple(panel.methods) for panel in panels}) == 1
+    each_in = width_in / columns
+    heights = [max(kind.height_in(panel) + 0.2 for panel in row) for row in rows]
+    with styled(width_in):
+        # keys are measured by a first drawing, so that they stand below the axes instead of eating them
+        for _ in range(2):
+            figure = blank(width_in, sum(heights))
+            parts = figure.subfigures(len(rows), columns, height_ratios=heights, squeeze=False)
+            keys = [[0.0] * columns for _ in rows]
+            for at, row in enumerate(rows):
+                for beside, panel in enumerate(row):
+                    part = parts[at][beside]
+                    key = kind.draw(part, panel)
+                    last = at == len(rows) - 1 and beside == 0
+                    if len(panels) > 1 or panel.group.preset:
+                        part.axes[0].set_title(short(", ".join(panel.group.names), int(each_in * 15)))
+                    if key and (last or not together):
+                        keys[at][beside] = _key(part, key, each_in)
+            if _ == 0:
+                heights = [height + max(of) for height, of in zip(heights, keys, strict=True)]
+    return figure
+
+
+def _key(part: "FigureBase", artists: "Sequence[Artist]", width_in: float) -> float:
+    """Write the key below a panel, in as many columns as fit; return its height in inches."""
+    columns = width_of_key([str(artist.get_label()) for artist in artists], width_in)
+    part.legend(
+        handles=list(artists),
+        loc="outside lower left",
+        ncols=columns,
+        handlelength=2.2,
+        columnspacing=1.0,
+        labelspacing=0.25,
+        borderpad=0.1,
+    )
+    return 0.13 * -(-len(artists) // columns) + 0.06
+
+
+def write_plot(figure: "Figure", path: str, width_in: float) -> None:
+    """Write the figure of a study; the path's suffix chooses the format."""
+    with styled(width_in):
+        write_figure(figure, path)
