@@ -145,6 +145,8 @@ def _names(family: AnyFamily, instance: InstanceFile, result: Result[Solution]) 
     if result.seed is not None and result.seed < 0:
         yield f"seed: found {result.seed}, allowed: an integer >= 0"
     method = family.methods.get(result.method)
+    if result.of_model and result.method in family.formulations:
+        return
     if method is None:
         if not _OWN_METHOD.fullmatch(result.method):
             yield f"method: found {printable(result.method)!r}, allowed: {', '.join(family.methods)}, or file.py:function"

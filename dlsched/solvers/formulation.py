@@ -1,7 +1,7 @@
 """The record of a formulation: a model for a solver, how its values are decoded, and what its variables mean."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
@@ -131,7 +131,7 @@ class Origin:
     build: Callable[[], object]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Formulation(Generic[ModelT, AnswerT]):
     """A model of an instance, as every builder returns it.
 
@@ -164,6 +164,12 @@ class Formulation(Generic[ModelT, AnswerT]):
     parameters: Mapping[str, str] = field(default_factory=dict)
     variables: Variables = field(default_factory=Variables)
     origin: Origin | None = None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set a field once. ``formulation.model += row`` passes, as PuLP ends it by assigning the same model."""
+        if name in self.__dict__ and self.__dict__[name] is not value:
+            raise FrozenInstanceError(f"{name} of a formulation cannot be replaced; its model can be extended")
+        object.__setattr__(self, name, value)
 
     def solve(
         self: "Formulation[pulp.LpProblem, SolutionT]",
@@ -204,16 +210,6 @@ class Formulation(Generic[ModelT, AnswerT]):
         """
         solved: Late[Result[SolutionT]] = Late("modelling:solve_formulation")
         return solved(self, solver=solver, limits=limits, time_limit=time_limit, progress=progress, verbose=verbose)
-
-
-def _set_or_refuse(formulation: Formulation[ModelT, AnswerT], name: str, value: object) -> None:
-    """Let ``formulation.model += row`` pass, which PuLP ends by assigning the same model; refuse all else."""
-    if name != "model" or value is not formulation.model:
-        _refuse(formulation, name, value)
-
-
-_refuse = Formulation.__setattr__
-Formulation.__setattr__ = _set_or_refuse  # type: ignore[method-assign,assignment]
 
 
 def extendable(name: str) -> Callable[[BuilderT], BuilderT]:

@@ -169,7 +169,12 @@ def agrees(seed: int) -> tuple[str, str]:
             assert first_s == pytest.approx(evaluated(v.starts[job.id], outcome.values), abs=1e-4)
         if own:
             assert objective(instance, made) == pytest.approx(float(best), rel=1e-9)
-    return "infeasible" if best is None else "optimal", held[0][0]
+    status = "infeasible" if best is None else "optimal"
+    if own:
+        result = built.solve()
+        assert str(result.status) == status
+        assert result.objective == (best and pytest.approx(float(best), rel=1e-9))
+    return status, held[0][0]
 
 
 def evaluated(expression, values) -> float:

@@ -1,7 +1,7 @@
 """Side constraints that tests draw: each says it to a model in PuLP's words, and to brute force as a predicate."""
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import pulp
@@ -58,8 +58,21 @@ def at_most(terms: Mapping[object, float], most: float) -> Side:
     return Side(f"at most {most} of {dict(terms)}", terms, pulp.LpConstraintLE, most)
 
 
-def drawn(numbers: random.Random, keys: Sequence[object], quotas: Sequence[Mapping[object, float]]) -> list[Side]:
-    """One to three side constraints on choices of 0 or 1, given what quotas may be set on."""
+def drawn(
+    numbers: random.Random,
+    keys: Sequence[object],
+    quotas: Sequence[Mapping[object, float]],
+    solutions: Sequence[tuple[Decided, float]],
+) -> list[Side]:
+    """One to three side constraints on choices, such as often some solution keeps; ``quotas``: what these may be set on."""
+    for _ in range(numbers.randint(1, 5)):
+        sides = _sides(numbers, keys, quotas)
+        if any(all(side.holds(decided) for side in sides) for decided, _ in solutions):
+            break
+    return sides
+
+
+def _sides(numbers: random.Random, keys: Sequence[object], quotas: Sequence[Mapping[object, float]]) -> list[Side]:
     sides = []
     for _ in range(numbers.randint(1, 3)):
         kind = numbers.choice(["forbid", "require", "together", "apart", "at most", "at most"])
@@ -78,7 +91,7 @@ def assert_agrees(
     formulation: Formulation[pulp.LpProblem, object],
     kind: str,
     sides: Sequence[Side],
-    solutions: Iterable[tuple[Decided, float]],
+    solutions: Sequence[tuple[Decided, float]],
     decided_of: Callable[[object], Decided],
     sense: Sense,
     *,
@@ -92,7 +105,6 @@ def assert_agrees(
     choices = formulation.variables[kind]
     for side in sides:
         formulation.model.addConstraint(side.row(choices))
-    solutions = list(solutions)
     kept = [(decided, value) for decided, value in solutions if all(side.holds(decided) for side in sides)]
     if weights is not None:
         formulation.model.setObjective(pulp.lpSum(weights[key] * choice for key, choice in choices.items()))

@@ -35,6 +35,7 @@ def test_complete_models_have_the_optimum(family):
         result = formulation.solve(time_limit=60)
         assert result.status is TerminationStatus.OPTIMAL, (name, result)
         assert result.objective == pytest.approx(known.objective, rel=1e-6)
+        assert dlsched.verify(instance, result).failures == []
 
 
 def test_a_side_constraint_changes_the_optimum(complete):

@@ -45,9 +45,10 @@ def held_against_counts(numbers, formulation, kind, times, capacity, decided):
     users = [numbers.sample(list(times), numbers.randint(1, len(times))) for _ in range(2)]
     quotas = [{(job, n): float(n) for job, n in keys if job in user} for user in users]
     fitting = set(formulation.variables[kind])
-    sides = drawn(numbers, keys, quotas)
+    solutions = list(counted(times, capacity))
+    sides = drawn(numbers, keys, quotas, solutions)
     weights = weighted(numbers, sorted(fitting))
-    assert_agrees(formulation, kind, sides, list(counted(times, capacity)), decided, Sense.MINIMIZE, weights=weights)
+    assert_agrees(formulation, kind, sides, solutions, decided, Sense.MINIMIZE, weights=weights)
 
 
 def ring_times(instance):
@@ -147,7 +148,7 @@ def matching_instance(numbers, objective):
     jobs = []
     for index in range(2):
         able = numbers.sample(list(types), numbers.randint(1, len(types)))
-        least = numbers.choice([1, 1, 2])
+        least = numbers.choice([1, 1, 1, 2])
         jobs.append(
             {
                 "id": f"j{index}",
@@ -212,7 +213,7 @@ def test_matching_placement_by_worker(seed):
     assert_agrees(
         formulation,
         "workers",
-        drawn(numbers, keys, quotas),
+        drawn(numbers, keys, quotas, solutions),
         solutions,
         lambda placement: {(job, worker): 1.0 for job, given in placement.workers.items() for worker in given},
         Sense.MINIMIZE,
@@ -242,7 +243,7 @@ def test_matching_placement_by_counts(seed):
     assert_agrees(
         formulation,
         "counts",
-        drawn(numbers, keys, quotas),
+        drawn(numbers, keys, quotas, solutions),
         solutions,
         lambda placement: tally((job, kinds[k]) for job, given in placement.workers.items() for k in given),
         Sense.MAXIMIZE if instance.objective == "alpha_fair" else Sense.MINIMIZE,

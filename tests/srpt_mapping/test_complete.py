@@ -187,7 +187,12 @@ def agrees(seed: int) -> tuple[str, str]:
                 assert evaluated(v.placed[each.id, server.id], outcome.values) == pytest.approx(
                     int(server.id in there), abs=1e-5
                 )
-    return "infeasible" if value is None else "optimal", held[0][0]
+    status = "infeasible" if value is None else "optimal"
+    if own:
+        result = built.solve()
+        assert str(result.status) == status
+        assert result.objective == (value and pytest.approx(value, rel=1e-6))
+    return status, held[0][0]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -51,7 +51,7 @@ _LARGEST_AMOUNT = 2**30  # CP-SAT adds in 64 bits
 _LARGEST_OBJECTIVE = 2.0**40
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Circuit(Formulation["cp_model.CpModel", Embedding]):
     """The model; its ``constant`` is the utility of running nothing.
 

@@ -39,13 +39,14 @@ schedules, however late the clock.
 *Without loss* (twins). Servers with as many GPUs, on which no job has begun, may change places, so one job, that with the
 most layouts, takes from them no fewer GPUs of one than of the next; its other layouts are left out.
 
-*Complete.* Then D_i = horizon - r_i of all jobs that have not begun, and all layouts stay, twins too. All rows hold for every
-schedule that ends by the horizon, which is a row of its own, ``until_<job>``: w_i + sum_l L_il z_il <= D_i.
+*Complete.* Then D_i of a job that has not begun follows from the horizon, and all layouts stay, twins too. All rows hold for
+every schedule that ends by the horizon, which is a row of its own, ``until_<job>``: w_i + sum_l L_il z_il <= horizon - r_i;
+D_i is a little more, for solvers' rounding.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,7 @@ def build_milp(
     for i in indices:
         add(f"gang_{jobs[i]}", [(chosen, 1) for chosen in z[i]], pulp.LpConstraintEQ, 1)
         if complete and instance.jobs[i].begun is None:
-            add(f"until_{jobs[i]}", [(w[i], 1), *length[i]], pulp.LpConstraintLE, within[i])
+            add(f"until_{jobs[i]}", [(w[i], 1), *length[i]], pulp.LpConstraintLE, times.latest - release[i])
     for (i, j), before in y.items():
         if (i, j) not in surely:
             most = release[i] - release[j] + within[i]
@@ -216,7 +217,8 @@ def _all_until(
     """All layouts of every job, and its times, with D_i from the horizon; ``first_s``: when the own clock starts."""
     choices = layouts(instance, tick=tick)
     lengths = lengths_s(instance, choices)
-    latest_s = max(job.release_s for job in instance.jobs) + math.fsum(max(held, default=0.0) for held in lengths)
+    longest_s = math.fsum(max(held, default=0.0) for held in lengths)
+    latest_s = max(job.release_s for job in instance.jobs) + longest_s * (1 + MARGIN)
     if horizon_s is not None:
         latest_s = horizon_s - first_s
     for job, held in zip(instance.jobs, lengths, strict=True):
@@ -236,18 +238,19 @@ def _worth_it(instance: Instance, tick: Tick = no_tick) -> tuple[list[list[Layou
         short = [n for n, length in enumerate(taken) if length <= most]
         kept.append([held[n] for n in short])
         lengths.append([taken[n] for n in short])
-    return kept, _Times(times.unit_s, lengths, times.least, times.release, times.within)
+    return kept, replace(times, lengths=lengths)
 
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """The unit of time in seconds; in units, by job: L_il; p_i; r_i; and D_i."""
+    """The unit of time in seconds; in units, by job: L_il; p_i; r_i; and D_i; and the horizon of a complete model."""
 
     unit_s: float
     lengths: list[list[float]]
     least: list[float]
     release: list[float]
     within: list[float]
+    latest: float = math.inf
 
 
 def _times(instance: Instance, choices: list[list[Layout]], latest_s: float | None = None) -> _Times:
@@ -262,7 +265,7 @@ def _times(instance: Instance, choices: list[list[Layout]], latest_s: float | No
         flow_s = math.fsum(flows)
         spare_s = max(0.0, math.fsum([*flows, *(-each for each in least)]))
         known = [min(each, shortest + spare_s) + MARGIN * flow_s for each, shortest in zip(within, least, strict=True)]
-        within = known if latest_s is None else [latest_s - each for each in release]
+        within = known if latest_s is None else [latest_s + MARGIN * flow_s - each for each in release]
         begun = [job.begun is not None for job in instance.jobs]
         within = [p if runs else each for p, runs, each in zip(least, begun, within, strict=True)]
         unit_s = 1.0 if 1 <= flow_s <= 2**14 else math.ldexp(1.0, math.frexp(flow_s)[1] - 10)
@@ -272,6 +275,7 @@ def _times(instance: Instance, choices: list[list[Layout]], latest_s: float | No
         [each / unit_s for each in least],
         [each / unit_s for each in release],
         [max(each, shortest) / unit_s for each, shortest in zip(within, least, strict=True)],
+        math.inf if latest_s is None else latest_s / unit_s,
     )
 
 
