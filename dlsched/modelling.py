@@ -50,8 +50,8 @@ def formulate(
     complete
         Whether to keep all solutions, not only what some optimal one needs. Models that are extended need it.
     horizon_s
-        Seconds that the model covers at least, in families whose jobs run over time; None: as long as any order
-        of the jobs takes.
+        In families whose jobs run over time: the time of the instance's clock by which all jobs end in the solutions that a
+        complete model holds. None: it leaves room for all jobs one by one after the last of them has come.
 
     Returns
     -------

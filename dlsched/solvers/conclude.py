@@ -67,7 +67,9 @@ def conclude(
     search.say(outcome.message)
     if outcome.status is TerminationStatus.INFEASIBLE:
         if search.of_model and search.solution is None:
-            search.say("the model has no solution")
+            horizon_s = formulation.horizon_s
+            by = "" if horizon_s is None else f" in which all jobs end by {horizon_s!r} s; horizon_s sets a later time"
+            search.say(f"the model has no solution{by}")
             search.bound = search.bound_source = None  # of its relaxation
             return outcome.status
         said = f"{outcome.solver} and the checker disagree: infeasible, but a solution is held"

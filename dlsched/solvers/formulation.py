@@ -153,6 +153,8 @@ class Formulation(Generic[ModelT, AnswerT]):
         What the variables of a PuLP model mean.
     origin
         How it was built; None for models that are not extended.
+    horizon_s
+        The time by which all jobs end in the solutions that a complete model holds; None: it has no horizon.
     """
 
     model: ModelT
@@ -164,6 +166,7 @@ class Formulation(Generic[ModelT, AnswerT]):
     parameters: Mapping[str, str] = field(default_factory=dict)
     variables: Variables = field(default_factory=Variables)
     origin: Origin | None = None
+    horizon_s: float | None = None
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set a field once. ``formulation.model += row`` passes, as PuLP ends it by assigning the same model."""

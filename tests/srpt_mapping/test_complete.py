@@ -243,3 +243,16 @@ def test_the_horizon_is_of_complete_models_and_late_enough():
     with pytest.raises(UsageError, match=r"horizon_s: found 7.0, allowed: 8.0 s or later, when job 'j0' can end"):
         build_milp(instance, complete=True, horizon_s=7.0)
     assert build_milp(instance, complete=True, horizon_s=8.0).variables.placed["j0", "s0"]
+
+
+def test_a_model_without_solution_names_its_horizon():
+    """Not before 100 s, a job of 3 s released at 5 s does not end by 8.003 s; by 103 s it does, and flows for 98 s."""
+    instance = made([1], job(5, 3, 1))
+    found = []
+    for horizon_s in (None, 103.0):
+        built = build_milp(instance, complete=True, horizon_s=horizon_s)
+        built.model += built.variables.starts["j0"] >= 100
+        found.append(built.solve())
+    assert str(found[0].status) == "infeasible"
+    assert found[0].message == "the model has no solution in which all jobs end by 8.003 s; horizon_s sets a later time"
+    assert (str(found[1].status), found[1].objective) == ("optimal", 103.0)

@@ -95,9 +95,8 @@ def build_milp(
     instance
         A valid instance; a job larger than the cluster makes an infeasible model.
     complete
-        Whether all schedules that end by the horizon remain, in every layout with its replicas spread in the fastest way.
-        The schedule then starts jobs when the values say; later only by what a solver's tolerance let overlap. Otherwise only
-        one optimum need remain.
+        Whether all schedules that end by the horizon remain, in every layout with its replicas spread in the fastest way; jobs
+        then start when the values say, later only by what a solver's tolerance let overlap. Else one optimum remains.
     horizon_s
         With ``complete``: the latest end of a job, on the instance's clock. None: after the last release there is room for all
         jobs one by one in their slowest layouts.
@@ -107,8 +106,7 @@ def build_milp(
     Raises
     ------
     UsageError
-        Too many layouts, see ``layouts``; more pairs of jobs times servers than ``LARGEST``; or arguments that do not go
-        together.
+        Too many layouts or pairs (``layouts``, ``LARGEST``), or arguments that do not go together.
     """
     import pulp
 
@@ -208,7 +206,9 @@ def build_milp(
         for job, variables, held in zip(instance.jobs, z, choices, strict=True)
         for m, server in enumerate(instance.servers)
     }
-    return Formulation(problem, decode, unit_s, variables=Variables(starts=starts, ends=ends, placed=placed))
+    variables = Variables(starts=starts, ends=ends, placed=placed)
+    until_s = first_s + times.latest * unit_s if complete else None
+    return Formulation(problem, decode, unit_s, variables=variables, horizon_s=until_s)
 
 
 def _all_until(
