@@ -1,7 +1,6 @@
 """Models as objects: ``formulate`` builds one of any family; ``Formulation.solve`` solves it with rows of a user's own."""
 
 import inspect
-import sys
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -10,7 +9,7 @@ from dlsched.catalogue.solvers import able
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Method, Run
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.result import Result, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
@@ -91,11 +90,6 @@ def solve_formulation(
     origin = formulation.origin
     if origin is None or not isinstance(formulation.model, pulp.LpProblem):
         raise UsageError("only formulations of dlsched that are PuLP models can be solved so; use dlsched.solve")
-    if time_limit is not None:
-        if limits is not None and limits.time_s is not None:
-            raise UsageError("time_limit and limits with time_s are given, allowed: one of them")
-        nodes, threads = (None, 1) if limits is None else (limits.nodes, limits.threads)
-        limits = Limits(time_s=time_limit, nodes=nodes, threads=threads)
     now = _readable(formulation.model)
     before = from_pulp(cast("Modelled", origin.build()).model)
     if not origin.complete and not _same(now, before):
@@ -103,9 +97,14 @@ def solve_formulation(
         raise UsageError(where="formulation", found=found, allowed="one that was built with complete=True")
     run = _run if _objective(now) == _objective(before) else _run_changed
     method = Method(origin.name, "exact", run(formulation), solvers=able("milp"))
-    told = _printing(progress) if verbose else progress
     result: Result[SolutionT] = family_of(origin.instance).solve(
-        origin.instance, method=method, solver=solver, limits=limits, progress=told
+        origin.instance,
+        method=method,
+        solver=solver,
+        limits=limits,
+        time_limit=time_limit,
+        progress=progress,
+        verbose=verbose,
     )
     return result
 
@@ -180,15 +179,3 @@ def _same(now: LinearModel, before: LinearModel) -> bool:
     stated = now.sense is before.sense and now.constant == before.constant
     arrays = (np.array_equal(getattr(now, each), getattr(before, each)) for each in (*_ROWS, *_COLUMNS))
     return named and stated and all(arrays)
-
-
-def _printing(progress: ProgressCallback | None) -> ProgressCallback:
-    """Print where a search stands, and tell the user's own callback."""
-
-    def told(now: Progress) -> None:
-        figures = f"incumbent {now.objective}, bound {now.bound}, {now.nodes} nodes"
-        print(f"{now.elapsed_s:.1f} s, {figures}, {now.doing}", file=sys.stderr, flush=True)
-        if progress is not None:
-            progress(now)
-
-    return told

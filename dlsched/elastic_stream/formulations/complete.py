@@ -176,7 +176,8 @@ class CompleteProgram:
 
         job, tick_s, add, slots = self.instance.jobs[index], self.instance.tick_s, self._add, self.slots[index]
         assert tick_s is not None
-        gain = {count: tick_s / (job.work * time_s) for count, time_s in times.items()}
+        part_of = {count: tick_s / (job.work * time_s) for count, time_s in times.items()}
+        gain = {count: (1 + HAIR) * value for count, value in part_of.items()}
         paused = job.restart_s / tick_s
         most = max(gain.values())
         unit = min(1.0, most)  # of the row of work: it counts slots on the fastest count, or parts of a short job
@@ -214,7 +215,7 @@ class CompleteProgram:
                 if paused:
                     add(f"pause_{name}", [(u[count], 1.0), (y[count], -paused)], LpConstraintGE, 0.0)
                 part: Terms = [(u[count], gain[count])]
-                part += [(y[count], -paused * gain[count])] if paused else []
+                part += [(y[count], -paused * part_of[count])] if paused else []
                 work += [(variable, value / unit) for variable, value in part]
                 progress += [(variable, value * (slots[-1] - slot + 1)) for variable, value in part]
                 self.units[job.id, slot, count] = x[count]
