@@ -16,7 +16,7 @@ author = "the authors of dlsched"
 version = release = dlsched.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
@@ -25,10 +25,15 @@ extensions = [
     "public_names",
     "results_pages",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "**.ipynb_checkpoints"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+
+nb_execution_mode = "cache"  # in docs/_build; a notebook runs again when it is changed
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
 
 napoleon_google_docstring = False
 napoleon_use_ivar = True

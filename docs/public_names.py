@@ -173,11 +173,14 @@ def arguments(function: Any) -> str:
 
 
 def tell_of_the_module(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Put what the module says after the first paragraph of a docstring that refers to it; a guarantee before the sections."""
+    """Put what the module says after the first paragraph that refers to it, a guarantee before the sections, examples below."""
     parts, module = "\n".join(lines).split("\n\n"), inspect.getmodule(value)
     section = next((index for index, part in enumerate(parts) if re.match(r"\w+\n---", part)), len(parts))
     promises = [part for part in parts[section:] if part.startswith("Guarantee:")]  # else part of the section
     parts = [*parts[:section], *promises, *(part for part in parts[section:] if part not in promises)]
+    ending = next((index for index, part in enumerate(parts) if part.startswith(">>> ")), 0)
+    if section < ending:  # after its sections, so of none of them
+        parts.insert(ending, "Examples\n--------")
     text = "\n\n".join(parts)
     if what != "module" and module is not None and SEE in text:
         first, *others = text.replace(SEE, "see below").split("\n\n")

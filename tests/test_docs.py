@@ -22,7 +22,10 @@ from dlsched.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RUN = ("quickstart.md", "studies.md", "worst.md", "proofs.md", "modelling.md", *(f"{family}.md" for family in FAMILIES))
+RUN = (
+    *("index.md", "quickstart.md", "studies.md", "worst.md", "proofs.md", "modelling.md"),
+    *(f"{family}.md" for family in FAMILIES),
+)
 LONG = ("worst.md", "ring_embedding.md", "srpt_mapping.md")
 """Pages whose commands take longest: they run in the campaigns."""
 FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -74,3 +74,13 @@ def test_results_are_listed():
     listed = re.findall(r"^_results/(\w+)$", (DOCS / "benchmarks.md").read_text("utf-8"), re.MULTILINE)
     pages = (DOCS.parent / "benchmarks" / "results").glob("*.md")
     assert sorted(listed) == sorted(path.stem for path in pages)
+
+
+def test_an_example_after_the_sections_is_an_example():
+    """Of no section before it: it would stand there as if it were one more error."""
+    lines = ["What it is.", "", "Raises", "------", "ValueError", "    When it is wrong.", "", ">>> 1 + 1", "2"]
+    public_names.tell_of_the_module(None, "class", "", dlsched.Limits, None, lines)
+    assert lines[6:] == ["", "Examples", "--------", "", ">>> 1 + 1", "2"]
+    alone = ["What it is.", "", ">>> 1 + 1", "2"]
+    public_names.tell_of_the_module(None, "class", "", dlsched.Limits, None, alone)
+    assert "Examples" not in alone
