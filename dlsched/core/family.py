@@ -4,11 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from dlsched.catalogue import families as listed
 from dlsched.catalogue.listed import Kind
 from dlsched.catalogue.option import Option
 from dlsched.core.budget import Stopped
@@ -169,11 +167,6 @@ class Family(Generic[InstanceT, SolutionT]):
     simulate: Callable[..., SolutionT] | None = None
     stream: Callable[..., InstanceFile] | None = None
 
-    def __reduce__(self) -> "str | tuple[object, ...]":
-        """Pickle a family of dlsched by its name, so that it is itself again; any other by its fields."""
-        known = self.name in listed.FAMILIES and import_module(f"dlsched.{self.name}").FAMILY is self
-        return (_family_named, (self.name,)) if known else super().__reduce__()
-
     def sense_for(self, instance: InstanceT) -> Sense:
         """Whether the objective of an instance is minimised or maximised."""
         return self.sense if self.objective_of is None else self.objective_of(instance).sense
@@ -299,11 +292,6 @@ class Family(Generic[InstanceT, SolutionT]):
             search.say(str(error) or "out of memory")
         kept = status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
         return TerminationStatus.OPTIMAL if search.proven and not kept else status
-
-
-def _family_named(name: str) -> "AnyFamily":
-    found: AnyFamily = import_module(f"dlsched.{name}").FAMILY
-    return found
 
 
 AnyMethod: TypeAlias = Method[Any, Any]
