@@ -1,14 +1,16 @@
 """FAMILIES, the table of all problem families, and the functions that work on any family."""
 
+import copyreg
 import gc
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dlsched.catalogue import families as listed
 from dlsched.core.errors import InputError, InstanceError, UsageError
-from dlsched.core.family import AnyFamily
+from dlsched.core.family import AnyFamily, Family
 from dlsched.core.files import Json, json_text, parse_json, read_json, read_text, write_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import field_path
@@ -41,6 +43,16 @@ class _Families(Mapping[str, AnyFamily]):
 
 
 FAMILIES: Mapping[str, AnyFamily] = _Families()
+
+
+def _reduced(record: AnyFamily) -> tuple[Callable[..., AnyFamily], tuple[object, ...]]:
+    """How a record is pickled and copied: one of ``FAMILIES`` by its name, so that it is itself again."""
+    if record.name in FAMILIES and FAMILIES[record.name] is record:
+        return find_family, (record.name,)
+    return partial(Family, **vars(record)), ()
+
+
+copyreg.pickle(Family, _reduced)
 
 
 def family_of(instance: InstanceFile) -> AnyFamily:

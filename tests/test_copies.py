@@ -5,6 +5,7 @@ import multiprocessing
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -82,6 +83,8 @@ def test_records_of_families_are_themselves_again(family: str) -> None:
     record = FAMILIES[family]
     assert pickle.loads(pickle.dumps(record)) is record
     assert copy.deepcopy(record) is record
+    other = replace(record, summary="of one's own")
+    assert copy.copy(other) == other != record
 
 
 def test_errors_keep_their_fields() -> None:

@@ -13,9 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from dlsched.core.display import Brief
 
-@dataclass(frozen=True)
-class PublishedRates:
+
+@dataclass(frozen=True, repr=False)
+class PublishedRates(Brief):
     """Samples per second of one training job on one GPU of each type.
 
     Parameters

@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
+from dlsched.core.display import Brief
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -77,8 +79,8 @@ class PublishedStage:
     parameter_bytes: int
 
 
-@dataclass(frozen=True)
-class PublishedModel:
+@dataclass(frozen=True, repr=False)
+class PublishedModel(Brief):
     """A model that others measured, and the blocks that it is a chain of.
 
     Parameters

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from dlsched.core.display import Brief
+
 PARAMETER_BYTES = 4
 """Bytes of one parameter, or of its gradient: single precision."""
 
@@ -70,8 +72,8 @@ class Step:
                 raise ValueError(f"{name} must not be empty")
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedSteps:
+@dataclass(frozen=True, slots=True, repr=False)
+class PublishedSteps(Brief):
     """A model, its number of parameters, and the steps of one worker that were measured.
 
     Parameters

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from dlsched.core.display import Brief
+
 if TYPE_CHECKING:
     import networkx
 
@@ -25,8 +27,8 @@ Bandwidths = float | Sequence[float]
 Link = tuple[str, str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Topology:
+@dataclass(frozen=True, slots=True, repr=False)
+class Topology(Brief):
     """A network; ``paths`` is None for a tree, which has one path between any two nodes.
 
     Parameters

@@ -1,11 +1,9 @@
 """The record of a family: its functions by role, and ``solve``, which makes every result that dlsched returns."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -169,11 +167,6 @@ class Family(Generic[InstanceT, SolutionT]):
     simulate: Callable[..., SolutionT] | None = None
     stream: Callable[..., InstanceFile] | None = None
 
-    def __reduce__(self) -> "str | tuple[object, ...]":
-        """Pickle a family of dlsched by its name, so that it is itself again; any other by its fields."""
-        known = getattr(sys.modules.get(f"dlsched.{self.name}"), "FAMILY", None) is self
-        return (_family_named, (self.name,)) if known else super().__reduce__()
-
     def sense_for(self, instance: InstanceT) -> Sense:
         """Whether the objective of an instance is minimised or maximised."""
         return self.sense if self.objective_of is None else self.objective_of(instance).sense
@@ -281,11 +274,6 @@ class Family(Generic[InstanceT, SolutionT]):
         if violations:
             raise UsageError(where="start", found=f"a solution that breaks {violations[0]}", allowed="a feasible one")
         return search
-
-
-def _family_named(name: str) -> "AnyFamily":
-    found: AnyFamily = import_module(f"dlsched.{name}").FAMILY
-    return found
 
 
 AnyMethod: TypeAlias = Method[Any, Any]

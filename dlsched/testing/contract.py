@@ -12,10 +12,11 @@ exact, proven           (own methods) optimal means the brute-force optimum; cer
 ======================  ==========================================================================================
 """
 
+import json
 from collections.abc import Callable
 from fractions import Fraction
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import seed as seeded
 
 from dlsched.core.family import AnyMethod, Family, Guarantee, InstanceT, Method
@@ -75,6 +76,7 @@ def hold_to_contract(
     )
     @given(CASES[family].instances())
     def holds(instance: InstanceT) -> None:
+        note(f"the instance, as a file: {json.dumps(instance.as_data())}")
         check_heuristic(record, heuristic, instance, guarantee=guarantee)
 
     holds()

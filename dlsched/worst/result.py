@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from dlsched.core.display import Brief
 from dlsched.core.instance import InstanceFile, Known
 from dlsched.core.verdict import ReferenceKind
 from dlsched.version import VERSION
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 Ended = Literal["budget", "limit", "interrupted"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Worst:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Worst(Brief):
     """The worst instance that a search has found.
 
     Parameters

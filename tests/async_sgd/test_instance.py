@@ -283,7 +283,7 @@ def test_instances_are_immutable():
     """Neither the instance nor a job can be changed."""
     instance = read()
     for change in (lambda: setattr(instance, "nodes", 7), lambda: setattr(instance.jobs[0], "epochs", 7.0)):
-        with pytest.raises(ValueError, match="frozen"):
+        with pytest.raises(ValueError, match="immutable"):
             change()
 
 

@@ -306,7 +306,7 @@ def test_objects_are_taken_as_well():
     assert hash(again) == hash(instance)
     with pytest.raises(TypeError):
         instance.jobs[0].demand["gpu"] = 2.0
-    with pytest.raises(ValueError, match="frozen"):
+    with pytest.raises(ValueError, match="immutable"):
         instance.slots = 4
     copied = instance.model_copy(update={"slots": 9})
     assert (copied.slots, copied.resources) == (9, ("gpu", "cpu"))

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dlsched.certificates import rounded_down
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.budget import Budget
+from dlsched.core.display import Brief
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
@@ -60,8 +61,8 @@ class Room(NamedTuple):
     inside: float
 
 
-@dataclass(frozen=True, slots=True)
-class BestPlacement:
+@dataclass(frozen=True, slots=True, repr=False)
+class BestPlacement(Brief):
     """Why CP-SAT stopped, the best placement held (server and replicas by stage), and the bound; in seconds.
 
     ``optimal``: the bound is within 1e-6 of the seconds; ``feasible``: CP-SAT ended, and rounding leaves more open.

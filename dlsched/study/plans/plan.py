@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from dlsched.core.display import Brief
 from dlsched.core.files import Json
 from dlsched.core.limits import Limits
 from dlsched.study.plans.grids import Grid
@@ -181,8 +182,8 @@ Gridded: TypeAlias = Generated | Drawn | Searched
 Source: TypeAlias = Gridded | Files | Windows | Given
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+@dataclass(frozen=True, slots=True, repr=False)
+class Plan(Brief):
     """A study before it runs.
 
     Parameters

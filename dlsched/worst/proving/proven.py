@@ -6,6 +6,7 @@ from fractions import Fraction
 from operator import itemgetter
 
 from dlsched.core.budget import Budget, Stopped
+from dlsched.core.display import Brief
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, Progress, ProgressCallback
@@ -22,8 +23,8 @@ _NEAR = Fraction(1, 2**24)
 _EVERY = 50  # programs between two reports
 
 
-@dataclass(frozen=True, kw_only=True)
-class Proven:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Proven(Brief):
     """The supremum of the ratio of a method's objective to the optimum, over all instances of a setting.
 
     Parameters
