@@ -17,10 +17,11 @@ MIN, MAX = Sense.MINIMIZE, Sense.MAXIMIZE
 ALLOWED = {
     "core/verdict.py": {"gap", "ratio"},
     "core/result.py": {"gap"},
+    "core/search.py": {"gap"},
     "proofs/proof.py": {"gap"},
     "__init__.py": {"gap", "ratio"},
 }
-"""Who may import the two formulas: verdicts; a result and a proof, for the gap to their own bound; the package, for all."""
+"""Who may import the two formulas: verdicts; results, searches and proofs, for the gap to their bound; the package, for all."""
 NOTHING = Known()
 
 
