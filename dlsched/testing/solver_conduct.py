@@ -102,8 +102,10 @@ def kept(solver: Solver) -> None:
     model, heard, solve = several_rows(Sense.MAXIMIZE), list[Bounded](), cast("Callable[..., Outcome]", run)
     best = optimum_by_enumeration(model)
 
-    def killed(function: str, *arguments: Any, time_s: float | None, heard: Callable[[object], None]) -> None:
-        del function, time_s
+    def killed(
+        function: str, *arguments: Any, time_s: float | None, heard: Callable[[object], None], waiting: object
+    ) -> None:
+        del function, time_s, waiting
         solve(*arguments, heard)
         raise child.OutOfTime
 

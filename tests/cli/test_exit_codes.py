@@ -300,7 +300,7 @@ def test_7_for_a_contradiction_in_every_command(
         ["feasible", "solver_error", "feasible"],
     )
     contradiction = dlsched.solve(dlsched.read(example), method="milp")
-    monkeypatch.setattr("dlsched.cli.bound.solve", lambda instance, **named: contradiction)
+    monkeypatch.setattr("dlsched.cli.bound.bound", lambda instance, **named: contradiction)
     assert cli("bound", example, "--json").code == 7
 
 
