@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Ratios = Mapping[str, Sequence[float | None]]  # by method, one an instance
+Looks = Mapping[str, tuple[str, object]]  # by method, its colour and dashes
 LOG_BEYOND = 4.0  # the axis is logarithmic if the largest factor is above this
 DIGITS = 6  # factors that agree in these digits are equal, as an objective that meets a bound equals it
 
@@ -40,20 +41,26 @@ def hues(groups: Sequence[Sequence[str]]) -> dict[str, str]:
     }
 
 
-def draw_profiles(axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]], *, wider: float = 0.6) -> None:
-    """Draw one step curve a group; the better of overlapping curves are wider, each by so many points."""
+def draw_profiles(
+    axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]], *, wider: float = 0.6, looks: Looks | None = None
+) -> None:
+    """Draw one step curve a group; the better of overlapping curves are wider, each by so many points.
+
+    ``looks``: colours and dashes of the curves, by their first method; None: those of their places.
+    """
     profiles = [performance_profile(_rounded(ratios[group[0]])) for group in groups]
     end = axis_from_one(axes, max(taus[-1] for taus, _ in profiles), "factor τ of the best known")
     colours = hues(groups)
     of = min(len(groups), len(HUES))
     for index, (group, (taus, fractions)) in enumerate(zip(groups, profiles, strict=True)):
         own = index < of
+        colour, dash = looks[group[0]] if looks else (colours[group[0]], DASHES[index] if own else "-")
         axes.step(
             [*taus, end],
             [*fractions, fractions[-1]],
-            linestyle=DASHES[index] if own else "-",
+            linestyle=dash,
             where="post",
-            color=colours[group[0]],
+            color=colour,
             lw=1.2 + wider * (of - 1 - index) if own else 0.7,
             clip_on=False,
             solid_capstyle="butt",

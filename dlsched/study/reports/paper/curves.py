@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dlsched.plots.palette import DASHES, FAINT, HUES
+from dlsched.plots.palette import FAINT
 from dlsched.plots.profile import draw_profiles, equal_curves
 from dlsched.plots.words import equal_names, ticks
 from dlsched.study.reports.html.profiles import factors_of_best
@@ -51,11 +51,11 @@ def draw_profile(figure: "FigureBase", panel: Panel) -> "list[Artist]":
     factors = factors_of_best(panel.found, panel.methods, panel.group.family)
     groups = equal_curves(factors)
     axes: Axes = figure.subplots()
-    draw_profiles(axes, factors, groups, wider=0.2)
+    looks = {method: (style.colour, style.dash) for method, style in panel.styles.items()}
+    draw_profiles(axes, factors, groups, wider=0.2, looks=looks)
     axes.set_title("")
     axes.set_ylabel("share of instances")
-    shown, looks = groups[: len(HUES)], list(zip(HUES, DASHES, strict=True))
-    return _key(shown, looks, len(panel.methods), panel)
+    return _key(groups, panel)
 
 
 def draw_gaps(figure: "FigureBase", panel: Panel) -> "list[Artist]":
@@ -131,22 +131,22 @@ def _draw(
     axes.set_ylabel("share of instances")
     axes.grid()
     axes.set_axisbelow(True)
-    shown = [names for names in groups.values() if panel.styles[names[0]].own]
-    looks = [(panel.styles[names[0]].colour, panel.styles[names[0]].dash) for names in shown]
-    return _key(shown, looks, len(panel.methods), panel)
+    return _key(list(groups.values()), panel)
 
 
-def _key(
-    groups: Sequence[Sequence[str]], looks: Sequence[tuple[str, object]], count: int, panel: Panel
-) -> "list[Artist]":
-    """Explain the curves that have a colour; ``count``: of all methods."""
+def _key(groups: Sequence[Sequence[str]], panel: Panel) -> "list[Artist]":
+    """Explain the curves, those of equal methods together."""
     from matplotlib.lines import Line2D
 
     key: list[Artist] = []
-    for group, (colour, dash) in zip(groups, looks, strict=False):
+    others = 0
+    for group in groups:
+        style = panel.styles[group[0]]
+        if not style.own:
+            others += len(group)
+            continue
         name = equal_names([panel.styles[method].label for method in group], int(panel.width_in * 12), 1)
-        key.append(Line2D([], [], color=colour, ls=dash, lw=1.3, label=name))
-    others = count - sum(map(len, groups))
+        key.append(Line2D([], [], color=style.colour, ls=style.dash, lw=1.3, label=name))
     if others:
         key.append(Line2D([], [], color=FAINT, lw=0.7, label=counted(others, "other method")))
     return key

@@ -22,7 +22,7 @@ from dlsched.plots.figure import NARROW_IN, UNDATED, blank, require_width, style
 from dlsched.plots.words import short
 from dlsched.study.figures.groups import Group
 from dlsched.study.reports.paper import curves, growth, matrix, ratios
-from dlsched.study.reports.paper.panel import Panel, panel_of, width_of_key
+from dlsched.study.reports.paper.panel import Panel, panels_of, width_of_key
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -101,7 +101,7 @@ def plot(groups: Sequence[Group], what: str, width_in: float, group: str | None 
     """
     require_plot(what, width_in)
     kind = KINDS[what]
-    panels = [panel_of(each, width_in) for each in _chosen(groups, group)]
+    panels = panels_of(_chosen(groups, group), width_in)
     drawn = [panel for panel in panels if not kind.missing(panel)]
     if not drawn:
         reasons = dict.fromkeys(kind.missing(panel) for panel in panels)
@@ -132,27 +132,31 @@ def _drawn(panels: Sequence[Panel], kind: Kind, width_in: float) -> "Figure":
     """Draw the panels below one another, on wide figures in two columns."""
     columns = 1 if width_in < NARROW_IN or len(panels) == 1 else 2
     rows = [panels[index : index + columns] for index in range(0, len(panels), columns)]
-    together = len({tuple(panel.methods) for panel in panels}) == 1
     each_in = width_in / columns
     heights = [max(kind.height_in(panel) + 0.2 for panel in row) for row in rows]
     with styled(width_in):
         # keys are measured by a first drawing, so that they stand below the axes instead of eating them
+        keys = [0.0] * len(rows)
         for _ in range(2):
-            figure = blank(width_in, sum(heights))
-            parts = figure.subfigures(len(rows), columns, height_ratios=heights, squeeze=False)
-            keys = [[0.0] * columns for _ in rows]
-            for at, row in enumerate(rows):
-                for beside, panel in enumerate(row):
-                    part = parts[at][beside]
-                    key = kind.draw(part, panel)
-                    last = at == len(rows) - 1 and beside == 0
-                    if len(panels) > 1 or panel.group.preset:
-                        part.axes[0].set_title(short(", ".join(panel.group.names), int(each_in * 15)))
-                    if key and (last or not together):
-                        keys[at][beside] = _key(part, key, each_in)
-            if _ == 0:
-                heights = [height + max(of) for height, of in zip(heights, keys, strict=True)]
+            figure = blank(width_in, sum(heights) + sum(keys))
+            parts = figure.subfigures(
+                len(rows), columns, height_ratios=[sum(of) for of in zip(heights, keys, strict=True)], squeeze=False
+            ).flat
+            drawn = [(part, kind.draw(part, panel)) for part, panel in zip(parts, panels, strict=False)]
+            together = len({frozenset(map(_look, key)) for _, key in drawn}) == 1
+            for place, ((part, key), panel) in enumerate(zip(drawn, panels, strict=True)):
+                if len(panels) > 1 or panel.group.preset:
+                    part.axes[0].set_title(short(", ".join(panel.group.names), int(each_in * 15)))
+                row = place // columns
+                if key and (not together or place == (len(rows) - 1) * columns):
+                    keys[row] = max(keys[row], _key(part, key, each_in))
     return figure
+
+
+def _look(artist: "Artist") -> tuple[object, ...]:
+    """What tells an entry of a key from another."""
+    colour = getattr(artist, "get_color", getattr(artist, "get_facecolor", str))()
+    return artist.get_label(), str(colour), str(getattr(artist, "get_linestyle", str)())
 
 
 def _key(part: "FigureBase", artists: "Sequence[Artist]", width_in: float) -> float:

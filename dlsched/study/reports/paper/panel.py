@@ -51,13 +51,21 @@ class Panel:
         return [ratio for row in self.rows(method) if (ratio := finite(row.ratio)) is not None]
 
 
-def panel_of(group: Group, width_in: float) -> Panel:
-    """Collect what is drawn of a group."""
+def panels_of(groups: Sequence[Group], width_in: float) -> list[Panel]:
+    """Collect what is drawn of groups; a method looks alike in all of them, where all fit into the styles of one."""
+    every = dict.fromkeys(line.method for group in groups for line in group.lines if line.kind != "bound")
+    exact = {line.method for group in groups for line in group.lines if line.exact}
+    order = sorted(every, key=lambda method: method not in exact)
+    alike = len(order) <= len(HUES) or all({line.method for line in group.lines} >= set(order) for group in groups)
+    return [panel_of(group, width_in, order if alike else None) for group in groups]
+
+
+def panel_of(group: Group, width_in: float, order: Sequence[str] | None = None) -> Panel:
+    """Collect what is drawn of a group; ``order``: of the styles, by default exact methods first, then the ranking."""
     methods = [line.method for line in map(group.line, group.ranking) if line.kind != "bound"]
-    shown = labels(methods, LONGEST)
-    exact = next(
-        (method for method in methods if group.line(method).exact), None
-    )  # has a style, also where it ranks last
+    if order is None:
+        order = sorted(methods, key=lambda method: not group.line(method).exact)
+    shown = labels(order, LONGEST)
     styles = {
         method: Style(
             shown[method],
@@ -66,7 +74,7 @@ def panel_of(group: Group, width_in: float) -> Panel:
             MARKERS[index] if index < len(MARKERS) else ".",
             index < len(HUES),
         )
-        for index, method in enumerate(sorted(methods, key=lambda each: each != exact))
+        for index, method in enumerate(order)
     }
     return Panel(group, trials(group.rows), methods, styles, width_in)
 
