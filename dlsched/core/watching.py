@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Generic, TypeVar
 
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits, Progress, ProgressCallback
@@ -18,6 +19,8 @@ from dlsched.core.quantities import number, percent
 
 LOGGER = logging.getLogger("dlsched")
 LOGGER.addHandler(logging.NullHandler())
+
+ProgressT = TypeVar("ProgressT")
 
 EVERY_S = 1.0
 """Seconds between two lines."""
@@ -81,7 +84,7 @@ def watched(
         lines.end()
 
 
-class Lines:
+class Lines(Generic[ProgressT]):
     """Prints progress on standard error, a line a second; the last one when the search ends.
 
     Parameters
@@ -93,13 +96,13 @@ class Lines:
     """
 
     def __init__(
-        self, what: str, words: Callable[[Progress], str], clock: Callable[[], float] = time.monotonic
+        self, what: str, words: Callable[[ProgressT], str], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._what, self._words, self._clock = what, words, clock
         self._printed: float | None = None
-        self._waiting: Progress | None = None
+        self._waiting: ProgressT | None = None
 
-    def __call__(self, now: Progress) -> None:
+    def __call__(self, now: ProgressT) -> None:
         """Print a line, or keep it until a second is over or the search ends."""
         self._waiting = now
         if self._printed is None or self._clock() - self._printed >= EVERY_S:

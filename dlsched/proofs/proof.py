@@ -6,12 +6,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dlsched.core.budget import Budget, Stopped
-from dlsched.core.display import Brief
+from dlsched.core.display import table
 from dlsched.core.errors import InfeasibleError, UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.gap import gap as relative_gap
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.core.messages import printable, several
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.watching import LOGGER, watched
@@ -38,7 +39,7 @@ _SHARE = 0.25
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Proof(Brief):
+class Proof:
     """A proof that was written, and what it proves.
 
     Parameters
@@ -89,6 +90,25 @@ class Proof(Brief):
     def gap(self) -> float | None:
         """Relative gap between objective and bound, as results have it; None when either is unknown."""
         return relative_gap(self.objective, self.bound, self.constant)
+
+    def __repr__(self) -> str:
+        """Return a few lines that say what is proven, and where the proof is."""
+        return "\n".join(f"{name}: {value}" for name, value in self._summary().items())
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        return table(self._summary())
+
+    def _summary(self) -> dict[str, str]:
+        """The facts that a person wants to know first."""
+        sides = ("unknown" if side is None else repr(side) for side in (self.lower, self.upper))
+        kept = f"{len(self.lines or ()):,} lines" if self.path is None else printable(self.path)
+        said = {
+            "Proof": f"by {self.formulation}: {self.status}, {several(self.cases, 'case')}",
+            "range": " to ".join(sides),
+            "kept": f"{kept}, after {self.seconds:.3f} s",
+        }
+        return said | ({"message": printable(self.message)} if self.message else {})
 
 
 def prove(

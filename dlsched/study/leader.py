@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dlsched.core.errors import UsageError
+from dlsched.core.watching import Lines
 from dlsched.study.cells.cell import Cell, cells_of
 from dlsched.study.cells.outcome import Outcome
 from dlsched.study.engines import local
@@ -58,6 +59,7 @@ def run(
     scheduler: str | None = None,
     retry: Sequence[str] = (),
     progress: Callable[[StudyProgress], None] | None = None,
+    verbose: bool = False,
     largest_solution: int = LARGEST_SOLUTION,
 ) -> Study:
     """Run the cells of a study that have no result yet, and return the study; Ctrl-C keeps the ended cells.
@@ -74,8 +76,8 @@ def run(
         ``local``, or ``dask`` with the scheduler's address; without an address, a cluster on this machine.
     retry
         Statuses whose cells run again.
-    progress
-        Called after cells ended.
+    progress, verbose
+        Called after cells ended; whether to print a line a second on standard error.
     largest_solution
         Largest size of a solution that is stored, in bytes of JSON.
 
@@ -101,22 +103,38 @@ def run(
             scheduler=scheduler,
             retry=retry,
             progress=progress,
+            verbose=verbose,
             largest_solution=largest_solution,
         )
     if store is None:
         raise UsageError(where="store", found="none", allowed="the path of a file")
     require_engine(workers, engine, scheduler, retry)
+    lines = Lines(plan.name, _words) if verbose else None
+
+    def told(now: StudyProgress) -> None:
+        if lines is not None:
+            lines(now)
+        if progress is not None:
+            progress(now)
+
     with Store(store, leading=True, largest_solution=largest_solution) as opened:
         require_true(opened)
         try:
-            _run(opened, plan, workers or os.cpu_count() or 1, _engine(engine, scheduler), retry, progress)
+            _run(opened, plan, workers or os.cpu_count() or 1, _engine(engine, scheduler), retry, told)
         except BaseException:
             opened.settle()
             with Store(store) as ended:
                 require_sealed(ended, opened.ledger)
             raise
+        finally:
+            if lines is not None:
+                lines.end()
         opened.settle()
         return Study(store, ledger=opened.ledger)
+
+
+def _words(now: StudyProgress) -> str:
+    return f"{now.ended:,} of {now.cells:,} cells" + (f", {now.failed:,} failed" if now.failed else "")
 
 
 def _run(
@@ -125,7 +143,7 @@ def _run(
     workers: int,
     engine: "Engine",
     retry: Sequence[str],
-    progress: Callable[[StudyProgress], None] | None,
+    progress: Callable[[StudyProgress], None],
 ) -> None:
     """Run the cells of a plan without a result, in a store that was verified."""
     store.plan(plan, cells_of(plan, recipes(plan)))
@@ -136,8 +154,7 @@ def _run(
     left = searches.left()
     (cells, ended), failed = store.counts, 0
     cells += len(left)
-    if progress is not None:
-        progress(StudyProgress(cells, ended, failed))
+    progress(StudyProgress(cells, ended, failed))
 
     def run_all(waiting: Iterator[Cell], put: Callable[[list[Outcome]], None]) -> None:
         nonlocal ended, failed
@@ -146,8 +163,7 @@ def _run(
                 put(outcomes)
                 ended += len(outcomes)
                 failed += sum(outcome.failed for outcome in outcomes)
-                if progress is not None:
-                    progress(StudyProgress(cells, ended, failed))
+                progress(StudyProgress(cells, ended, failed))
 
     if left:
         run_all(iter(left), searches.put)
