@@ -85,12 +85,9 @@ def canvas(path: Path | str | None, width_in: float, height_in: float) -> "Itera
 
 def blank(width_in: float, height_in: float) -> "Figure":
     """Return an empty figure, which no window shows."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from dlsched.plots.notebook_figure import NotebookFigure
 
-    figure = Figure(figsize=(width_in, height_in), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    return NotebookFigure(width_in, height_in)
 
 
 def write_figure(figure: "Figure", path: Path | str) -> None:
