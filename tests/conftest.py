@@ -18,6 +18,10 @@ from hypothesis.strategies import SearchStrategy
 
 from dlsched.cli import run
 
+collect_ignore = [
+    "typing"
+]  # scripts that test_typing.py has mypy read; no package, as that would shadow the standard library's
+
 
 def pytest_collection_finish() -> None:
     """Take modules and tests, which live to the end, out of what the garbage collector walks through."""

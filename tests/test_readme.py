@@ -29,10 +29,10 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_first_screen_has_exactly_two_commands() -> None:
+def test_the_start_has_exactly_two_commands() -> None:
     """A newcomer needs two commands: the demonstration and the tests."""
     assert MAKE == ["make demo", "make test"]
-    first_screen = README.split("## ", 1)[0]
+    first_screen = README.split("## Start", 1)[1].split("In Python:")[0]
     assert all(command in first_screen for command in MAKE)
 
 

@@ -47,8 +47,8 @@ def run(
         raise UsageError(where="format", found=repr(format_), allowed="lp, mps")
     if out is not None:
         require_writable(out)
-    model = formulations[formulation](instance).model
-    text = model_text(model, format_, family_of(instance).unit_for(instance))
+    built = formulations[formulation](instance)
+    text = model_text(built.model, format_, family_of(instance).unit_for(instance), built.unit)
     if out is None:
         sys.stdout.write(text)
     else:
@@ -56,10 +56,10 @@ def run(
     return 0
 
 
-def model_text(problem: "pulp.LpProblem", format_: str, unit: str | None = None) -> str:
+def model_text(problem: "pulp.LpProblem", format_: str, unit: str | None = None, factor: float = 1.0) -> str:
     """Write a PuLP model with its own names and all digits; a maximising one as MPS with its objective negated.
 
-    With a unit, comments at the head say it, and the constant to add to the optimum of the file.
+    With a unit, of which the model's is ``factor``, comments at the head say it, and the constant to add to the file's optimum.
     """
     from dlsched.solvers.linear import from_pulp
     from dlsched.solvers.model_files import lp_text, mps_text, objective_words
@@ -67,5 +67,5 @@ def model_text(problem: "pulp.LpProblem", format_: str, unit: str | None = None)
     head = []
     if unit is not None:
         negated = format_ == "mps" and problem.sense == -1
-        head = objective_words(unit, float(problem.objective.constant or 0.0), negated=negated)
+        head = objective_words(unit, float(problem.objective.constant or 0.0), factor=factor, negated=negated)
     return (lp_text if format_ == "lp" else mps_text)(from_pulp(problem), problem.name, head)

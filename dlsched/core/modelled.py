@@ -13,3 +13,8 @@ class Modelled(Protocol):
     def model(self) -> "pulp.LpProblem":
         """The linear model with named variables and rows, built once."""
         ...
+
+    @property
+    def unit(self) -> float:
+        """What one unit of the model's objective is worth in the instance's."""
+        ...

@@ -73,16 +73,19 @@ def mps_text(model: LinearModel, title: str, head: Sequence[str] = ()) -> str:
     return "\n".join([*lines, "ENDATA", ""])
 
 
-def objective_words(unit: str, constant: float, *, negated: bool = False) -> list[str]:
-    """Say what the optimum of a file is short of, for comments at its head.
+def objective_words(unit: str, constant: float, *, factor: float = 1.0, negated: bool = False) -> list[str]:
+    """Say what the optimum of a file is short of, for comments at its head; a unit of the model is ``factor`` units.
 
     >>> objective_words("s", 2.5)
     ['unit of the objective: s', 'constant that the objective lacks: 2.5; add it to the optimum of this file']
+    >>> objective_words("s", 0.0, factor=0.5)[0]
+    'unit of the objective: 0.5 s'
     >>> objective_words("utility", 0.0, negated=True)[1:]
     ['the objective is negated: take the optimum with the other sign', 'constant that the objective lacks: 0']
     """
     sign = ["the objective is negated: take the optimum with the other sign"] if negated else []
     then = f"; {'then ' if negated else ''}add it to the optimum of this file" if constant else ""
+    unit = unit if factor == 1 else f"{_number(factor)} {unit}"
     return [f"unit of the objective: {unit}", *sign, f"constant that the objective lacks: {_number(constant)}{then}"]
 
 

@@ -31,9 +31,11 @@ class Parametric(Generic[ModelT, AnswerT]):
     build: Callable[..., Formulation[ModelT, AnswerT]]
     names: tuple[str, ...]
 
-    def __call__(self, instance: object, **given: str) -> Formulation[ModelT, AnswerT]:
-        """Build the model; parameters that are not given are found."""
-        return self.build(instance, **given)
+    def __call__(self, instance: object, *, complete: bool = False, **given: str) -> Formulation[ModelT, AnswerT]:
+        """Build the model; parameters that are not given are found. ``complete``: with all solutions, so without any."""
+        if complete and given:
+            raise UsageError(where="complete", found="with " + ", ".join(given), allowed="without parameters")
+        return self.build(instance, complete=True) if complete else self.build(instance, **given)
 
 
 def rebuilt(
@@ -54,7 +56,7 @@ def rebuilt(
     if missing:
         raise InputError(where=name, found=f"no comment {missing[0]}", allowed=f"comments {', '.join(build.names)}")
     try:
-        built = build(instance, **{parameter: comments[parameter] for parameter in build.names})
+        built = build.build(instance, **{parameter: comments[parameter] for parameter in build.names})
         return cast("Formulation[object, Solution]", built)
     except UsageError as error:
         raise InputError(f"{name}: {error}") from None

@@ -376,10 +376,10 @@ def test_the_summary_by_hand(cli: Any, stall: Path, save: Any) -> None:
 
 
 def test_the_summary_of_bounds_is_at_most(cli: Any, stall: Path) -> None:
-    """The bound's own row has no answers and is compared with none; the doubling's ratio to it is at most 9."""
+    """The bound's own row has bounds for answers and is compared with none; the doubling's ratio to it is at most 9."""
     data = summary_of(cli("compare", stall, stall, "--methods", "doubling").out)
     assert data[1][:-1] == ["doubling", "2 of 2", "0", "<= 9.0000", "<= 88.889 %", "<= 88.889 %", "-"]
-    assert data[2][:-1] == ["lagrange", "0 of 2", "0", "-", "-", "-", "-"]
+    assert data[2][:-1] == ["lagrange", "2 of 2 bounds", "0", "-", "-", "-", "-"]
 
 
 def test_the_summary_tests_from_six_instances_on(cli: Any, stall: Path, save: Any) -> None:

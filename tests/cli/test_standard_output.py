@@ -63,6 +63,7 @@ LINES = [
     "study show small.study.sqlite --json",
     "study check small.study.sqlite --workers 1",
     "study check small.study.sqlite --workers 1 --json",
+    "study plot small.study.sqlite --what profile -o profile.svg",
     "study report small.study.sqlite -o -",
     "study report small.study.sqlite -o - --format markdown",
     "study export small.study.sqlite",

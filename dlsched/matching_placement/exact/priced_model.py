@@ -13,6 +13,7 @@ from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays, counts_of
 from dlsched.matching_placement.configurations.generation import generate_columns
 from dlsched.matching_placement.configurations.thresholds import bound_by_prices
+from dlsched.matching_placement.formulations.milp import build_milp
 from dlsched.matching_placement.formulations.priced import build_priced
 from dlsched.matching_placement.heuristics.beam import beam
 from dlsched.matching_placement.instance import Instance
@@ -29,7 +30,7 @@ NONE = "none"
 
 
 def build(
-    instance: Instance, *, prices: str | None = None, cutoff: str | None = None
+    instance: Instance, *, prices: str | None = None, cutoff: str | None = None, complete: bool = False
 ) -> "Formulation[pulp.LpProblem, Placement]":
     """Build the model.
 
@@ -42,12 +43,16 @@ def build(
         over configurations.
     cutoff
         An objective, or "none"; None: that of the beam search.
+    complete
+        Whether all placements remain: the model is ``milp``.
 
     Raises
     ------
     UsageError
         As ``formulations.priced.build_priced``.
     """
+    if complete:
+        return build_milp(instance, complete=True)
     if prices is None or cutoff is None:
         found_prices, found_cutoff = found(instance)
         prices, cutoff = prices or _written(found_prices), cutoff or found_cutoff
