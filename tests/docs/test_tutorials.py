@@ -9,6 +9,8 @@ pytest.importorskip("ipykernel")
 
 FOLDER = Path(__file__).parents[2] / "docs" / "tutorials"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+LONG = ("own_heuristic", "policy_over_a_trace")
+"""Those that take longest: the documentation runs them whenever it is built, the campaigns hold them to what is asked here."""
 LONGEST = 60
 """Lines that an output may have."""
 
@@ -32,7 +34,9 @@ def test_a_notebook_is_kept_without_outputs(path):
     assert cells and not any(cell.outputs or cell.execution_count for cell in cells)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, id=path.stem, marks=[pytest.mark.long] * (path.stem in LONG)) for path in NOTEBOOKS]
+)
 def test_a_notebook_runs(path, tmp_path, monkeypatch):
     """From top to bottom in an empty folder; no error, no output that one has to scroll through."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))

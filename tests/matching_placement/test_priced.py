@@ -40,6 +40,8 @@ LARGE = {
 }
 """Instances too large for ``milp``, and the configurations that are left."""
 EXAMPLE = dlsched.matching_placement.example()
+SOME = [pytest.param(name, marks=[pytest.mark.long] * (at % 4 > 0)) for at, name in enumerate(LARGE)]
+"""Every fourth is always tried, the others in the campaigns."""
 
 
 def read(name):
@@ -118,7 +120,7 @@ def test_the_optimum_is_that_of_all_placements(instance):
     assert again.parameters == built.parameters
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", SOME)
 def test_columns_of_the_large_ones(name):
     """As many as stand in the table, and the same that column generation lists by another algorithm."""
     instance = read(name)
@@ -135,7 +137,7 @@ def test_columns_of_the_large_ones(name):
         assert set(map(tuple, mine.tolist())) == set(map(tuple, theirs.counts.tolist()))
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", SOME)
 def test_the_known_placement_is_in_the_model(name):
     """That of the exact method, whatever found it."""
     instance = read(name)
@@ -171,7 +173,7 @@ def test_words_that_are_no_numbers_are_refused(words):
 
 
 @pytest.mark.parametrize("cutoff", [1e9, 1e300])
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", SOME)
 def test_a_cutoff_beyond_all_is_refused(name, cutoff):
     """Without listing what would be billions of columns."""
     instance = read(name)

@@ -8,6 +8,7 @@ from documented import assert_named, documented
 from hypothesis import assume, given
 
 import dlsched
+from dlsched import FAMILIES
 from dlsched.cli.export import model_text
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
@@ -149,7 +150,8 @@ def test_lp_files_are_current(name, file):
     pyscipopt = pytest.importorskip("pyscipopt")
     instance = dlsched.read(ROOT / "instances" / "ring_embedding" / f"{name}.json")
     built, path = build_span(instance), ROOT / "models" / "ring_embedding" / file
-    assert path.read_text(encoding="utf-8") == model_text(built.model, "lp")
+    unit = FAMILIES["ring_embedding"].unit_for(instance)
+    assert path.read_text(encoding="utf-8") == model_text(built.model, "lp", unit, built.unit)
     read = pyscipopt.Model()
     read.hideOutput()
     read.readProblem(str(path))
