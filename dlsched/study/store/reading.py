@@ -20,24 +20,7 @@ from dlsched.study.store.verification import require_true
 
 
 class StudyReader:
-    """A study that ran, whole or in part.
-
-    Parameters
-    ----------
-    path
-        Path of its store.
-    ledger
-        Seals of its rows, if the caller knows them.
-
-    Raises
-    ------
-    InputError
-        The store is missing or cannot be read.
-    SealError
-        Rows changed after they were written.
-    DisagreementError
-        Rows contradict themselves or each other.
-    """
+    """What a study reads of its store; parameters and errors are those of ``Study``."""
 
     def __init__(self, path: str | os.PathLike[str], *, ledger: Ledger | None = None) -> None:
         self._store = Store(path)
