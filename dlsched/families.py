@@ -3,6 +3,7 @@
 import copyreg
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from dlsched.catalogue import families as listed
 from dlsched.core.errors import InputError, InstanceError, UsageError
-from dlsched.core.family import AnyFamily, Family
-from dlsched.core.files import Json, json_text, parse_json, read_json, read_text, write_text
+from dlsched.core.family import AnyFamily, AnyMethod, Family
+from dlsched.core.files import Json, json_text, parse_json, path_of, read_json, read_text, write_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import field_path
+from dlsched.core.part import plain
 from dlsched.core.result import Result, Solution
 from dlsched.core.violation import Violation
 
@@ -81,6 +83,14 @@ def find_family(name: str) -> AnyFamily:
     if name not in FAMILIES:
         raise UsageError(where="family", found=repr(name), allowed=", ".join(FAMILIES))
     return FAMILIES[name]
+
+
+def require_own(family: AnyFamily, method: AnyMethod) -> None:
+    """Refuse a method that is of another family; only of one that was imported there can be one."""
+    for name in FAMILIES:
+        others = listed.record_of(name).methods if f"dlsched.{name}" in sys.modules else {}
+        if name != family.name and any(method is each for each in others.values()):
+            raise UsageError(where="method", found=f"{method.name!r} of {name}", allowed=f"one of {family.name}")
 
 
 def read(path: str | os.PathLike[str]) -> Any:
@@ -154,6 +164,8 @@ def write(item: InstanceFile | Result[Solution], path: str | os.PathLike[str]) -
     InputError
         The file cannot be written.
     """
+    if not isinstance(item, InstanceFile | Result):
+        raise UsageError(where="item", found=type(item).__name__, allowed="an instance or a result")
     write_text(path, json_text(item.as_data()))
 
 
@@ -180,6 +192,10 @@ def verify(instance: InstanceFile, result: "Result[Solution] | Claim") -> "Verif
         require_same_instance(family, instance, result, "result")
         solution = None if result.solution is None else result.solution.as_data()
         result = Claim(solution, result.objective, result.method, result)
+    if not isinstance(result, Claim):
+        raise UsageError(
+            where="result", found=type(result).__name__, allowed="a result, as solve or read_result returns it"
+        )
     return verify_claim(family, instance, result)
 
 
@@ -203,7 +219,7 @@ def read_result(path: str | os.PathLike[str], instance: InstanceFile | None = No
     from dlsched.results.reading import claim_from
     from dlsched.results.verification import read_solution, require_same_instance
 
-    name = os.fspath(path)
+    name = path_of(path)
     claim = claim_from(read_json(path), name)
     if claim.result is None:
         raise InputError(where=f"{name}: format", found="nothing", allowed="dlsched/result/1")
@@ -235,7 +251,7 @@ def check(instance: InstanceFile, solution: Solution | Result[Solution] | Mappin
     family = family_of(instance)
     held = solution.solution if isinstance(solution, Result) else solution
     if isinstance(held, Mapping):
-        held = family.read_solution(dict(held), instance)
+        held = family.read_solution(plain(dict(held)), instance)
     if held is None or not hasattr(held, "as_data"):
         raise UsageError(where="solution", found=type(held).__name__, allowed="a solution, or its data")
-    return list(family.check(instance, held))
+    return family.violations(instance, held, "solution")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from dlsched.catalogue.option import Value
 from dlsched.core.errors import UsageError
 from dlsched.core.instance import InstanceFile
+from dlsched.core.part import plain
 from dlsched.families import find_family
 
 if TYPE_CHECKING:
@@ -69,10 +70,10 @@ def generate(
     if preset not in record.presets:
         raise UsageError(where="preset", found=repr(preset), allowed=", ".join(record.presets))
     given = {"jobs": jobs, "gpus": gpus, "max_gpus": max_gpus, **options}
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen = {name: plain(value) for name, value in given.items() if value is not None}
     takes = inspect.signature(record.generate).parameters
     for name, value in chosen.items():
         if name not in takes:
             raise UsageError(where=name, found=value, allowed=f"no such option for {family}")
-    instance: InstanceFile = record.generate(preset=preset, seed=seed, **chosen)
+    instance: InstanceFile = record.generate(preset=preset, seed=plain(seed), **chosen)
     return instance

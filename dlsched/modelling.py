@@ -10,6 +10,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.family import Method, Run
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.ranges import MODERATE
 from dlsched.core.result import Result, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
@@ -64,8 +65,10 @@ def formulate(
     builders = family_of(instance).formulations
     if name is None:
         name = "milp" if "milp" in builders else next(iter(builders), "")
-    if name not in builders:
+    if not isinstance(name, str) or name not in builders:
         raise UsageError(where="formulation", found=repr(name), allowed=", ".join(builders) or "none")
+    if horizon_s is not None and not (isinstance(horizon_s, int | float) and abs(horizon_s) <= MODERATE[1]):
+        raise UsageError(where="horizon_s", found=repr(horizon_s), allowed=f"seconds, at most {MODERATE[1]:g}")
     given = {"complete": True} if complete else {}
     more = {} if horizon_s is None else {"horizon_s": horizon_s}
     known = inspect.signature(builders[name]).parameters

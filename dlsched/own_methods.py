@@ -29,9 +29,11 @@ from dlsched.core.files import Json
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import Refused, printable
+from dlsched.core.part import plain
 from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
+from dlsched.families import require_own
 from dlsched.results.answers import judge
 
 
@@ -55,6 +57,7 @@ def method_of(family: AnyFamily, method: MethodLike) -> AnyMethod:
         There is no such method, or it is nothing that answers.
     """
     if isinstance(method, Method):
+        require_own(family, method)
         return method
     if isinstance(method, str):
         return method_named(family, method)
@@ -229,7 +232,7 @@ def _runner(
             answer = _called(thing, instance, search, parameters)
             if hasattr(answer, "decide"):
                 answer = _simulated(family, instance, answer, search, text)
-            data: object = answer.as_data() if hasattr(answer, "as_data") else answer
+            data: object = plain(answer.as_data() if hasattr(answer, "as_data") else answer)
         try:
             return judge(data, family, instance, search, text)
         except PolicyError as error:

@@ -1,16 +1,18 @@
 """Everything public that holds data: pickled, copied, compared, hashed; solved in threads and in new processes."""
 
 import copy
+import io
 import multiprocessing
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import dlsched
-from dlsched import FAMILIES, InstanceError, Limits, Progress, Result, TerminationStatus, Violation
+from dlsched import FAMILIES, InstanceError, Limits, Progress, Result, TerminationStatus, Violation, study
 from dlsched.certificates.kinds import PriceCertificate
 from dlsched.cluster import SpeedLaw
 from dlsched.cluster.speed_table import SpeedTable
@@ -77,6 +79,57 @@ def test_other_values_can_be_copied(value: object) -> None:
     same(value)
 
 
+def test_what_calls_return_can_be_copied() -> None:
+    """A comparison and its rows, a proof, the worst instance, a plan of a study and its limits."""
+    example = FAMILIES["ring_allocation"].example()
+    compared = dlsched.compare(example, ["exact", "doubling"])
+    worst = dlsched.find_worst("ring_allocation", "doubling", jobs=2, budget=10)
+    for value in (compared, *compared.rows, dlsched.prove(example), worst, study.CellLimits(time_s=3)):
+        same(value)
+    plan = study.make_plan(instances={"family": "ring_allocation", "seeds": "0:2"}, methods=["exact"])
+    assert all(made(plan) == plan for made in WAYS.values())
+
+
+def test_a_study_is_opened_anew_by_its_copies(tmp_path: Path) -> None:
+    """Each has a store of its own to close, reads the same, and is read by several threads at once."""
+    plan = study.make_plan(instances={"family": "ring_allocation", "jobs": 3, "seeds": "0:4"}, methods=["doubling"])
+    with study.run(plan, tmp_path / "x.study.sqlite", workers=1) as ran:
+        rows = ran.rows()
+        assert len(rows) == 4
+        for made in WAYS.values():
+            with made(ran) as again:  # type: ignore[attr-defined]
+                assert again.rows() == rows and repr(again).partition(", in")[0] == repr(ran).partition(", in")[0]
+        with ThreadPoolExecutor(4) as threads:
+            assert all(found == rows for found in threads.map(lambda _: ran.rows(), range(8)))
+            figures = list(threads.map(lambda _: repr(ran.summary()), range(4)))
+            assert len(set(figures)) == 1
+        for row in rows:
+            same_rows = [made(row) for made in WAYS.values()]
+            assert all(each == row for each in same_rows)
+
+
+def test_a_copied_formulation_is_another() -> None:
+    """A row that is added to the copy does not bind the first; both are solved."""
+    first = dlsched.formulate(FAMILIES["ring_allocation"].example(), complete=True)
+    second = copy.deepcopy(first)
+    second.model += second.variables.gpus["a", 4] == 0
+    one, two = first.solve(), second.solve()
+    assert one.solution is not None and two.solution is not None
+    assert one.solution.gpus["a"] == 4 != two.solution.gpus["a"]
+
+
+def test_figures_can_be_pickled() -> None:
+    """As Matplotlib's own can; they draw the same."""
+    pytest.importorskip("matplotlib")
+    figure = dlsched.compare(FAMILIES["ring_allocation"].example(), ["exact", "doubling"]).plot()
+    again = pickle.loads(pickle.dumps(figure))
+    assert type(again) is type(figure)
+    drawn = [io.BytesIO(), io.BytesIO()]
+    for each, file in zip((figure, again), drawn, strict=True):
+        each.savefig(file, format="png", metadata={"Software": None})
+    assert drawn[0].getvalue() == drawn[1].getvalue()
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_records_of_families_are_themselves_again(family: str) -> None:
     """A family's record is pickled by its name."""
@@ -107,6 +160,27 @@ def test_different_instances_differ(family: str) -> None:
     used, fresh = answer(family).instance, record.example()
     assert used == fresh and hash(used) == hash(fresh) and len({used, fresh}) == 1
     assert fresh != fresh.model_copy(update={"name": "another"})
+
+
+def compared(family: str) -> dlsched.Comparison:
+    """Two heuristics of a family on its example."""
+    record = FAMILIES[family]
+    names = [name for name, each in record.methods.items() if each.kind == "heuristic"][:2]
+    return dlsched.compare(record.example(), names)
+
+
+def test_comparisons_in_threads_and_new_processes_are_alike() -> None:
+    """All but the seconds, of two families at once."""
+    families = ["ring_allocation", "async_sgd"]
+
+    def figures(found: dlsched.Comparison) -> list[tuple[object, ...]]:
+        return [(row.method, row.objective, row.bound, row.ratio, row.status) for row in found.rows]
+
+    expected = [figures(compared(family)) for family in families]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(map(figures, threads.map(compared, families * 2))) == expected * 2
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as processes:
+        assert list(map(figures, processes.map(compared, families))) == expected
 
 
 def test_threads_and_new_processes_answer_alike() -> None:

@@ -1,14 +1,15 @@
 """``compare``: every method on every instance, and answers from elsewhere, against the best that is proven."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from dlsched.comparison.comparison import Comparison
 from dlsched.comparison.rows import Compared, Watch, compare_one, unwatched
+from dlsched.core.arguments import require_seed
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import read_json
@@ -77,7 +78,10 @@ def compare(
     read_instances = _instances(instances)
     if methods is not None and (isinstance(methods, str) or not isinstance(methods, Sequence)):
         methods = [methods]
+    require_seed(seed)
     answers = solutions if isinstance(solutions, list | tuple) else [solutions]
+    if methods is not None and not (methods or answers):
+        raise UsageError(where="methods", found="none", allowed="at least one")
     claims = dict(_claim(number, answer) for number, answer in enumerate(answers, 1))
     for path, claim in claims.items():
         if not owners_of(claim, read_instances):
@@ -142,7 +146,8 @@ def stray_row(path: str, claim: Claim) -> Compared:
 
 
 def _instances(given: Source | Sequence[Source]) -> list[InstanceFile]:
-    sources = [given] if isinstance(given, InstanceFile | str | os.PathLike) else list(given)
+    single = isinstance(given, InstanceFile | str | os.PathLike)
+    sources = cast("list[Source]", list(given) if isinstance(given, Iterable) and not single else [given])
     found: list[InstanceFile] = []
     for source in sources:
         if isinstance(source, InstanceFile):
@@ -161,5 +166,8 @@ def _claim(number: int, answer: Answer) -> tuple[str, Claim]:
     if isinstance(answer, Result):
         data = None if answer.solution is None else answer.solution.as_data()
         return f"solution {number}", Claim(data, answer.objective, answer.method, answer)
+    if not isinstance(answer, str | os.PathLike):
+        allowed = "results, or paths of result files"
+        raise UsageError(where="solutions", found=type(answer).__name__, allowed=allowed)
     path = os.fspath(answer)
     return path, claim_from(read_json(path), path)

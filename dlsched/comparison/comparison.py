@@ -11,6 +11,7 @@ from dlsched.comparison.points import points_of
 from dlsched.comparison.rows import Compared
 from dlsched.comparison.tables import Table, data_of, remarks_of, tables_of
 from dlsched.core.errors import UsageError
+from dlsched.core.files import path_of
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable, several
@@ -87,7 +88,7 @@ class Comparison:
             row if times[row.instance] < 2 else replace(row, instance=f"{row.instance} [{row.index}]") for row in rows
         ]
         try:
-            return comparison_figure(points_of(named), None if path is None else os.fspath(path), width_in=width_in)
+            return comparison_figure(points_of(named), None if path is None else path_of(path), width_in=width_in)
         except ValueError as error:
             raise UsageError(f"plot: {error}") from None
 

@@ -49,7 +49,7 @@ class Compared:
     objective: float | None = None
     bound: float | None = None
     runtime_s: float | None = None
-    figures: Mapping[str, float] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict, hash=False)
     solution: Solution | None = None
     left: float | None = None
     wrong: str = ""

@@ -68,6 +68,12 @@ def require_arguments(presets: Collection[str], preset: str, seed: int, **counts
         raise UsageError(where="seed", found=seed, allowed="an integer >= 0")
 
 
+def require_seed(seed: int) -> None:
+    """Refuse a seed that is no integer >= 0 (UsageError)."""
+    if not isinstance(seed, int) or seed < 0:
+        raise UsageError(where="seed", found=repr(seed), allowed="an integer >= 0")
+
+
 def require_positive(**numbers: float | None) -> None:
     """Refuse a number that is not finite and > 0 (None: not given).
 

@@ -9,8 +9,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from dlsched.catalogue.listed import Kind
 from dlsched.catalogue.option import Option
+from dlsched.core.arguments import require_seed
 from dlsched.core.ending import status_of_run
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.modelled import Modelled
@@ -253,12 +254,9 @@ class Family(Generic[InstanceT, SolutionT]):
         progress: ProgressCallback | None,
     ) -> Search[SolutionT]:
         """Refuse invalid arguments, and start the clock."""
-        if not isinstance(seed, int) or seed < 0:
-            raise UsageError(where="seed", found=repr(seed), allowed="an integer >= 0")
-        start = start.solution if isinstance(start, Result) else start
-        if start is not None and not hasattr(start, "as_data"):
-            raise UsageError(where="start", found=type(start).__name__, allowed="a solution or a result of the family")
-        search = Search[SolutionT](
+        require_seed(seed)
+        start = self.start_of(instance, start)
+        return Search[SolutionT](
             objective=partial(self.objective, instance),
             check=partial(self.check, instance),
             sense=self.sense_for(instance),
@@ -270,10 +268,30 @@ class Family(Generic[InstanceT, SolutionT]):
             progress=progress,
             name=said,
         )
-        violations = [] if start is None else search.violations(start)
+
+    def violations(self, instance: InstanceT, solution: SolutionT, where: str) -> list[Violation]:
+        """Check a solution that a user gave; UsageError: it is of another family."""
+        try:
+            return list(self.check(instance, solution))
+        except (AttributeError, TypeError, KeyError):
+            try:
+                self.read_solution(solution.as_data(), instance)
+            except (InputError, AttributeError):
+                found, allowed = type(solution).__name__, f"a solution of {self.name}"
+                raise UsageError(where=where, found=found, allowed=allowed) from None
+            raise
+
+    def start_of(self, instance: InstanceT, start: SolutionT | Result[SolutionT] | None) -> SolutionT | None:
+        """Return the solution that a user gave to start from; UsageError: it is none of the family, or infeasible."""
+        start = start.solution if isinstance(start, Result) else start
+        if start is None:
+            return None
+        if not hasattr(start, "as_data"):
+            raise UsageError(where="start", found=type(start).__name__, allowed="a solution or a result of the family")
+        violations = self.violations(instance, start, "start")
         if violations:
             raise UsageError(where="start", found=f"a solution that breaks {violations[0]}", allowed="a feasible one")
-        return search
+        return start
 
 
 AnyMethod: TypeAlias = Method[Any, Any]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from dlsched.core.errors import InputError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import field_path
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -41,6 +41,13 @@ def read_json(path: str | os.PathLike[str]) -> Json:
     return parse_json(read_text(path), path)
 
 
+def path_of(path: object, where: str = "path") -> str:
+    """Return a path that a user gave as text; UsageError: it is none."""
+    if isinstance(path, str | os.PathLike) and isinstance(text := os.fspath(path), str):
+        return text
+    raise UsageError(where=where, found=type(path).__name__, allowed="a path")
+
+
 def read_text(path: str | os.PathLike[str]) -> str:
     """Return the text of a file (``-``: standard input).
 
@@ -50,10 +57,10 @@ def read_text(path: str | os.PathLike[str]) -> str:
         The file cannot be read or is not UTF-8.
     """
     name = _shown(path)
-    if os.fspath(path) == "-" and sys.stdin is None:
+    if path_of(path) == "-" and sys.stdin is None:
         raise InputError("standard input: cannot be read: it is closed")
     try:
-        raw = sys.stdin.buffer.read() if os.fspath(path) == "-" else Path(path).read_bytes()
+        raw = sys.stdin.buffer.read() if path_of(path) == "-" else Path(path).read_bytes()
         return raw.decode("utf-8")
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
@@ -104,7 +111,7 @@ def parse_json(text: str, path: str | os.PathLike[str]) -> Json:
 
 
 def _shown(path: str | os.PathLike[str]) -> str:
-    return "standard input" if os.fspath(path) == "-" else os.fspath(path) or "''"
+    return "standard input" if path_of(path) == "-" else path_of(path) or "''"
 
 
 def _parsed(text: str) -> tuple[Json, bool]:
@@ -170,7 +177,7 @@ def require_writable(path: str | os.PathLike[str]) -> None:
     InputError
         The folder of the path is missing or read-only, or the path is a folder or a read-only file.
     """
-    if os.fspath(path) != "-":
+    if path_of(path) != "-":
         _target(path)
 
 
@@ -212,7 +219,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     InputError
         The file cannot be written.
     """
-    if os.fspath(path) == "-":
+    if path_of(path) == "-":
         sys.stdout.write(text)
         return
     with whole_file(path) as stream:
@@ -230,7 +237,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     InputError
         The file cannot be written.
     """
-    if os.fspath(path) == "-":
+    if path_of(path) == "-":
         sys.stdout.flush()
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -126,6 +126,8 @@ class InstanceFile(Part):
         InstanceError
             A column is missing or unknown, or a value is wrong; the message names row and column.
         """
+        if "jobs" in others:
+            raise InstanceError(where="jobs", found="some beside a frame of jobs", allowed="the frame alone")
         tables = {"jobs": frame} | {field: cast(Frame, value) for field, value in others.items() if is_frame(value)}
         rows = []
         for field, held in tables.items():

@@ -91,6 +91,11 @@ class Part(Brief, BaseModel):
         return repr(self)
 
 
+def plain(value: object) -> object:
+    """Return the value with NumPy's numbers and arrays, if there are any, as Python's."""
+    return _plain(value) if _holds_numpy(value) else value
+
+
 def _holds_numpy(value: object) -> bool:
     """Whether a number or array of NumPy stands in lists and objects, as a value or as a key."""
     if isinstance(value, dict):

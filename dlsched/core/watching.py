@@ -68,6 +68,8 @@ def watched(
         As ``limits_of``.
     """
     given = limits_of(limits, time_limit)
+    if progress is not None and not callable(progress):
+        raise UsageError(where="progress", found=repr(progress), allowed="a function of a Progress")
     if not verbose:
         yield given, progress
         return

@@ -237,9 +237,12 @@ def methods_of(policies: Sequence[str], family: str, folder: Path = Path()) -> t
     UsageError
         A family for which there is no such question; a policy that does not exist or cannot be imported, or one of them twice.
     """
-    if family not in POLICIES:
+    if not isinstance(family, str) or family not in POLICIES:
         raise UsageError(where="family", found=repr(family), allowed=", ".join(POLICIES))
     for index, name in enumerate(policies):
+        if not isinstance(name, str):
+            found = getattr(name, "__name__", type(name).__name__)
+            raise UsageError(where="policies", found=found, allowed="names, or file.py:function")
         if name in policies[:index]:
             raise UsageError(where="policies", found=f"{name!r} twice", allowed="each once")
     return tuple(_method(name, family, folder) for name in policies)

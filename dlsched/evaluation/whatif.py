@@ -9,7 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dlsched.catalogue.import_options import OF_EVALUATIONS
 from dlsched.catalogue.option import Value
+from dlsched.catalogue.sources import READING
 from dlsched.core.errors import UsageError
 from dlsched.core.imports import needing
 from dlsched.core.limits import Progress, ProgressCallback
@@ -160,12 +162,20 @@ def whatif(
     KeyboardInterrupt
         Ctrl-C; what has ended is in the ``store``, if there is one.
     """
-    if not 0 < time_limit < math.inf:
-        raise UsageError(where="time limit", found=time_limit, allowed="a number > 0")
+    if not isinstance(time_limit, int | float) or not 0 < time_limit < math.inf:
+        raise UsageError(where="time limit", found=repr(time_limit), allowed="a number > 0")
     window_s = None if window is None else seconds_of(window)
-    names = tuple(policies or POLICIES.get(family, ()))
-    methods_of(names, family)
+    methods_of(policies or (), family)
+    names = tuple(policies or POLICIES[family])
+    counts = tuple(gpus) if isinstance(gpus, list | tuple | range) else (gpus,)
+    for count in counts:
+        if count is not None and not (isinstance(count, int) and count >= 1):
+            raise UsageError(where="gpus", found=repr(count), allowed="an integer >= 1, or a list of some")
     ends = {end: options.pop(end, None) for end in ("from_", "to")}
+    known = OF_EVALUATIONS if isinstance(trace, Queue) else (*READING, *OF_EVALUATIONS)
+    for name, value in options.items():
+        if name not in known:
+            raise UsageError(where=name, found=repr(value), allowed="no such option")
     if isinstance(trace, Queue):
         queue = trace
     elif source is None:
@@ -176,7 +186,7 @@ def whatif(
         queue,
         policies=names,
         family=family,
-        gpus=(gpus,) if gpus is None or isinstance(gpus, int) else tuple(gpus),
+        gpus=counts,
         ends=ends,
         window_s=window_s,
         estimates=estimates,

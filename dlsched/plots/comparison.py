@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Literal, get_args
 
-from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, headline, text_size
+from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, headline, require_width, text_size
 from dlsched.plots.palette import COLOURS, DASHES, FAINT, HUES
 from dlsched.plots.profile import axis_from_one, draw_profiles, equal_curves, hues
 from dlsched.plots.words import equal_names, labels, short
@@ -76,6 +76,7 @@ def comparison_figure(
     points: Sequence[Point], path: Path | str | None = None, *, title: str | None = None, width_in: float = PAGE_IN
 ) -> "Figure":
     """Draw as ``draw_comparison`` and return the figure; without a ``path`` no file is written."""
+    require_width(width_in)
     rows: dict[str, dict[str, Point]] = {}
     for point in points:
         if point.instance in rows.setdefault(point.method, {}):

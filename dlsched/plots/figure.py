@@ -36,8 +36,8 @@ def require_format(path: Path | str) -> None:
 
 def require_width(width_in: float) -> None:
     """Refuse a width in inches at which nothing could be read (ValueError)."""
-    if not WIDTHS_IN[0] <= width_in <= WIDTHS_IN[1]:
-        raise ValueError(f"plot width: found {width_in}, allowed: inches from {WIDTHS_IN[0]} to {WIDTHS_IN[1]}")
+    if not isinstance(width_in, int | float) or not WIDTHS_IN[0] <= width_in <= WIDTHS_IN[1]:
+        raise ValueError(f"plot width: found {width_in!r}, allowed: inches from {WIDTHS_IN[0]} to {WIDTHS_IN[1]}")
 
 
 def text_size(width_in: float) -> float:

@@ -15,7 +15,7 @@ from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.messages import printable, several
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
-from dlsched.core.watching import LOGGER, watched
+from dlsched.core.watching import LOGGER, limits_of, watched
 from dlsched.families import family_of
 from dlsched.proofs.models import model_of
 from dlsched.proofs.prover.derivation import Derivation
@@ -159,9 +159,9 @@ def prove(
             return prove(
                 instance, output, start=start, formulation=formulation, gap=gap, limits=limits, progress=progress
             )
-    limits = limits or Limits()
-    if not 0 <= gap < 1:
-        raise UsageError(where="gap", found=gap, allowed="a number >= 0 and below 1")
+    limits = limits_of(limits)
+    if not isinstance(gap, int | float) or not 0 <= gap < 1:
+        raise UsageError(where="gap", found=repr(gap), allowed="a number >= 0 and below 1")
     if output is not None:
         require_writable(output)
     budget = Budget(limits)
@@ -279,11 +279,8 @@ def _reached(
     instance: InstanceFile, start: Solution | Result[Solution] | None, built: "Formulation[pulp.LpProblem, object]"
 ) -> float | None:
     """Return the objective of the model that a start reaches."""
-    solution = start.solution if isinstance(start, Result) else start
+    family = family_of(instance)
+    solution = family.start_of(instance, start)
     if solution is None:
         return None
-    family = family_of(instance)
-    violations = family.check(instance, solution)
-    if violations:
-        raise UsageError(where="start", found=f"a solution that breaks {violations[0]}", allowed="a feasible one")
     return (float(family.objective(instance, solution)) - built.constant) / built.unit

@@ -94,7 +94,15 @@ def run(
     KeyboardInterrupt
         Ctrl-C before all cells ended; results of ended cells are kept.
     """
+    if not isinstance(largest_solution, int) or largest_solution < 0:
+        raise UsageError(where="largest solution", found=repr(largest_solution), allowed="a number of bytes >= 0")
+    if progress is not None and not callable(progress):
+        raise UsageError(where="progress", found=repr(progress), allowed="a function of a StudyProgress")
     if not isinstance(plan, Plan):
+        if not isinstance(plan, str | os.PathLike):
+            raise UsageError(
+                where="plan", found=type(plan).__name__, allowed="a plan, as make_plan returns it, or a path"
+            )
         store = store_of(plan) if store is None else store
         return run(
             *(read_plan(plan), store),
@@ -187,8 +195,8 @@ def require_engine(
     UsageError
         An invalid number of workers, or an unknown engine, scheduler or status.
     """
-    if workers is not None and workers < 1:
-        raise UsageError(where="workers", found=workers, allowed="an integer >= 1")
+    if workers is not None and not (isinstance(workers, int) and workers >= 1):
+        raise UsageError(where="workers", found=repr(workers), allowed="an integer >= 1")
     if engine not in ENGINES:
         raise UsageError(where="engine", found=repr(engine), allowed=", ".join(ENGINES))
     if scheduler is not None and engine != "dask":

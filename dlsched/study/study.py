@@ -3,6 +3,7 @@
 import html
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dlsched.core.imports import needing
@@ -101,6 +102,10 @@ class Study(StudyReader):
             width,
             group,
         )
+
+    def __reduce__(self) -> "tuple[type[Study], tuple[Path]]":
+        """Copies and pickles open the store anew."""
+        return type(self), (self._store.path.absolute(),)
 
     def __dir__(self) -> list[str]:
         return [name for name in (*vars(StudyReader), *vars(Study)) if not name.startswith("_")]

@@ -12,7 +12,7 @@ from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.watching import limits_of, watched
 from dlsched.families import find_family
-from dlsched.own_methods import MethodLike, method_named, method_of
+from dlsched.own_methods import MethodLike, method_of
 from dlsched.worst.climbing import HEAT, climb, walk
 from dlsched.worst.judging import Failure, Judge, Judged
 from dlsched.worst.options import own_space, space_of
@@ -97,7 +97,7 @@ def find_worst(
     given = {"jobs": jobs, "gpus": gpus, "preset": preset, **options}
     space = space_of(family, **given) if space is None else own_space(space, record.name, given)
     judging = against or space.reference
-    reference = method_named(record, judging) if isinstance(judging, str) else judging
+    reference = method_of(record, judging)
     command = _command(record, chosen, against, {**given, "node_limit": limits_of(limits).nodes}, budget, seed)
     what = f"{family}, {chosen.name}"
     with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=what, words=lambda now: now.doing) as (
@@ -117,7 +117,7 @@ def _require(budget: int, seed: int, share: float) -> None:
     for name, value, lowest in (("budget", budget, 1), ("seed", seed, 0)):
         if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
             raise UsageError(where=name, found=repr(value), allowed=f"an integer >= {lowest}")
-    if not 0 <= share < 1:
+    if not isinstance(share, int | float) or not 0 <= share < 1:
         raise UsageError(where="share", found=repr(share), allowed="a number >= 0 and < 1")
 
 

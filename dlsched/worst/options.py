@@ -46,6 +46,8 @@ def own_space(space: Space, family: str, given: Mapping[str, Value | None]) -> S
     UsageError
         The space is of another family, or an option is given in addition to it.
     """
+    if not isinstance(space, Space):
+        raise UsageError(where="space", found=type(space).__name__, allowed=f"a space of {family}")
     if space.family.name != family:
         raise UsageError(where="space", found=f"one of {space.family.name}", allowed=f"one of {family}")
     for option, value in given.items():

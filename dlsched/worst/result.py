@@ -4,8 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dlsched.core.display import Brief
+from dlsched.core.display import lines, table
 from dlsched.core.instance import InstanceFile, Known
+from dlsched.core.messages import cut, printable, several
+from dlsched.core.quantities import number
 from dlsched.core.verdict import ReferenceKind
 from dlsched.version import VERSION
 from dlsched.worst.judging import Failure
@@ -14,10 +16,12 @@ if TYPE_CHECKING:
     from dlsched.worst.proving import Proven
 
 Ended = Literal["budget", "limit", "interrupted"]
+LONGEST = 200
+"""Characters of a fact that is shown."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Worst(Brief):
+class Worst:
     """The worst instance that a search has found.
 
     Parameters
@@ -73,6 +77,30 @@ class Worst(Brief):
         if self.ratio is None:
             return "without bound"
         return f"{'<= ' if self.reference_kind == 'bound' else ''}{self.ratio:.6g}"
+
+    def __repr__(self) -> str:
+        """Return a few lines: how bad, against what, and the command that finds it again."""
+        return lines(self._summary())
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        return table(self._summary())
+
+    def _summary(self) -> dict[str, str]:
+        """The facts that a person wants to know first."""
+        objective = "no answer" if self.objective is None else f"objective {number(self.objective)}"
+        judged = {"optimum": "optimum", "bound": "bound", "answer": "reference"}[self.reference_kind]
+        how = {"budget": "", "limit": ", ended by the limit", "interrupted": ", interrupted"}[self.ended]
+        said = {
+            "Worst": printable(cut(f"{self.method} on {self.family}: ratio {self.ratio_text}", LONGEST)),
+            "of": f"{objective}, {judged} {number(self.reference)}",
+            "instance": f"{printable(self.instance.name)}, {several(len(self.instance.as_data()['jobs']), 'job')}",
+            "search": f"{several(self.evaluations, 'evaluation')}, seed {self.seed}{how}",
+            "again": printable(self.command),
+        }
+        if self.failures:
+            said["failures"] = f"{len(self.failures)}, the first: {printable(cut(self.failures[0].message, LONGEST))}"
+        return said
 
     def as_data(self) -> dict[str, object]:
         """Return it as ``dlsched worst --json`` prints it."""

@@ -118,7 +118,7 @@ class _Simulation:
         self.every_s = every_s if instance.tick_s is None else None
         self.every_tick = instance.tick_s is not None and not getattr(policy, "timeless", False)
         self.present: dict[int, PresentJob] = {}
-        self.view = View(instance, self.present, policy.clairvoyant, tick)
+        self.view = View(instance, self.present, getattr(policy, "clairvoyant", False), tick)
         self.arrivals = sorted(range(len(jobs)), key=[job.arrival_s for job in jobs].__getitem__)[::-1]  # next one last
         self.ends: list[tuple[float, int, PresentJob]] = []
         self.now: float = 0.0  # by the clock: seconds, or the number of a tick

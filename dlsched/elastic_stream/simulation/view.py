@@ -2,7 +2,7 @@
 
 Jobs are named by their position in the instance. A policy knows the present: the jobs that have arrived and not ended,
 what they hold, their epochs to the nominal end, their speeds. Where jobs really end (``stops_at``) and which are still to
-come it may ask only when its ``clairvoyant`` is true.
+come it may ask only when its ``clairvoyant`` is true; a policy without one is not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import SupportsIndex
 
 from dlsched.core.errors import InputError, UsageError
-from dlsched.core.files import Json
+from dlsched.core.files import Json, path_of
 from dlsched.core.messages import Refused, shown
 from dlsched.study.plans.counting import require_countable
 from dlsched.study.plans.instance_entries import read_source, require_sizes
@@ -23,6 +23,7 @@ from dlsched.study.plans.refusals import (
     Refusals,
     Table,
     integer,
+    listed,
     not_negative,
     one_of,
     only,
@@ -50,7 +51,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         The file cannot be read or is not TOML (with line and column), or has wrong values: up to ten
         sentences, each with the path in the file, what was found and what is allowed.
     """
-    name = os.fspath(path)
+    name = path_of(path)
     try:
         written = Path(path).read_bytes().decode("utf-8-sig")
         data = tomllib.loads(written)
@@ -89,7 +90,7 @@ def plan_from(data: Mapping[str, object], folder: str | os.PathLike[str] = ".") 
         A value that a file cannot hold.
     """
     held = {key: _plain(value) for key, value in ({"format": FORMAT} | dict(data)).items() if value is not None}
-    return _plan(held, Path(folder), "the plan", "study", toml_text(without_code(held)))
+    return _plan(held, Path(path_of(folder, "folder")), "the plan", "study", toml_text(without_code(held)))
 
 
 def make_plan(
@@ -137,8 +138,8 @@ def make_plan(
         {
             "name": name,
             "seed": seed,
-            "instances": [instances] if isinstance(instances, Mapping) else list(instances),
-            "methods": [_method(each) for each in methods],
+            "instances": [instances] if isinstance(instances, Mapping) else listed(instances, "instances"),
+            "methods": [_method(each) for each in listed(methods, "methods")],
             "limits": limits,
             "reference": None if reference is None else {"method": reference},
         },

@@ -2,11 +2,14 @@
 
 import contextlib
 import math
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import FOUND, Refused, field_path, printable, shown
+
+T = TypeVar("T")
 
 MOST_CELLS = 10_000_000
 """Largest number of cells of a study."""
@@ -158,3 +161,10 @@ def plain(value: object, *where: str | int) -> Json:
     if isinstance(value, dict):
         return {str(key): plain(each, *where, str(key)) for key, each in value.items()}
     raise Refused(printable(str(value))[:FOUND], "a number, a text, true, false, a list or a table", *where)
+
+
+def listed(given: Iterable[T], where: str) -> list[T]:
+    """Return what a user gave as a list; UsageError: it is none."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(where=where, found=repr(given), allowed="a list")
+    return list(given)

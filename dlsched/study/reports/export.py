@@ -75,6 +75,8 @@ def require_columns(form: str, columns: Sequence[str] | None) -> Sequence[str]:
     known = KEYS if form in TABLES else COLUMNS
     if columns is None:
         return known
+    if not isinstance(columns, Sequence):
+        raise UsageError(where="columns", found=repr(columns), allowed="a list of names")
     if not columns:
         raise UsageError(where="columns", found="none", allowed=", ".join(known))
     for name in columns:

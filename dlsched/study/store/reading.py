@@ -1,6 +1,8 @@
 """The reader of a store: rows, instances and solutions of the study that ran last."""
 
+import contextlib
 import os
+import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Self
@@ -37,6 +39,11 @@ class StudyReader:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        """Close a store that its user did not."""
+        with contextlib.suppress(AttributeError, sqlite3.Error):
+            self._store.close()
 
     def close(self) -> None:
         """Close the store."""

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dlsched.core.errors import InputError
-from dlsched.core.files import Json
+from dlsched.core.files import Json, path_of
 from dlsched.core.messages import printable
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import RETRIED, Outcome
@@ -49,7 +49,7 @@ class Store:
     def __init__(
         self, path: str | os.PathLike[str], *, leading: bool = False, largest_solution: int = LARGEST_SOLUTION
     ) -> None:
-        self.path = Path(path)
+        self.path = Path(path_of(path, "store"))
         self._largest = largest_solution
         self._leadership: Leadership | None = None
         self.ledger: Ledger | None = None

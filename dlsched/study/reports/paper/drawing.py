@@ -66,7 +66,7 @@ def require_plot(what: str, width_in: float, path: str | None = None) -> None:
     InputError
         The file cannot be written.
     """
-    if what not in KINDS:
+    if not isinstance(what, str) or what not in KINDS:
         raise UsageError(where="what", found=repr(what), allowed=", ".join(KINDS))
     try:
         require_width(width_in)
