@@ -55,7 +55,8 @@ def formulate(
 
     Returns
     -------
-    A ``Formulation``: ``model`` is the PuLP problem, ``variables`` says what its variables mean, ``solve`` solves it.
+    Formulation
+        ``model`` is the PuLP problem, ``variables`` says what its variables mean, ``solve`` solves it.
 
     Raises
     ------

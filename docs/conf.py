@@ -4,6 +4,8 @@ When it begins, ``public_names`` writes the API reference, ``results_pages`` cop
 ``figures`` draws the figures, each into a folder of its own that git ignores.
 """
 
+import logging
+import re
 import sys
 from pathlib import Path
 
@@ -34,6 +36,7 @@ nb_execution_mode = "cache"  # in docs/_build; a notebook runs again when it is 
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
+nb_merge_streams = True  # lines of progress stand in one box
 
 napoleon_google_docstring = False
 napoleon_use_ivar = True
@@ -53,3 +56,14 @@ html_static_path = ["_static"]
 html_css_files = ["mathml.css", "pages.css"]
 html_show_copyright = False
 html_title = f"dlsched {release}"
+
+
+def end_examples(app, page, source):
+    """Leave out the empty line with which doctest wants examples to end, below which the fence stands."""
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+
+
+def setup(app):
+    """Sphinx's own log shows nothing of what drawings of figures log."""
+    logging.getLogger("dlsched").setLevel(logging.WARNING)
+    app.connect("source-read", end_examples)

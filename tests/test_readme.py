@@ -29,11 +29,11 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_start_has_exactly_two_commands() -> None:
+def test_the_beginning_has_exactly_two_commands() -> None:
     """A newcomer needs two commands: the demonstration and the tests."""
     assert MAKE == ["make demo", "make test"]
-    first_screen = README.split("## Start", 1)[1].split("In Python:")[0]
-    assert all(command in first_screen for command in MAKE)
+    beginning = README.split("\n## What it solves\n", 1)[0]
+    assert all(f"$ {command}\n" in beginning for command in MAKE)
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")

@@ -77,13 +77,13 @@ class SpeedLaw(Part):
         return theta0 * samples / gpus + theta1 * (gpus - 1) + theta2 * (gpus - 1) * model_bytes / gpus + theta3
 
     def largest_useful_count(self, most: int) -> int:
-        """Return the smallest count in 1..``most`` that no larger one beats; it dominates those above it."""
+        """Return the smallest count in 1 .. ``most`` that no larger one beats; it dominates those above it."""
         theta0, linear, theta2, _ = map(Fraction, self.theta)
         hyperbolic = theta0 * Fraction(self.samples) - theta2 * Fraction(self.model_bytes)
         return smallest_minimiser(hyperbolic, linear, most)
 
     def least_area_counts(self, most: int) -> tuple[int, ...]:
-        """Return counts in 1..``most`` among which w tau(w) is least.
+        """Return counts in 1 .. ``most`` among which w tau(w) is least.
 
         w tau(w) = hyperbolic + constant w + linear w^2 is convex: its least integer point is one of the two around
         -constant / (2 linear), or an end. A negative constant has linear > 0.
@@ -97,7 +97,7 @@ class SpeedLaw(Part):
 
 
 def smallest_minimiser(hyperbolic: Fraction, linear: Fraction, most: int) -> int:
-    """Smallest integer w in 1..``most`` that minimises hyperbolic / w + linear w, exactly.
+    """Smallest integer w in 1 .. ``most`` that minimises hyperbolic / w + linear w, exactly.
 
     Going from w to w + 1 saves hyperbolic / (w (w + 1)) - linear, which falls with w where hyperbolic > 0: the answer
     is the first w with w (w + 1) >= hyperbolic / linear. With hyperbolic <= 0 every further unit costs.

@@ -16,7 +16,7 @@ NEGLIGIBLE = 0.01
 """Share of the mean flow time below which a difference counts as none."""
 
 
-UNITS = (("days", 86400.0, 259200.0), ("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 0.0))
+UNITS = (("days", 86400.0, 259200.0), ("h", 3600.0, 7200.0), ("min", 60.0, 300.0), ("s", 1.0, 0.0))
 """Name of a unit, its seconds, and the seconds from which lengths of time are written in it."""
 
 
@@ -34,13 +34,14 @@ def lasting(seconds: float, beside: float = 0.0) -> str:
     return f"{length:.3g} {unit}" if abs(length) < 999.5 else f"{length:,.0f} {unit}"
 
 
-def from_to(before_s: float, after_s: float) -> str:
+def from_to(before_s: float, after_s: float, beside: float = 0.0) -> str:
     """Write a change.
 
-    >>> from_to(21780.0, 1440.0)
-    'from 6.05 h to 0.4 h'
+    >>> from_to(21780.0, 1440.0), from_to(1440.0, 60.0, beside=21780.0)
+    ('from 6.05 h to 0.4 h', 'from 0.4 h to 0.0167 h')
     """
-    return f"from {lasting(before_s, after_s)} to {lasting(after_s, before_s)}"
+    longest_s = max(before_s, after_s, beside)
+    return f"from {lasting(before_s, longest_s)} to {lasting(after_s, longest_s)}"
 
 
 def percent(part: float) -> str:
@@ -116,29 +117,31 @@ def _saving(cluster: Cluster, base: str, best: str) -> str:
             f"{head}, no policy would have beaten `{base}`, under which the {jobs} took {lasting(flow_s)} on average; the best, "
             f"`{best}`, would have added {_of_a_job(change, cluster)}."
         )
-    waits = f"the mean waiting time {from_to(float(before.waiting_s.mean()), float(after.waiting_s.mean()))}"
+    waits = f"the mean waiting time {from_to(float(before.waiting_s.mean()), float(after.waiting_s.mean()), flow_s)}"
     flows = f"the mean time from submission to end {from_to(flow_s, float(after.flow_s.mean()))}"
-    said = _of_a_job(change, cluster)
     if -change.value < NEGLIGIBLE * flow_s:
+        said = _of_a_job(change, cluster)
         return (
             f"{head}, switching from `{base}` would have saved next to nothing: with the best policy, `{best}`, {said}, of "
             f"{lasting(flow_s)} from submission to end, for the {jobs}."
         )
+    said = _of_a_job(change, cluster, flow_s)
     if change.high is not None and change.high >= 0:
         return f"{head}, the best policy, `{best}`, changes {flows} against `{base}`, {said}, which cannot be told from chance."
     verb = "cut" if after.waiting_s.mean() <= before.waiting_s.mean() else "changed"
     return f"{head}, switching from `{base}` to `{best}` would have {verb} {waits} and {flows} for the {jobs}: it saves {said}."
 
 
-def _of_a_job(change: Estimate, cluster: Cluster) -> str:
-    """Write the time that a job gains or loses, with the interval in the same unit."""
+def _of_a_job(change: Estimate, cluster: Cluster, beside: float = 0.0) -> str:
+    """Write the time that a job gains or loses, with the interval in the same unit, that of a time ``beside`` them if longer."""
     if change.low is None or change.high is None:
-        return f"{lasting(abs(change.value))} a job (too few jobs for an interval)"
+        return f"{lasting(abs(change.value), beside)} a job (too few jobs for an interval)"
     low, high = sorted((abs(change.low), abs(change.high)))
-    between = f"{lasting(low, high)} to {lasting(high)}"
+    longest_s = max(high, beside)
+    between = f"{lasting(low, longest_s)} to {lasting(high, longest_s)}"
     if change.low < 0 < change.high:
-        between = f"{lasting(-change.low, high)} saved to {lasting(change.high, high)} lost"
-    return f"{lasting(abs(change.value), high)} a job (95 % interval: {between}; {cluster.units})"
+        between = f"{lasting(-change.low, longest_s)} saved to {lasting(change.high, longest_s)} lost"
+    return f"{lasting(abs(change.value), longest_s)} a job (95 % interval: {between}; {cluster.units})"
 
 
 def distance(cluster: Cluster) -> str:
@@ -148,12 +151,13 @@ def distance(cluster: Cluster) -> str:
         return ""
     if least_s is None:
         return "No bound was proven within the limits, so how much better a schedule could be is not known."
-    flow_s = float(cluster.fates[best].flow_s.mean())
+    flow_s, of_base_s = (float(cluster.fates[name].flow_s.mean()) for name in (best, cluster.baseline or best))
     which = " that gives every part of a GPU a whole one" if cluster.whole else ""
+    least = lasting(least_s, of_base_s)
     if flow_s <= least_s * (1 + 1e-6):
-        return f"That cannot be improved: no schedule{which} takes less than {lasting(least_s, flow_s)} a job, which is proven."
+        return f"That cannot be improved: no schedule{which} takes less than {least} a job, which is proven."
     return (
-        f"No schedule{which} takes less than {lasting(least_s, flow_s)} a job, which is proven, so `{best}` is at most "
+        f"No schedule{which} takes less than {least} a job, which is proven, so `{best}` is at most "
         f"{percent(flow_s / least_s - 1)} above the best possible."
     )
 
@@ -204,7 +208,8 @@ def smallest(clusters: Sequence[Cluster]) -> str:
         best = min(waits, key=lambda name: waits[name], default=None)
         if best is not None and (waits[best] <= waiting_s or math.isclose(waits[best], waiting_s)):
             enough[cluster.gpus] = best, cluster
-    said = f"Waiting under `{base}` on {several(today.gpus, 'GPU')} is {lasting(waiting_s)} on average"
+    waiting = lasting(waiting_s, float(today.fates[base].flow_s.mean()))
+    said = f"Waiting under `{base}` on {several(today.gpus, 'GPU')} is {waiting} on average"
     if not enough:
         answer = f"{said}; no policy keeps it as short on any of these clusters."
         return " ".join([answer, *_no_room(today)])

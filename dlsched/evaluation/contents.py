@@ -83,7 +83,16 @@ def content_of(
             command=command,
             environment=environment_words(study.about.environment),
             estimates=question.estimates,
+            submitted=submitted(question),
         )
+
+
+def submitted(question: Question) -> str:
+    """Write the first and last submission of the window, as dates where the trace has dates."""
+    queue = question.queue
+    times_s = [job.submit_s for job in queue.jobs if question.window.holds(job.submit_s)]
+    ends = [queue.moment(end_s).replace("T", " ") for end_s in (min(times_s), max(times_s))] if times_s else []
+    return f"{' to '.join(ends)}{'' if queue.dated else ' s'}" if ends else ""
 
 
 def today_of(content: PageContent) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

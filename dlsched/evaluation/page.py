@@ -42,6 +42,8 @@ class PageContent:
         Versions and the machine, by name.
     estimates
         Whether policies know users' estimates instead of true running times.
+    submitted
+        First and last submission, as dates where the trace has dates; empty: not told.
     """
 
     title: str
@@ -53,6 +55,7 @@ class PageContent:
     command: str
     environment: Mapping[str, str]
     estimates: bool = False
+    submitted: str = ""
 
     @property
     def sentences(self) -> list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.messages import printable, several
+from dlsched.evaluation.answer import UNITS
 from dlsched.evaluation.clusters import HAPPENED, Cluster, in_common
 from dlsched.evaluation.figures import Part, means_by
 from dlsched.statistics.fairness import fairness
@@ -46,12 +47,12 @@ class Unit(NamedTuple):
 
 
 def unit_of(seconds: float) -> Unit:
-    """Choose a readable unit for a mean flow time.
+    """Choose a readable unit for a mean flow time, that in which sentences write it.
 
-    >>> unit_of(50.0).name, unit_of(3000.0).name, unit_of(20000.0).name
-    ('s', 'min', 'h')
+    >>> unit_of(50.0).name, unit_of(3000.0).name, unit_of(20000.0).name, unit_of(864000.0).name
+    ('s', 'min', 'h', 'days')
     """
-    return Unit("s", 1.0) if seconds < 300 else Unit("min", 60.0) if seconds < 7200 else Unit("h", 3600.0)
+    return next(Unit(name, length_s) for name, length_s, from_s in UNITS if seconds >= from_s)
 
 
 def sizes_of(gpus: IntArray) -> tuple[IntArray, list[str]]:

@@ -76,7 +76,7 @@ class Study(StudyReader):
         """Write rows (``csv``, ``json``, ``parquet``) or tables (``latex``, ``markdown``), as ``study.export`` does."""
         write_export(self.each_row(), form, path, limit_s=self.about.limits.time_s, columns=columns)
 
-    def plot(self, what: str = "ratios", width: float = 3.3, group: str | None = None) -> "Figure":
+    def plot(self, what: str = "ratios", width: float = 3.3, group: str | Sequence[str] | None = None) -> "Figure":
         """Draw a figure for a paper, and return it for users to restyle and save.
 
         Parameters
@@ -86,7 +86,7 @@ class Study(StudyReader):
         width
             In inches; a column of a paper has 3.3.
         group
-            Family, preset, or both with a comma, of the groups to draw; None: all, at most six.
+            Family, preset, or both with a comma, of the groups to draw, or several of these; None: all, at most six.
 
         Raises
         ------

@@ -20,6 +20,14 @@ def test_what_switching_saves_is_said_with_its_interval() -> None:
     assert said.endswith("it saves 5 h a job (95 % interval: 5 h to 5 h; 6 windows).")
 
 
+def test_the_answer_is_in_the_unit_of_the_mean_flow_time() -> None:
+    """Waits, savings and the bound too, which alone would be in minutes; as the tables have it."""
+    (fast,) = {flow_s - 3600.0 / 4 for flow_s in SLOW[:1]}
+    told = cluster({HAPPENED: SLOW[:1] * 6, "sjf": [fast] * 6})
+    assert "from 9 h to 8.75 h for the 6 jobs: it saves 0.25 h a job" in answer.saving(told)
+    assert " min" not in answer.saving(told) + answer.distance(told)
+
+
 def test_without_what_happened_the_first_policy_is_compared_with() -> None:
     """And where other jobs held much of the cluster; both are said."""
     alone = cluster({"fifo": SLOW, "sjf": FAST})

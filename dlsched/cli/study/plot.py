@@ -24,8 +24,11 @@ def run(
     what: Annotated[str, typer.Option(metavar="W", help=f"{', '.join(KINDS)}.")] = "ratios",
     width: Annotated[float, typer.Option(metavar="INCHES", help="Width; a column of a paper has 3.3.")] = COLUMN_IN,
     group: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help='Only groups of that name: a family, a preset, or "family, preset".'),
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help='Only groups of that name: a family, a preset, or "family, preset"; again for further groups.',
+        ),
     ] = None,
 ) -> int:
     """Draw a figure of a study: a panel for each family and preset, readable at the width of a column."""

@@ -89,8 +89,8 @@ def require_plot(what: str, width_in: float, path: str | None = None) -> None:
     require_writable(path)
 
 
-def plot(groups: Sequence[Group], what: str, width_in: float, group: str | None = None) -> "Figure":
-    """Draw a figure of a study's groups, or of those that ``group`` names: a family, a preset, or both with a comma.
+def plot(groups: Sequence[Group], what: str, width_in: float, group: str | Sequence[str] | None = None) -> "Figure":
+    """Draw a figure of a study's groups, or of those that ``group`` names: families, presets, or both with a comma.
 
     Raises
     ------
@@ -116,16 +116,23 @@ def plot(groups: Sequence[Group], what: str, width_in: float, group: str | None 
     return _drawn(drawn, kind, width_in)
 
 
-def _chosen(groups: Sequence[Group], name: str | None) -> list[Group]:
-    if name is None:
+def _chosen(groups: Sequence[Group], chosen: str | Sequence[str] | None) -> list[Group]:
+    """Return the groups of every name, in the order of the study."""
+    if not chosen:
         return list(groups)
-    found = [group for group in groups if name in (*group.names, ", ".join(group.names), ", ".join(group.names[:2]))]
-    if not found:
+    names = [chosen] if isinstance(chosen, str) else chosen
+    found = {name: [group for group in groups if name in _names(group)] for name in names}
+    for name in (name for name, of in found.items() if not of):
         allowed = (
             ", ".join(dict.fromkeys(repr(", ".join(group.names)) for group in groups)) or "none: no cell has ended"
         )
         raise UsageError(where="group", found=repr(name), allowed=allowed)
-    return found
+    return [group for group in groups if any(group in of for of in found.values())]
+
+
+def _names(group: Group) -> tuple[str, ...]:
+    """Return all that a group goes by."""
+    return (*group.names, ", ".join(group.names), ", ".join(group.names[:2]))
 
 
 def _drawn(panels: Sequence[Panel], kind: Kind, width_in: float) -> "Figure":

@@ -89,8 +89,10 @@ def test_what_cannot_be_drawn_is_refused_in_words(tmp_path: Path, monkeypatch: p
     with pytest.raises(UsageError, match="group: found 7 groups, allowed: at most 6"):
         plot(groups, "ratios", 3.3)
     assert len(plot(groups, "ratios", 3.3, "p3").axes) == 1
+    titles = [axes.get_title("left") for axes in plot(groups, "ratios", 3.3, ["p5", "ring_allocation, p3", "p5"]).axes]
+    assert titles == ["ring_allocation, p3", "ring_allocation, p5"]  # in the order of the study
     with pytest.raises(UsageError, match="group: found 'q', allowed: 'ring_allocation, p0'"):
-        plot(groups, "ratios", 3.3, "q")
+        plot(groups, "ratios", 3.3, ["p3", "q"])
     with pytest.raises(UsageError, match="all instances have 10 jobs"):
         plot(summarise(rows_of({"a": [1.0]})), "growth", 3.3)
     with pytest.raises(UsageError, match="plot width: found 1"):
