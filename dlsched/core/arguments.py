@@ -83,8 +83,8 @@ def require_positive(**numbers: float | None) -> None:
         Names the first such argument, what was found and what is allowed.
     """
     for name, number in numbers.items():
-        if number is not None and not 0 < number < math.inf:
-            raise UsageError(where=name, found=number, allowed="a number > 0")
+        if number is not None and not (isinstance(number, int | float) and 0 < number < math.inf):
+            raise UsageError(where=name, found=repr(number), allowed="a number > 0")
 
 
 def require_moderate(**numbers: float | None) -> None:

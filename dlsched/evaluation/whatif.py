@@ -13,6 +13,7 @@ from dlsched.catalogue.import_options import OF_EVALUATIONS
 from dlsched.catalogue.option import Value
 from dlsched.catalogue.sources import READING
 from dlsched.core.errors import UsageError
+from dlsched.core.files import path_of
 from dlsched.core.imports import needing
 from dlsched.core.limits import Progress, ProgressCallback
 from dlsched.core.messages import printable, several
@@ -181,7 +182,7 @@ def whatif(
     elif source is None:
         raise UsageError(where="source", found="none", allowed="what kind of file the trace is")
     else:
-        queue = read_queue(source, os.fspath(trace), **options)
+        queue = read_queue(source, path_of(trace, "trace"), **options)
     question = question_of(
         queue,
         policies=names,

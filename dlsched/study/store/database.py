@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from dlsched.core.errors import InputError, UsageError
+from dlsched.core.errors import InputError
 from dlsched.core.files import UNFINISHED
 from dlsched.core.messages import shown
 from dlsched.study.store.tables import FOUND, LATER, SEALED
@@ -21,8 +21,6 @@ def located(path: Path, remark: str = "") -> Iterator[None]:
     """Turn errors of SQLite within the block into errors that name the store."""
     try:
         yield
-    except sqlite3.ProgrammingError:  # of what a reader can do wrong, only this: it was closed
-        raise UsageError(where="study", found="a closed one", allowed="an open one; study.open opens it") from None
     except sqlite3.Error as error:
         raise InputError(f"{path}: the store cannot be used: {error}{remark}") from None
     except UnicodeDecodeError as error:  # in texts of the database itself
@@ -32,14 +30,11 @@ def located(path: Path, remark: str = "") -> Iterator[None]:
 
 
 def connected(path: Path, leading: bool) -> sqlite3.Connection:
-    """Open the file; in a read-only folder open it as immutable, unless it has a log beside it.
-
-    Any thread may read, since SQLite lets one in after the other.
-    """
+    """Open the file; in a read-only folder open it as immutable, unless it has a log beside it."""
     if leading:
         return sqlite3.connect(path, isolation_level="IMMEDIATE")
     address = path.absolute().as_uri()
-    database = sqlite3.connect(f"{address}?mode=ro", uri=True, check_same_thread=False)
+    database = sqlite3.connect(f"{address}?mode=ro", uri=True)
     try:
         database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
@@ -48,7 +43,7 @@ def connected(path: Path, leading: bool) -> sqlite3.Connection:
         busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
         if busy or (log.exists() and log.stat().st_size):
             raise
-        database = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+        database = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
     return database
 
 

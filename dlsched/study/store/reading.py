@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Self
 
-from dlsched.core.errors import InputError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
 from dlsched.study.recipes.recipe import Recipe
@@ -25,7 +25,7 @@ class StudyReader:
     """What a study reads of its store; parameters and errors are those of ``Study``."""
 
     def __init__(self, path: str | os.PathLike[str], *, ledger: Ledger | None = None) -> None:
-        self._store = Store(path)
+        self._held = Store(path)
         self._open = True
         try:
             require_true(self._store, ledger)
@@ -43,12 +43,19 @@ class StudyReader:
     def __del__(self) -> None:
         """Close a store that its user did not."""
         with contextlib.suppress(AttributeError, sqlite3.Error):
-            self._store.close()
+            self._held.close()
 
     def close(self) -> None:
         """Close the store."""
         self._open = False
-        self._store.close()
+        self._held.close()
+
+    @property
+    def _store(self) -> Store:
+        """The store, which is open."""
+        if not self._open:
+            raise UsageError(where="study", found="a closed one", allowed="an open one; study.open opens it")
+        return self._held
 
     @property
     def about(self) -> About:

@@ -67,8 +67,8 @@ def write_missing(database: sqlite3.Connection, table: str) -> None:
     missing = [(each.place, each.true) for each in rows_of(database, table, f"WHERE {table}.seal IS NULL")]
     held = TABLES[table]
     database.executemany(
-        f"UPDATE {table} SET seal = ?3 WHERE {held.study} = ?1 AND {held.key} = ?2",
-        ((study, key, true) for (_, study, key), true in missing),
+        f"UPDATE {table} SET seal = ? WHERE {held.study} = ? AND {held.key} = ?",
+        ((true, study, key) for (_, study, key), true in missing),
     )
 
 
