@@ -24,7 +24,8 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with a dump of 60 jobs on 32 GPUs, and the policy of the documentation."""
     monkeypatch.chdir(tmp_path)
     write_sacct(tmp_path / "sacct.txt", JOBS, GPUS)
-    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "whatif.md").read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "whatif.md").read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = (block for block in blocks if "def smallest_first" in block)
     (tmp_path / "mine.py").write_text(code, encoding="utf-8")
     return tmp_path
 

@@ -41,6 +41,16 @@ def test_it_says_what_the_command_line_says(
     assert set(frame["policy"]) == {"what happened", "fifo", "fifo-backfill"} and set(frame["gpus"]) == {16}
 
 
+def test_the_call_of_its_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines of Python that docs/whatif.md shows first."""
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    write_sacct(tmp_path / "sacct.txt", 12, 128)
+    page = (Path(__file__).parents[2] / "docs" / "whatif.md").read_text(encoding="utf-8")
+    exec(compile(page.split("```python\n")[1].split("```")[0], "docs/whatif.md", "exec"), {})
+    assert (tmp_path / "answer.html").exists()
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -120,7 +120,7 @@ def _chosen(groups: Sequence[Group], chosen: str | Sequence[str] | None) -> list
     """Return the groups of every name, in the order of the study."""
     if not chosen:
         return list(groups)
-    names = [chosen] if isinstance(chosen, str) else chosen
+    names = list(chosen) if isinstance(chosen, list | tuple) else [chosen]
     found = {name: [group for group in groups if name in _names(group)] for name in names}
     for name in (name for name, of in found.items() if not of):
         allowed = (
