@@ -30,13 +30,13 @@ _LOOKED_UP = 100
 _EMPTY = ("infeasible", "no_solution", "timeout", "memory", "error", "rejected")
 """Statuses without an answer."""
 _OF_TABLE = {
-    "environment": "study.environment = ?2",
-    "study": "study.id = ?2",
-    "instance": "planned.instance = ?2",
-    "fact": "instance.content = ?2",
-    "method": "planned.method = ?2",
-    "planned": "planned.study = ?1 AND planned.position = ?2",
-    "result": "planned.cell = ?2",
+    "environment": "study.environment = ?",
+    "study": "study.id = ?",
+    "instance": "planned.instance = ?",
+    "fact": "instance.content = ?",
+    "method": "planned.method = ?",
+    "planned": "planned.study = ? AND planned.position = ?",
+    "result": "planned.cell = ?",
 }
 
 
@@ -114,15 +114,16 @@ def row_words(method: object, instance: object, seed: object) -> str:
 def _named(store: Store, place: Place) -> Iterator[str]:
     """Describe the cells to which a row of a table belongs, as many as a message names."""
     table, study, key = place
+    if study is None or key is None:
+        return
     condition = _OF_TABLE.get(table, "0")
     found = list(
         store.each(
             "SELECT DISTINCT method.label, coalesce(fact.name, instance.source), instance.seed FROM planned"
             " JOIN study ON study.id = planned.study LEFT JOIN instance ON instance.id = planned.instance"
             " LEFT JOIN fact ON fact.content = instance.content LEFT JOIN method ON method.id = planned.method"
-            f" WHERE {condition} AND ?1 IS NOT NULL AND ?2 IS NOT NULL LIMIT {NAMED + 1}",
-            study,
-            key,
+            f" WHERE {condition} LIMIT {NAMED + 1}",
+            *(study, key)[2 - condition.count("?") :],
         )
     )
     yield from (row_words(method, instance, seed_from(store.path, seed)) for method, instance, seed in found)
