@@ -5,7 +5,7 @@ code               mathematics
 =================  =======================================================================
 ``starts``         pairs of job j are p = starts[j] .. starts[j + 1] - 1; shape (J + 1,)
 ``counts[p]``      units, strictly increasing within a job, >= 1; shape (P,)
-``costs[p]``       cost of that count, finite; shape (P,)
+``costs[p]``       cost of that count, finite; shape (P,); for the greedy algorithms exact numbers too, as objects
 ``least``          least cost of every job; shape (J,)
 ``largest``        largest cost in size
 =================  =======================================================================
@@ -51,6 +51,10 @@ class CostTable:
         rises[self.starts[1:-1] - 1] = True
         if not rises.all() or np.any(self.counts[self.starts[:-1]] < 1):
             raise ValueError("counts must be at least 1 and increase within a job")
+        if self.costs.dtype == object:  # exact numbers: only the algorithm compares them
+            object.__setattr__(self, "least", self.costs[:0])
+            object.__setattr__(self, "largest", 0.0)
+            return
         least = np.minimum.reduceat(self.costs, self.starts[:-1])
         largest = max(float(self.costs.max()), -float(least.min()))
         if not math.isfinite(largest):

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -19,8 +19,8 @@ from dlsched.results.reading import Claim, claim_from
 from dlsched.results.verification import Verification, require_same_instance, verify_claim
 
 NAME = "check"
-KIND = "worst"
-"""Of the certificates of ``worst --prove``."""
+KINDS = ("worst", "competitive")
+"""Of the certificates of ``worst --prove``: of heuristics, and of policies."""
 
 
 def run(
@@ -47,7 +47,7 @@ def run(
         assert proof is not None
         found, own = verify_alone(proof, problem)
         said = {"proof": own}
-    elif isinstance(data, dict) and data.get("kind") == KIND:
+    elif isinstance(data, dict) and data.get("kind") in KINDS:
         if proof is not None:
             raise UsageError(where="proof", found="a certificate of a supremum to check", allowed="a result")
         found = verify_supremum(problem, data, result)
@@ -64,11 +64,13 @@ def run(
 
 
 def verify_supremum(instance: InstanceFile, data: Mapping[str, object], path: str) -> Verification:
-    """Verify a certificate of ``dlsched.worst.proving`` and that the instance is the one that it shows."""
+    """Verify a certificate of ``worst --prove`` and that the instance is the one that it shows."""
+    from dlsched.worst.competitive.verification import verify as verify_policy
     from dlsched.worst.proving.verification import verify
 
+    of_policy = data["kind"] == KINDS[1]
     try:
-        proven = verify(data)
+        proven = verify_policy(data) if of_policy else verify(data)
     except InputError as error:
         raise type(error)(f"{path}: {error}") from None
     except ValueError as error:
@@ -80,7 +82,11 @@ def verify_supremum(instance: InstanceFile, data: Mapping[str, object], path: st
             allowed=repr(printable(instance.name)),
         )
     jobs = several(len(proven.instance.as_data()["jobs"]), "job")
-    asked = f"{data['method']}, {jobs} on {data['gpus']}, {data['tables']} tables, counts {data['counts']}"
+    if of_policy:
+        tables = "; ".join(", ".join(row) for row in cast("list[list[str]]", data["speeds"]))
+        asked = f"{data['method']}, {jobs} on {data['units']} units, speeds {tables}"
+    else:
+        asked = f"{data['method']}, {jobs} on {data['gpus']}, {data['tables']} tables, counts {data['counts']}"
     if proven.supremum is None:
         said = "objective / optimum has no bound (exact arithmetic)"
     else:

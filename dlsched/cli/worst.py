@@ -1,5 +1,6 @@
 """``dlsched worst``: the instance on which a method does worst, from a seed, shrunk until a person can read it."""
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,10 +21,13 @@ from dlsched.core.files import json_text, require_writable, write_text
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable, several
 from dlsched.families import find_family, instance_from, write
+from dlsched.worst.competitive.proven import FAMILY as STREAM
+from dlsched.worst.competitive.proven import Supremum, prove_policy
+from dlsched.worst.competitive.speeds import speeds_of
 from dlsched.worst.finding import BUDGET, find_worst
 from dlsched.worst.judging import Failure
 from dlsched.worst.options import space_of
-from dlsched.worst.proofs import with_proofs
+from dlsched.worst.proofs import proven_alone, with_proofs
 from dlsched.worst.proving import Proven
 from dlsched.worst.proving import prove as prove_supremum
 from dlsched.worst.result import Worst
@@ -71,9 +75,18 @@ def run(
         bool,
         typer.Option(
             "--prove",
-            help="Prove how bad it can be; ring_allocation: doubling, marginal, hull; async_sgd: marginal.",
+            help="Prove how bad it can be; ring_allocation: doubling, marginal, hull; async_sgd: marginal; "
+            "elastic_stream, with --speeds: policies that decide by comparing.",
         ),
     ] = False,
+    speeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S",
+            help="With --prove, elastic_stream: speeds on 1, 2, ... units, as 1,9/5,5/2; linear, power:4/5 or amdahl:1/10; "
+            "several tables separated by ;",
+        ),
+    ] = None,
     certificate: Annotated[
         str | None, typer.Option(metavar="OUT", help="Write the proof there; `dlsched check` verifies it.")
     ] = None,
@@ -91,6 +104,11 @@ def run(
         raise UsageError(where="certificate", found="a path", allowed="one with --prove")
     options: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
     limits = Limits(time_s=time_limit, nodes=node_limit)
+    if speeds is not None or (prove and family == STREAM):
+        given = {"against": against, "preset": preset, **options}
+        _require_speeds(family, prove, speeds, [name for name, value in given.items() if value is not None])
+        worst = _policy_proven(method, jobs, gpus, str(speeds), seed, limits)
+        return _said(worst, certificate, out, as_json)
     proofs: list[Proven] = []
     if prove:
         jobs = JOBS_PROVEN if jobs is None else jobs
@@ -117,6 +135,11 @@ def run(
         )
     if proofs:
         worst = with_proofs(worst, *proofs)
+    return _said(worst, certificate, out, as_json)
+
+
+def _said(worst: Worst, certificate: str | None, out: str | None, as_json: bool) -> int:
+    """Write what was asked for; return the exit code."""
     if worst.proof is not None and certificate is not None:
         write_text(certificate, json_text(worst.proof.as_data()))
     if out is not None:
@@ -143,6 +166,31 @@ def _gpus(family: str, preset: str | None, options: dict[str, Any]) -> int:
     return gpus
 
 
+def _require_speeds(family: str, prove: bool, speeds: str | None, others: list[str]) -> None:
+    """Refuse --speeds where nothing is proven by it, and a proof of a policy without them."""
+    if family != STREAM or not prove:
+        raise UsageError(where="speeds", found=repr(speeds), allowed=f"with --prove, for {STREAM}")
+    if speeds is None:
+        raise UsageError(where="speeds", found="none", allowed="speeds on 1, 2, ... units, to prove a policy")
+    if others:
+        raise UsageError(where=others[0], found="an option", allowed="none beside --speeds: nothing is searched")
+
+
+def _policy_proven(method: str, jobs: int | None, gpus: int | None, speeds: str, seed: int, limits: Limits) -> Worst:
+    """Prove a policy of elastic_stream for a number of jobs and each smaller one."""
+    many, tables = JOBS_PROVEN if jobs is None else jobs, speeds_of(speeds, gpus)
+    words = ["dlsched", "worst", STREAM, "--method", method, "--jobs", str(many), "--gpus", str(len(tables[0]))]
+    budget, proofs = Budget(limits), []
+    for each in range(many, 0, -1):
+        with progress_line(
+            f"{STREAM}, {method}, proof for {several(each, 'job')}", words=lambda progress: f"{progress.nodes} programs"
+        ) as progress:
+            proof = prove_policy(method, speeds=tables, jobs=each, limits=budget.left, progress=progress)
+        budget.nodes += proof.programs
+        proofs.append(proof)
+    return proven_alone(shlex.join([*words, "--speeds", speeds, "--prove"]), seed, *proofs)
+
+
 def _proofs(family: str, method: str, jobs: int, gpus: int, limits: Limits, options: dict[str, Any]) -> list[Proven]:
     """Prove for every number of jobs that a search may end with, the largest first; the limits are of all together."""
     budget = Budget(limits)
@@ -159,7 +207,7 @@ def _proofs(family: str, method: str, jobs: int, gpus: int, limits: Limits, opti
     return proofs
 
 
-def _proven(proof: Proven) -> str:
+def _proven(proof: Proven | Supremum) -> str:
     """For people: how bad the method is at most, and with how many jobs."""
     jobs = several(proof.setting.jobs, "job")
     if proof.supremum is None:

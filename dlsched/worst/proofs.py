@@ -7,6 +7,8 @@ from dlsched.core.errors import DisagreementError
 from dlsched.core.messages import several
 from dlsched.core.tolerance import MEETING
 from dlsched.families import find_family
+from dlsched.worst.competitive.proven import FAMILY as STREAM
+from dlsched.worst.competitive.proven import Supremum
 from dlsched.worst.judging import Judge
 from dlsched.worst.proving import Proven
 from dlsched.worst.result import Worst, finite, said_of
@@ -44,6 +46,43 @@ def with_proofs(worst: Worst, *proofs: Proven) -> Worst:
         reference_kind=judged.reference.kind,
     )
     return replace(whole, instance=said_of(whole, proof.instance, "exact"))
+
+
+def proven_alone(command: str, seed: int, *proofs: Supremum) -> Worst:
+    """Return proofs of a policy as a result without a search: the instance of the largest supremum.
+
+    The reference is the schedule of the certificate; it is the optimum where the supremum is attained.
+
+    Parameters
+    ----------
+    command
+        The command that proves it again.
+    seed
+        As it was given; nothing is drawn.
+    proofs
+        One or more, each for another number of jobs.
+    """
+    proof = max(proofs, key=lambda each: (each.supremum, -each.setting.jobs))
+    family, jobs = find_family(STREAM), proof.setting.jobs
+    reference = float(proof.schedule.flow.at) / jobs
+    worst = Worst(
+        family=family.name,
+        method=proof.setting.method,
+        ratio=float(proof.ratio),
+        found=None,
+        objective=float(proof.ratio * proof.schedule.flow.at) / jobs,
+        reference=reference,
+        reference_kind="optimum" if proof.attained else "answer",
+        evaluations=0,
+        seed=seed,
+        instance=proof.instance,
+        ended="budget",
+        command=command,
+        space="all arrivals and works, with the speeds given",
+        proof=proof,
+        proofs=tuple(sorted(proofs, key=lambda each: each.setting.jobs)),
+    )
+    return replace(worst, instance=said_of(worst, proof.instance, "worst --prove"))
 
 
 def _require_consistent(worst: Worst, proofs: tuple[Proven, ...]) -> None:

@@ -13,6 +13,7 @@ from dlsched.version import VERSION
 from dlsched.worst.judging import Failure
 
 if TYPE_CHECKING:
+    from dlsched.worst.competitive.proven import Supremum
     from dlsched.worst.proving import Proven
 
 Ended = Literal["budget", "limit", "interrupted"]
@@ -68,8 +69,8 @@ class Worst:
     space: str = ""
     wider: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
-    proof: "Proven | None" = None
-    proofs: "tuple[Proven, ...]" = ()
+    proof: "Proven | Supremum | None" = None
+    proofs: "tuple[Proven, ...] | tuple[Supremum, ...]" = ()
 
     @property
     def ratio_text(self) -> str:

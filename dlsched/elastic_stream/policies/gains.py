@@ -6,6 +6,7 @@ counts fit; the others wait.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -115,7 +116,7 @@ class Marginal(_Resizing):
     """
 
     def __init__(self, order: str = "fifo") -> None:
-        super().__init__(order_named(order), View.useful, increase_greedily)
+        super().__init__(order_named(order), useful_counts, increase_greedily)
 
 
 class Myopic(_Resizing):
@@ -128,7 +129,7 @@ class Myopic(_Resizing):
     _steps = False
 
     def __init__(self) -> None:
-        super().__init__(fifo, View.useful, self._exactly)
+        super().__init__(fifo, useful_counts, self._exactly)
         self._tick: Tick = no_tick
 
     def decide(self, view: View) -> dict[int, int]:
@@ -137,8 +138,22 @@ class Myopic(_Resizing):
         return super().decide(view)
 
     def _exactly(self, table: CostTable, units: int) -> IntArray | None:
+        if table.costs.dtype == object:
+            return least_of_all(table, units)
         choice = solve_knapsack(table, units, step=self._tick)
         return None if choice is None else choice.pairs
+
+
+def least_of_all(table: CostTable, units: int) -> IntArray | None:
+    """Compare all choices, for exact numbers; the first of equal ones. Cost: exponential in the jobs."""
+    pairs = [range(start, end) for start, end in pairwise(table.starts.tolist())]
+    fitting = (np.array(chosen) for chosen in product(*pairs) if table.counts[list(chosen)].sum() <= units)
+    return min(fitting, key=lambda chosen: table.costs[chosen].sum(), default=None)
+
+
+def useful_counts(view: View, job: int) -> Sequence[int]:
+    """Counts that may be of use to a job."""
+    return view.useful(job)
 
 
 def doubling_counts(view: View, job: int) -> Sequence[int]:

@@ -1,0 +1,231 @@
+"""``prove_policy``: the supremum of a policy's ratio to the optimum over all arrivals and works, with a certificate."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+
+from dlsched.core.budget import Budget, Stopped
+from dlsched.core.display import Brief
+from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.instance import InstanceFile
+from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.elastic_stream import policies
+from dlsched.elastic_stream.heuristics import SIZINGS
+from dlsched.elastic_stream.simulation.view import Policy
+from dlsched.worst.competitive.runs import ARRIVAL
+from dlsched.worst.competitive.search import Found, Leaf, search
+from dlsched.worst.competitive.stream import Speeds, play
+from dlsched.worst.competitive.witnesses import Point, Region, approaching, attaining, shown
+
+KIND, FAMILY = "competitive", "elastic_stream"
+MOST_JOBS = 5
+POLICIES: dict[str, Callable[[], Policy]] = {
+    "doubling": policies.Doubling,
+    "marginal": policies.Marginal,
+    "fixed": lambda: policies.Queue("fifo", policies.Fixed()),
+    "equal": lambda: policies.EqualShare("fifo"),
+    "myopic": policies.Myopic,
+    "weighted": policies.Weighted,
+    **{
+        f"{order}-{sizing}": lambda order=order, sizing=sizing: SIZINGS[sizing](order)  # type: ignore[misc]
+        for order in policies.ORDERS
+        for sizing in SIZINGS
+    },
+}
+"""Policies that decide at arrivals and ends by comparing linear forms, by the names of their methods."""
+_NOT = {
+    "exploratory": "it measures each count for a fixed number of seconds",
+    "priced": "it weighs jobs on a grid of prices, in floats",
+    "plan": "it knows the whole stream",
+}
+_TIES = ("myopic",)
+"""Policies whose ties may go either way: they are shown instances without ties."""
+_EVERY = 50  # programs between two reports
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The question: a policy, a number of jobs, and their tables of speeds on 1, 2, ... units."""
+
+    method: str
+    jobs: int
+    speeds: tuple[Speeds, ...]
+
+    @property
+    def units(self) -> int:
+        """Units of the cluster."""
+        return len(self.speeds[0])
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Supremum(Brief):
+    """The supremum of the ratio of a policy's total flow time to the optimum's, over all arrivals and works.
+
+    Parameters
+    ----------
+    setting
+        The policy, jobs and speeds.
+    supremum
+        The supremum.
+    ratio
+        Flow time of the policy on ``instance`` over that of a schedule.
+    instance
+        A worst instance, or one close to it.
+    schedule
+        The schedule, in the numbers of the instance.
+    limit
+        What is approached, if no instance was found that attains the supremum.
+    programs
+        Number of linear programs solved.
+    trees
+        Leaves of the proof, for each choice of tables.
+    """
+
+    setting: Setting
+    supremum: Fraction
+    ratio: Fraction
+    instance: InstanceFile
+    schedule: Point = field(repr=False)
+    limit: Point | None = field(repr=False)
+    programs: int
+    trees: dict[tuple[int, ...], list[Leaf]] = field(repr=False)
+
+    @property
+    def attained(self) -> bool:
+        """Whether the ratio of the instance equals the supremum."""
+        return self.ratio == self.supremum
+
+    def as_data(self) -> dict[str, object]:
+        """Return the certificate, a JSON object that ``dlsched check`` verifies in rationals."""
+        asked = self.setting
+        data: dict[str, object] = {"kind": KIND, "family": FAMILY, "method": asked.method, "jobs": asked.jobs}
+        data |= {"units": asked.units, "speeds": [[str(each) for each in table] for table in asked.speeds]}
+        data |= {"supremum": str(self.supremum), "ratio": str(self.ratio), "instance": self.instance.as_data()}
+        data["schedule"] = [{"seconds": str(time.at), "units": list(units)} for time, units in self.schedule.pieces]
+        if self.limit is not None:
+            data["limit"] = _limit(self.limit)
+        data["proof"] = [{"classes": list(each), "tree": _tree(leaves)} for each, leaves in self.trees.items()]
+        return data
+
+    def brief(self) -> dict[str, object]:
+        """Return the number of jobs, the supremum, and whether it is attained, for JSON."""
+        return {"jobs": self.setting.jobs, "supremum": str(self.supremum), "attained": self.attained}
+
+
+def prove_policy(
+    method: str,
+    *,
+    speeds: Sequence[Sequence[Fraction | int | str]],
+    jobs: int = 2,
+    limits: Limits | None = None,
+    progress: ProgressCallback | None = None,
+) -> Supremum:
+    """Prove how bad a policy of elastic_stream can be: find the supremum of its ratio to the optimum.
+
+    Parameters
+    ----------
+    method
+        Name of a policy.
+    speeds
+        One or more tables of speeds on 1, 2, ..., C units; a job has any of them.
+    jobs
+        Number of jobs.
+    limits
+        Limits of the search; its nodes are linear programs.
+    progress
+        Called now and then with the number of programs.
+
+    Raises
+    ------
+    UsageError
+        The policy cannot be proven, or a limit was reached before the proof was done.
+    SolverError
+        HiGHS gives no answer, or one that no rationals confirm.
+    """
+    if method not in POLICIES:
+        why = f", {_NOT[method]}" if method in _NOT else ""
+        raise UsageError(where="method", found=f"{method!r}{why}", allowed=", ".join(POLICIES))
+    if not 1 <= jobs <= MOST_JOBS:
+        raise UsageError(where="jobs", found=jobs, allowed=f"1 to {MOST_JOBS}")
+    setting = Setting(method, jobs, tuple(tuple(Fraction(each) for each in table) for table in speeds))
+    budget = Budget(limits)
+
+    def tick(programs: int) -> None:
+        budget.tick(programs)
+        if programs and progress is not None and budget.nodes % _EVERY == 0:
+            progress(Progress(budget.elapsed_s, None, None, budget.nodes, "proof"))
+
+    try:
+        return _proven(setting, tick, budget)
+    except Stopped as stopped:
+        done = f"found a {stopped} after {budget.nodes} linear programs"
+        raise UsageError(f"limits: {done}, allowed: more, the proof is not done") from None
+
+
+def _proven(setting: Setting, tick: Callable[[int], None], budget: Budget) -> Supremum:
+    policy, many = POLICIES[setting.method], setting.jobs
+    found: dict[tuple[int, ...], Found] = {}
+    largest: tuple[int, ...] = ()
+    for classes in product(range(len(setting.speeds)), repeat=many):
+        found[classes] = search(policy, [setting.speeds[each] for each in classes], tick)
+        if not largest or found[classes].supremum > found[largest].supremum:
+            largest = classes
+    worst = found[largest]
+    region = Region([setting.speeds[each] for each in largest], largest, *worst.worst)
+    tables = [setting.speeds[each] for each in largest]
+    limit = None
+    point = None if setting.method in _TIES else attaining(policy, tables, region, worst.supremum)
+    if point is None:
+        point = limit = approaching(policy, tables, region, worst.supremum)
+    ordered = [setting.speeds[each] for each in point.classes]
+    instance, schedule = shown(point, ordered, f"worst-{setting.method}-{many}-jobs-{setting.units}-units")
+    flow, _ = play(policy(), ordered, schedule.arrivals, schedule.works)
+    ratio = flow.at / schedule.flow.at
+    if ratio > worst.supremum:
+        raise SolverError(f"{setting.method}: {ratio} was reached, but {worst.supremum} is proven to be the supremum")
+    return Supremum(
+        setting=setting,
+        supremum=worst.supremum,
+        ratio=ratio,
+        instance=instance,
+        schedule=schedule,
+        limit=limit if ratio != worst.supremum else None,
+        programs=budget.nodes,
+        trees={classes: each.leaves for classes, each in found.items()},
+    )
+
+
+def _limit(point: Point) -> dict[str, object]:
+    def pairs(numbers: Sequence[object]) -> list[list[str]]:
+        return [[str(each.at), str(each.toward)] for each in numbers]  # type: ignore[attr-defined]
+
+    schedule = [{"seconds": pairs([seconds])[0], "units": list(units)} for seconds, units in point.pieces]
+    arrivals, works = pairs(point.arrivals), pairs(point.works)
+    return {"classes": list(point.classes), "arrivals": arrivals, "works": works, "schedule": schedule}
+
+
+def _tree(leaves: Sequence[Leaf]) -> dict[str, object]:
+    """Leaves as nested objects: the run's events and splits, then the optimum's events."""
+    root: dict[str, object] = {}
+    for run, prefix, multipliers in leaves:
+        node = root
+        jobs = prefix.jobs
+        for name, form in run.path[1:]:
+            if form is None:
+                node = _child(_child(node, "events"), name)
+            else:
+                names = [*(f"w{job}" for job in range(jobs)), *(f"d{k}" for k in range(2 * jobs - 1))]
+                node["split"] = {at: str(value) for at, value in zip(names, form, strict=True) if value}
+                node = _child(node, name)
+        node = _child(node, "optimum")
+        for event in prefix.events[1:]:
+            node = _child(_child(node, "events"), ARRIVAL if event < 0 else f"end {event}")
+        node |= multipliers.as_data()
+    return root
+
+
+def _child(node: dict[str, object], name: str) -> dict[str, object]:
+    child = node.setdefault(name, {})
+    assert isinstance(child, dict)
+    return child

@@ -1,0 +1,193 @@
+"""Follows the trees of a certificate to their leaves, and checks that they leave nothing out."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from dlsched.worst.competitive.verification.claims import Claim, fraction, fractions, listed, mapped
+from dlsched.worst.competitive.verification.replay import Number, Replay, Vector
+
+MOST_NODES, MOST_SPLITS = 2_000_000, 200
+_NEXT = "arrival"
+
+
+class _Open(Exception):  # noqa: N818  caught where the decision is asked for
+    """A sign that does not follow from the path."""
+
+
+def cover(claim: Claim) -> int:
+    """Check all trees; return the number of leaves. ValueError where one does not prove the supremum."""
+    expected = list(product(range(len(claim.speeds)), repeat=claim.jobs))
+    found = [mapped(each, "proof") for each in claim.proof]
+    classes = [tuple(listed(each.get("classes"), claim.jobs, "proof.classes")) for each in found]
+    if sorted(classes) != expected:
+        raise ValueError("proof: does not have one tree for each choice of tables")
+    return sum(
+        _Cover(claim, [claim.speeds[each] for each in row]).run([], mapped(entry.get("tree"), "proof.tree"))
+        for row, entry in zip(classes, found, strict=True)
+    )
+
+
+def positive(form: Vector, known: Sequence[Vector]) -> bool:
+    """Whether a form is > 0: it is c times a known one, c > 0, or 0, plus a form without negative coefficients."""
+    if any(form) and min(form) >= 0:
+        return True
+    for row in known:
+        least, most = Fraction(0), None
+        for f, r in zip(form, row, strict=True):
+            if r == 0 and f < 0:
+                break
+            if r > 0:
+                most = f / r if most is None else min(most, f / r)
+            elif r < 0:
+                least = max(least, f / r)
+        else:
+            if most is None or (most > 0 and least <= most):
+                return True
+    return False
+
+
+class _Cover:
+    """The trees of one choice of tables."""
+
+    def __init__(self, claim: Claim, tables: Sequence[Sequence[Fraction]]) -> None:
+        self.claim, self.tables, self.jobs = claim, tables, claim.jobs
+        self.size = 3 * claim.jobs - 1
+        self.names = [*(f"w{j}" for j in range(self.jobs)), *(f"d{k}" for k in range(2 * self.jobs - 1))]
+        self.nodes = 0
+
+    def run(self, path: list[str | Vector], node: Mapping[str, Any]) -> int:
+        """Check a node of the policy's tree; a path has events by name, and rows of splits."""
+        self._count()
+        if "split" in node:
+            if sum(not isinstance(each, str) for each in path) > MOST_SPLITS:
+                raise ValueError("proof: too many splits")
+            given = mapped(node["split"], "split")
+            if not given.keys() <= set(self.names):
+                raise ValueError(f"split: unknown names in {sorted(given)}")
+            form = tuple(fraction(given.get(name, "0"), "split") for name in self.names)
+            negated = tuple(-each for each in form)
+            return self.run([*path, form], mapped(node.get("positive"), "positive")) + self.run(
+                [*path, negated], mapped(node.get("negative"), "negative")
+            )
+        arrived = 1 + path.count(_NEXT)
+        replay, ends, present, works, arrivals = self._replay(path)
+        if arrived == self.jobs and not replay.jobs:
+            rows = [row for row in path if not isinstance(row, str)]
+            return self._optimum((present, works, arrivals, rows), [_NEXT], mapped(node.get("optimum"), "optimum"))
+        events = [*([_NEXT] if arrived < self.jobs else []), *(f"end {job}" for job in ends)]
+        children = mapped(node.get("events"), "events")
+        if set(children) != set(events) or not events:
+            raise ValueError(f"events: found {sorted(children)}, but {sorted(events)} may come next")
+        return sum(self.run([*path, event], mapped(child, event)) for event, child in children.items())
+
+    def _count(self) -> None:
+        self.nodes += 1
+        if self.nodes > MOST_NODES:
+            raise ValueError(f"proof: more than {MOST_NODES} nodes")
+
+    def _replay(self, path: Sequence[str | Vector]) -> tuple[Replay, list[int], list[int], list[Vector], list[Vector]]:
+        """Play the policy along a path; return its state, and the run as sums of lengths."""
+        known: list[Vector] = []
+        splits: list[Vector] = []
+
+        def sign(form: Vector) -> int:
+            if not any(form):
+                return 0
+            if positive(form, known):
+                return 1
+            if positive(tuple(-each for each in form), known):
+                return -1
+            raise _Open
+
+        def unit(at: int) -> Number:
+            return Number(tuple(Fraction(int(k == at)) for k in range(self.size)), sign)
+
+        zero = Number((Fraction(0),) * self.size, sign)
+        replay = Replay(self.claim.policy(), self.claim.units, zero)
+        present, works, arrivals = list[int](), [zero.times] * self.jobs, list[Vector]()
+        ends: list[int] = []
+        events = [_NEXT, *path]
+        for at, event in enumerate(events):
+            if not isinstance(event, str):
+                continue
+            if at:
+                present.append(len(replay.jobs))
+                replay.pass_by(unit(self.jobs + len(present) - 1))
+            if event == _NEXT:
+                job = len(arrivals)
+                arrivals.append(replay.now_s.times)
+                replay.come(job, self.tables[job], unit(job))
+            else:
+                job = int(event.removeprefix("end "))
+                gone = replay.go(job)
+                scale = gone.times[0] * self.tables[job][0]
+                works[job] = tuple(scale * (a - b) for a, b in zip(gone.epochs.times, gone.left.times, strict=True))
+            for following in events[at + 1 :]:
+                if isinstance(following, str):
+                    break
+                splits.append(following)
+            known[:] = [*splits, *(job.left.times for job in replay.jobs.values())]
+            try:
+                ends = replay.ask()
+            except _Open:
+                raise ValueError(f"proof: a decision does not follow from the splits after {event}") from None
+        return replay, ends, present, works, arrivals
+
+    def _optimum(self, run: Any, events: list[str], node: Mapping[str, Any]) -> int:
+        """Check a node of the optimum's tree."""
+        self._count()
+        if "work" in node:
+            self._leaf(run, events, node)
+            return 1
+        arrived = events.count(_NEXT)
+        open_ = [job for job in range(arrived) if f"end {job}" not in events]
+        expected = {*([_NEXT] if arrived < self.jobs else []), *(f"end {job}" for job in open_)}
+        children = mapped(node.get("events"), "events")
+        if set(children) != expected or not expected:
+            raise ValueError(f"events: found {sorted(children)}, but {sorted(expected)} may come next in the optimum")
+        return sum(self._optimum(run, [*events, event], mapped(child, event)) for event, child in children.items())
+
+    def _leaf(self, run: Any, events: Sequence[str], node: Mapping[str, Any]) -> None:
+        """Check multipliers against a run and the optimum's events; ValueError where they prove less."""
+        present, works, arrivals, rows = run
+        jobs, ratio = self.jobs, self.claim.supremum
+        u, g = (fractions(node.get(name), jobs, name) for name in ("work", "arrival"))
+        h = fractions(node.get("rows"), len(rows), "rows")
+        if min((*u, *h), default=Fraction(0)) < 0:
+            raise ValueError("multipliers: below 0")
+        for k, many in enumerate(present):
+            at = jobs + k
+            left = many + sum(y * self._coefficient(row, at, works) for y, row in zip(h, rows, strict=True))
+            right = sum(u[j] * works[j][at] + g[j] * arrivals[j][at] for j in range(jobs))
+            if left > right:
+                raise ValueError(f"multipliers: prove less than {ratio} in interval {k} of the policy")
+        arrived, ended = 1, set[int]()
+        for event in [*events[1:], None]:
+            here = [job for job in range(arrived) if job not in ended]
+            if event is None:
+                break
+            if self._best(u, here) + sum(g[arrived:]) > ratio * len(here):
+                raise ValueError(f"multipliers: prove less than {ratio} in an interval of the optimum")
+            if event == _NEXT:
+                arrived += 1
+            else:
+                ended.add(int(event.removeprefix("end ")))
+        for job in range(jobs):
+            if job not in ended and u[job] * self.tables[job][-1] > ratio:
+                raise ValueError(f"multipliers: prove less than {ratio} for the work of job {job} at the end")
+            if job >= arrived and sum(g[job:]) > 0:
+                raise ValueError(f"multipliers: prove less than {ratio} for the arrival of job {job} at the end")
+
+    def _coefficient(self, row: Vector, at: int, works: Sequence[Vector]) -> Fraction:
+        """Coefficient of a length in a row whose works are replaced by their sums of lengths."""
+        return row[at] + sum((row[j] * works[j][at] for j in range(self.jobs)), Fraction(0))
+
+    def _best(self, u: Sequence[Fraction], here: Sequence[int]) -> Fraction:
+        """Largest sum of u_j s_j(v_j) over all divisions of the units among some jobs."""
+        best = [Fraction(0)] * (self.claim.units + 1)
+        for job in here:
+            worth = [Fraction(0), *(u[job] * each for each in self.tables[job])]
+            best = [max(best[used - v] + worth[v] for v in range(used + 1)) for used in range(len(best))]
+        return best[-1]

@@ -1,0 +1,226 @@
+"""Plays a policy's own code on exact numbers: vectors compared by a rule.
+
+A number is a vector of rationals: coefficients of a linear form, or the parts a and b of a + b e. ``sign`` tells
+its sign; a vector divided into a constant is kept as such.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import cast
+
+from dlsched.core.budget import no_tick
+from dlsched.elastic_stream.simulation.view import Policy
+
+Vector = tuple[Fraction, ...]
+Sign = Callable[[Vector], int]
+_TINY = Fraction(1, 10**100)
+
+
+def _plain(value: object) -> Fraction:
+    if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, Number):
+        raise ValueError(f"the policy computes with {value!r}")
+    return value if isinstance(value, Fraction) else Fraction(cast("float", getattr(value, "item", lambda: value)()))
+
+
+class Number:
+    """times / over: ``times`` a vector, or a constant if ``over`` is a vector > 0."""
+
+    def __init__(self, times: Vector, sign: Sign, over: Vector | None = None) -> None:
+        self.times, self.sign, self.over = times, sign, over
+
+    def _compare(self, other: object) -> int:
+        if not isinstance(other, Number):
+            value = _plain(other)
+            if abs(value) > _TINY or (value and self.over is not None):
+                raise ValueError(f"the policy compares a time with {value}")
+            return self.sign(self.times) or (value < 0) - (value > 0)
+        if (self.over is None) != (other.over is None):
+            raise ValueError("the policy compares a time with one over a time")
+        if self.over is None or other.over is None:
+            return self.sign(tuple(a - b for a, b in zip(self.times, other.times, strict=True)))
+        mine, its = self.times[0], other.times[0]  # constants: c / f against c' / f' is c f' against c' f
+        return self.sign(tuple(mine * b - its * a for a, b in zip(self.over, other.over, strict=True)))
+
+    def __lt__(self, other: object) -> bool:
+        return self._compare(other) < 0
+
+    def __gt__(self, other: object) -> bool:
+        return self._compare(other) > 0
+
+    def __le__(self, other: object) -> bool:
+        return self._compare(other) <= 0
+
+    def __ge__(self, other: object) -> bool:
+        return self._compare(other) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Number):
+            if self.over is None or other.over is None:
+                return self.over is other.over and self.times == other.times
+            return all(self.times[0] * b == other.times[0] * a for a, b in zip(self.over, other.over, strict=True))
+        return other == 0 and not any(self.times)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        return any(self.times)
+
+    def _scaled(self, factor: Fraction) -> "Number":
+        return Number(tuple(each * factor for each in self.times), self.sign, self.over)
+
+    def __add__(self, other: object) -> "Number":
+        if not isinstance(other, Number):
+            if _plain(other):
+                raise ValueError("the policy adds a number to a time")
+            return self
+        if self.over != other.over:
+            raise ValueError("the policy adds what has no common denominator")
+        return Number(tuple(a + b for a, b in zip(self.times, other.times, strict=True)), self.sign, self.over)
+
+    def __neg__(self) -> "Number":
+        return self._scaled(Fraction(-1))
+
+    def __sub__(self, other: object) -> "Number":
+        return self + (-other if isinstance(other, Number) else other)
+
+    def __rsub__(self, other: object) -> "Number":
+        return -self + other
+
+    def __mul__(self, other: object) -> "Number":
+        return self._scaled(_plain(other))
+
+    def __truediv__(self, other: object) -> "Number":
+        return self._scaled(1 / _plain(other))
+
+    def __rtruediv__(self, other: object) -> "Number":
+        if self.over is not None or self.sign(self.times) <= 0:
+            raise ValueError("the policy divides by what may be 0")
+        return Number((_plain(other),), self.sign, self.times)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+@dataclass
+class Job:
+    """A job present: seconds per epoch on 1, 2, ... units, arrival, epochs in all and left, service and units."""
+
+    times: tuple[Fraction, ...]
+    came: Number
+    epochs: Number
+    left: Number
+    served: Number
+    units: int = 0
+
+
+def scale_of(speeds: Sequence[Fraction]) -> int:
+    """Units of work of an epoch: the least number that makes all seconds per epoch whole."""
+    return lcm(*(each.numerator for each in speeds))
+
+
+class Replay:
+    """A policy at work; also the view that it gets, with the names of ``simulation.view.View``."""
+
+    weighted = False
+    wake_s = None
+
+    def __init__(self, policy: Policy, units: int, zero: Number) -> None:
+        self.policy, self.units, self.zero = policy, units, zero
+        self.now_s = self.passed_s = zero
+        self.jobs: dict[int, Job] = {}
+        self.arrived: list[int] = []
+        self.ended: list[int] = []
+        self.flow = zero
+
+    tick = staticmethod(no_tick)
+
+    def come(self, job: int, speeds: Sequence[Fraction], work: Number) -> None:
+        """Let a job arrive."""
+        scale = scale_of(speeds)
+        epochs = work / scale
+        self.jobs[job] = Job(tuple(scale / each for each in speeds), self.now_s, epochs, epochs, self.zero)
+        self.arrived.append(job)
+
+    def go(self, job: int) -> Job:
+        """Let a job end."""
+        gone = self.jobs.pop(job)
+        self.flow = self.flow + (self.now_s - gone.came)
+        self.ended.append(job)
+        return gone
+
+    def pass_by(self, seconds: Number) -> None:
+        """Let time pass."""
+        self.now_s = self.passed_s = self.now_s + seconds
+        for job in self.jobs.values():
+            if job.units:
+                job.left = job.left - seconds / job.times[job.units - 1]
+                job.served = job.served + seconds * job.units
+
+    def ask(self) -> list[int]:
+        """Ask the policy; return the jobs that hold units."""
+        for job, units in dict(self.policy.decide(self)).items():  # type: ignore[arg-type]
+            self.jobs[job].units = int(units)
+        self.arrived, self.ended = [], []
+        if sum(job.units for job in self.jobs.values()) > self.units or any(j.units < 0 for j in self.jobs.values()):
+            raise ValueError("the policy gives more units than there are")
+        return [name for name, job in self.jobs.items() if job.units]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.jobs)
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def held(self, job: int) -> int:
+        """Units that the job holds."""
+        return self.jobs[job].units
+
+    def left(self, job: int) -> Number:
+        """Epochs that the job has left."""
+        return self.jobs[job].left
+
+    def allowed(self, job: int) -> list[int]:
+        """Counts that it may hold."""
+        return list(range(1, self.units + 1))
+
+    useful = allowed
+
+    def fastest(self, job: int) -> int:
+        """Smallest count at which it is fastest."""
+        times = self.jobs[job].times
+        return 1 + times.index(min(times))
+
+    def arrival_s(self, job: int) -> Number:
+        """When it arrived."""
+        return self.jobs[job].came
+
+    def epochs(self, job: int) -> Number:
+        """Epochs of the whole job."""
+        return self.jobs[job].epochs
+
+    def weight(self, job: int) -> int:
+        """1: all jobs weigh the same."""
+        return 1
+
+    def restart_s(self, job: int) -> int:
+        """0: changes cost nothing."""
+        return 0
+
+    def pause_s(self, job: int, units: int) -> int:
+        """0: changes cost nothing."""
+        return 0
+
+    def epoch_time_s(self, job: int, units: int) -> Fraction:
+        """Seconds per epoch."""
+        return self.jobs[job].times[units - 1]
+
+    def time_left_s(self, job: int, units: int) -> Number:
+        """Seconds to its end on these units."""
+        return self.jobs[job].left * self.jobs[job].times[units - 1]
+
+    time_left_stopped_s = time_left_s
+
+    def attained(self, job: int) -> Number:
+        """Unit-seconds that it has held."""
+        return self.jobs[job].served

@@ -1,0 +1,219 @@
+"""Instances on which a policy is as bad as it can be, or nearly, with a schedule that is as good as the optimum.
+
+The largest bound is reached at lengths d of the run's intervals, and times x on the allocations of the
+optimum's. If ties go the policy's way there, this instance attains the supremum, for some order of the file.
+Else the run happens at d + e d', e > 0, with d' inside the run's region: the limit is approached.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from math import gcd, lcm
+
+import numpy as np
+
+from dlsched.core.arrays import FloatArray
+from dlsched.core.errors import SolverError
+from dlsched.elastic_stream.instance import Instance, Job
+from dlsched.elastic_stream.simulation.view import Policy
+from dlsched.worst.competitive.numbers import Near
+from dlsched.worst.competitive.optimum import Allocation, Prefix, allocations, speed
+from dlsched.worst.competitive.runs import Whole
+from dlsched.worst.competitive.stream import Speeds, common, epoch_times, play
+from dlsched.worst.proving.elimination import RIGHT, Equation, solution
+
+_MET, _LARGEST = 1e-9, 2**53
+_CLOSE = (24, 16, 12, 10, 8, 6)
+"""Powers of one half: how far the instance shown is from a limit, as far as floats can say it exactly."""
+Piece = tuple[Near, Allocation]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """An instance and a schedule, in numbers a + b e; jobs in the order of the file.
+
+    Parameters
+    ----------
+    classes, arrivals, works
+        Class of its table, time of arrival and work of each job.
+    pieces
+        Seconds and units by job, one piece after another.
+    flow
+        Flow time of the schedule.
+    """
+
+    classes: tuple[int, ...]
+    arrivals: tuple[Near, ...]
+    works: tuple[Near, ...]
+    pieces: tuple[Piece, ...]
+    flow: Near
+
+    def ordered(self, order: Sequence[int]) -> "Point":
+        """Return it with its jobs in another order."""
+        pieces = tuple((seconds, tuple(units[job] for job in order)) for seconds, units in self.pieces)
+        arrivals, works = (tuple(each[job] for job in order) for each in (self.arrivals, self.works))
+        classes = tuple(self.classes[job] for job in order)
+        return Point(classes, arrivals, works, pieces, self.flow)
+
+    def at(self, e: Fraction) -> "Point":
+        """Return it with a number for e."""
+
+        def real(number: Near) -> Near:
+            return Near(number.at + e * number.toward)
+
+        arrivals, works = (tuple(map(real, each)) for each in (self.arrivals, self.works))
+        return Point(
+            self.classes, arrivals, works, tuple((real(t), units) for t, units in self.pieces), real(self.flow)
+        )
+
+
+class Region:
+    """The lengths of a run and the times of an optimum's order of events, as one cone."""
+
+    def __init__(self, tables: Sequence[Speeds], classes: tuple[int, ...], run: Whole, prefix: Prefix) -> None:
+        self.tables, self.classes, self.run = tables, classes, run
+        self.intervals = prefix.intervals()
+        self.lengths = len(run.present)
+        self.uses = [(m, v) for m, each in enumerate(self.intervals) for v in allocations(tables, each.present)]
+        at = self.lengths
+        jobs = range(len(tables))
+        self.flow_optimum: Equation = {
+            at + k: Fraction(len(self.intervals[m].present)) for k, (m, _) in enumerate(self.uses)
+        }
+        self.flow_policy: Equation = {k: Fraction(many) for k, many in enumerate(run.present)}
+        self.arrivals: list[Equation] = []
+        self.works: list[Equation] = []
+        for job in jobs:
+            arrival: Equation = {
+                at + k: Fraction(1) for k, (m, _) in enumerate(self.uses) if self.intervals[m].arrived <= job
+            }
+            work: Equation = {at + k: speed(tables[job], v[job]) for k, (_, v) in enumerate(self.uses)}
+            self.arrivals.append(arrival | {k: -each for k, each in enumerate(run.arrivals[job])})
+            self.works.append(work | {k: -each for k, each in enumerate(run.works[job])})
+        self.splits: list[Equation] = [dict(enumerate(row)) for row in run.rows]
+
+    def worst(self) -> list[Fraction]:
+        """Return the vertex of the largest ratio."""
+        return self._vertex(self.flow_policy, [*self.works, *self.splits], [])
+
+    def inside(self) -> list[Fraction] | None:
+        """Return a point with all lengths and all splits > 0; None if there is none."""
+        size = self.lengths + len(self.uses)
+        strict: list[Equation] = [{k: Fraction(1)} for k in range(self.lengths)]
+        found = self._vertex(
+            {size: Fraction(1)}, self.works, [{**row, size: Fraction(-1)} for row in (*strict, *self.splits)]
+        )
+        return found[:size] if found[size] > 0 else None
+
+    def _vertex(self, cost: Equation, rows: list[Equation], more: list[Equation]) -> list[Fraction]:
+        """Maximise a form for a flow time of 1; rows >= 0."""
+        from scipy.optimize import linprog
+
+        size = self.lengths + len(self.uses) + bool(more)
+        every = [*rows, *more]
+        equal: list[Equation] = [*self.arrivals, {**self.flow_optimum, RIGHT: Fraction(1)}]
+
+        def matrix(equations: list[Equation]) -> FloatArray:
+            return np.array([[float(row.get(k, 0)) for k in range(size)] for row in equations]).reshape(-1, size)
+
+        a, e = matrix(every), matrix(equal)
+        found = linprog(
+            -matrix([cost])[0],
+            A_ub=-a,
+            b_ub=np.zeros(len(every)),
+            A_eq=e,
+            b_eq=[float(row.get(RIGHT, 0)) for row in equal],
+            method="highs-ds",
+        )
+        if found.status != 0:
+            raise SolverError(f"a worst instance: {found.message}")
+        met = [row for row, slack in zip(every, a @ found.x, strict=True) if slack < _MET]
+        zero: list[Equation] = [{k: Fraction(1)} for k, value in enumerate(found.x) if value < _MET]
+        exact = solution([*equal, *zero, *met], size)
+        if exact is None or min(exact) < 0 or any(_value(row, exact) < 0 for row in every):
+            raise SolverError("a worst instance: no rationals confirm the one that floats found")
+        return exact
+
+    def point(self, at: Sequence[Fraction], toward: Sequence[Fraction]) -> Point:
+        """Return the instance and schedule of a point plus e times another."""
+
+        def near(equation: Equation) -> Near:
+            return Near(_value(equation, at), _value(equation, toward))
+
+        pieces = tuple((Near(at[self.lengths + k], toward[self.lengths + k]), v) for k, (_, v) in enumerate(self.uses))
+        return Point(
+            self.classes,
+            tuple(near(dict(enumerate(row))) for row in self.run.arrivals),
+            tuple(near(dict(enumerate(row))) for row in self.run.works),
+            tuple((seconds, units) for seconds, units in pieces if seconds),
+            near(self.flow_optimum),
+        )
+
+
+def _value(equation: Equation, at: Sequence[Fraction]) -> Fraction:
+    return sum((factor * at[k] for k, factor in equation.items() if k != RIGHT), Fraction(0))
+
+
+def attaining(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Region, ratio: Fraction) -> Point | None:
+    """Return an instance that attains a ratio, with its jobs in the order that makes ties go so; None if none does."""
+    at = region.worst()
+    point = region.point(at, [Fraction(0)] * len(at))
+    return next(_reaching(policy, tables, point, ratio), None) if all(point.works) else None
+
+
+def approaching(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Region, ratio: Fraction) -> Point:
+    """Return an instance that approaches a ratio.
+
+    Raises
+    ------
+    SolverError
+        None is found.
+    """
+    inside = region.inside()
+    found = (
+        None if inside is None else next(_reaching(policy, tables, region.point(region.worst(), inside), ratio), None)
+    )
+    if found is None:
+        raise SolverError(f"no instance was found that approaches a ratio of {ratio}")
+    return found
+
+
+def _reaching(policy: Callable[[], Policy], tables: Sequence[Speeds], point: Point, ratio: Fraction) -> Iterator[Point]:
+    for order in permutations(range(len(tables))):
+        ordered = point.ordered(order)
+        flow, _ = play(policy(), [tables[job] for job in order], ordered.arrivals, ordered.works)
+        if flow.at == ratio * point.flow.at:
+            yield ordered
+
+
+def shown(point: Point, tables: Sequence[Speeds], name: str) -> tuple[Instance, Point]:
+    """Return an instance in floats that are exact, and its schedule: the point, or one close to it."""
+    limit = any(number.toward for number in (*point.arrivals, *point.works))
+    for power in _CLOSE if limit else (0,):
+        real = point.at(Fraction(1, 2**power))
+        epochs = [work.at / common(table) for work, table in zip(real.works, tables, strict=True)]
+        numbers = [*epochs, *(arrival.at for arrival in real.arrivals)]
+        scale = Fraction(lcm(*(each.denominator for each in numbers)), gcd(*(each.numerator for each in numbers)))
+        if max(numbers) * scale < _LARGEST:
+            break
+    else:
+        raise SolverError("a worst instance: floats cannot say it exactly")
+    jobs = [
+        Job(
+            id=f"job{k}",
+            arrival_s=float(real.arrivals[k].at * scale),
+            epochs=float(epochs[k] * scale),
+            epoch_time_s={units: float(time) for units, time in epoch_times(tables[k]).items()},
+        )
+        for k in range(len(tables))
+    ]
+    pieces = tuple((seconds * scale, units) for seconds, units in real.pieces)
+    scaled = Point(
+        real.classes,
+        tuple(each * scale for each in real.arrivals),
+        tuple(each * scale for each in real.works),
+        pieces,
+        real.flow * scale,
+    )
+    return Instance(name=name, units=len(tables[0]), jobs=jobs), scaled

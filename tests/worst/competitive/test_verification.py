@@ -1,0 +1,161 @@
+"""The verifier of suprema of policies: a certificate by hand, and damages that it refuses."""
+
+import copy
+import json
+import random
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dlsched.core.errors import DlschedError
+from dlsched.worst.competitive.proven import prove_policy
+from dlsched.worst.competitive.speeds import speeds_of
+from dlsched.worst.competitive.verification import verify
+
+Data = dict[str, Any]
+
+
+def by_hand() -> Data:
+    """One job on one unit: both need w seconds; u = 1 pays for them."""
+    job = {"id": "a", "epochs": 3.0, "epoch_time_s": {"1": 1.0}, "arrival_s": 0.0}
+    return {
+        **{"kind": "competitive", "family": "elastic_stream", "method": "equal", "jobs": 1, "units": 1},
+        **{"speeds": [["1"]], "supremum": "1", "ratio": "1"},
+        "instance": {"format": "dlsched/elastic_stream/1", "name": "one", "units": 1, "jobs": [job]},
+        "schedule": [{"seconds": "3", "units": [1]}],
+        "proof": [
+            {
+                "classes": [0],
+                "tree": {
+                    "events": {
+                        "end 0": {"optimum": {"events": {"end 0": {"work": ["1"], "arrival": ["0"], "rows": []}}}}
+                    }
+                },
+            }
+        ],
+    }
+
+
+def proven(method: str, jobs: int = 2) -> Data:
+    """A certificate of the search."""
+    data: Data = json.loads(json.dumps(prove_policy(method, speeds=speeds_of("1,9/5"), jobs=jobs).as_data()))
+    return data
+
+
+def test_a_certificate_by_hand() -> None:
+    """Accepted, with one leaf."""
+    found = verify(by_hand())
+    assert (found.supremum, found.ratio, found.leaves) == (1, 1, 1)
+
+
+def put(*path: Any) -> Callable[[Data], None]:
+    """Set a place of a certificate to the last value."""
+
+    def change(data: Data) -> None:
+        at: Any = data
+        for key in path[:-2]:
+            at = at[key]
+        at[path[-2]] = path[-1]
+
+    return change
+
+
+_TREE = ("proof", 0, "tree", "events", "end 0")
+_LEAF = (*_TREE, "optimum", "events", "end 0")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("supremum", "1/2"),
+        put("supremum", "2"),
+        put("ratio", "2"),
+        put("kind", "worst"),
+        put("method", "plan"),
+        put("method", "no-such"),
+        put("jobs", 2),
+        put("jobs", True),
+        put("jobs", 10**9),
+        put("units", 2),
+        put("speeds", [["0"]]),
+        put("speeds", [["1/0"]]),
+        put("speeds", [["1"], ["2"]]),
+        put("instance", "units", 2),
+        put("instance", "jobs", 0, "weight", 2.0),
+        put("instance", "jobs", 0, "restart_s", 2.0),
+        put("instance", "jobs", 0, "epochs", 2.0),
+        put("schedule", []),
+        put("schedule", [{"seconds": "3", "units": [2]}]),
+        put("schedule", [{"seconds": "-3", "units": [1]}]),
+        put("schedule", [{"seconds": "2", "units": [1]}]),
+        put("proof", []),
+        put("proof", 0, "classes", [1]),
+        put("proof", 0, "tree", {}),
+        put(*_TREE, {"events": {}}),
+        put(*_TREE, "optimum", {"events": {}}),
+        put(*_LEAF, "work", ["1/2"]),
+        put(*_LEAF, "work", ["2"]),
+        put(*_LEAF, "work", ["-1"]),
+        put(*_LEAF, "work", []),
+        put(*_LEAF, "work", [1]),
+        put(*_LEAF, "rows", ["1"]),
+        put("limit", {}),
+    ],
+)
+def test_damages_are_refused(change: Callable[[Data], None]) -> None:
+    """Whatever is changed in the certificate by hand."""
+    data = by_hand()
+    change(data)
+    with pytest.raises((ValueError, DlschedError)):
+        verify(data)
+
+
+@pytest.mark.parametrize("method", ["equal", "srpt-knee", "fifo-fastest", "marginal"])
+def test_forged_certificates_prove_nothing_false(method: str) -> None:
+    """A random change of a number or a branch: refused, or the supremum is still that."""
+    good = proven(method)
+    known = Fraction(good["supremum"])
+    generator = random.Random(method)
+    refused = 0
+    for _ in range(60):
+        data = copy.deepcopy(good)
+        _damage(data, generator)
+        try:
+            found = verify(data)
+        except (ValueError, DlschedError):
+            refused += 1
+            continue
+        assert found.supremum == known
+    assert refused >= 20
+
+
+def _damage(data: Data, generator: random.Random) -> None:
+    """Change one value somewhere: another number, a key left out, a list cut, or the value of a place beside it."""
+    places: list[tuple[Any, Any]] = []
+
+    def collect(at: Any) -> None:
+        for key, value in at.items() if isinstance(at, dict) else enumerate(at):
+            places.append((at, key))
+            if isinstance(value, dict | list):
+                collect(value)
+
+    collect({key: value for key, value in data.items() if key not in ("instance", "kind", "family")})
+    at, key = generator.choice(places)
+    if isinstance(at[key], str):
+        at[key] = generator.choice(["0", "1", "-1", "9/10", "11/10", "6/5", "1/0", "x"])
+    elif isinstance(at, dict) and isinstance(at[key], dict):
+        del at[key]
+    elif isinstance(at[key], list):
+        at[key] = at[key][:-1]
+    else:
+        at[key] = generator.choice([0, 1, 2, 3])
+
+
+def test_a_supremum_that_is_too_small_is_refused_whatever_the_rest_says() -> None:
+    """The instance itself is above it."""
+    data = proven("equal")
+    data["supremum"] = "7/6"
+    with pytest.raises(ValueError, match="prove less than 7/6"):
+        verify(data)
