@@ -10,8 +10,11 @@ from conftest import Ended
 ASKED = ("worst", "elastic_stream", "--method", "equal", "--speeds", "1,7/4,9/4")
 
 
-def test_proven_written_and_verified(cli: Callable[..., Ended], here: Path) -> None:
+def test_proven_written_and_verified(
+    cli: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The fraction for each number of jobs; the certificate is verified beside its instance."""
+    monkeypatch.chdir(tmp_path)
     said = cli(*ASKED, "--jobs", 3, "--prove", "--certificate", "proof.json", "--json").json
     assert (said["proven"], said["evaluations"]) == ("129/76", 0)
     assert [each["supremum"] for each in said["suprema"]] == ["1", "3/2", "129/76"]
@@ -21,8 +24,8 @@ def test_proven_written_and_verified(cli: Callable[..., Ended], here: Path) -> N
     checked = cli("check", "worst.json", "proof.json")
     assert checked.code == 0
     assert "the supremum of objective / optimum is 129/76" in checked.out
-    forged = json.loads((here / "proof.json").read_text()) | {"supremum": "2"}
-    (here / "proof.json").write_text(json.dumps(forged))
+    forged = json.loads((tmp_path / "proof.json").read_text()) | {"supremum": "2"}
+    (tmp_path / "proof.json").write_text(json.dumps(forged))
     assert cli("check", "worst.json", "proof.json").code == 7
 
 

@@ -4,13 +4,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from dlsched.core.errors import InputError
 from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.simulation.view import Policy
 
+Item: TypeAlias = Any
+"""Something in a file."""
 MOST_JOBS, MOST_UNITS, MOST_DIGITS = 6, 64, 400
 _FRACTION = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*)?")
 _OTHERS: dict[str, Callable[[], Policy]] = {
@@ -45,10 +47,10 @@ class Claim:
     speeds: tuple[tuple[Fraction, ...], ...]
     supremum: Fraction
     ratio: Fraction
-    instance: Mapping[str, Any]
-    schedule: Sequence[Any]
-    limit: Mapping[str, Any] | None
-    proof: Sequence[Any]
+    instance: Mapping[str, Item]
+    schedule: Sequence[Item]
+    limit: Mapping[str, Item] | None
+    proof: Sequence[Item]
 
 
 def claim_from(data: Mapping[str, object]) -> Claim:
@@ -99,7 +101,7 @@ def fraction(found: object, where: str) -> Fraction:
     return Fraction(found)
 
 
-def listed(found: object, many: int | None, where: str) -> list[Any]:
+def listed(found: object, many: int | None, where: str) -> list[Item]:
     """Read a list, of a given length if one is given."""
     if not isinstance(found, list) or (many is not None and len(found) != many):
         raise InputError(where=where, found=repr(found)[:40], allowed="a list" + (f" of {many}" if many else ""))
@@ -111,7 +113,7 @@ def fractions(found: object, many: int, where: str) -> tuple[Fraction, ...]:
     return tuple(fraction(each, where) for each in listed(found, many, where))
 
 
-def mapped(found: object, where: str) -> dict[str, Any]:
+def mapped(found: object, where: str) -> dict[str, Item]:
     """Read an object."""
     if not isinstance(found, dict):
         raise InputError(where=where, found=repr(found)[:40], allowed="an object")

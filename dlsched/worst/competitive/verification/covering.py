@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
-from dlsched.worst.competitive.verification.claims import Claim, fraction, fractions, listed, mapped
+from dlsched.worst.competitive.verification.claims import Claim, Item, fraction, fractions, listed, mapped
 from dlsched.worst.competitive.verification.replay import Number, Replay, Vector
 
 MOST_NODES, MOST_SPLITS = 2_000_000, 200
@@ -57,7 +56,7 @@ class _Cover:
         self.names = [*(f"w{j}" for j in range(self.jobs)), *(f"d{k}" for k in range(2 * self.jobs - 1))]
         self.nodes = 0
 
-    def run(self, path: list[str | Vector], node: Mapping[str, Any]) -> int:
+    def run(self, path: list[str | Vector], node: Mapping[str, Item]) -> int:
         """Check a node of the policy's tree; a path has events by name, and rows of splits."""
         self._count()
         if "split" in node:
@@ -135,7 +134,7 @@ class _Cover:
                 raise ValueError(f"proof: a decision does not follow from the splits after {event}") from None
         return replay, ends, present, works, arrivals
 
-    def _optimum(self, run: Any, events: list[str], node: Mapping[str, Any]) -> int:
+    def _optimum(self, run: Item, events: list[str], node: Mapping[str, Item]) -> int:
         """Check a node of the optimum's tree."""
         self._count()
         if "work" in node:
@@ -149,7 +148,7 @@ class _Cover:
             raise ValueError(f"events: found {sorted(children)}, but {sorted(expected)} may come next in the optimum")
         return sum(self._optimum(run, [*events, event], mapped(child, event)) for event, child in children.items())
 
-    def _leaf(self, run: Any, events: Sequence[str], node: Mapping[str, Any]) -> None:
+    def _leaf(self, run: Item, events: Sequence[str], node: Mapping[str, Item]) -> None:
         """Check multipliers against a run and the optimum's events; ValueError where they prove less."""
         present, works, arrivals, rows = run
         jobs, ratio = self.jobs, self.claim.supremum

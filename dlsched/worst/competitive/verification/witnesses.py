@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from dlsched.core.instance import InstanceFile
 from dlsched.families import instance_from
-from dlsched.worst.competitive.verification.claims import Claim, fraction, fractions, listed, mapped, whole
+from dlsched.worst.competitive.verification.claims import Claim, Item, fraction, fractions, listed, mapped, whole
 from dlsched.worst.competitive.verification.replay import Number, Replay, Vector
 
 MOST_PIECES = 10_000
@@ -24,7 +23,7 @@ def _number(at: Fraction, toward: Fraction = Fraction(0)) -> Number:
 
 def instance_ratio(claim: Claim) -> tuple[InstanceFile, Fraction]:
     """Return the instance, and the policy's flow on it over the schedule's; ValueError where it is no such instance."""
-    instance: Any = instance_from(dict(claim.instance), "instance")
+    instance: Item = instance_from(dict(claim.instance), "instance")
     plain = instance.model_dump(exclude_defaults=True)
     jobs = instance.jobs
     if instance.units != claim.units or len(jobs) != claim.jobs or instance.tick_s is not None:
@@ -75,7 +74,7 @@ def limit_ratio(claim: Claim) -> Fraction:
     return policy.times[0] / schedule.times[0]
 
 
-def _units(claim: Claim, piece: dict[str, Any]) -> list[int]:
+def _units(claim: Claim, piece: dict[str, Item]) -> list[int]:
     units = [whole(each, "units", claim.units, 0) for each in listed(piece.get("units"), claim.jobs, "units")]
     if sum(units) > claim.units:
         raise ValueError(f"schedule: {sum(units)} units in a piece, there are {claim.units}")
