@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from dlsched.core.errors import DlschedError
+from dlsched.core.errors import DlschedError, InputError
 from dlsched.worst.competitive.proven import prove_policy
 from dlsched.worst.competitive.speeds import speeds_of
-from dlsched.worst.competitive.verification import verify
+from dlsched.worst.competitive.verification import covering, verify
 
 Data = dict[str, Any]
 
@@ -159,3 +159,44 @@ def test_a_supremum_that_is_too_small_is_refused_whatever_the_rest_says() -> Non
     data["supremum"] = "7/6"
     with pytest.raises(ValueError, match="prove less than 7/6"):
         verify(data)
+
+
+def test_sizes_are_compared_before_choices_are_listed() -> None:
+    """104 tables for 6 jobs are 104^6 choices, more than a memory holds: refused for the one tree that there is."""
+    data = proven("equal") | {"jobs": 6, "speeds": [["1", "9/5"]] * 104}
+    with pytest.raises(InputError, match=r"proof: found 1 trees, allowed: 1,265,319,018,496, one for each choice"):
+        verify(data)
+
+
+@pytest.mark.parametrize("index", [0.0, False, "0", None, 1, -1, [0]])
+def test_a_choice_of_tables_is_of_integers(index: object) -> None:
+    data = proven("equal")
+    data["proof"][0]["classes"][0] = index
+    with pytest.raises(InputError, match=r"proof\.classes: found .*, allowed: an integer from 0 to 0"):
+        verify(data)
+
+
+def test_nodes_are_counted_in_all_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two equal tables: four trees of as many nodes as that of one table; one node less in all is too few."""
+    data = proven("equal")
+    (entry,) = data["proof"]
+
+    def nodes(tree: Data) -> int:
+        """Nodes of a tree: a node has events, or an optimum of its own nodes, or multipliers."""
+        if "optimum" in tree:
+            return nodes(tree["optimum"])
+        children = [nodes(each) for each in tree.get("events", {}).values()]
+        return sum(children) + 1
+
+    several = data | {
+        "speeds": [["1", "9/5"]] * 2,
+        "proof": [entry | {"classes": [a, b]} for a in range(2) for b in range(2)],
+    }
+    optima = json.dumps(entry["tree"]).count('"optimum"')  # nodes that have an optimum are nodes too
+    one = nodes(entry["tree"]) + optima
+    monkeypatch.setattr(covering, "MOST_NODES", 4 * one)
+    assert verify(several).leaves == 4 * verify(data).leaves
+    monkeypatch.setattr(covering, "MOST_NODES", 4 * one - 1)
+    assert verify(data).supremum == Fraction(6, 5)
+    with pytest.raises(InputError, match=r"proof: found more nodes, allowed: at most"):
+        verify(several)

@@ -1,10 +1,11 @@
 """Follows the trees of a certificate to their leaves, and checks that they leave nothing out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import count, product
 
-from dlsched.worst.competitive.verification.claims import Claim, Item, fraction, fractions, listed, mapped
+from dlsched.core.errors import InputError
+from dlsched.worst.competitive.verification.claims import Claim, Item, fraction, fractions, listed, mapped, whole
 from dlsched.worst.competitive.verification.replay import Number, Replay, Vector
 
 MOST_NODES, MOST_SPLITS = 2_000_000, 200
@@ -17,13 +18,19 @@ class _Open(Exception):  # noqa: N818  caught where the decision is asked for
 
 def cover(claim: Claim) -> int:
     """Check all trees; return the number of leaves. ValueError where one does not prove the supremum."""
-    expected = list(product(range(len(claim.speeds)), repeat=claim.jobs))
+    last, choices = len(claim.speeds) - 1, len(claim.speeds) ** claim.jobs
+    if len(claim.proof) != choices:  # before the choices are listed: there may be many
+        raise InputError(where="proof", found=f"{len(claim.proof):,} trees", allowed=f"{choices:,}, one for each choice of tables")
     found = [mapped(each, "proof") for each in claim.proof]
-    classes = [tuple(listed(each.get("classes"), claim.jobs, "proof.classes")) for each in found]
-    if sorted(classes) != expected:
+    classes = [
+        tuple(whole(each, "proof.classes", last, 0) for each in listed(entry.get("classes"), claim.jobs, "proof.classes"))
+        for entry in found
+    ]
+    if sorted(classes) != list(product(range(last + 1), repeat=claim.jobs)):
         raise ValueError("proof: does not have one tree for each choice of tables")
+    nodes = count(1)
     return sum(
-        _Cover(claim, [claim.speeds[each] for each in row]).run([], mapped(entry.get("tree"), "proof.tree"))
+        _Cover(claim, [claim.speeds[each] for each in row], nodes).run([], mapped(entry.get("tree"), "proof.tree"))
         for row, entry in zip(classes, found, strict=True)
     )
 
@@ -50,11 +57,11 @@ def positive(form: Vector, known: Sequence[Vector]) -> bool:
 class _Cover:
     """The trees of one choice of tables."""
 
-    def __init__(self, claim: Claim, tables: Sequence[Sequence[Fraction]]) -> None:
+    def __init__(self, claim: Claim, tables: Sequence[Sequence[Fraction]], nodes: Iterator[int]) -> None:
         self.claim, self.tables, self.jobs = claim, tables, claim.jobs
         self.size = 3 * claim.jobs - 1
         self.names = [*(f"w{j}" for j in range(self.jobs)), *(f"d{k}" for k in range(2 * self.jobs - 1))]
-        self.nodes = 0
+        self.nodes = nodes  # of all trees together
 
     def run(self, path: list[str | Vector], node: Mapping[str, Item]) -> int:
         """Check a node of the policy's tree; a path has events by name, and rows of splits."""
@@ -82,9 +89,8 @@ class _Cover:
         return sum(self.run([*path, event], mapped(child, event)) for event, child in children.items())
 
     def _count(self) -> None:
-        self.nodes += 1
-        if self.nodes > MOST_NODES:
-            raise ValueError(f"proof: more than {MOST_NODES} nodes")
+        if next(self.nodes) > MOST_NODES:
+            raise InputError(where="proof", found="more nodes", allowed=f"at most {MOST_NODES:,} in all trees")
 
     def _replay(self, path: Sequence[str | Vector]) -> tuple[Replay, list[int], list[int], list[Vector], list[Vector]]:
         """Play the policy along a path; return its state, and the run as sums of lengths."""
