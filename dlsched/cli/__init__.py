@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dlsched.cli.option_lists import spread
-from dlsched.cli.option_names import options_of
+from dlsched.cli.option_names import options_of, require_other_files
 from dlsched.core.errors import DlschedError, UsageError
 from dlsched.core.imports import import_failure
 from dlsched.version import VERSION
@@ -135,6 +135,7 @@ def _guarded(command: Callable[..., int], parameters: Callable[[], list[Any]]) -
     def call(*arguments: Any, **named: Any) -> int:
         gc.enable()
         try:
+            require_other_files(parameters(), named)
             code = command(*arguments, **named)
             sys.stdout.flush()
         except (_USAGE, typer.Exit, typer.Abort):

@@ -1,9 +1,17 @@
-"""Options of a command by argument: errors name Python arguments, but readers know the options that they typed."""
+"""Parameters of a command: the options that set its arguments, as errors name them, and the files that it reads and writes."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dlsched.catalogue.import_options import OPTIONS
+from dlsched.core.errors import UsageError
+from dlsched.core.messages import printable
+
+WRITTEN = {"-o", "--store", "--plot", "--certificate", "--happened"}
+"""Options that name a file to write, as those with the metavar OUT do."""
+FILES = ("FILE", "OUT", "PLAN", "PROOF", "RESULT", "STORE")
+"""Beginnings of the metavars of files."""
 
 
 def options_of(parameters: Iterable[Any]) -> dict[str, str]:
@@ -17,3 +25,41 @@ def options_of(parameters: Iterable[Any]) -> dict[str, str]:
     if "node_limit" in options:  # `nodes` of `Limits`
         options.setdefault("nodes", options["node_limit"])
     return options
+
+
+def require_other_files(parameters: Iterable[Any], given: Mapping[str, object]) -> None:
+    """Refuse a file to write that another parameter of the command names; ``given``: values by argument.
+
+    Raises
+    ------
+    UsageError
+        Writing would replace an input, or another output.
+    """
+    named = [(each, text) for each in parameters for text in _files(each, given.get(each.name))]
+    for parameter, out in named:
+        if out == "-" or not (parameter.metavar == "OUT" or WRITTEN & {*parameter.opts}):
+            continue
+        for other, text in named:
+            if other is not parameter and _same(text, out):
+                what = other.opts[-1] if other.param_type_name == "option" else other.metavar.rstrip(".")
+                found = f"{printable(out)}, which {what} names too"
+                raise UsageError(where=parameter.name, found=found, allowed="another file")
+
+
+def _files(parameter: Any, value: object) -> list[str]:
+    """Return the files that a value names: itself, or ``file.py`` of each ``file.py:function`` in it."""
+    values = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
+    if str(parameter.metavar).startswith(FILES):
+        return values
+    words = (word.rpartition(":")[0] for each in values for word in each.split(","))
+    return [word for word in words if word.endswith(".py")]
+
+
+def _same(text: str, out: str) -> bool:
+    """Whether writing ``out`` replaces the file ``text``; ``-``: the file that is redirected to standard input."""
+    try:
+        if os.path.exists(out):  # devices may be read and written
+            return os.path.isfile(out) and os.path.samefile(0 if text == "-" else text, out)
+        return text != "-" and os.path.realpath(text) == os.path.realpath(out)
+    except (OSError, ValueError):
+        return False

@@ -84,7 +84,7 @@ def run(
     from dlsched.traces import read_queue
 
     require_report()
-    _require_output(file, out, store)
+    _require_output(out, store)
     if not time_limit > 0:
         raise UsageError(where="time-limit", found=time_limit, allowed="a number > 0")
     require_engine(workers)
@@ -128,12 +128,9 @@ def run(
     return 0
 
 
-def _require_output(file: str, out: str, store: str | None) -> None:
-    """Refuse a page that would replace the queue or the store, or could not be written."""
+def _require_output(out: str, store: str | None) -> None:
+    """Refuse a page that could not be written."""
     if out != "-":
-        for other, what in ((file, "the queue"), (store, "the store")):
-            if other is not None and Path(other).absolute() == Path(out).absolute():
-                raise UsageError(where="out", found=f"{printable(out)}, which is {what}", allowed="another file")
         require_writable(out)
     elif store is None:
         raise UsageError(where="store", found="none", allowed="its path, as the page is written to standard output")

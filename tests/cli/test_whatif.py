@@ -126,7 +126,7 @@ def test_interrupted_it_goes_on(here: Path, cli: Callable[..., Ended], monkeypat
         (["--source", "slurm", "--workers", "0"], 2, "workers: found 0"),
         (["--source", "kueue"], 3, "sacct.txt"),
         (["--source", "slurm", "--delimiter", "||"], 2, "delimiter: found"),
-        (["--source", "slurm", "-s", "page.html"], 2, "which is the store, allowed: another file"),
+        (["--source", "slurm", "-s", "page.html"], 2, "which --store names too, allowed: another file"),
     ],
 )
 def test_wrong_usage(here: Path, cli: Callable[..., Ended], words: list[str], code: int, said: str) -> None:
@@ -187,7 +187,7 @@ def test_the_queue_is_not_overwritten(here: Path, cli: Callable[..., Ended]) -> 
     """The page asked for where the queue is."""
     before = (here / "sacct.txt").read_bytes()
     ended = cli("whatif", "sacct.txt", "--source", "slurm", "-o", "sacct.txt")
-    assert ended.code == 2 and "which is the queue" in ended.err
+    assert ended.code == 2 and "which FILE names too" in ended.err
     assert (here / "sacct.txt").read_bytes() == before
 
 

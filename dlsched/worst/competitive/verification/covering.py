@@ -20,10 +20,14 @@ def cover(claim: Claim) -> int:
     """Check all trees; return the number of leaves. ValueError where one does not prove the supremum."""
     last, choices = len(claim.speeds) - 1, len(claim.speeds) ** claim.jobs
     if len(claim.proof) != choices:  # before the choices are listed: there may be many
-        raise InputError(where="proof", found=f"{len(claim.proof):,} trees", allowed=f"{choices:,}, one for each choice of tables")
+        raise InputError(
+            where="proof", found=f"{len(claim.proof):,} trees", allowed=f"{choices:,}, one for each choice of tables"
+        )
     found = [mapped(each, "proof") for each in claim.proof]
     classes = [
-        tuple(whole(each, "proof.classes", last, 0) for each in listed(entry.get("classes"), claim.jobs, "proof.classes"))
+        tuple(
+            whole(each, "proof.classes", last, 0) for each in listed(entry.get("classes"), claim.jobs, "proof.classes")
+        )
         for entry in found
     ]
     if sorted(classes) != list(product(range(last + 1), repeat=claim.jobs)):
