@@ -2,19 +2,21 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from dlsched.catalogue.import_options import OPTIONS
 from dlsched.core.errors import UsageError
 from dlsched.core.messages import printable
 
+Parameter: TypeAlias = Any
+"""A parameter of a command, Click's or Typer's own."""
 WRITTEN = {"-o", "--store", "--plot", "--certificate", "--happened"}
 """Options that name a file to write, as those with the metavar OUT do."""
 FILES = ("FILE", "OUT", "PLAN", "PROOF", "RESULT", "STORE")
 """Beginnings of the metavars of files."""
 
 
-def options_of(parameters: Iterable[Any]) -> dict[str, str]:
+def options_of(parameters: Iterable[Parameter]) -> dict[str, str]:
     """Return the option that sets each argument of a command; ``parameters``: Click's."""
     options: dict[str, str] = {}
     for parameter in parameters:
@@ -27,7 +29,7 @@ def options_of(parameters: Iterable[Any]) -> dict[str, str]:
     return options
 
 
-def require_other_files(parameters: Iterable[Any], given: Mapping[str, object]) -> None:
+def require_other_files(parameters: Iterable[Parameter], given: Mapping[str, object]) -> None:
     """Refuse a file to write that another parameter of the command names; ``given``: values by argument.
 
     Raises
@@ -46,7 +48,7 @@ def require_other_files(parameters: Iterable[Any], given: Mapping[str, object]) 
                 raise UsageError(where=parameter.name, found=found, allowed="another file")
 
 
-def _files(parameter: Any, value: object) -> list[str]:
+def _files(parameter: Parameter, value: object) -> list[str]:
     """Return the files that a value names: itself, or ``file.py`` of each ``file.py:function`` in it."""
     values = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
     if str(parameter.metavar).startswith(FILES):

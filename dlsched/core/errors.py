@@ -11,8 +11,7 @@ error                     raised when                                         ex
 ``SolverError``           a solver failed or broke its promises                1
 ``SolverKilledError``     a signal killed a solver's process                  1
 ``ContradictionError``    two proofs exclude each other                        1
-``DisagreementError``     two solvers prove different things                   7
-``SealError``             rows of a store are not what was written             7
+``DisagreementError``     two solvers, or rows of a store, contradict           7
 ``PolicyError``           a policy answered what cannot be done                7
 ``ProofError``            a proof states what is not so                        7
 ========================  ==================================================  =========
@@ -145,13 +144,7 @@ class ContradictionError(SolverError):
 
 
 class DisagreementError(DlschedError, RuntimeError):
-    """Two solvers proved contradicting values for one instance."""
-
-    exit_code = 7
-
-
-class SealError(DlschedError, ValueError):
-    """Rows of a study's store changed after they were written; the message names them."""
+    """Two solvers, or two rows of a study, have contradicting values for one instance."""
 
     exit_code = 7
 

@@ -251,7 +251,7 @@ def methods_of(policies: Sequence[str], family: str, folder: Path = Path()) -> t
 def _method(name: str, family: str, folder: Path) -> PlannedMethod:
     entry = {"python" if ":" in name else "name": name}
     try:
-        (method,) = read_method(entry, [family], folder)
+        (method,) = read_method(entry, [family], folder, ())
         if method.kind == "name" and FAMILIES[family].method(name).kind == "bound":
             raise Refused(repr(name), "a policy, which starts jobs")
     except Refused as refusal:

@@ -18,14 +18,14 @@ from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.plans.plan_file import FORMAT
 from dlsched.study.recipes.given import GivenRecipe
 from dlsched.study.rows import Row
-from dlsched.study.store.packing import seed_from, unpack
+from dlsched.study.store.packing import Data, seed_from, unpack
 from dlsched.study.store.searches import found_before
 from dlsched.study.store.store import Store
 from dlsched.study.store.stored_rows import about_of, limits_of, method_of, rows_by_instance, versions_of
-from dlsched.study.store.verification import require_true
+from dlsched.study.store.verification import require_consistent
 
-PATIENT = CellLimits(time_s=86_400.0, memory_gib=64.0)
-"""Limits for recomputing a row."""
+PATIENT_S = 86_400.0
+"""Seconds for recomputing the rows of an instance; the memory is that of a cell of the study, or of any study if this is more."""
 _KEPT = """
 SELECT method.data AS method, cell.seed AS seed, cell.limits AS limits, environment.data AS environment, solution, certificate,
     {bound_source} AS bound_source, {solver} AS solver, own.content AS content, its.data AS its
@@ -66,14 +66,14 @@ def check(
         The number of processes is below 1.
     InputError
         The store cannot be read.
-    SealError, DisagreementError
-        Rows changed after they were written, or contradict each other.
+    DisagreementError
+        Rows contradict each other.
     KeyboardInterrupt
         Ctrl-C; ``take`` got the rows that were recomputed before.
     """
     require_engine(workers)
     with Store(path) as store:
-        require_true(store)
+        require_consistent(store)
         ended, failed, total = 0, 0, store.ended
         general = list(_of_the_study(store))
         rows: dict[str, list[Row]] = {}
@@ -100,14 +100,15 @@ def _verifications(outcome: Outcome, count: int) -> Sequence[Verification]:
 
 def _cells(store: Store, asked: dict[str, list[Row]], again: bool) -> Iterator[Cell]:
     """Yield a cell for each instance, whose method holds the rows to recompute; store these in ``asked``."""
-    names = {name: store.columns.name("result", name) for name in ("bound_source", "solver")}
+    limits = CellLimits(PATIENT_S, max(CellLimits().memory_gib, about_of(store).limits.memory_gib))
+    names = {name: store.columns.expression(f"result.{name}") for name in ("bound_source", "solver")}
     kept = store.each(_KEPT.format(**names), store.shown)
     for count, (rows, _, _) in enumerate(rows_by_instance(store)):
         number = rows[0].instance_id
         recipe = store.recipe(number)
         content, whole = store.one("SELECT content, hash FROM instance WHERE id = ?", number)
         said = [_said(store, row, next(kept), again) for row in rows]
-        made = found_before(store, recipe, _versions(said[0]))
+        made = found_before(store, recipe, said[0]["versions"])
         parameters: dict[str, Json] = {
             "found": made.content if isinstance(made, GivenRecipe) and made is not recipe else None,
             "instance": {"content": content, "hash": whole},
@@ -115,10 +116,10 @@ def _cells(store: Store, asked: dict[str, list[Row]], again: bool) -> Iterator[C
             "rows": list[Json](said),
         }
         asked[f"check {count}"] = rows
-        yield Cell(f"check {count}", recipe, PlannedMethod("check", "check", "", parameters=parameters), 0, PATIENT)
+        yield Cell(f"check {count}", recipe, PlannedMethod("check", "check", "", parameters=parameters), 0, limits)
 
 
-def _said(store: Store, row: Row, kept: sqlite3.Row, again: bool) -> dict[str, Json]:
+def _said(store: Store, row: Row, kept: sqlite3.Row, again: bool) -> Data:
     """Return the values that the store holds for a row, for the process that recomputes it."""
     said = ("key", "method", "status", "message", "objective", "bound", "time_s")
     return {
@@ -134,19 +135,12 @@ def _said(store: Store, row: Row, kept: sqlite3.Row, again: bool) -> dict[str, J
         "solver": kept["solver"],
         "cell": {"content": kept["content"], "method": dict(method_of(store.path, kept["its"]))},
         "again": again,
-        "sealed": bool(store.tables),
     }
-
-
-def _versions(said: Mapping[str, Json]) -> dict[str, str]:
-    versions = said["versions"]
-    assert isinstance(versions, dict)
-    return {name: str(value) for name, value in versions.items()}
 
 
 def _fact(store: Store, content: str) -> Json:
     """Return the facts about an instance; None if it was not made."""
-    columns = ", ".join(f"{store.columns.name('fact', each.name)} AS {each.name}" for each in fields(Facts))
+    columns = ", ".join(f"{store.columns.expression(f'fact.{each.name}')} AS {each.name}" for each in fields(Facts))
     for row in store.each(f"SELECT {columns} FROM fact WHERE content = ?", content):
         return dict(row)
     return None

@@ -16,7 +16,7 @@ from dlsched.study.plans.plan_file import read_plan
 from dlsched.study.plans.sources import recipes
 from dlsched.study.store.searches import Searches
 from dlsched.study.store.store import LARGEST_SOLUTION, Store
-from dlsched.study.store.verification import require_sealed, require_true
+from dlsched.study.store.verification import require_consistent
 from dlsched.study.study import Study
 
 ENGINES = ("local", "dask")
@@ -87,8 +87,6 @@ def run(
         Arguments that cannot be used.
     InputError
         The plan is wrong, or the store cannot be used; results of ended cells are kept.
-    SealError
-        Somebody else wrote into the store, before or during the run.
     DisagreementError
         Rows of the store contradict each other.
     KeyboardInterrupt
@@ -126,19 +124,13 @@ def run(
             progress(now)
 
     with Store(store, leading=True, largest_solution=largest_solution) as opened:
-        require_true(opened)
+        require_consistent(opened)
         try:
             _run(opened, plan, workers or os.cpu_count() or 1, _engine(engine, scheduler), retry, told)
-        except BaseException:
-            opened.settle()
-            with Store(store) as ended:
-                require_sealed(ended, opened.ledger)
-            raise
         finally:
             if lines is not None:
                 lines.end()
-        opened.settle()
-        return Study(store, ledger=opened.ledger)
+    return Study(store)
 
 
 def _words(now: StudyProgress) -> str:
@@ -157,7 +149,6 @@ def _run(
     store.plan(plan, cells_of(plan, recipes(plan)))
     if retry:
         store.forget(retry)
-    store.know()
     searches = Searches(store, plan)
     left = searches.left()
     (cells, ended), failed = store.counts, 0

@@ -35,15 +35,11 @@ class Study(StudyReader):
     ----------
     path
         Path of its store.
-    ledger
-        Seals of its rows, if the caller knows them.
 
     Raises
     ------
     InputError
         The store is missing or cannot be read.
-    SealError
-        Rows changed after they were written.
     DisagreementError
         Rows contradict themselves or each other.
     """

@@ -12,7 +12,7 @@ from dlsched.study.engines import local
 from dlsched.study.plans.counting import Kind, count, kinds_of
 from dlsched.study.plans.plan import Plan
 from dlsched.study.recipes.given import found as found_recipe
-from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes.recipe import CalledRecipe, Recipe
 from dlsched.study.recipes.searched import SearchedRecipe
 from dlsched.study.store.searches import SEARCH, search_of
 
@@ -62,18 +62,20 @@ class Trial:
 def try_out(plan: Plan) -> Trial:
     """Run each method on three instances of each kind, in one process, for about twenty seconds at most.
 
-    For searched instances, shorter searches find the ones to try.
+    For searched instances, shorter searches find the ones to try. Only dlsched's own methods and instances are tried: no
+    code or program of the plan runs.
     """
+    own = replace(plan, methods=tuple(method for method in plan.methods if not method.foreign))
     counts, kinds = _chosen(plan)
     instances, cells_in_all = count(plan)
     most_jobs = max((recipe.jobs for found in kinds.values() for recipe in found), default=0)
     kinds = {kind: [recipe for recipe in found if recipe.jobs <= JOBS] for kind, found in kinds.items()}
-    trials = [(kind, cell) for kind in kinds for recipe in kinds[kind] for cell in cells_of(plan, [recipe])]
+    trials = [(kind, cell) for kind in kinds for recipe in kinds[kind] for cell in cells_of(own, [recipe])]
     seconds: dict[tuple[Kind, str], list[float]] = {}
     ends = time.monotonic() + PATIENCE_S
     made = _search(plan, kinds, seconds, ends)
     cells = {cell.key: replace(cell, recipe=made.get(id(cell.recipe), cell.recipe)) for _, cell in trials}
-    waiting = [cell for cell in cells.values() if not isinstance(cell.recipe, SearchedRecipe)]
+    waiting = [cell for cell in cells.values() if not isinstance(cell.recipe, CalledRecipe)]
     outcomes, unended = _run(waiting, str(plan.folder), ends)
     for kind, cell in trials:
         if cell.key in outcomes:
@@ -123,7 +125,7 @@ def _search(
         search.key: (search, kind, recipe)
         for kind, found in kinds.items()
         for recipe in found
-        if isinstance(recipe, SearchedRecipe)
+        if isinstance(recipe, SearchedRecipe) and ":" not in recipe.target
         for search in [search_of(recipe.smaller(SEARCHED), plan.limits)]
     }
     made: dict[int, Recipe] = {}

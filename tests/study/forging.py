@@ -1,4 +1,4 @@
-"""The forger of stores: it changes one thing at random, and says what has to come of it where the store is sealed anew."""
+"""The forger of stores: it changes one thing at random, and says what has to come of it."""
 
 from collections.abc import Callable, Sequence
 

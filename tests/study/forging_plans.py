@@ -60,7 +60,7 @@ class OfPlans(Hand):
         assert row is not None and other is not None
         if self.random.random() < 0.3:
             self.database.execute(
-                "INSERT INTO planned SELECT study, 1000 + position, cell, instance, method, NULL FROM planned WHERE"
+                "INSERT INTO planned SELECT study, 1000 + position, cell, instance, method FROM planned WHERE"
                 " position = ?",
                 row,
             )

@@ -1,4 +1,4 @@
-"""Stores that were run, and what hands can do to them: damage of every kind, and edits with and without new seals."""
+"""Stores that were run, and what hands can do to them: damage of every kind, and edits."""
 
 import os
 import shutil
@@ -12,8 +12,7 @@ import pytest
 
 from dlsched import study
 from dlsched.study.plans.plan_file import make_plan
-from dlsched.study.store.seals import write_missing
-from dlsched.study.store.tables import LATER, SEALED
+from dlsched.study.store.tables import LATER, TABLES
 
 OWN = "def smallest(instance):\n    return {'gpus': {j.id: min(j.epoch_time_s) for j in instance.jobs}}\n"
 PLANS: Mapping[str, Mapping[str, object]] = {
@@ -57,18 +56,19 @@ def as_before(path: Path) -> None:
 
 
 def edit(path: Path, *statements: str) -> None:
-    """Carry out statements, and leave the seals alone."""
+    """Carry out statements."""
     with closing(sqlite3.connect(path)) as database, database:
         for statement in statements:
             database.execute(statement)
 
 
-def seal_anew(path: Path) -> None:
-    """Give every row the seal of what it says now."""
-    with closing(sqlite3.connect(path)) as database, database:
-        for table in (*SEALED, "found"):
-            database.execute(f"UPDATE {table} SET seal = NULL")
-            write_missing(database, table)
+def with_seals(path: Path) -> None:
+    """Give every table but that of cells a column of seals, as stores had for a while."""
+    edit(
+        path,
+        *(f"ALTER TABLE {table.name} ADD COLUMN seal BLOB" for table in TABLES if table.name != "cell"),
+        *(f"UPDATE {table.name} SET seal = randomblob(32)" for table in TABLES if table.name != "cell"),
+    )
 
 
 def sql(*statements: str) -> Callable[[Path], None]:
@@ -158,7 +158,10 @@ FILES: Mapping[str, Callable[[Path], None]] = {
     "version 0": sql("PRAGMA user_version = 0"),
     "a view": sql("ALTER TABLE result RENAME TO kept", "CREATE VIEW result AS SELECT * FROM kept"),
     "a trigger": sql("CREATE TRIGGER later AFTER INSERT ON result BEGIN UPDATE result SET objective = 1; END"),
-    **{f"no table {table}": sql("PRAGMA foreign_keys=OFF", f"DROP TABLE {table}") for table in (*SEALED, "cell")},
+    **{
+        f"no table {table}": sql("PRAGMA foreign_keys=OFF", f"DROP TABLE {table}")
+        for table in sorted({each.name for each in TABLES} - {"found"})
+    },
     **{
         f"no column {table}.{column}": sql(f"ALTER TABLE {table} RENAME COLUMN {column} TO other")
         for table, column in (
@@ -203,8 +206,6 @@ VALUES: Mapping[str, Callable[[Path], None]] = {
     "a recipe of no JSON": lambda path: edit(path, f"UPDATE instance SET recipe = x'{zlib.compress(b'{').hex()}'"),
     "a recipe of a list": lambda path: edit(path, f"UPDATE instance SET recipe = x'{zlib.compress(b'[]').hex()}'"),
     "a recipe that is text": sql("UPDATE instance SET recipe = 'x'"),
-    "a solution cut short": sql("UPDATE result SET solution = substr(solution, 1, 20) WHERE solution IS NOT NULL"),
-    "a certificate of other bytes": sql("UPDATE result SET certificate = x'789c00'"),
     "no cells": sql("UPDATE study SET cells = 'x'"),
     "no study": sql("PRAGMA foreign_keys=OFF", "DELETE FROM study"),
     "no instances": sql("PRAGMA foreign_keys=OFF", "DELETE FROM instance"),
@@ -214,3 +215,11 @@ VALUES: Mapping[str, Callable[[Path], None]] = {
     "no environments": sql("PRAGMA foreign_keys=OFF", "DELETE FROM environment"),
 }
 """Damage to what rows say."""
+EVIDENCE: Mapping[str, Callable[[Path], None]] = {
+    "a solution cut short": sql("UPDATE result SET solution = substr(solution, 1, 20) WHERE solution IS NOT NULL"),
+    "a certificate of other bytes": sql("UPDATE result SET certificate = x'789c00'"),
+    "a solution larger than its bytes may hold": lambda path: edit(
+        path, f"UPDATE result SET solution = x'{zlib.compress(b'[' + b' ' * (1 << 20) + b']').hex()}'"
+    ),
+}
+"""Damage to what only a check reads."""

@@ -17,7 +17,7 @@ from conftest import Ended
 from dlsched import study
 from dlsched.study.plans.plan_file import make_plan
 from tests.study.judging import checked
-from tests.study.stores_by_hand import NAMES, as_before, edit, seal_anew
+from tests.study.stores_by_hand import NAMES, as_before, edit
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -49,7 +49,7 @@ def test_a_store_of_before_can_be_computed_anew(stores: Callable[[str], Path], t
 
 
 def test_instances_that_searches_found_and_those_that_functions_draw(tmp_path: Path, here: None) -> None:
-    """And instance files; of another instance in the place of one that was found nothing is true."""
+    """And instance files; of another instance in the place of one that was found or drawn nothing is true."""
     (tmp_path / "mine.py").write_text(
         "from dlsched import ring_allocation\n\ndef draw(seed, jobs):\n"
         "    return ring_allocation.generate(jobs=jobs, gpus=8, seed=seed + 100)\n",
@@ -69,9 +69,8 @@ def test_instances_that_searches_found_and_those_that_functions_draw(tmp_path: P
     other = dlsched.ring_allocation.generate(jobs=2, gpus=8, seed=9).as_data()
     packed = zlib.compress(json.dumps(other).encode()).hex()
     edit(tmp_path / "s", f"UPDATE found SET instance = x'{packed}'")
-    seal_anew(tmp_path / "s")
     false = [key for key, each in checked(tmp_path / "s").items() if not each]
-    assert len(false) == 4
+    assert len(false) == 8
 
 
 def test_the_command_says_what_is_what(
@@ -95,24 +94,19 @@ def test_the_command_says_what_is_what(
         "UPDATE result SET solution = (SELECT solution FROM result WHERE cell = 3) WHERE cell = 2",
         "UPDATE result SET objective = objective * 1.5 WHERE cell = 7",
     )
-    seal_anew(Path("s"))
     ended = cli("study", "check", "s", "--workers", "1")
     assert ended.code == 7 and ended.err == ""
     assert "FAILED  doubling on mixed-2x3-seed1 (seed 1): objective: " in ended.out
-    assert cli("study", "show", "s").code == 0  # the seals say nothing
+    assert cli("study", "show", "s").code == 0  # rows that are false need not contradict each other
 
 
 def test_ctrl_c_ends_it_with_what_was_computed(tmp_path: Path) -> None:
-    """And leaves nothing behind."""
-    (tmp_path / "mine.py").write_text(
-        "import os, time\nfrom dlsched import ring_allocation\n\ndef draw(seed):\n"
-        "    while seed > 0 and os.path.exists('stop'):\n        time.sleep(0.01)\n"
-        "    return ring_allocation.generate(jobs=3, gpus=8, seed=seed)\n",
-        encoding="utf-8",
-    )
-    source = {"family": "ring_allocation", "python": "mine.py:draw", "seeds": "0:3"}
+    """And leaves nothing behind; the second instance is large by the store's word, and takes a minute to generate."""
+    source = {"family": "ring_allocation", "jobs": 3, "gpus": 8, "seeds": "0:3"}
     study.run(make_plan(instances=source, methods=["doubling", "equal"], folder=tmp_path), tmp_path / "s", workers=1)
-    (tmp_path / "stop").touch()
+    large = {"generate": {"preset": "mixed", "jobs": 100_000, "gpus": 800_000, "max_gpus": 64, "seed": 1}}
+    packed = zlib.compress(json.dumps(large).encode()).hex()
+    edit(tmp_path / "s", f"UPDATE instance SET recipe = x'{packed}' WHERE seed > 0")
     command = [sys.executable, "-m", "dlsched", "study", "check", "s", "--workers", "1", "--json"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         process = psutil.Process(running.pid)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import Ended
 
-from tests.study.stores_by_hand import FILES, VALUES, as_before, bytes_at, run_store
+from tests.study.stores_by_hand import EVIDENCE, FILES, VALUES, as_before, bytes_at, run_store
 
 PLAN = """
 format = "dlsched/study/1"
@@ -53,7 +53,7 @@ def refused(cli: Callable[..., Ended], *commands: tuple[str, ...]) -> list[str]:
 
 @pytest.mark.parametrize("damage", FILES)
 def test_damage_to_the_file_is_said(damage: str, copied: Path, cli: Callable[..., Ended]) -> None:
-    """By every command, in a store with seals and in one of before."""
+    """By every command, in a store of today and in one of before."""
     before = Path(shutil.copy(copied, "before"))
     as_before(before)
     FILES[damage](copied)
@@ -67,11 +67,11 @@ def test_damage_to_the_file_is_said(damage: str, copied: Path, cli: Callable[...
 
 @pytest.mark.parametrize("damage", VALUES)
 def test_damage_to_values_is_said(damage: str, copied: Path, cli: Callable[..., Ended]) -> None:
-    """It is not called false, whether there are seals or not: nobody can have written it."""
+    """It is not called false: nobody can have written it. A run plans anew what has no study."""
     before = Path(shutil.copy(copied, "before"))
     as_before(before)
     VALUES[damage](copied)
-    refused(cli, *COMMANDS)
+    refused(cli, *(COMMANDS if damage != "no study" else COMMANDS[:-1]))
     copied.unlink()
     shutil.copy(before, copied)
     if damage != "an unknown sense":
@@ -79,8 +79,17 @@ def test_damage_to_values_is_said(damage: str, copied: Path, cli: Callable[..., 
         refused(cli, *COMMANDS[:-1])
 
 
+@pytest.mark.parametrize("damage", EVIDENCE)
+def test_damage_to_evidence_is_said_by_who_reads_it(damage: str, copied: Path, cli: Callable[..., Ended]) -> None:
+    """A check; rows do not depend on it."""
+    rows = cli("study", "show", "s", "--json").json
+    EVIDENCE[damage](copied)
+    assert "the store is damaged: found no compressed JSON" in refused(cli, ("check", "s", "--workers", "1"))[0]
+    assert cli("study", "show", "s", "--json").json == rows
+
+
 def test_there_are_many_kinds_of_damage() -> None:
-    assert len(FILES) + len(VALUES) >= 60
+    assert len(FILES) + len(VALUES) + len(EVIDENCE) >= 60
 
 
 def test_who_holds_the_file_is_waited_for_and_then_said(copied: Path, cli: Callable[..., Ended]) -> None:

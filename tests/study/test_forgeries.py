@@ -1,4 +1,4 @@
-"""Stores that were forged and sealed anew: what is false is refused, what cannot be computed is called claimed."""
+"""Stores that were forged: what is false is refused, what cannot be computed is called claimed."""
 
 import random
 import shutil
@@ -13,7 +13,7 @@ import pytest
 from tests.study.forging import Forger
 from tests.study.forging_hand import PASSED, REFUSED, Forgery
 from tests.study.judging import Judge, checked
-from tests.study.stores_by_hand import NAMES, PLANS, edit, seal_anew
+from tests.study.stores_by_hand import NAMES, PLANS, edit
 
 
 @pytest.fixture
@@ -71,6 +71,5 @@ def test_results_of_two_methods_that_are_swapped_do_not_come_again(
         "UPDATE result SET cell = 2 WHERE cell = 3",
         "UPDATE result SET cell = 3 WHERE cell = -1",
     )
-    seal_anew(path)
     assert all(checked(path).values())
     assert ours == theirs or len([each for each in checked(path, again=True).values() if not each]) == 2

@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 
 from dlsched.cli.options import OutPath
-from dlsched.cli.study.show import STORE_HELP, opened
+from dlsched.cli.study.show import STORE_HELP
 from dlsched.study.figures.tables import KEYS
 from dlsched.study.reports.export import FORMATS, require_columns
+from dlsched.study.study import Study
 
 
 def run(
@@ -22,6 +23,6 @@ def run(
     """Write rows (csv, parquet, json) or tables (latex, markdown) of a study."""
     names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
     require_columns(format, names)
-    with opened(store) as study:
+    with Study(store) as study:
         study.export(format, out or "-", columns=names)
     return 0

@@ -23,8 +23,8 @@ def run(
         int | None, typer.Option(metavar="N", help="Processes that would solve; by default one for each processor.")
     ] = None,
 ) -> int:
-    """Say what a study would run, and estimate how long it takes from a few trial cells."""
-    read = read_plan(plan)
+    """Say what a study would run, and estimate how long it takes from a few trial cells; no code that it names runs."""
+    read = read_plan(plan, run_code=False)
     trial = try_out(read)
     sizes = ((trial.cells, "cell"), (trial.instances, "instance"), (len(read.methods), "method"))
     print(f"{printable(read.name)}: {', '.join(several(number, one) for number, one in sizes)}")
@@ -45,6 +45,11 @@ def run(
         print(f"{several(rest, 'instance')} of further presets and sources.")
     if trial.most_jobs:
         print(f"Instances of more than {JOBS:,} jobs are not tried; one has {trial.most_jobs:,}.")
+    foreign = sum(method.foreign for method in read.methods)
+    if foreign:
+        print(
+            f"Your own code does not run here: {several(foreign, 'method')} and what they need are not in the estimate."
+        )
     processes = workers or os.cpu_count() or 1
     if trial.seconds is not None:
         least = "" if trial.complete else "at least "

@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
-from dlsched.cli.study.show import STORE_HELP, opened
+from dlsched.cli.study.show import STORE_HELP
 from dlsched.core.messages import printable
 from dlsched.plots.figure import COLUMN_IN
 from dlsched.study.reports.paper.drawing import FORMATS, KINDS, require_plot, write_plot
+from dlsched.study.study import Study
 
 
 def run(
@@ -33,7 +34,7 @@ def run(
 ) -> int:
     """Draw a figure of a study: a panel for each family and preset, readable at the width of a column."""
     require_plot(what, width, out)
-    with opened(store) as study:
+    with Study(store) as study:
         write_plot(study.plot(what, width, group), out, width)
     print(f"plot: {printable(out)}")
     return 0

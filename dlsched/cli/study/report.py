@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
-from dlsched.cli.study.show import STORE_HELP, opened
+from dlsched.cli.study.show import STORE_HELP
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
 from dlsched.study.reporting import FORMS, require_form, write_open
+from dlsched.study.study import Study
 
 
 def run(
@@ -18,7 +19,7 @@ def run(
     """Write a study as one page that opens anywhere: figures, plots, worst instances, failures."""
     require_writable(out)
     require_form(form)
-    with opened(store) as study:
+    with Study(store) as study:
         write_open(study, out, form)
     if out != "-":
         print(f"report: {printable(out)}")

@@ -1,6 +1,5 @@
 """``dlsched study show``: the figures of a study as tables."""
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
@@ -27,7 +26,7 @@ def run(
     as_json: AsJson = False,
 ) -> int:
     """Show the figures of a study: a table for each family and preset, a line for each method."""
-    with opened(store) as study:
+    with Study(store) as study:
         about, rows = study.about, study.rows()
     if as_json:
         print_json([row.as_data() for row in rows])
@@ -49,18 +48,6 @@ def run(
     if about.ended < about.cells:
         print(f"{about.cells - about.ended} of {about.cells} cells have not run yet.")
     return 0
-
-
-def opened(store: str) -> Study:
-    """Open a store, and say where its rows have no seals."""
-    study = Study(store)
-    if not study.sealed:
-        print(
-            f"dlsched: {printable(store)}: its rows have no seals, as it was written by an earlier version: nothing shows"
-            " whether somebody changed them; `dlsched study check` computes them anew",
-            file=sys.stderr,
-        )
-    return study
 
 
 def _print_failed(groups: Sequence[Group]) -> None:

@@ -33,8 +33,7 @@ from dlsched.study.cells.outcome import facts_of
 from dlsched.study.cells.proofs import FIGURE
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.recipes.given import found as found_recipe
-from dlsched.study.recipes.recipe import Recipe
-from dlsched.study.recipes.searched import SearchedRecipe
+from dlsched.study.recipes.recipe import CalledRecipe, Recipe, require_data
 
 Said = Mapping[str, Any]
 """Values that a store holds for an instance or a row, by column."""
@@ -56,7 +55,7 @@ def computed_anew(recipe: Recipe, said: Said, step: Callable[[], None]) -> list[
     recipe
         How the instance is made.
     said
-        ``found``: the instance that a search found, or None; ``instance``: its hashes; ``fact``: its facts,
+        ``found``: the instance that a search found or a function drew, or None; ``instance``: its hashes; ``fact``: its facts,
         or None; ``rows``: the values that the store holds for each row.
     step
         Called after each row.
@@ -71,7 +70,7 @@ def computed_anew(recipe: Recipe, said: Said, step: Callable[[], None]) -> list[
     try:
         instance = _made(recipe, said["found"])
         failures += _facts(family, instance, said["fact"])
-    except Exception as error:  # users' functions that draw instances may raise anything
+    except Exception as error:  # what a store says of an instance may be anything
         why = f"{type(error).__name__}: {words_of(error)}"
     rows: list[Json] = []
     for row in said["rows"]:
@@ -79,6 +78,8 @@ def computed_anew(recipe: Recipe, said: Said, step: Callable[[], None]) -> list[
         found.failures[:0] = failures
         if not found.failures:
             found.recomputed.insert(0, f"instance, {row['key'][:12]}...")
+            if isinstance(recipe, CalledRecipe):
+                found.claimed.append(f"that {printable(recipe.source)} made its instance")
         rows.append(found.as_data())  # type: ignore[arg-type]
         step()
     return rows
@@ -87,8 +88,7 @@ def computed_anew(recipe: Recipe, said: Said, step: Callable[[], None]) -> list[
 def _made(recipe: Recipe, found: Json) -> InstanceFile:
     if found is not None:
         return found_recipe(recipe, found).make()
-    if isinstance(recipe, SearchedRecipe):
-        raise InputError("the store keeps no instance that the search found")
+    require_data(recipe)
     return recipe.make()
 
 
@@ -126,8 +126,7 @@ def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: 
                 found.failures.append(f"key: it is not that of {printable(each.label)} on this instance")
         if recipe.content_hash() != said["cell"]["content"]:
             found.failures.append("cell: it is of another instance")
-        other = method.family not in (None, recipe.family) and said["sealed"]  # older stores mixed families up
-        if other or said["method"] != method.label:
+        if method.family not in (None, recipe.family) or said["method"] != method.label:
             found.failures.append(f"method: {said['method']!r} is claimed, it is {method.label!r} of {method.family}")
         if method.seed not in (None, said["seed"]):
             found.failures.append(f"seed: {said['seed']!r} is claimed, the plan has {method.seed!r}")

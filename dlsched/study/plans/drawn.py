@@ -9,7 +9,7 @@ from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES
 from dlsched.study.plans.grids import combination
-from dlsched.study.plans.method_entries import hash_of_code, imported
+from dlsched.study.plans.method_entries import Code, hash_of_code, imported
 from dlsched.study.plans.plan import Drawn
 from dlsched.study.plans.refusals import Table, grid, one_of, plain, text
 from dlsched.study.recipes.drawn import DrawnRecipe
@@ -18,7 +18,7 @@ from dlsched.study.recipes.recipe import label_of, seed_of
 RESERVED = ("python", "family", "seeds")
 
 
-def read_drawn(entry: Table, folder: Path, seeds: Sequence[int]) -> Drawn:
+def read_drawn(entry: Table, folder: Path, seeds: Sequence[int], code: Code) -> Drawn:
     """Read an entry of ``[[instances]]`` with ``python``, and draw its first instance as a test.
 
     Parameters
@@ -27,6 +27,8 @@ def read_drawn(entry: Table, folder: Path, seeds: Sequence[int]) -> Drawn:
         The entry, and the folder of the plan, to which paths are relative.
     seeds
         Seeds of the entry.
+    code
+        As ``imported`` takes it; where none may run, nothing of the function is known.
 
     Raises
     ------
@@ -38,18 +40,23 @@ def read_drawn(entry: Table, folder: Path, seeds: Sequence[int]) -> Drawn:
     if not home or not name:
         raise Refused(shown(where), '"path.py:function" or "package.module:function"', "python")
     family = one_of(entry.get("family"), tuple(FAMILIES), "family")
-    thing, file = imported(where, folder)
+    known = imported(where, folder, code)
     asked: dict[str, Sequence[Json]] = {
         key: tuple(plain(each, *at) for at, each in grid(value, key))
         for key, value in entry.items()
         if key not in RESERVED
     }
+    path = str((folder / home).absolute()) if home.endswith(".py") else home
+    if known is None:
+        if "seeds" in entry:
+            asked["seed"] = seeds
+        return Drawn(family, where, f"{path}:{name}", str(folder.absolute()), asked, "")
+    thing, file = known
     _require_parameters(thing, where, asked)
     if "seed" in inspect.signature(thing).parameters:
         asked["seed"] = seeds
     elif "seeds" in entry:
         raise Refused(shown(entry["seeds"]), f"none, as {where} has no parameter seed", "seeds")
-    path = str((folder / home).absolute()) if home.endswith(".py") else home
     fingerprint = hash_of_code(thing, file, where, folder)
     found = Drawn(family, where, f"{path}:{name}", str(folder.absolute()), asked, fingerprint)
     try:

@@ -17,6 +17,7 @@ from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES, read
 from dlsched.study.plans.drawn import read_drawn
 from dlsched.study.plans.grids import Grid, combinations
+from dlsched.study.plans.method_entries import Code
 from dlsched.study.plans.plan import Files, Generated, Source, Windows
 from dlsched.study.plans.refusals import (
     MOST_CELLS,
@@ -51,8 +52,10 @@ CALLED = ("worst", "python")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
-def read_source(entry: object, folder: Path, refusals: Refusals, index: int) -> tuple[list[Source], set[str]]:
-    """Read an entry: return its sources and their families; errors are added to ``refusals``."""
+def read_source(
+    entry: object, folder: Path, refusals: Refusals, index: int, code: Code
+) -> tuple[list[Source], set[str]]:
+    """Read an entry: return its sources and their families; errors are added to ``refusals``; ``code``: as ``imported``."""
     found, families = list[Source](), set[str]()
     with refusals.at("instances", index):
         asked = table(entry)
@@ -64,10 +67,10 @@ def read_source(entry: object, folder: Path, refusals: Refusals, index: int) -> 
         if len(sorts) != 1:
             raise Refused(" and ".join(sorts) or f"none of {', '.join(SORTS)}", "exactly one of them")
         if sorts == ["worst"]:
-            found += read_searched(asked, folder, seeds_of(asked.get("seeds", 0)))
+            found += read_searched(asked, folder, seeds_of(asked.get("seeds", 0)), code)
             families.add(str(asked["family"]))
         elif sorts == ["python"]:
-            found.append(read_drawn(asked, folder, seeds_of(asked.get("seeds", 0))))
+            found.append(read_drawn(asked, folder, seeds_of(asked.get("seeds", 0)), code))
             families.add(str(asked["family"]))
         elif sorts == ["family"]:
             found += _generated(asked)

@@ -5,9 +5,10 @@ import inspect
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import TypeAlias
 
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyMethod
@@ -20,10 +21,12 @@ from dlsched.study.plans.refusals import Table, integer, one_of, only, plain, ta
 from dlsched.study.plans.session_code import hash_of_session_code
 
 KINDS = ("heuristic", "exact", "bound")
+Code: TypeAlias = Collection[str] | None
+"""Whether a plan's code may run while the plan is read: None: none of it; else its files and modules, and these pickled texts."""
 
 
-def read_method(entry: object, families: Sequence[str], folder: Path) -> list[PlannedMethod]:
-    """Read an entry: return its method, or all methods of its kind.
+def read_method(entry: object, families: Sequence[str], folder: Path, code: Code) -> list[PlannedMethod]:
+    """Read an entry: return its method, or all methods of its kind; ``code``: as ``imported`` takes it.
 
     Raises
     ------
@@ -39,7 +42,7 @@ def read_method(entry: object, families: Sequence[str], folder: Path) -> list[Pl
         families = (one_of(asked["family"], families, "family"),)
     if sorts == ["kind"]:
         return _of_kind(asked, families)
-    method = _python(asked, folder) if sorts == ["python"] else None
+    method = _python(asked, folder, code) if sorts == ["python"] else None
     if method is None:
         method = _command(asked, folder) if sorts == ["command"] else _named(asked, families)
     return [method]
@@ -107,19 +110,23 @@ def _method(name: str, family: str, families: Sequence[str]) -> AnyMethod:
     raise Refused(shown(name), f"{', '.join(record.methods)}", "name")
 
 
-def _python(asked: Table, folder: Path) -> PlannedMethod:
+def _python(asked: Table, folder: Path, code: Code) -> PlannedMethod:
     where = text(asked["python"], "python")
     home, _, name = where.rpartition(":")
     if not home or not name:
         raise Refused(shown(where), '"path.py:function" or "package.module:function"', "python")
-    thing, file = imported(where, folder)
+    found = imported(where, folder, code)
     of_session = home.startswith(PICKLED)
     if home.endswith(".py"):
         home = str((folder / home).absolute())
     reserved = ("python", "name", "label", "family", "seed")
     parameters = {key: plain(value, key) for key, value in asked.items() if key not in reserved}
-    require_parameters(thing, parameters)
-    _require_complete(thing, parameters, name if of_session else where)
+    fingerprint = ""
+    if found is not None:
+        thing, file = found
+        require_parameters(thing, parameters)
+        _require_complete(thing, parameters, name if of_session else where)
+        fingerprint = hash_of_session_code(thing) if of_session else hash_of_code(thing, file, where, folder)
     return PlannedMethod(
         _label(asked, name if of_session else where),
         "python",
@@ -128,17 +135,27 @@ def _python(asked: Table, folder: Path) -> PlannedMethod:
         None,
         _seed(asked),
         parameters,
-        hash_of_session_code(thing) if of_session else hash_of_code(thing, file, where, folder),
+        fingerprint,
     )
 
 
-def imported(where: str, folder: Path, key: str = "python") -> tuple[Callable[..., object], str]:
-    """Import a function or class that a plan names, and return it with its file; `Refused` at ``key``."""
-    home = where.rpartition(":")[0]
+def imported(where: str, folder: Path, code: Code, key: str = "python") -> tuple[Callable[..., object], str] | None:
+    """Import a function or class that a plan names, and return it with its file; `Refused` at ``key``.
+
+    None where no code may run.
+    """
+    home, _, name = where.rpartition(":")
     if home.startswith(PICKLED):
+        if code is None or where not in code:
+            found = f"{name}, as code inside the plan"
+            raise Refused(
+                found, '"path.py:function" or "package.module:function"; functions are handed to make_plan', key
+            )
         return import_of_user(where, str(folder.absolute()))
     if home.endswith(".py") and not (folder / home).is_file():
         raise Refused(shown(where), f"a file that is there, relative to {folder.absolute()}", key)
+    if code is None:
+        return None
     spec = None if home.endswith(".py") else PathFinder.find_spec(home.partition(".")[0], [str(folder.absolute())])
     here = None if spec is None else spec.origin
     there = getattr(sys.modules.get(home.partition(".")[0]), "__file__", here)

@@ -1,25 +1,20 @@
 """Reader of plans, from TOML files or Python values: validates families, methods, files and functions."""
 
-import operator
 import os
 import re
-import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from datetime import date
 from pathlib import Path
-from typing import SupportsIndex
 
-from dlsched.core.errors import InputError, UsageError
-from dlsched.core.files import Json, path_of
+from dlsched.core.errors import InputError
+from dlsched.core.files import path_of
 from dlsched.core.messages import Refused, shown
 from dlsched.study.plans.counting import require_countable
 from dlsched.study.plans.instance_entries import read_source, require_sizes
-from dlsched.study.plans.method_entries import read_method
+from dlsched.study.plans.method_entries import Code, read_method
 from dlsched.study.plans.plan import CellLimits, Generated, Plan, PlannedMethod, Source
 from dlsched.study.plans.refusals import (
-    MOST_CELLS,
     Refusals,
     Table,
     integer,
@@ -34,16 +29,24 @@ from dlsched.study.plans.refusals import (
     text,
 )
 from dlsched.study.plans.session_code import is_of_session, session_text, without_code
-from dlsched.study.plans.toml import toml_text, writable
+from dlsched.study.plans.toml import plain_value, toml_text
 
 FORMAT = "dlsched/study/1"
 KEYS = ("format", "name", "seed", "instances", "methods", "limits", "reference")
 
 
-def read_plan(path: str | os.PathLike[str]) -> Plan:
+def read_plan(path: str | os.PathLike[str], *, run_code: bool = True) -> Plan:
     """Read a plan, and check that its families, methods, files, functions and programs exist.
 
-    Imports the user's functions, reads instance files and traces, and draws small instances of generators.
+    Reads instance files and traces, and draws small instances of generators.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    run_code
+        Whether to import the user's functions, and to draw an instance with those that draw. Without, nothing that the
+        plan names is run or imported, and what a function takes is not checked: the plan is for looking at, not to be run.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     if data.get("format") != FORMAT:
         found = shown(data["format"]) if "format" in data else "nothing"
         raise InputError(where=f"{name}: format", found=found, allowed=FORMAT)
-    return _plan(data, Path(path).parent, name, Path(path).stem, written)
+    return _plan(data, Path(path).parent, name, Path(path).stem, written, () if run_code else None)
 
 
 def _no_toml(name: str, words: str) -> str:
@@ -89,8 +92,12 @@ def plan_from(data: Mapping[str, object], folder: str | os.PathLike[str] = ".") 
     UsageError
         A value that a file cannot hold.
     """
-    held = {key: _plain(value) for key, value in ({"format": FORMAT} | dict(data)).items() if value is not None}
-    return _plan(held, Path(path_of(folder, "folder")), "the plan", "study", toml_text(without_code(held)))
+    return _plan_from(data, folder, ())
+
+
+def _plan_from(data: Mapping[str, object], folder: str | os.PathLike[str], code: Code) -> Plan:
+    held = {key: plain_value(value) for key, value in ({"format": FORMAT} | dict(data)).items() if value is not None}
+    return _plan(held, Path(path_of(folder, "folder")), "the plan", "study", toml_text(without_code(held)), code)
 
 
 def make_plan(
@@ -134,72 +141,33 @@ def make_plan(
     """
     if isinstance(limits, CellLimits):
         limits = {each.name: getattr(limits, each.name) for each in fields(limits)}
-    return plan_from(
+    code: list[str] = []
+    return _plan_from(
         {
             "name": name,
             "seed": seed,
             "instances": [instances] if isinstance(instances, Mapping) else listed(instances, "instances"),
-            "methods": [_method(each) for each in listed(methods, "methods")],
+            "methods": [_method(each, code) for each in listed(methods, "methods")],
             "limits": limits,
             "reference": None if reference is None else {"method": reference},
         },
         folder,
+        code,
     )
 
 
-def _method(method: str | Callable[..., object] | Mapping[str, object]) -> object:
-    if isinstance(method, Mapping):
-        return {**method, "python": session_text(found)} if is_of_session(found := method.get("python")) else method
-    if is_of_session(method):
-        return {"python": session_text(method)}
+def _method(method: str | Callable[..., object] | Mapping[str, object], code: list[str]) -> object:
+    """Return an entry of a method; the text of a function of the session is added to ``code``, which may run."""
+    if isinstance(method, Mapping) or is_of_session(method):
+        entry = method if isinstance(method, Mapping) else {"python": method}
+        if not is_of_session(found := entry.get("python")):
+            return entry
+        code.append(session_text(found))
+        return {**entry, "python": code[-1]}
     return {"name" if isinstance(method, str) and ":" not in method else "python": method}
 
 
-def _plain(value: object) -> Json:
-    """Convert a value to the one that a file holds."""
-    if value is None or isinstance(value, bool | str | float):
-        return value
-    if callable(value):
-        return _importable(value)
-    if isinstance(value, SupportsIndex):
-        return writable(operator.index(value))
-    if isinstance(value, os.PathLike):
-        return str(os.fspath(value))
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {
-            str(key): _plain(_seeds(each) if key == "seeds" else each)
-            for key, each in value.items()
-            if each is not None
-        }
-    if isinstance(value, Sequence):
-        if len(value) > MOST_CELLS:
-            raise UsageError(f"found a list of {len(value):,} values, allowed in a plan: at most {MOST_CELLS:,}")
-        return [_plain(each) for each in value]
-    raise UsageError(f"found {value!r}, allowed in a plan: numbers, texts, lists, tables and functions")
-
-
-def _seeds(value: object) -> object:
-    """Write a range of seeds as text, as in files, since it may be long."""
-    if not isinstance(value, range) or value.start < 0 or value.stop < 0 or value.step < 1:
-        return value
-    return f"{value.start}:{value.stop}" + (f":{value.step}" if value.step > 1 else "")
-
-
-def _importable(thing: Callable[..., object]) -> str:
-    """Return the name of a function as in files; UsageError if other processes could not import it."""
-    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", repr(thing))
-    if module in (None, "__main__") or getattr(sys.modules.get(module), name, None) is not thing:
-        raise UsageError(
-            where="methods",
-            found=f"{name} of {module}",
-            allowed="a function or class at the top of a module, which other processes can import; or path.py:function",
-        )
-    return f"{module}:{name}"
-
-
-def _plan(data: Table, folder: Path, name: str, stem: str, written: str) -> Plan:
+def _plan(data: Table, folder: Path, name: str, stem: str, written: str, code: Code) -> Plan:
     refusals = Refusals(name)
     for key in data:
         if key not in KEYS:
@@ -214,9 +182,9 @@ def _plan(data: Table, folder: Path, name: str, stem: str, written: str) -> Plan
         seed = integer(data.get("seed", 0), 0, "seed")
     with refusals.at("limits"):
         limits = _limits(table(data.get("limits", {})))
-    sources, families = _sources(data.get("instances"), folder, refusals)
+    sources, families = _sources(data.get("instances"), folder, refusals, code)
     refusals.raise_any()  # methods can be read only once the families are known
-    methods = _methods(data.get("methods"), families, folder, refusals)
+    methods = _methods(data.get("methods"), families, folder, refusals, code)
     refusals.raise_any()
     with refusals.at("reference"):
         reference = _reference(data.get("reference"), methods)
@@ -249,25 +217,27 @@ def _limits(asked: Table) -> CellLimits:
     )
 
 
-def _sources(value: object, folder: Path, refusals: Refusals) -> tuple[list[tuple[int, Source]], list[str]]:
+def _sources(value: object, folder: Path, refusals: Refusals, code: Code) -> tuple[list[tuple[int, Source]], list[str]]:
     """Read the sources, each with the position of its entry, and the families in order of appearance."""
     sources, families = list[tuple[int, Source]](), dict[str, None]()
     with refusals.at("instances"):
         for index, entry in enumerate(tables(value)):
-            found, theirs = read_source(entry, folder, refusals, index)
+            found, theirs = read_source(entry, folder, refusals, index, code)
             sources += [(index, source) for source in found]
             families |= dict.fromkeys(sorted(theirs))
     return sources, list(families)
 
 
-def _methods(value: object, families: Sequence[str], folder: Path, refusals: Refusals) -> list[PlannedMethod]:
+def _methods(
+    value: object, families: Sequence[str], folder: Path, refusals: Refusals, code: Code
+) -> list[PlannedMethod]:
     """Read the methods in the order of the plan; a named method replaces the same label of a whole kind."""
     found = list[tuple[int, bool, PlannedMethod]]()
     with refusals.at("methods"):
         for index, entry in enumerate(tables(value)):
             with refusals.at("methods", index):
                 whole = isinstance(entry, Mapping) and "kind" in entry
-                found += [(index, whole, method) for method in read_method(entry, families, folder)]
+                found += [(index, whole, method) for method in read_method(entry, families, folder, code)]
     own = {(family, method.label) for _, whole, method in found if not whole for family in _families(method, families)}
     planned, owners = list[PlannedMethod](), dict[tuple[str, str], int]()
     for index, whole, method in found:

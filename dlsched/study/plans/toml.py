@@ -1,12 +1,18 @@
-"""Writer of plain values as TOML, which the standard library can only read."""
+"""Values of plans as files hold them, and a writer of TOML, which the standard library can only read."""
 
 import json
+import operator
+import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import SupportsIndex
 
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import shown
+from dlsched.study.plans.refusals import MOST_CELLS
 
 
 def toml_text(data: Mapping[str, Json]) -> str:
@@ -48,3 +54,47 @@ def writable(number: int) -> int:
     except ValueError:
         raise UsageError(f"found {shown(number)}, allowed in a plan: integers that Python writes") from None
     return number
+
+
+def plain_value(value: object) -> Json:
+    """Convert a value to the one that a file holds."""
+    if value is None or isinstance(value, bool | str | float):
+        return value
+    if callable(value):
+        return _importable(value)
+    if isinstance(value, SupportsIndex):
+        return writable(operator.index(value))
+    if isinstance(value, os.PathLike):
+        return str(os.fspath(value))
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {
+            str(key): plain_value(_seeds(each) if key == "seeds" else each)
+            for key, each in value.items()
+            if each is not None
+        }
+    if isinstance(value, Sequence):
+        if len(value) > MOST_CELLS:
+            raise UsageError(f"found a list of {len(value):,} values, allowed in a plan: at most {MOST_CELLS:,}")
+        return [plain_value(each) for each in value]
+    raise UsageError(f"found {value!r}, allowed in a plan: numbers, texts, lists, tables and functions")
+
+
+def _seeds(value: object) -> object:
+    """Write a range of seeds as text, as in files, since it may be long."""
+    if not isinstance(value, range) or value.start < 0 or value.stop < 0 or value.step < 1:
+        return value
+    return f"{value.start}:{value.stop}" + (f":{value.step}" if value.step > 1 else "")
+
+
+def _importable(thing: Callable[..., object]) -> str:
+    """Return the name of a function as in files; UsageError if other processes could not import it."""
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", repr(thing))
+    if module in (None, "__main__") or getattr(sys.modules.get(module), name, None) is not thing:
+        raise UsageError(
+            where="methods",
+            found=f"{name} of {module}",
+            allowed="a function or class at the top of a module, which other processes can import; or path.py:function",
+        )
+    return f"{module}:{name}"

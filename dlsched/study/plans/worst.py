@@ -12,7 +12,7 @@ from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES
 from dlsched.study.plans.grids import Grid, combinations
-from dlsched.study.plans.method_entries import hash_of_code, imported
+from dlsched.study.plans.method_entries import Code, hash_of_code, imported
 from dlsched.study.plans.plan import Searched
 from dlsched.study.plans.refusals import Table, grid, integer, not_negative, one_of, only, refused, text
 from dlsched.study.recipes.recipe import label_of, seed_of
@@ -26,7 +26,7 @@ SPACES = 1000
 """Largest number of spaces of an entry that are made as a test."""
 
 
-def read_searched(entry: Table, folder: Path, seeds: Sequence[int]) -> list[Searched]:
+def read_searched(entry: Table, folder: Path, seeds: Sequence[int], code: Code) -> list[Searched]:
     """Read an entry of ``[[instances]]`` with ``worst``, and make its spaces as a test.
 
     Parameters
@@ -35,6 +35,8 @@ def read_searched(entry: Table, folder: Path, seeds: Sequence[int]) -> list[Sear
         The entry, and the folder of the plan, to which paths are relative.
     seeds
         Seeds of the entry.
+    code
+        As ``imported`` takes it.
 
     Raises
     ------
@@ -53,7 +55,7 @@ def read_searched(entry: Table, folder: Path, seeds: Sequence[int]) -> list[Sear
     found = []
     for at, each in grid(entry["worst"], "worst"):
         what = text(each, *at)
-        method, fingerprint = _method(family, what, folder, at)
+        method, fingerprint = _method(family, what, folder, at, code)
         values = {**asked, "seed": seeds}
         found.append(Searched(family, what, method, str(folder.absolute()), values, fingerprint))
     return found
@@ -96,16 +98,16 @@ def _require_spaces(family: str, asked: Grid) -> None:
             raise refused(error, arguments) from None
 
 
-def _method(family: str, what: str, folder: Path, at: tuple[str | int, ...]) -> tuple[str, str]:
+def _method(family: str, what: str, folder: Path, at: tuple[str | int, ...], code: Code) -> tuple[str, str]:
     """Return a method's name, or a user's method with an absolute path; and the hash of its code."""
     record = FAMILIES[family]
     if ":" not in what:
         names = [name for name in (*record.methods, *record.aliases) if record.method(name).kind != "bound"]
         return record.method(one_of(what, names, *at)).name, ""
-    thing, file = imported(what, folder, "worst")
+    found = imported(what, folder, code, "worst")
     home, _, name = what.rpartition(":")
     path = str((folder / home).absolute()) if home.endswith(".py") else home
-    return f"{path}:{name}", hash_of_code(thing, file, what, folder)
+    return f"{path}:{name}", "" if found is None else hash_of_code(*found, what, folder)
 
 
 def search_for(source: Searched, arguments: dict[str, Json]) -> SearchedRecipe:

@@ -1,51 +1,21 @@
 """Recipes of instances that a user's function draws."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dlsched.core.errors import UsageError
-from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.own_methods import call_of_user, import_of_user
-from dlsched.study.recipes.recipe import Origin, Recipe, label_of, placed, seed_of
+from dlsched.study.recipes.recipe import CalledRecipe, Origin, label_of, seed_of
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnRecipe(Recipe):
-    """A call of a user's function that returns an instance.
+class DrawnRecipe(CalledRecipe):
+    """A call of a user's function that returns an instance."""
 
-    Parameters
-    ----------
-    function, folder, fingerprint
-        Its location, ``path.py:name`` with an absolute path or ``package.module:name``; the folder of the
-        plan; the hash of its code.
-    arguments
-        Arguments of the call.
-    """
-
-    function: str
-    folder: str
-    fingerprint: str
-    arguments: Mapping[str, Json]
-
-    @property
-    def data(self) -> Mapping[str, Json]:
-        """``{"python": ..., "folder", "fingerprint", "arguments"}``."""
-        where: dict[str, Json] = {"python": self.function, "folder": self.folder, "fingerprint": self.fingerprint}
-        return {**where, "arguments": dict(self.arguments)}
-
-    @property
-    def parameters(self) -> Mapping[str, Json]:
-        """All arguments of the function."""
-        return self.arguments
-
-    @property
-    def hashed(self) -> Mapping[str, Json]:
-        """The data without the location of the function."""
-        function, folder = placed(self.function)
-        return {**self.data, "python": function, "folder": folder}
+    KEY = "python"
 
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
         """Call the function.
@@ -56,7 +26,7 @@ class DrawnRecipe(Recipe):
             The function raises an error, or does not return an instance of the family.
         """
         del step
-        thing, file = _function(self.function, self.folder, self.fingerprint)
+        thing, file = _function(self.target, self.folder, self.fingerprint)
         made = call_of_user(self.source, file, thing, dict(self.arguments))
         if not isinstance(made, InstanceFile) or made.family != self.family:
             what = f"an instance of {made.family}" if isinstance(made, InstanceFile) else shown(type(made).__name__)

@@ -4,8 +4,9 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
+from dlsched.core.errors import InputError
 from dlsched.core.files import Json, canonical_sha256
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
@@ -92,6 +93,56 @@ class Recipe(ABC):
         return 0
 
 
+@dataclass(frozen=True, slots=True)
+class CalledRecipe(Recipe):
+    """A recipe that runs code which a plan names, or a long search: stores keep the instance, and reading one runs nothing.
+
+    Parameters
+    ----------
+    target, folder, fingerprint
+        What is called: the name of a method, or a user's function, ``path.py:name`` with an absolute path or
+        ``package.module:name``; the folder of the plan; the hash of the user's code, else empty.
+    arguments
+        Arguments of the call.
+    """
+
+    KEY: ClassVar[str]
+    """Key of the target in the data."""
+    target: str
+    folder: str
+    fingerprint: str
+    arguments: Mapping[str, Json]
+
+    @property
+    def data(self) -> Mapping[str, Json]:
+        """``{KEY: ..., "folder", "fingerprint", "arguments"}``."""
+        where: dict[str, Json] = {self.KEY: self.target, "folder": self.folder, "fingerprint": self.fingerprint}
+        return {**where, "arguments": dict(self.arguments)}
+
+    @property
+    def parameters(self) -> Mapping[str, Json]:
+        """All arguments of the call."""
+        return self.arguments
+
+    @property
+    def hashed(self) -> Mapping[str, Json]:
+        """The data without the location of a user's function."""
+        if ":" not in self.target:
+            return self.data
+        home, _, name = self.target.rpartition(":")
+        return {**self.data, self.KEY: name if home.endswith(".py") else self.target, "folder": ""}
+
+
+def require_data(recipe: Recipe) -> None:
+    """Refuse a recipe that would run code; InputError: the store keeps no instance of it."""
+    if isinstance(recipe, CalledRecipe):
+        raise InputError(
+            where=printable(recipe.source),
+            found="no instance in the store",
+            allowed="one that a run has kept; reading a store runs no code that it names",
+        )
+
+
 def label_of(arguments: Mapping[str, Json]) -> str:
     """Label a kind of instances: texts as they are, other values with the names of their parameters."""
     named = [
@@ -111,9 +162,3 @@ def seed_of(arguments: Mapping[str, Json]) -> int | None:
     """Return the seed among arguments, None without one."""
     seed = arguments.get("seed")
     return seed if isinstance(seed, int) else None
-
-
-def placed(target: str) -> tuple[str, str]:
-    """Return a function's name for hashes, ``path.py:name`` without the path, and an empty folder."""
-    home, _, name = target.rpartition(":")
-    return (name if home.endswith(".py") else target), ""

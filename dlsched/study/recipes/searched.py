@@ -1,56 +1,24 @@
 """Recipes of worst instances of a method, which a search finds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dlsched.core.family import AnyMethod
-from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
 from dlsched.families import FAMILIES
 from dlsched.own_methods import find_method_of_user
-from dlsched.study.recipes.recipe import Origin, Recipe, Written, label_of, options_of, placed, seed_of
+from dlsched.study.recipes.recipe import CalledRecipe, Origin, Written, label_of, options_of, seed_of
 
 PREFIX = "worst "
 """Beginning of the source; the method as named in the plan follows."""
 
 
 @dataclass(frozen=True, slots=True)
-class SearchedRecipe(Recipe):
-    """A search for the instance on which a method does worst.
+class SearchedRecipe(CalledRecipe):
+    """A search for the instance on which a method, the target, does worst; ``arguments`` are those of ``find_worst``."""
 
-    Parameters
-    ----------
-    method, folder, fingerprint
-        Name of the method, or location of a user's method with an absolute path; the folder of the plan; the
-        hash of its code, empty for methods of dlsched.
-    arguments
-        Arguments of ``find_worst``, with the seed.
-    """
-
-    method: str
-    folder: str
-    fingerprint: str
-    arguments: Mapping[str, Json]
-
-    @property
-    def data(self) -> Mapping[str, Json]:
-        """``{"worst": ..., "folder", "fingerprint", "arguments"}``."""
-        where: dict[str, Json] = {"worst": self.method, "folder": self.folder, "fingerprint": self.fingerprint}
-        return {**where, "arguments": dict(self.arguments)}
-
-    @property
-    def parameters(self) -> Mapping[str, Json]:
-        """Arguments of the search."""
-        return self.arguments
-
-    @property
-    def hashed(self) -> Mapping[str, Json]:
-        """The data without the location of a user's method."""
-        if ":" not in self.method:
-            return self.data
-        method, folder = placed(self.method)
-        return {**self.data, "worst": method, "folder": folder}
+    KEY = "worst"
 
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
         """Search for it, and call ``step`` after every evaluation.
@@ -65,20 +33,20 @@ class SearchedRecipe(Recipe):
         """
         from dlsched.worst.finding import find_worst
 
-        chosen: str | AnyMethod = self.method
-        if ":" in self.method:
-            chosen = find_method_of_user(FAMILIES[self.family], self.method, folder=self.folder)
+        chosen: str | AnyMethod = self.target
+        if ":" in self.target:
+            chosen = find_method_of_user(FAMILIES[self.family], self.target, folder=self.folder)
         options: dict[str, Any] = dict(self.arguments)
         worst = find_worst(self.family, chosen, progress=lambda progress: step(), **options)
         name = "-".join([worst.instance.name, *(_word(*each) for each in options.items())])
-        source = (worst.instance.source or "").replace(self.method, self.source.removeprefix(PREFIX))
+        source = (worst.instance.source or "").replace(self.target, self.source.removeprefix(PREFIX))
         if worst.failures:
             source += f"; on {len(worst.failures)} others it fails: {worst.failures[0].message}"
         return worst.instance.model_copy(update={"name": name, "source": source})
 
     def origin(self) -> Origin | None:
         """The method, label and seed of the arguments."""
-        kind = f"{PREFIX}{self.method if ':' not in self.method else self.source.removeprefix(PREFIX)}"
+        kind = f"{PREFIX}{self.target if ':' not in self.target else self.source.removeprefix(PREFIX)}"
         return Origin(kind, ", ".join(filter(None, (kind, label_of(self.arguments)))), seed_of(self.arguments))
 
     def written(self) -> Written:

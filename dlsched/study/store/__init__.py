@@ -1,4 +1,4 @@
-"""The store of a study: its SQLite file, tables, writers, readers, seals and verification."""
+"""The store of a study: its SQLite file, tables, writers, readers and verification."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import UNFINISHED
-from dlsched.core.messages import shown
-from dlsched.study.store.tables import FOUND, LATER, SEALED
+from dlsched.core.messages import printable, shown
+from dlsched.study.store.tables import FOUND, LATER
 
 VERSION = 1
 """Version of the tables: ``PRAGMA user_version``."""
@@ -22,7 +22,7 @@ def located(path: Path, remark: str = "") -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise InputError(f"{path}: the store cannot be used: {error}{remark}") from None
+        raise InputError(f"{path}: the store cannot be used: {printable(str(error))}{remark}") from None
     except UnicodeDecodeError as error:  # in texts of the database itself
         raise InputError(f"{path}: the store cannot be used: it holds text that is no UTF-8 ({error.reason})") from None
     except OSError as error:
@@ -97,7 +97,7 @@ class Columns:
     Raises
     ------
     InputError
-        The store has other things than plain tables, or only some of its tables have seals.
+        The store has other things than plain tables.
     """
 
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
@@ -113,29 +113,18 @@ class Columns:
         self.lacking = [(table, name, of) for table, name, of in LATER if not self._has(table, name)]
         """Columns of newer versions that the store lacks."""
         self.searched = self._has("found", "key")
-        tables = (*SEALED, "found") if self.searched else SEALED
-        self.sealed = [table for table in tables if self._has(table, "seal")]
-        """Tables whose rows have seals: all of them, or none in old stores."""
-        if self.sealed and len(self.sealed) < len(tables):
-            raise InputError(
-                where=f"{self._path}: the store",
-                found=f"no column seal in {', '.join(set(tables) - set(self.sealed))}",
-                allowed="one in every table, or in none",
-            )
 
     def _has(self, table: str, column: str) -> bool:
         columns = self._database.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
         return (column,) in columns
 
-    def name(self, table: str, column: str) -> str:
-        """Expression for a column in queries: its name, or NULL if the store lacks it."""
-        return "NULL" if any((table, column) == lacking[:2] for lacking in self.lacking) else f"{table}.{column}"
+    def expression(self, column: str) -> str:
+        """Expression for ``table.column`` in queries: the same, or NULL if the store lacks it."""
+        return "NULL" if any(column == f"{table}.{name}" for table, name, _ in self.lacking) else column
 
     def add(self) -> None:
         """Add the missing columns."""
         self._database.execute(FOUND.statement("CREATE TABLE IF NOT EXISTS"))
         for table, name, of in self.lacking:
             self._database.execute(f"ALTER TABLE {table} ADD COLUMN {name} {of}")
-        if self.searched and "found" not in self.sealed:
-            self._database.execute("ALTER TABLE found ADD COLUMN seal BLOB")
         self._look()

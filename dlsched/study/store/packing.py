@@ -1,16 +1,27 @@
-"""Data in stores: JSON, compressed where it may be long."""
+"""Data in stores: JSON, compressed where it may be long, and read into the forms that dlsched writes."""
 
 import json
 import os
 import re
 import zlib
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
-from dlsched.core.messages import shown
+from dlsched.core.messages import located, shown
 
-LARGEST = 1 << 31
-"""Largest size of JSON in bytes; dlsched writes nothing larger."""
+LARGEST = 1 << 30
+"""Largest size of JSON in bytes."""
+_TIMES: Final = 32
+"""Largest size of JSON over that of the bytes which hold it, so that a small store cannot take much memory."""
+_SMALL: Final = 1 << 16
+"""Size of JSON in bytes up to which it may be any number of times as large."""
+
+Data: TypeAlias = dict[str, Any]
+"""Data of a form, by name."""
 
 
 def pack(data: Json, largest: int = LARGEST) -> bytes | None:
@@ -18,7 +29,13 @@ def pack(data: Json, largest: int = LARGEST) -> bytes | None:
     if data is None:
         return None
     text = json.dumps(data).encode()
-    return zlib.compress(text) if len(text) <= largest else None
+    packed = zlib.compress(text) if len(text) <= largest else None
+    return packed if packed is None or len(text) <= _largest(packed) else zlib.compress(text, 0)
+
+
+def _largest(packed: bytes) -> int:
+    """Largest size of JSON that so many bytes may hold."""
+    return min(LARGEST, max(_SMALL, _TIMES * len(packed)))
 
 
 def unpack(path: str | os.PathLike[str], packed: object) -> Json:
@@ -27,40 +44,38 @@ def unpack(path: str | os.PathLike[str], packed: object) -> Json:
     Raises
     ------
     InputError
-        It is damaged.
+        It is damaged, or larger than ``pack`` makes it.
     """
     if packed is None:
         return None
-    if not isinstance(packed, bytes):
-        raise InputError(where=f"{path}: the store is damaged", found=type(packed).__name__, allowed="compressed JSON")
     try:
-        opened = zlib.decompressobj()
-        text = opened.decompress(packed, LARGEST)
+        if not isinstance(packed, bytes):
+            raise TypeError(type(packed).__name__)
+        opened, most = zlib.decompressobj(), _largest(packed)
+        text = opened.decompress(packed, most)
         if not opened.eof:
-            raise InputError(f"{path}: the store is damaged: found data cut short, or more than {LARGEST} bytes")
+            raise ValueError(f"data cut short, or of more than {most:,} bytes in {len(packed):,}")
         data: Json = json.loads(text)
-    except InputError:
-        raise
-    except (zlib.error, ValueError, RecursionError) as error:
+    except (zlib.error, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: the store is damaged: found no compressed JSON ({error})") from None
     return data
 
 
-def parsed(path: str | os.PathLike[str], text: object, what: str) -> dict[str, Json]:
-    """Return the object in a column of JSON; ``path`` and ``what`` are for messages.
+def form(name: str, columns: Mapping[str, object], optional: Mapping[str, object] | None = None) -> type[BaseModel]:
+    """Make the form of data in a store: types by name, strictly, and of ``optional`` ones the default."""
+    strict = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+    known = {key: (kind, (optional or {}).get(key, ...)) for key, kind in columns.items()}
+    found: type[BaseModel] = create_model(name, __config__=strict, **known)  # type: ignore[call-overload]
+    return found
 
-    Raises
-    ------
-    InputError
-        It is damaged.
-    """
+
+def read_as(path: str | os.PathLike[str], kind: type[BaseModel], data: object) -> Data:
+    """Read data, or their JSON, by a form; InputError: the store is damaged, with what, found and allowed."""
     try:
-        data = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: the store is damaged: {what}: found no JSON ({error})") from None
-    if not isinstance(data, dict):
-        raise InputError(where=f"{path}: the store is damaged: {what}", found=shown(data), allowed="an object of JSON")
-    return data
+        found = kind.model_validate(data) if isinstance(data, dict) else kind.model_validate_json(data)  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise InputError(f"{path}: the store is damaged: {kind.__name__}: {located(error)}") from None
+    return dict(found)
 
 
 def kept_seed(seed: int | None) -> int | str | None:
@@ -72,7 +87,7 @@ def seed_from(path: str | os.PathLike[str], kept: object) -> int | None:
     """Read what ``kept_seed`` wrote; InputError: the store is damaged."""
     if isinstance(kept, str) and re.fullmatch("0x[0-9a-f]{16,}", kept):
         return int(kept, 16)
-    if kept is None or (isinstance(kept, int) and not isinstance(kept, bool)):
+    if kept is None or isinstance(kept, int):
         return kept
     said = shown(kept) if isinstance(kept, str | float) else type(kept).__name__
     raise InputError(where=f"{path}: the store is damaged: seed", found=said, allowed="an integer")

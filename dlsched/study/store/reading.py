@@ -10,25 +10,24 @@ from typing import Self
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
-from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes.recipe import Recipe, require_data
 from dlsched.study.references import against_reference
 from dlsched.study.rows import Row
 from dlsched.study.store.packing import seed_from, unpack
-from dlsched.study.store.seals import Ledger
 from dlsched.study.store.searches import found_before
 from dlsched.study.store.store import Store
 from dlsched.study.store.stored_rows import About, about_of, method_of, rows_by_instance, versions_of
-from dlsched.study.store.verification import require_true
+from dlsched.study.store.verification import require_consistent
 
 
 class StudyReader:
     """What a study reads of its store; parameters and errors are those of ``Study``."""
 
-    def __init__(self, path: str | os.PathLike[str], *, ledger: Ledger | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self._held = Store(path)
         self._open = True
         try:
-            require_true(self._store, ledger)
+            require_consistent(self._store)
             self._id = self._store.shown
         except BaseException:
             self._store.close()
@@ -62,11 +61,6 @@ class StudyReader:
         """Name, plan, limits, counts and environment of the study."""
         return about_of(self._store)
 
-    @property
-    def sealed(self) -> bool:
-        """Whether its rows have seals; rows of old stores get them when a run continues the study."""
-        return bool(self._store.tables)
-
     def each_instance(self) -> Iterator[list[Row]]:
         """Yield the rows of each instance, without ratios, read on demand."""
         for rows, _, _ in rows_by_instance(self._store):
@@ -85,13 +79,16 @@ class StudyReader:
         return list(self.each_row())
 
     def instance(self, key: str) -> InstanceFile:
-        """Return the instance of a cell, made again; one that a search found comes from the store."""
+        """Return the instance of a cell: by dlsched's generator, or as the store keeps it; no code of a plan is run."""
         (environment,) = self._store.one(
             "SELECT data FROM cell JOIN environment ON environment.id = cell.environment WHERE key = ?", key
         )
         recipe = found_before(self._store, self.made_by(key)[0], versions_of(self._store.path, environment))
         try:
+            require_data(recipe)
             return recipe.make()
+        except InputError as error:
+            raise type(error)(f"{self._store.path}: {error}") from None
         except (AssertionError, AttributeError, KeyError, TypeError) as error:
             raise InputError(
                 f"{self._store.path}: the store is damaged: {recipe.source}: found no way to make it ({error!r})"

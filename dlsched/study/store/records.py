@@ -39,7 +39,7 @@ class Records:
         study = self._once(
             "study", canonical_sha256(facts), {**facts, "limits": limits, "cells": 0, "instances": 0, "ran": ran}
         )
-        self._database.execute("UPDATE study SET ran = ?, limits = ?, seal = NULL WHERE id = ?", (ran, limits, study))
+        self._database.execute("UPDATE study SET ran = ?, limits = ? WHERE id = ?", (ran, limits, study))
         return study
 
     def method(self, method: PlannedMethod) -> int:

@@ -1,4 +1,4 @@
-"""Searches for instances of a study: they run as cells before the others; the store keeps results."""
+"""Searches for instances of a study, and draws by functions: they run as cells before the others; the store keeps results."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -6,9 +6,9 @@ from dataclasses import replace
 from dlsched.core.files import Json, canonical_sha256
 from dlsched.study.cells.cell import Cell, versions
 from dlsched.study.cells.outcome import FOUND, Outcome
-from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Searched
+from dlsched.study.plans.plan import CellLimits, Drawn, Plan, PlannedMethod, Searched
 from dlsched.study.recipes.given import found
-from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes.recipe import CalledRecipe, Recipe
 from dlsched.study.recipes.searched import SearchedRecipe
 from dlsched.study.store.database import located
 from dlsched.study.store.packing import unpack
@@ -18,7 +18,7 @@ SEARCH = PlannedMethod("search", "search", "")
 
 
 def search_of(recipe: Recipe, limits: CellLimits) -> Cell:
-    """Return the cell that searches for the instance of a recipe; the limits hold for each evaluation."""
+    """Return the cell that finds the instance of a recipe; the limits hold for each evaluation of a search."""
     return Cell(_key(recipe, versions()), recipe, SEARCH, 0, limits)
 
 
@@ -38,13 +38,13 @@ class Searches:
     def __init__(self, store: Store, plan: Plan) -> None:
         self._store, self._plan = store, plan
         self._failed: dict[str, Outcome] = {}
-        self._any = any(isinstance(source, Searched) for source in plan.sources)
+        self._any = any(isinstance(source, Searched | Drawn) for source in plan.sources)
 
     def left(self) -> list[Cell]:
-        """Return the unfinished searches for instances of cells without a result, each once."""
+        """Return the unfinished searches and draws for instances of cells without a result, each once."""
         searches: dict[str, Cell] = {}
         for cell in self._store.waiting(self._plan) if self._any else ():
-            if isinstance(cell.recipe, SearchedRecipe):
+            if isinstance(cell.recipe, CalledRecipe):
                 search = search_of(cell.recipe, self._plan.limits)
                 if search.key not in searches and _kept(self._store, search.key) is None:
                     searches[search.key] = search
@@ -63,10 +63,11 @@ class Searches:
         """End cells whose instance was not found like their search; return how many."""
         ended: list[Outcome] = []
         for cell in self._store.waiting(self._plan) if self._failed else ():
-            if isinstance(cell.recipe, SearchedRecipe):
+            if isinstance(cell.recipe, CalledRecipe):
                 failed = self._failed.get(_key(cell.recipe, versions()))
                 if failed is not None:
-                    message = f"the search for its instance: {failed.message}"
+                    what = "the search for its instance" if isinstance(cell.recipe, SearchedRecipe) else "its instance"
+                    message = f"{what}: {failed.message}"
                     ended.append(Outcome(cell.key, failed.status, message))
         self._store.put(ended)
         return len(ended)
@@ -75,7 +76,7 @@ class Searches:
         """Yield the cells of the study without a result, with the instances that were found."""
         recipe: Recipe | None = None
         for cell in self._store.waiting(self._plan):
-            if not isinstance(cell.recipe, SearchedRecipe):
+            if not isinstance(cell.recipe, CalledRecipe):
                 yield cell
                 continue
             if recipe is None or recipe is not cell.recipe:
@@ -85,8 +86,8 @@ class Searches:
 
 
 def found_before(store: Store, recipe: Recipe, versions: Mapping[str, str]) -> Recipe:
-    """Return the recipe of the instance that a search with these versions found; else the search itself."""
-    if not isinstance(recipe, SearchedRecipe):
+    """Return the recipe of the instance that was found with these versions; else the recipe itself."""
+    if not isinstance(recipe, CalledRecipe):
         return recipe
     instance = _kept(store, _key(recipe, versions))
     return recipe if instance is None else found(recipe, instance)

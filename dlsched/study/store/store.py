@@ -5,7 +5,7 @@ import errno
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,8 +20,7 @@ from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.store.database import VERSION, Columns, Leadership, connected, located
 from dlsched.study.store.packing import pack, seed_from, unpack
 from dlsched.study.store.records import Records
-from dlsched.study.store.seals import Ledger, seal, write_missing
-from dlsched.study.store.tables import FACT, RESULT, STATEMENTS, TABLES, Value
+from dlsched.study.store.tables import FACT, FOUND, RESULT, STATEMENTS, StoredTable, Value
 
 LARGEST_SOLUTION = 1 << 30
 """Largest size of a stored solution or certificate, in bytes of JSON; rows without them cannot be
@@ -52,8 +51,6 @@ class Store:
         self.path = Path(path_of(path, "store"))
         self._largest = largest_solution
         self._leadership: Leadership | None = None
-        self.ledger: Ledger | None = None
-        """Seals that the leader knows; None before ``know``."""
         if not leading and not self.path.is_file():
             raise InputError(f"{path}: the store cannot be read: there is no such file")
         with located(self.path):
@@ -68,8 +65,6 @@ class Store:
                 self._require_version(leading)
                 self._require_whole()
                 self.columns = Columns(self.path, self.database)
-                self.tables = tuple(self.columns.sealed)
-                """Tables whose rows had seals when the store was opened; none in old stores."""
                 if leading:  # only now that it is known to be a store, since this changes the file
                     self.database.execute("PRAGMA journal_mode=WAL")
                     self.database.execute("PRAGMA synchronous=NORMAL")
@@ -86,15 +81,11 @@ class Store:
 
     def close(self) -> None:
         """Close the store; a leader leaves a single file without a log beside it."""
-        self.settle()
-        self._let_go()
-
-    def settle(self) -> None:
-        """Close the file, but keep the right to write it."""
         if self._leadership is not None:
             with contextlib.suppress(sqlite3.Error):  # somebody reads it now; the next leader will succeed
                 self.database.execute("PRAGMA journal_mode=DELETE")
         self.database.close()
+        self._let_go()
 
     def _let_go(self) -> None:
         if self._leadership is not None:
@@ -137,62 +128,28 @@ class Store:
                 method = methods[cell.method.label, cell.method.family]
                 found = records.cell(cell, instance, method, limits, environment)
                 self.database.execute(
-                    "INSERT INTO planned VALUES (?, ?, ?, ?, ?, NULL)", (study, position, found, instance, method)
+                    "INSERT INTO planned (study, position, cell, instance, method) VALUES (?, ?, ?, ?, ?)",
+                    (study, position, found, instance, method),
                 )
             self.database.execute(
                 "UPDATE study SET cells = ?, instances = ? WHERE id = ?", (position, instances, study)
             )
-            for table in self.columns.sealed:
-                write_missing(self.database, table)
         return position
 
     def _complete(self) -> None:
-        """Add the columns that an old store lacks, and seal its rows; within a transaction."""
+        """Add the columns that an old store lacks; within a transaction."""
         if self.columns.lacking or not self.columns.searched:
             self.database.execute("BEGIN IMMEDIATE")
             self.columns.add()
-            for table in self.columns.sealed:
-                write_missing(self.database, table)
-
-    def know(self) -> None:
-        """Record all seals before cells run, so that rows which somebody else writes later are found."""
-        with located(self.path):
-            self.ledger = Ledger(self.database, self.columns.sealed)
 
     def keep_found(self, key: str, instance: Json) -> None:
-        """Store what a search found; within a transaction."""
-        self._write("found", key, {"key": key, "instance": pack(instance)}, again=True)
+        """Store an instance that a search found or a function drew; within a transaction."""
+        self._write(FOUND, {"key": key, "instance": pack(instance)})
 
-    def _write(
-        self,
-        table: str,
-        number: int | str,
-        said: Mapping[str, Value],
-        *,
-        sealed: Mapping[str, Value] | None = None,
-        again: bool = False,
-    ) -> None:
-        """Write a row with its seal, and record the seal.
-
-        Parameters
-        ----------
-        table, number
-            The table, and the number of the row.
-        said
-            Its values by column.
-        sealed
-            Values by column that the seal covers instead.
-        again
-            Whether it may replace a row with that number.
-        """
-        held, over = TABLES[table], {**said, **(sealed or {})}
-        true = seal(table, [over[column.name] for column in held.said], held.unsealed)
-        if self.ledger is not None:
-            self.ledger.add((table, 0, number), true)
-        row = {**said, "seal": true}
+    def _write(self, table: StoredTable, row: dict[str, Value]) -> None:
+        """Write a row, in the place of one with its key."""
         names, marks = ", ".join(row), ", ".join("?" * len(row))
-        verb = "INSERT OR REPLACE" if again else "INSERT"
-        self.database.execute(f"{verb} INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
+        self.database.execute(f"INSERT OR REPLACE INTO {table.name} ({names}) VALUES ({marks})", tuple(row.values()))
 
     def forget(self, statuses: Sequence[str]) -> int:
         """Delete the results of the shown study with one of these statuses; return how many."""
@@ -214,10 +171,9 @@ class Store:
                     (outcome.key,),
                 ).fetchone()
                 if outcome.facts is not None:
-                    self._write("fact", content, {"content": content, **FACT.row_of(outcome.facts)}, again=True)
+                    self._write(FACT, {"content": content, **FACT.row_of(outcome.facts)})
                 if self.database.execute("SELECT 1 FROM result WHERE cell = ?", (cell,)).fetchone() is None:
-                    said = {"cell": cell, **RESULT.row_of(outcome, self._largest)}
-                    self._write("result", cell, said, sealed={"cell": outcome.key})
+                    self._write(RESULT, {"cell": cell, **RESULT.row_of(outcome, self._largest)})
 
     def waiting(self, plan: Plan) -> Iterator[Cell]:
         """Yield the cells of the shown study without a result, in order, each once, read on demand."""

@@ -1,4 +1,4 @@
-"""Verification of a store: rows match their seals, and contradict neither themselves nor each other.
+"""Contradictions between the rows of a study.
 
 Checked for each row, and for the rows of one instance:
 
@@ -6,103 +6,48 @@ Checked for each row, and for the rows of one instance:
 - a row with an answer has an instance that was made; `infeasible` has neither answer nor bound;
 - no checked answer is better than a bound that another row proves, or than a proven optimum; nobody answers what is infeasible.
 
-Numbers meet as ``core.gap`` says.
+Numbers meet as ``core.gap`` says. That rows are what was computed is for ``study.checking``.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dlsched.core.errors import DisagreementError, SealError
+from dlsched.core.errors import DisagreementError
 from dlsched.core.gap import beats, meets
 from dlsched.core.messages import printable
 from dlsched.core.status import Sense
 from dlsched.study.rows import Row
-from dlsched.study.store.database import located
-from dlsched.study.store.packing import seed_from, unpack
-from dlsched.study.store.seals import Ledger, Place, broken
 from dlsched.study.store.store import Store
 from dlsched.study.store.stored_rows import about_of, rows_by_instance
 
 NAMED = 10
 """Largest number of rows that a message names."""
-_LOOKED_UP = 100
-"""Largest number of table rows that are looked up to name them."""
 _EMPTY = ("infeasible", "no_solution", "timeout", "memory", "error", "rejected")
 """Statuses without an answer."""
-_OF_TABLE = {
-    "environment": "study.environment = ?",
-    "study": "study.id = ?",
-    "instance": "planned.instance = ?",
-    "fact": "instance.content = ?",
-    "method": "planned.method = ?",
-    "planned": "planned.study = ? AND planned.position = ?",
-    "result": "planned.cell = ?",
-}
 
 
-def require_true(store: Store, ledger: Ledger | None = None) -> None:
-    """Verify the seals of a store, and compare the rows of the shown study with each other.
-
-    Parameters
-    ----------
-    store
-        The open store.
-    ledger
-        Seals that the caller knows; None: only the stored seals are compared.
+def require_consistent(store: Store) -> None:
+    """Compare the rows of the shown study with themselves and with each other.
 
     Raises
     ------
-    SealError
-        Rows changed after they were written.
     DisagreementError
         Rows contradict themselves or each other.
     InputError
         The store is damaged.
     """
-    require_sealed(store, ledger)
     if not list(store.each("SELECT 1 FROM study LIMIT 1")):
         return
-    if not store.tables:
-        _require_legible(store)
+    about_of(store)
     named, count = list[str](), 0
     for rows, sense, facts in rows_by_instance(store):
-        for row, why in (*_alone(store, rows, sense, facts.constant), *_together(rows, sense, facts.constant)):
+        for row, why in (*_alone(rows, sense, facts.constant), *_together(rows, sense, facts.constant)):
             count += 1
             if len(named) < NAMED:
                 named.append(f"{row_words(row.method, row.instance, row.seed)}: {why}")
     if count:
         said = f"{count:,} contradictions between rows" if count > 1 else "a contradiction between rows"
-        raise DisagreementError(f"{store.path}: {said}: {_list(named, count > NAMED)}")
-
-
-def require_sealed(store: Store, ledger: Ledger | None = None) -> None:
-    """Compare the seals of all rows with the rows' values, and with the ledger; errors as above."""
-    if ledger is not None and set(ledger.tables) != set(store.tables):
-        raise SealError(f"{store.path}: somebody else wrote into the store: the seals of its rows are gone")
-    with located(store.path):
-        places = list(broken(store.database, store.tables, ledger))
-    if not places:
-        return
-    _require_legible(store)
-    named = dict[str, None]()
-    for place in places[:_LOOKED_UP]:
-        if len(named) <= NAMED:
-            named |= dict.fromkeys(_named(store, place))
-    counts = Counter(table for table, _, _ in places)
-    found = ", ".join(f"{count} of table {table}" for table, count in counts.items())
-    raise SealError(f"{store.path}: rows are not what was written ({found}): {_list(list(named), len(named) > NAMED)}")
-
-
-def _require_legible(store: Store) -> None:
-    """Read everything once, so that a damaged store is reported as damaged, not as changed."""
-    about_of(store)
-    for _ in rows_by_instance(store):
-        pass
-    for (instance,) in store.each("SELECT DISTINCT instance FROM planned WHERE study = ?", store.shown):
-        store.recipe(instance)
-    for packed in store.each("SELECT solution, certificate FROM result"):
-        for each in packed:
-            unpack(store.path, each)
+        more = "; and others" if count > NAMED else ""
+        raise DisagreementError(f"{store.path}: {said}: {'; '.join(named)}{more}")
 
 
 def row_words(method: object, instance: object, seed: object) -> str:
@@ -111,35 +56,10 @@ def row_words(method: object, instance: object, seed: object) -> str:
     return said if seed is None else f"{said} (seed {seed})"
 
 
-def _named(store: Store, place: Place) -> Iterator[str]:
-    """Describe the cells to which a row of a table belongs, as many as a message names."""
-    table, study, key = place
-    if study is None or key is None:
-        return
-    condition = _OF_TABLE.get(table, "0")
-    found = list(
-        store.each(
-            "SELECT DISTINCT method.label, coalesce(fact.name, instance.source), instance.seed FROM planned"
-            " JOIN study ON study.id = planned.study LEFT JOIN instance ON instance.id = planned.instance"
-            " LEFT JOIN fact ON fact.content = instance.content LEFT JOIN method ON method.id = planned.method"
-            f" WHERE {condition} LIMIT {NAMED + 1}",
-            *(study, key)[2 - condition.count("?") :],
-        )
-    )
-    yield from (row_words(method, instance, seed_from(store.path, seed)) for method, instance, seed in found)
-    if not found:
-        yield f"{table} {printable(str(key))}"
-
-
-def _list(named: Sequence[str], more: bool) -> str:
-    return "; ".join(named[:NAMED]) + ("; and others" if more else "")
-
-
-def _alone(store: Store, rows: Sequence[Row], sense: Sense, constant: float) -> Iterator[tuple[Row, str]]:
+def _alone(rows: Sequence[Row], sense: Sense, constant: float) -> Iterator[tuple[Row, str]]:
     """Find rows that contradict themselves, with the reason."""
     for row in rows:
-        why = _why(row, sense, constant) or ("" if store.tables else _against_certificate(store, row, sense, constant))
-        if why:
+        if why := _why(row, sense, constant):
             yield row, why
 
 
@@ -156,20 +76,6 @@ def _why(row: Row, sense: Sense, constant: float) -> str:
         return f"it is called {row.status}, but has a bound of {bound!r}"
     if row.status == "feasible" and objective is None and bound is None:
         return "it is called feasible, but has neither an answer nor a bound"
-    return ""
-
-
-def _against_certificate(store: Store, row: Row, sense: Sense, constant: float) -> str:
-    """Compare an unsealed row with the value that its stored certificate claims."""
-    (packed,) = store.one("SELECT certificate FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", row.key)
-    certificate = unpack(store.path, packed)
-    value = certificate.get("value") if isinstance(certificate, dict) else None
-    if not isinstance(value, int | float):
-        return ""
-    if row.bound is None or beats(row.bound, value, sense, constant):
-        return f"its bound is {row.bound!r}, but its certificate proves {value!r}"
-    if row.objective is not None and beats(row.objective, value, sense, constant):
-        return f"its objective {row.objective!r} is better than the {value!r} that its certificate proves"
     return ""
 
 

@@ -132,17 +132,29 @@ def test_an_instance_of_vast_size_is_planned_and_not_tried(
 
 def test_a_cell_that_takes_long_ends_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not its own limit, which may be hours: what it took so far is the least that it takes."""
-    (tmp_path / "slow.py").write_text("import time\n\n\ndef slow(instance):\n    time.sleep(600)\n")
-    plan = make_plan(
-        instances={**RINGS, "jobs": 2, "seeds": "0:9"},
-        methods=[{"name": "slow", "python": "slow.py:slow"}],
-        limits={"time_s": 600},
-        folder=tmp_path,
-    )
-    monkeypatch.setattr(trial, "PATIENCE_S", 0.2)
+    plan = make_plan(instances={**RINGS, "jobs": 2, "seeds": "0:9"}, methods=["doubling"], limits={"time_s": 600})
+    monkeypatch.setattr(trial, "PATIENCE_S", 0.001)
     found = trial.try_out(plan)
     assert (found.tried, found.complete, found.cells) == (0, False, 9)
-    assert found.seconds is not None and 0 < found.seconds <= 9 * 0.2
+    assert found.seconds is not None and 0 <= found.seconds <= 9 * 0.001
+
+
+def test_a_trial_runs_no_code_of_the_plan(tmp_path: Path) -> None:
+    """Neither a method nor a function that draws; dlsched's own methods on its own instances are tried."""
+    touches = "    (pathlib.Path(__file__).parent / 'ran').touch()\n"
+    text = (
+        f"import pathlib\n\ndef method(instance):\n{touches}\ndef draw(*, seed):\n{touches}    return ring.example()\n"
+    )
+    (tmp_path / "mine.py").write_text("from dlsched import ring_allocation as ring\n" + text)
+    plan = make_plan(
+        instances=[{**RINGS, "jobs": 2}, {"family": "ring_allocation", "python": "mine.py:draw", "seeds": "0:3"}],
+        methods=["doubling", {"python": "mine.py:method"}, {"command": ["touch", "ran"]}],
+        folder=tmp_path,
+    )
+    (tmp_path / "ran").unlink()  # the plan was made of the first instance that the function draws
+    found = trial.try_out(plan)
+    assert (found.cells, found.tried, found.complete) == (12, 1, False)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_lists_of_python_that_are_too_long() -> None:

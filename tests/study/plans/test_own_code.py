@@ -22,7 +22,7 @@ def draws(*, seed):
 
 
 def of_method(python: str) -> Callable[[Path], str]:
-    return lambda folder: read_method({"python": python}, ["ring_allocation"], folder)[0].fingerprint
+    return lambda folder: read_method({"python": python}, ["ring_allocation"], folder, ())[0].fingerprint
 
 
 def of_instances(folder: Path) -> str:
@@ -75,7 +75,7 @@ def test_a_program_on_the_path_counts(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
 
     def fingerprint() -> str:
-        (found,) = read_method({"command": ["found_for_code", "{instance}"]}, ["ring_allocation"], tmp_path)
+        (found,) = read_method({"command": ["found_for_code", "{instance}"]}, ["ring_allocation"], tmp_path, ())
         return found.fingerprint
 
     before = fingerprint()
