@@ -68,8 +68,7 @@ def family_of(instance: InstanceFile) -> AnyFamily:
 
 def objective_name(instance: InstanceFile) -> str:
     """Return the name of an instance's objective in its family; empty if the family has only one."""
-    named = family_of(instance).objective_of
-    return "" if named is None else named(instance).name
+    return family_of(instance).objective_for(instance).name
 
 
 def find_family(name: str) -> AnyFamily:

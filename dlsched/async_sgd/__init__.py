@@ -11,6 +11,7 @@ from dlsched.async_sgd.solution import Allocation, read_solution
 from dlsched.async_sgd.streams import draw_stops, random_stream, to_stream
 from dlsched.catalogue.async_sgd import LISTED
 from dlsched.core.family import Family
+from dlsched.core.objective import Objective
 from dlsched.core.status import Sense
 from dlsched.queueing.bounds import Bounds, asymptotic, balanced_job
 from dlsched.queueing.chain import chain_throughput
@@ -63,11 +64,18 @@ __all__ = [
     "two_nodes",
 ]
 
+_OBJECTIVE = Objective(
+    name="",
+    sense=Sense.MINIMIZE,
+    unit="seconds, summed over jobs",
+    value=objective,
+    quantity="sum of run times",
+)
+
 FAMILY = Family(
     name="async_sgd",
     summary="how many nodes each job of asynchronous SGD with parameter servers gets",
-    sense=Sense.MINIMIZE,
-    unit="seconds, summed over jobs",
+    objectives=[_OBJECTIVE],
     instance=Instance,
     read_solution=read_solution,
     objective=objective,

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from dlsched.comparison.points import labels_of, points_of
+from dlsched.comparison.points import axis_of, labels_of, points_of
 from dlsched.comparison.rows import Compared
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import require_writable
@@ -49,7 +49,7 @@ def draw(rows: Sequence[Compared], instances: Sequence[InstanceFile], path: str,
         )
     if alone and not (len(instances) == 1 and charted):
         named = {instance.name for instance in alone}
-        _draw_gaps([row for row in rows if row.kind != "bound" and row.instance in named], path, width_in)
+        _draw_gaps([row for row in rows if row.kind != "bound" and row.instance in named], alone, path, width_in)
 
 
 def _targets(names: Sequence[str], path: Path) -> list[Path]:
@@ -65,10 +65,11 @@ def _targets(names: Sequence[str], path: Path) -> list[Path]:
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in chosen]
 
 
-def _draw_gaps(rows: Sequence[Compared], path: str, width_in: float) -> None:
+def _draw_gaps(rows: Sequence[Compared], instances: Sequence[InstanceFile], path: str, width_in: float) -> None:
     from dlsched.plots import draw_comparison
 
-    print(f"plot: {draw_comparison(points_of(rows), path, width_in=width_in)}", file=sys.stderr)
+    written = draw_comparison(points_of(rows), path, width_in=width_in, **axis_of(instances))
+    print(f"plot: {written}", file=sys.stderr)
 
 
 def _draw_answers(rows: Sequence[Compared], instance: InstanceFile, path: Path, width_in: float) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
-from dlsched.comparison.points import points_of
+from dlsched.comparison.points import axis_of, points_of
 from dlsched.comparison.rows import Compared
 from dlsched.comparison.tables import Table, data_of, remarks_of, tables_of
 from dlsched.core.errors import UsageError
@@ -88,7 +88,8 @@ class Comparison:
             row if times[row.instance] < 2 else replace(row, instance=f"{row.instance} [{row.index}]") for row in rows
         ]
         try:
-            return comparison_figure(points_of(named), None if path is None else path_of(path), width_in=width_in)
+            target, axis = None if path is None else path_of(path), axis_of(self.instances)
+            return comparison_figure(points_of(named), target, width_in=width_in, **axis)
         except ValueError as error:
             raise UsageError(f"plot: {error}") from None
 

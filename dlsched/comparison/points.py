@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dlsched.comparison.rows import Compared
+from dlsched.core.instance import InstanceFile
+from dlsched.families import family_of
 
 if TYPE_CHECKING:
     from dlsched.plots import Point
@@ -21,6 +23,12 @@ def labels_of(rows: Sequence[Compared]) -> list[str]:
         number = seen[row.instance, row.label]
         found.append(row.label if number == 1 else f"{row.label} ({number})")
     return found
+
+
+def axis_of(instances: Sequence[InstanceFile]) -> dict[str, str]:
+    """Return the argument that names the axis of ratios; none where instances have different objectives."""
+    said = {family_of(instance).objective_for(instance).ratio() for instance in instances}
+    return {"ratio": said.pop()} if len(said) == 1 else {}
 
 
 def points_of(rows: Sequence[Compared]) -> "list[Point]":

@@ -105,7 +105,7 @@ def compare_one(
         rows.append(_method_row(family, instance, family.method(family.best_bound), limits, seed, watch))
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
     rows += [_claim_row(family, instance, path, claim) for path, claim in claims.items()]
-    reference = reference_of(rows, family.sense_for(instance), _known(family, instance), together=False)
+    reference = reference_of(rows, family.sense_for(instance), _known(family, instance))
     return [_held(row, reference) for row in rows], interrupted
 
 
@@ -141,7 +141,7 @@ def _method_row(
 
 def _needs_bound(family: AnyFamily, instance: InstanceFile, rows: Sequence[Compared]) -> bool:
     """Whether the bound of the family can improve on what is known."""
-    reference = reference_of(rows, family.sense_for(instance), _known(family, instance), together=False)
+    reference = reference_of(rows, family.sense_for(instance), _known(family, instance))
     return (
         (reference is None or reference.kind != "optimum")
         and not any(row.method == family.best_bound for row in rows)

@@ -1,6 +1,7 @@
 """Tables of a comparison, as texts: its answers, their further figures, a summary by method; and its remarks."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
@@ -52,23 +53,13 @@ def tables_of(rows: Sequence[Compared]) -> list[Table]:
 
 
 def remarks_of(instances: Sequence[InstanceFile]) -> list[str]:
-    """Say of which families gaps and ratios leave a part of the objective out."""
-    constants: Mapping[str, bool] = {}
-    for instance in instances:
-        constants = {**constants, instance.family: constants.get(instance.family, False) or _shares(instance)}
+    """Say what the ratios of each family and objective are of."""
+    objectives = {(one.family, found.name): found for one in instances for found in [family_of(one).objective_for(one)]}
+    several = Counter(family for family, _ in objectives)
     return [
-        f"gaps and ratios of {family} leave out {_SHARED.get(family, 'what all solutions share')}"
-        for family, shared in constants.items()
-        if shared
+        f"ratios of {family}{f', {name}' * (several[family] > 1)}: {found.ratio_sentence()}"
+        for (family, name), found in objectives.items()
     ]
-
-
-_SHARED = {"srpt_mapping": "the releases"}
-"""What the constant part of an objective is, by family."""
-
-
-def _shares(instance: InstanceFile) -> bool:
-    return family_of(instance).constant(instance) != 0
 
 
 def _of_figures(rows: Sequence[Compared], figures: Sequence[str]) -> Table:

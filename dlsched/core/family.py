@@ -108,10 +108,11 @@ class Family(Generic[InstanceT, SolutionT]):
 
     Parameters
     ----------
-    name, summary, sense, unit
-        Name as in file formats, one sentence, whether the objective is minimised, its unit.
-    objective_of
-        Returns an instance's objective where its fields choose one; None: all have ``sense`` and ``unit``.
+    name, summary
+        Name as in file formats, and one sentence.
+    objectives, objective_of
+        The records of its objectives; ``objective_of`` returns an instance's where its fields choose one, None: all have the
+        first.
     instance, read_solution
         The instance class, and the reader of a result file's ``solution`` (raises ``InputError``).
     objective, check, infeasible
@@ -143,8 +144,7 @@ class Family(Generic[InstanceT, SolutionT]):
 
     name: str
     summary: str
-    sense: Sense
-    unit: str
+    objectives: Sequence[Objective[InstanceT, SolutionT]]
     instance: type[InstanceT]
     read_solution: Callable[[object, InstanceT], SolutionT]
     objective: Callable[[InstanceT, SolutionT], float]
@@ -168,13 +168,34 @@ class Family(Generic[InstanceT, SolutionT]):
     simulate: Callable[..., SolutionT] | None = None
     stream: Callable[..., InstanceFile] | None = None
 
+    @property
+    def sense(self) -> Sense:
+        """Whether the first objective is minimised or maximised."""
+        return self.objectives[0].sense
+
+    @property
+    def unit(self) -> str:
+        """Unit of the first objective."""
+        return self.objectives[0].unit
+
+    def objective_for(self, instance: InstanceT) -> Objective[InstanceT, SolutionT]:
+        """Return the objective of an instance."""
+        return self.objectives[0] if self.objective_of is None else self.objective_of(instance)
+
+    def objective_named(self, name: str) -> Objective[InstanceT, SolutionT]:
+        """Return the objective of that name, or whose name a number follows in it, as in ``alpha_fair 2``; else the first."""
+        bare = name.rpartition(" ")[0]
+        return next(
+            (each for wanted in (name, bare) for each in self.objectives if each.name == wanted), self.objectives[0]
+        )
+
     def sense_for(self, instance: InstanceT) -> Sense:
         """Whether the objective of an instance is minimised or maximised."""
-        return self.sense if self.objective_of is None else self.objective_of(instance).sense
+        return self.objective_for(instance).sense
 
     def unit_for(self, instance: InstanceT) -> str:
         """Unit of the objective of an instance."""
-        return self.unit if self.objective_of is None else self.objective_of(instance).unit
+        return self.objective_for(instance).unit
 
     def method(self, name: str) -> Method[InstanceT, SolutionT]:
         """Return the method of that name.

@@ -50,6 +50,9 @@ class Objective(Generic[InstanceT, SolutionT]):
         Methods that cannot serve it; the methods to use instead, in words.
     lexicographic
         Whether it is the first of several values: of solutions that are equal in it, the next values decide.
+    quantity, remark
+        What ratios divide, in words: the objective less the ``constant`` of the family; and what readers of ratios should
+        know of it beside that.
     """
 
     name: str
@@ -59,6 +62,24 @@ class Objective(Generic[InstanceT, SolutionT]):
     refused: tuple[str, ...] = ()
     instead: str = ""
     lexicographic: bool = False
+    quantity: str = "objective"
+    remark: str = ""
+
+    def ratio(self, reference: str = "") -> str:
+        """Say in one clause what a ratio is of; ``reference``: the method to whose answers it is, not to optima.
+
+        >>> objective = Objective(name="", sense=Sense.MAXIMIZE, unit="", value=max, quantity="utility")
+        >>> objective.ratio(), objective.ratio("fifo")
+        ('optimal utility over the utility', 'utility of fifo over the utility')
+        """
+        other = f"{self.quantity} of {reference}" if reference else f"optimal {self.quantity}"
+        if self.sense is Sense.MINIMIZE:
+            return f"{self.quantity} over the {other}"
+        return f"{other} over the {self.quantity}"
+
+    def ratio_sentence(self, reference: str = "") -> str:
+        """Say the same with the remark."""
+        return "; ".join(filter(None, (self.ratio(reference), self.remark)))
 
 
 def served_by(method: str, objectives: Iterable[Objective[InstanceT, SolutionT]]) -> str:

@@ -107,7 +107,6 @@ def reference_of(
     *,
     named: Sequence[Answered] | None = None,
     taken: Sequence[ReferenceKind] = ("optimum", "bound", "answer"),
-    together: bool = True,
 ) -> Reference | None:
     """Find the reference of an instance; None: nothing is proven, or the named method found nothing.
 
@@ -122,12 +121,9 @@ def reference_of(
     taken
         Kinds of values of the named method, by preference: the first that the method has becomes the
         reference.
-    together
-        Whether an answer that meets the best bound counts as an optimum, even if another method proved that
-        bound.
     """
     optimum, bound = _optimum(answers, known), _bound(answers, sense, known)
-    if optimum is None and together:
+    if optimum is None:  # an answer that meets the best bound is one, whoever proved the bound
         optimum = _met(answers, bound, known.constant)
     if named is not None:
         found = _of_method(named, taken, known.constant)

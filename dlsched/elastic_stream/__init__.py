@@ -65,14 +65,25 @@ __all__ = [
 ]
 
 
-_MEAN = Objective(name="mean", sense=Sense.MINIMIZE, unit="seconds of flow time, mean of jobs", value=objective)
-_WEIGHTED = replace(_MEAN, name="weighted mean", unit="seconds of flow time, weighted mean of jobs")
+_MEAN = Objective(
+    name="mean",
+    sense=Sense.MINIMIZE,
+    unit="seconds of flow time, mean of jobs",
+    value=objective,
+    quantity="mean flow time",
+    remark="flow times count from the arrival",
+)
+_WEIGHTED = replace(
+    _MEAN,
+    name="weighted mean",
+    unit="seconds of flow time, weighted mean of jobs",
+    quantity="weighted mean flow time",
+)
 
 FAMILY = Family(
     name="elastic_stream",
     summary="malleable jobs that arrive over time: how many units each holds when",
-    sense=_MEAN.sense,
-    unit=_MEAN.unit,
+    objectives=[_MEAN, _WEIGHTED],
     objective_of=lambda instance: _WEIGHTED if len({job.weight for job in instance.jobs}) > 1 else _MEAN,
     instance=Instance,
     read_solution=read_solution,

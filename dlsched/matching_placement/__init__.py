@@ -16,7 +16,7 @@ from dlsched.matching_placement.instance import Instance, Job, Worker
 from dlsched.matching_placement.markets.placing import market
 from dlsched.matching_placement.markets.sampling import sampled_market
 from dlsched.matching_placement.methods import METHODS
-from dlsched.matching_placement.objectives import MEAN, objective_of
+from dlsched.matching_placement.objectives import OBJECTIVES, objective_of
 from dlsched.matching_placement.solution import Placement, read_solution
 
 __all__ = [
@@ -45,8 +45,7 @@ __all__ = [
 FAMILY = Family(
     name="matching_placement",
     summary="which of heterogeneous workers each job gets",
-    sense=MEAN.sense,
-    unit=MEAN.unit,
+    objectives=list(OBJECTIVES.values()),
     objective_of=objective_of,
     constant=constant,
     instance=Instance,

@@ -23,6 +23,7 @@ Kind = Literal["exact", "heuristic", "foreign"]
 MARKERS: dict[Kind, str] = {"exact": "o", "heuristic": "s", "foreign": "D"}
 ROUNDING = 1e-6  # a ratio this far under 1 is a solver's rounding; further under it is an error
 COLUMNS = (38, 72)  # points from the axes to the right ends of the figures beside them
+RATIO = "ratio to the optimum"  # the name of its axis where objectives of several kinds share it
 QUARTILES_FROM = 4  # answers from which the middle half of them is marked
 
 
@@ -53,13 +54,19 @@ Rows = Mapping[str, Mapping[str, Point]]  # method -> instance -> point
 
 
 def draw_comparison(
-    points: Sequence[Point], path: Path | str, *, title: str | None = None, width_in: float = PAGE_IN
+    points: Sequence[Point],
+    path: Path | str,
+    *,
+    title: str | None = None,
+    width_in: float = PAGE_IN,
+    ratio: str = RATIO,
 ) -> Path:
     """Draw the ratios and the performance profiles of all methods to `path`, and return it.
 
     The suffix of `path` chooses the format: .png, .svg or .pdf. Equal points give equal bytes. Methods stand in order of
     their median ratio, those with missing answers after those without. A method without a point for an instance has no
-    answer there. Methods of equal profile share a curve; the 6 best curves have colours, the same in both halves.
+    answer there. Methods of equal profile share a curve; the 6 best curves have colours, the same in both halves. ``ratio``
+    names the axis.
 
     Raises
     ------
@@ -68,12 +75,17 @@ def draw_comparison(
     SolverMissingError
         Matplotlib is not installed, or cannot be loaded.
     """
-    comparison_figure(points, path, title=title, width_in=width_in)
+    comparison_figure(points, path, title=title, width_in=width_in, ratio=ratio)
     return Path(path)
 
 
 def comparison_figure(
-    points: Sequence[Point], path: Path | str | None = None, *, title: str | None = None, width_in: float = PAGE_IN
+    points: Sequence[Point],
+    path: Path | str | None = None,
+    *,
+    title: str | None = None,
+    width_in: float = PAGE_IN,
+    ratio: str = RATIO,
 ) -> "Figure":
     """Draw as ``draw_comparison`` and return the figure; without a ``path`` no file is written."""
     require_width(width_in)
@@ -101,7 +113,7 @@ def comparison_figure(
             first, second = figure.subplots(2, 1, height_ratios=(left_in, 2.2))
         else:
             first, second = figure.subplots(1, 2, width_ratios=(1.25, 1))
-        _draw_ratios(first, rows, instances, hues(groups))
+        _draw_ratios(first, rows, instances, hues(groups), ratio)
         draw_profiles(second, over_best, groups)
         figure.legend(
             handles=[*_curve_key(names, groups), *_key(points, max(map(len, rows.values())))],
@@ -112,7 +124,7 @@ def comparison_figure(
     return figure
 
 
-def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Mapping[str, str]) -> None:
+def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Mapping[str, str], ratio: str) -> None:
     """One row a method, one mark an instance; below them from the least to the largest, and the middle half."""
     ratios = {
         method: [max(point.ratio, 1.0) for point in row.values() if point.ratio is not None]
@@ -124,8 +136,8 @@ def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Ma
     # The usual order is by the median; a method that often has no answer would look good by its answers.
     axis_from_one(
         axes,
-        max((ratio for row in ratios.values() for ratio in row), default=1.0),
-        "ratio to the optimum",
+        max((each for row in ratios.values() for each in row), default=1.0),
+        ratio,
         0.03,
     )
     shown = labels(order, 22)

@@ -1,6 +1,7 @@
 """Drawing of performance profiles: on how many instances a method is within a factor of the best."""
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -87,7 +88,7 @@ def axis_from_one(axes: "Axes", largest: float, name: str, margin: float = 0.0) 
     else:
         axes.ticklabel_format(axis="x", useOffset=False, style="plain")
         axes.set_xlim(1 - margin * (end - 1), end)
-    axes.set_xlabel(name)
+    axes.set_xlabel(textwrap.fill(name, 50))
     return end
 
 

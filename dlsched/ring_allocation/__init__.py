@@ -2,6 +2,7 @@
 
 from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.core.family import Family
+from dlsched.core.objective import Objective
 from dlsched.core.status import Sense
 from dlsched.ring_allocation import certificate
 from dlsched.ring_allocation.bounds import lagrange, relaxation
@@ -32,11 +33,18 @@ __all__ = [
     "solve",
 ]
 
+_OBJECTIVE = Objective(
+    name="",
+    sense=Sense.MINIMIZE,
+    unit="weighted seconds, summed over jobs",
+    value=objective,
+    quantity="weighted sum of remaining times",
+)
+
 FAMILY = Family(
     name="ring_allocation",
     summary="how many GPUs each ring all-reduce job gets",
-    sense=Sense.MINIMIZE,
-    unit="weighted seconds, summed over jobs",
+    objectives=[_OBJECTIVE],
     instance=Instance,
     read_solution=read_solution,
     objective=objective,

@@ -17,7 +17,7 @@ from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
 from dlsched.ring_embedding.horizon.columns import columns
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.methods import METHODS
-from dlsched.ring_embedding.objectives import SUM, aggregated, horizon, objective_of, plan
+from dlsched.ring_embedding.objectives import MAX_MIN, NET, SUM, aggregated, horizon, objective_of, plan
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import best_slot
@@ -66,8 +66,7 @@ __all__ = [
 FAMILY = Family(
     name="ring_embedding",
     summary="rings in a network, slot by slot",
-    sense=SUM.sense,
-    unit=SUM.unit,
+    objectives=[SUM, NET, MAX_MIN],
     objective_of=objective_of,
     instance=Instance,
     read_solution=read_solution,

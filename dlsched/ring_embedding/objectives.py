@@ -59,6 +59,7 @@ SUM = RingObjective(
     name="sum",
     sense=Sense.MAXIMIZE,
     unit="utility, the sum over the jobs",
+    quantity="sum of utilities",
     additive=True,
     value=Late("ring_embedding.checker:total"),
     goal=Late("ring_embedding.formulations.goals:add_sum"),
@@ -73,13 +74,20 @@ SUM = RingObjective(
     run_program=Late("ring_embedding.exact.programs:run_program"),
 )
 
-NET = replace(SUM, name="sum less energy", unit=f"{SUM.unit}, less energy")
+NET = replace(
+    SUM,
+    name="sum less energy",
+    unit=f"{SUM.unit}, less energy",
+    quantity="utility less energy",
+    remark="the other way round below 0",
+)
 """``sum`` where energy has a price."""
 
 MAX_MIN = RingObjective(
     name="max_min",
     sense=Sense.MAXIMIZE,
     unit="utility, the least of a job",
+    quantity="least utility of a job",
     lexicographic=True,
     refused=("slot-greedy", "gadget", "density", "columns"),
     instead="exact, milp, arc, circuit, plan, drf, las, fifo, bound, horizon, aggregated",

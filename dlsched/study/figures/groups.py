@@ -4,6 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dlsched.core.instance import InstanceFile
+from dlsched.core.objective import Objective
+from dlsched.core.result import Solution
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import MEETING
 from dlsched.families import FAMILIES
@@ -219,6 +222,27 @@ class Group:
     def sense(self) -> Sense:
         """Whether the objectives are minimised."""
         return sense_of(next((row for row in self.rows if row.sense), self.rows[0]))
+
+    @property
+    def ratio(self) -> str:
+        """What its ratios are of, in a clause."""
+        return self._measure.ratio(self._reference)
+
+    @property
+    def ratio_sentence(self) -> str:
+        """What its ratios are of, with what readers should know of that."""
+        return self._measure.ratio_sentence(self._reference)
+
+    @property
+    def _reference(self) -> str:
+        return "the reference method" if self.references.get("answer") else ""
+
+    @property
+    def _measure(self) -> Objective[InstanceFile, Solution]:
+        named = next((row.objective_name for row in self.rows if row.objective_name), "")
+        if self.family not in FAMILIES:
+            return Objective(name=named, sense=self.sense, unit="", value=lambda instance, solution: 0.0)
+        return FAMILIES[self.family].objective_named(named)
 
     @property
     def best(self) -> Line:

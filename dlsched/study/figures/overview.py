@@ -42,7 +42,11 @@ def overview(groups: Sequence[Group]) -> tuple[tuple[str, ...], list[tuple[str, 
 
 def remarks(groups: Sequence[Group]) -> list[str]:
     """Return what readers of the groups have to know beside their figures."""
-    return [WITHOUT_TICKS] if any(map(_lacks_ticks, groups)) else []
+    ratios = dict.fromkeys(
+        f"Ratios of {', '.join(filter(None, (group.family, group.objective)))}: {group.ratio_sentence}."
+        for group in groups
+    )
+    return [*ratios, *([WITHOUT_TICKS] if any(map(_lacks_ticks, groups)) else [])]
 
 
 def _lacks_ticks(group: Group) -> bool:

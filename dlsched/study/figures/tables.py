@@ -28,12 +28,14 @@ from dlsched.study.figures.groups import Comparison, Group, Line
 COLUMNS = ("method", "answers", "proven", "mean ratio", "median", "95 %", "worst", "time", "against best")
 KEYS = ("method", "answers", "proven", "mean", "median", "p95", "worst", "time", "best")
 """Names of the columns where some are chosen."""
+RATIOS = frozenset(("mean", "median", "p95", "worst"))
+"""Those that hold ratios."""
 AT_MOST = "<= "
 UNKNOWN = "-"
 BEST = "the best"
 TIED = "tied for the best"
 _NOTES = {
-    ("mean", "median", "p95", "worst"): "Ratios are to the optimum; <= stands where one rests on a bound.",
+    tuple(RATIOS): "<= stands where a ratio rests on a bound in place of the optimum.",
     ("mean",): "The mean has its 95 % interval by bootstrap over instances.",
     ("time",): "Time is the shifted geometric mean (shift 1 s).",
     ("best",): "Against the best: instances won-tied-lost, and p of Wilcoxon's signed-rank test, corrected by Holm.",

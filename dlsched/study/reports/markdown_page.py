@@ -47,7 +47,7 @@ def page(content: Content, conclusions: str = "") -> str:
         _compared(content),
         f"**{markdown_text(content.sentence.replace('`', ''))}**",
         conclusions.strip(),
-        "## Ratios to the reference",
+        "## Ratios",
         _tables(content.groups),
         *map(markdown_text, remarks(content.groups)),
         *instance_tables(content.groups),

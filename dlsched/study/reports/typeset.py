@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dlsched.core.messages import printable
 from dlsched.study.figures.groups import Group
 from dlsched.study.figures.rounded import rounded_table
-from dlsched.study.figures.tables import AT_MOST, KEYS, NOTE, note, table, title
+from dlsched.study.figures.tables import AT_MOST, KEYS, NOTE, RATIOS, note, table, title
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -60,11 +60,17 @@ def _latex_table(group: Group, keys: Sequence[str], label: str) -> str:
             *lines,
             r"\bottomrule",
             r"\end{tabular}",
-            rf"\par\smallskip{{\footnotesize {_latex_cell(note(keys))}\par}}",
+            rf"\par\smallskip{{\footnotesize {_latex_cell(_note(group, keys))}\par}}",
             r"\end{table}",
             "",
         )
     )
+
+
+def _note(group: Group, keys: Sequence[str]) -> str:
+    """Explain a table, and say of what its ratios are."""
+    ratios = f"Ratios: {group.ratio_sentence}. " if set(keys) & RATIOS else ""
+    return ratios + note(keys)
 
 
 def _latex_cell(text: str) -> str:

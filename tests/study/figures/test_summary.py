@@ -292,7 +292,21 @@ def test_a_bound_is_shown_as_a_bound() -> None:
 def test_streams_without_ticks_say_that_their_optima_are_bounds() -> None:
     """Drawn ones; with ticks, or in another family, nothing is said."""
     rows = [replace(row, family="elastic_stream", arguments={"jobs": 2}) for row in rows_of({"a": [1.2]}, kind="bound")]
-    (said,) = remarks(summarise(rows))
+    ratios, said = remarks(summarise(rows))
+    assert ratios.startswith("Ratios of elastic_stream: mean flow time over the optimal mean flow time")
     assert "optima are bounds" in said and "tick = SECONDS" in said
-    assert remarks(summarise([replace(row, arguments={"jobs": 2, "tick": 10.0}) for row in rows])) == []
-    assert remarks(summarise(rows_of({"a": [1.2]}))) == []
+    assert remarks(summarise([replace(row, arguments={"jobs": 2, "tick": 10.0}) for row in rows])) == [ratios]
+    assert len(remarks(summarise(rows_of({"a": [1.2]})))) == 1
+
+
+def test_a_group_says_what_its_ratios_are_of() -> None:
+    """The objective of its rows, by its name, also with a number in it; of answers to compare with, whose they are."""
+    rows = rows_of({"a": [1.2]})
+    (group,) = summarise([replace(row, family="matching_placement", objective_name="alpha_fair 2") for row in rows])
+    assert group.ratio == "optimal alpha-fair utility over the alpha-fair utility"
+    (group,) = summarise([replace(row, family="ring_embedding", objective_name="sum less energy") for row in rows])
+    assert (
+        group.ratio_sentence == "optimal utility less energy over the utility less energy; the other way round below 0"
+    )
+    (group,) = summarise([replace(row, family="srpt_mapping", reference_kind="answer") for row in rows])
+    assert group.ratio == "mean flow time over the mean flow time of the reference method"

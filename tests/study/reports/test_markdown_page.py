@@ -37,7 +37,7 @@ def test_parts_in_their_order() -> None:
     text = page(content(rows_of(TWO)), "Words of one's own.")
     assert headings(text) == [
         "mine",
-        "Ratios to the reference",
+        "Ratios",
         "Where the best methods are worst",
         "Failures",
         "Limits and environment",
@@ -57,7 +57,7 @@ def test_parts_in_their_order() -> None:
 
 def test_no_failure_and_no_reference_leave_their_parts_out() -> None:
     text = page(content([answer("i0", "a", None), answer("i0", "b", None)]))
-    assert headings(text) == ["mine", "Ratios to the reference", "Limits and environment"]
+    assert headings(text) == ["mine", "Ratios", "Limits and environment"]
 
 
 def test_the_comment_of_a_plan_is_the_head() -> None:

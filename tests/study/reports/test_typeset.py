@@ -101,7 +101,10 @@ def test_latex_table_by_hand() -> None:
     assert lines[8] == (r"a\_b & 2 of 2 & 0 & $\le$ 1.50 & $\le$ 1.50 & $\le$ 1.50 & $\le$ 1.50 & 1.00 s & the best \\")
     assert lines[9] == r"exact & 2 of 2 & 0 & 1 & 1 & 1 & 1 & 1.00 s & 2-0-0 \\"
     assert lines[11] == r"\end{tabular}" and lines[13] == r"\end{table}"
-    assert lines[12].startswith(r"\par\smallskip{\footnotesize Ratios are to the optimum; $\le$ stands")
+    assert lines[12].startswith(
+        r"\par\smallskip{\footnotesize Ratios: weighted sum of remaining times over the optimal"
+    )
+    assert r"times. $\le$ stands where a ratio rests on a bound" in lines[12]
 
 
 def test_columns_of_latex_and_markdown() -> None:

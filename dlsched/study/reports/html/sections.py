@@ -43,7 +43,7 @@ def methods_table(group: Group, looks: Mapping[str, Look]) -> Table:
     columns = [
         Column("method", numbers=False),
         Column("answered", "cells with an answer that was checked, of all that ended"),
-        Column("mean ratio", "to the reference, with its 95 % interval"),
+        Column("mean ratio", f"{group.ratio}, with its 95 % interval"),
         Column("median"),
         Column("95 %", "95th percentile of the ratios"),
         Column("worst"),
@@ -130,7 +130,7 @@ def overview(content: Content, looks: Mapping[str, Look]) -> Table:
         Column("instances"),
         Column("optima proven", "share of the instances whose optimum is known"),
         Column("best heuristic", numbers=False),
-        Column("mean ratio", "to the reference, with its 95 % interval"),
+        Column("mean ratio", "with its 95 % interval; of what, is said below"),
         Column("worst"),
         Column("tied with it", "methods of the same mean ratio", numbers=False),
     ]
@@ -163,7 +163,7 @@ def about(group: Group) -> str:
     kinds = [
         f"{words} on {group.references[kind]:,}" for kind, words in REFERENCES.items() if group.references.get(kind)
     ]
-    text += f"; the reference is {', '.join(kinds)}" if kinds else ""
+    text += f"; ratios: {group.ratio_sentence}; the reference is {', '.join(kinds)}" if kinds else ""
     return text + (f"; {group.infeasible:,} proven to have no solution" if group.infeasible else "")
 
 

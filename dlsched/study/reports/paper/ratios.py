@@ -35,8 +35,7 @@ def draw(figure: "FigureBase", panel: Panel) -> "list[Artist]":
     """Draw the rows, and return the key of their marks."""
     axes: Axes = figure.subplots()
     everything = [ratio for method in panel.methods for ratio in panel.ratios(method)]
-    what = "reference" if panel.group.references.get("answer") else "optimum"
-    axis_from_one(axes, max(everything), f"ratio to the {what}", 0.03)
+    axis_from_one(axes, max(everything), panel.group.ratio, 0.03)
     low = min(everything)
     if low < axes.get_xlim()[0]:
         axes.set_xlim(left=low)
