@@ -141,7 +141,7 @@ def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., 
         raise UsageError(
             where="method", found=repr(text), allowed=f"a function or class that stands in {printable(home)}"
         )
-    return thing, module.__file__ or home
+    return thing, getattr(module, "__file__", None) or home
 
 
 def _unpickled(home: str, name: str, folder: str) -> tuple[Callable[..., object], str]:
@@ -229,7 +229,8 @@ def _runner(
 ) -> Run[InstanceFile, Solution]:
     def run(instance: InstanceFile, search: Search[Solution]) -> TerminationStatus:
         with _errors_of(text, file, given=given):
-            answer = _called(thing, instance, search, parameters)
+            # its own copy: Python lets code change what is immutable, and answers are judged by the original
+            answer = _called(thing, instance.apart(), search, parameters)
             if hasattr(answer, "decide"):
                 answer = _simulated(family, instance, answer, search, text)
             data: object = plain(answer.as_data() if hasattr(answer, "as_data") else answer)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from dlsched.cli.options import InstancePath, OutPath, Seed
+from dlsched.core.arguments import require_seed
 from dlsched.core.errors import UsageError
 from dlsched.families import FAMILIES, family_of, read, write
 
@@ -29,8 +30,7 @@ def run(
     if make is None:
         able = ", ".join(name for name, family in FAMILIES.items() if family.stream is not None)
         raise UsageError(where="FILE", found=f"an instance of {instance.family}", allowed=f"one of {able}")
-    if seed < 0:
-        raise UsageError(where="seed", found=seed, allowed="an integer >= 0")
+    require_seed(seed)
     import numpy as np
 
     stops = [_pair(text) for text in stop or ()]

@@ -9,6 +9,8 @@ from dlsched.core.errors import InstanceError, UsageError
 from dlsched.core.messages import shown
 from dlsched.core.ranges import MODERATE
 
+LARGEST_SEED = 10**4000
+"""Seeds are below this: Python writes integers of up to 4,300 digits."""
 LARGEST_DRAWN = 100_000_000
 """Largest count that a generator accepts: no memory holds an instance of more jobs. Files may hold larger
 counts."""
@@ -64,14 +66,17 @@ def require_arguments(presets: Collection[str], preset: str, seed: int, **counts
             raise UsageError(where=name, found=value, allowed="an integer >= 1")
         if value is not None and value > LARGEST_DRAWN:
             raise UsageError(where=name, found=shown(value), allowed=f"an integer from 1 to {LARGEST_DRAWN:,}")
-    if not isinstance(seed, int) or seed < 0:
-        raise UsageError(where="seed", found=seed, allowed="an integer >= 0")
+    require_seed(seed)
 
 
-def require_seed(seed: int) -> None:
-    """Refuse a seed that is no integer >= 0 (UsageError)."""
-    if not isinstance(seed, int) or seed < 0:
+def require_seed(seed: object) -> None:
+    """Refuse a seed that is no integer >= 0, or too large to be written (UsageError)."""
+    if not isinstance(seed, int) or isinstance(seed, bool):
         raise UsageError(where="seed", found=repr(seed), allowed="an integer >= 0")
+    if seed < 0:
+        raise UsageError(where="seed", found=shown(seed), allowed="an integer >= 0")
+    if seed >= LARGEST_SEED:
+        raise UsageError(where="seed", found=shown(seed), allowed="an integer of at most 4,000 digits")
 
 
 def require_positive(**numbers: float | None) -> None:

@@ -33,8 +33,10 @@ class Limits:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if self.time_s is not None and not (isinstance(self.time_s, int | float) and 0 <= self.time_s < math.inf):
-            raise UsageError(where="time limit", found=repr(self.time_s), allowed="a number of seconds >= 0")
+        time_s = self.time_s
+        number = isinstance(time_s, int | float) and not isinstance(time_s, bool) and 0 <= time_s < math.inf
+        if time_s is not None and not number:
+            raise UsageError(where="time limit", found=repr(time_s), allowed="a number of seconds >= 0")
         for name, value, least in (("nodes", self.nodes, 0), ("threads", self.threads, 1)):
             if name == "nodes" and value is None:
                 continue

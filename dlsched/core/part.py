@@ -45,8 +45,9 @@ class Part(Brief, BaseModel):
 
     def _validate_plain(self, data: dict[str, object], error: ValidationError) -> None:
         """Validate once more with NumPy's numbers and arrays as Python's, if there are any; else raise the error."""
-        if _holds_numpy(data):
-            data = {name: _plain(value) for name, value in data.items()}
+        made = plain(data)
+        if made is not data:
+            data = cast("dict[str, object]", made)
             try:
                 self._validator.validate_python(data, self_instance=self)
             except ValidationError as another:
@@ -70,6 +71,12 @@ class Part(Brief, BaseModel):
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**(given | dict(update or {})))
 
+    def apart(self) -> Self:
+        """Return a copy of it and its parts, not validated, for code that may change what is immutable."""
+        made = BaseModel.__copy__(self)
+        made.__dict__.update((name, _apart(value)) for name, value in self.__dict__.items())
+        return made
+
     if not TYPE_CHECKING:  # a type checker would take every assignment for allowed
 
         def __setattr__(self, name: str, value: object) -> None:
@@ -91,9 +98,22 @@ class Part(Brief, BaseModel):
         return repr(self)
 
 
+def _apart(value: object) -> object:
+    if isinstance(value, Part):
+        return value.apart()
+    if isinstance(value, dict):
+        return {key: _apart(each) for key, each in value.items()}
+    # a tuple holds parts, or none
+    return tuple(map(_apart, value)) if isinstance(value, tuple) and value and isinstance(value[0], Part) else value
+
+
 def plain(value: object) -> object:
     """Return the value with NumPy's numbers and arrays, if there are any, as Python's."""
-    return _plain(value) if _holds_numpy(value) else value
+    try:
+        return _plain(value) if _holds_numpy(value) else value
+    except RecursionError:
+        found = "lists or objects nested too deeply, or within themselves"
+        raise InstanceError(found=found, allowed="the fields of the format") from None
 
 
 def _holds_numpy(value: object) -> bool:

@@ -8,7 +8,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -40,8 +40,6 @@ def limits_of(limits: Limits | None, time_limit: float | None = None) -> Limits:
         return limits
     if limits.time_s is not None:
         raise UsageError(found="time_limit and limits with time_s", allowed="one of them")
-    if not isinstance(time_limit, int | float) or isinstance(time_limit, bool):
-        raise UsageError(where="time limit", found=repr(time_limit), allowed="a number of seconds >= 0")
     return replace(limits, time_s=time_limit)
 
 
@@ -114,7 +112,9 @@ class Lines(Generic[ProgressT]):
         """Print the last line if it was not."""
         if self._waiting is not None:
             begun = f"{self._what}: " if self._what else ""
-            print(printable(begun + self._words(self._waiting)), file=sys.stderr, flush=True)
+            if sys.stderr is not None:
+                with suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
+                    print(printable(begun + self._words(self._waiting)), file=sys.stderr, flush=True)
             self._waiting, self._printed = None, self._clock()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from dlsched.catalogue.option import Value
+from dlsched.core.arguments import require_seed
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import DlschedError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
@@ -114,9 +115,9 @@ def find_worst(
 
 
 def _require(budget: int, seed: int, share: float) -> None:
-    for name, value, lowest in (("budget", budget, 1), ("seed", seed, 0)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
-            raise UsageError(where=name, found=repr(value), allowed=f"an integer >= {lowest}")
+    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
+        raise UsageError(where="budget", found=repr(budget), allowed="an integer >= 1")
+    require_seed(seed)
     if not isinstance(share, int | float) or not 0 <= share < 1:
         raise UsageError(where="share", found=repr(share), allowed="a number >= 0 and < 1")
 

@@ -1,6 +1,9 @@
 """Studies from end to end: rows that are true, runs that go on, misuse that is refused."""
 
+import resource
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -257,3 +260,23 @@ def test_ctrl_c_while_processes_are_put_away(left: int, tmp_path: Path, monkeypa
         assert stopped.about.ended == 18 - left
     with study.run(small(tmp_path), tmp_path / "s", workers=1) as done:
         assert done.about.ended == 18
+
+
+def test_a_full_disk_during_a_run_is_said_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    """A limit on the size of files stands for the disk; the error is that of the disk, not that rows were changed."""
+    instances = 'instances = [{family = "ring_allocation", jobs = 20, gpus = 64, seeds = "0:30"}]'
+    methods = 'methods = [{name = "doubling"}, {name = "equal"}]'
+    (tmp_path / "p.toml").write_text(f'format = "dlsched/study/1"\n{instances}\n{methods}\n', encoding="utf-8")
+    command = [sys.executable, "-m", "dlsched", "study", "run", "p.toml", "--workers", "1"]
+
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200 << 10, 200 << 10))
+
+    full = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=small_disk)
+    assert full.returncode == 3 and full.stderr.count("\n") == 1
+    assert "the store cannot be used: " in full.stderr and "what has ended before is kept" in full.stderr
+    with study.open(tmp_path / "p.study.sqlite") as kept:
+        assert 0 < kept.about.ended < 60
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == 0
+    with study.open(tmp_path / "p.study.sqlite") as whole:
+        assert whole.about.ended == 60

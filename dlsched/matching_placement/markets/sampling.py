@@ -10,6 +10,7 @@ import numpy as np
 
 from dlsched.algorithms.compositions import Sizes, Table
 from dlsched.algorithms.draws import draws_needed
+from dlsched.core.arguments import require_seed
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
@@ -114,8 +115,7 @@ def sampled_market(
     UsageError
         ``draws`` < 1 or ``seed`` < 0.
     """
-    if seed < 0:
-        raise UsageError(where="seed", found=seed, allowed="an integer >= 0")
+    require_seed(seed)
     if infeasible(instance) is not None:
         return None
     data, generator = arrays(instance), np.random.default_rng(seed)

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlsched.algorithms.recurrence import PredictionErrors, Recurring, codes, predictions
+from dlsched.core.arguments import require_seed
 from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance, Job
@@ -97,8 +98,7 @@ def with_error(instance: Instance, *, sigma: float, seed: int) -> Instance:
     """
     if not 0 <= sigma < math.inf:
         raise UsageError(where="sigma", found=sigma, allowed="a number >= 0")
-    if seed < 0:
-        raise UsageError(where="seed", found=seed, allowed="an integer >= 0")
+    require_seed(seed)
     if sigma == 0:
         return predict(instance, by="perfect")
     normal = np.random.default_rng(seed).standard_normal(len(instance.jobs))
