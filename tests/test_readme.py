@@ -109,3 +109,14 @@ def test_answers_lead_to_the_sources(row: str) -> None:
     text = "\n".join(str(file) + file.read_text(encoding="utf-8") for file in files)
     names = [name.split(".")[-1] for name in re.findall(r"`([A-Za-z_][\w.]*)`", row) if not name.endswith(".py")]
     assert places and [name for name in names if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_the_bibtex_entry_is_that_of_the_citation_file() -> None:
+    """Title, authors and version are those of ``CITATION.cff``."""
+    entry = dict(
+        re.findall(r"^  (\w+) = \{(.*)\},?$", README.split("```bibtex\n", 1)[1].split("```", 1)[0], re.MULTILINE)
+    )
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    plain = {key: value.replace("{", "").replace("}", "") for key, value in entry.items()}
+    assert f'title: "{plain["title"]}"\n' in citation
+    assert f"version: {plain['version']}\n" in citation and f"  - name: {plain['author']}\n" in citation

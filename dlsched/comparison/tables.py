@@ -72,6 +72,7 @@ def _of_figures(rows: Sequence[Compared], figures: Sequence[str]) -> Table:
 
 def summary_of(rows: Sequence[Compared]) -> Table:
     """One line a method of a family: on how many instances it answered, its ratios and gaps, and who wins."""
+    from dlsched.study.figures.groups import FILES
     from dlsched.study.figures.summary import summarise
     from dlsched.study.figures.tables import table as table_of_group
 
@@ -91,7 +92,7 @@ def summary_of(rows: Sequence[Compared]) -> Table:
             said = dict(zip(names, cells, strict=True))
             summary.append(
                 (
-                    ", ".join(group.names),
+                    ", ".join(name for name in group.names if name != FILES),
                     line.method,
                     said["answers"],
                     str(sum(row.verdict.met for row in of_method)),

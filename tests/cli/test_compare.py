@@ -403,7 +403,7 @@ def test_the_summary_keeps_objectives_apart(cli: Any, tmp_path: Path) -> None:
         cli("generate", "matching_placement", "--jobs", "2", "--gpus", "3", "--objective", file.stem, "-o", file)
     _, *lines = summary_of(cli("compare", *files, "--methods", "equal,exact").out)
     assert [line[:3] for line in lines] == [
-        [f"matching_placement, {name}", method, "1 of 1"]
+        [f"matching_placement, objective {name}", method, "1 of 1"]
         for name in ("mean", "max_rho")
         for method in ("equal", "exact")
     ]

@@ -34,6 +34,17 @@ def sense_of(row: Row) -> Sense:
     return FAMILIES[row.family].sense if row.family in FAMILIES else Sense.MINIMIZE
 
 
+FILES = "files"
+"""Stands for the preset of instances that have none."""
+SEARCHED = "worst known"
+"""Stands for the preset of instances that a search for the worst one of a method has found: they are no sample of anything."""
+
+
+def part_of(row: Row) -> str:
+    """The preset of a row's instance, or what stands for it; ``dlsched worst`` calls what it finds ``worst-METHOD``."""
+    return row.preset or (SEARCHED if row.instance.startswith("worst-") else FILES)
+
+
 UNNAMED = "objective not known"
 """Stands for the unknown objective of instances that were not made, if their group has several
 objectives."""
@@ -186,7 +197,7 @@ class Group:
     Parameters
     ----------
     family, preset
-        ``preset`` is empty for files.
+        ``preset`` is ``FILES`` or ``SEARCHED`` for instances that have none.
     objective
         Name of the objective, if the family and preset have instances with several; else empty.
     instances
@@ -260,7 +271,13 @@ class Group:
     @property
     def names(self) -> tuple[str, ...]:
         """Family, preset and objective, if named: together they identify the group."""
-        return tuple(name for name in (self.family, self.preset, self.objective) if name)
+        named = self.objective if self.objective in ("", UNNAMED) else f"objective {self.objective}"
+        return tuple(name for name in (self.family, self.preset, named) if name)
+
+    @property
+    def generated(self) -> bool:
+        """Whether its instances have a preset."""
+        return self.preset not in (FILES, SEARCHED)
 
     def line(self, method: str) -> Line:
         """Return the line of a method; KeyError if there is none."""

@@ -27,7 +27,7 @@ def overview(groups: Sequence[Group]) -> tuple[tuple[str, ...], list[tuple[str, 
     return columns, [
         (
             group.family,
-            group.preset or UNKNOWN,
+            group.preset,
             *([group.objective or UNKNOWN] if several else []),
             f"{group.instances:,}",
             f"{group.references.get('optimum', 0):,}",

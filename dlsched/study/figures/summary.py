@@ -21,6 +21,7 @@ from dlsched.study.figures.groups import (
     by_objective,
     has_failed,
     instance_of,
+    part_of,
     sense_of,
 )
 from dlsched.study.figures.words import sentence
@@ -40,6 +41,8 @@ Figures = Mapping[Instance, float | None]  # one for each cell, less is better; 
 def summarise(rows: Sequence[Row], limit_s: float | None = None) -> list[Group]:
     """Group rows by family, preset and objective, in order, and compute the figures of each group.
 
+    Instances that a search found as the worst of a method are a group of their own, apart from other files.
+
     Every method of a group is compared with the best method that is not exact, since that is what one would
     use instead of an exact one; if all are exact, with the best of these. The best method has the smallest
     mean ratio, where a cell without an answer counts as the worst ratio of the group, so that no method
@@ -55,7 +58,7 @@ def summarise(rows: Sequence[Row], limit_s: float | None = None) -> list[Group]:
     """
     grouped: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        grouped.setdefault((row.family, row.preset), []).append(row)
+        grouped.setdefault((row.family, part_of(row)), []).append(row)
     return [
         _group(*of, objective, cells, limit_s)
         for of, together in grouped.items()

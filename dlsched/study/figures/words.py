@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dlsched.core.messages import printable
 from dlsched.core.status import Sense
 from dlsched.statistics.estimate import Estimate
-from dlsched.study.figures.groups import Group, Line
+from dlsched.study.figures.groups import FILES, Group, Line
 from dlsched.study.figures.tables import estimate_text, p_value_text
 
+ENOUGH = 5
+"""Ratios of a group from which its mean may stand in the sentence on many groups."""
 SPELT_OUT = 1
 """Groups up to which each gets a sentence; more groups share one."""
 _NAME = 60  # characters of a name in a sentence
@@ -20,7 +22,7 @@ def sentence(groups: Sequence[Group]) -> str:
 
     It names the instances, the best method that is not exact, how far that is from the optimum on average
     and at worst, and the next best; "at most" marks ratios to a bound. For several groups the sentence gives
-    the least and the largest mean of their best methods.
+    the least and the largest mean of their best methods, over groups of ``ENOUGH`` instances if there are any.
     """
     if not groups:
         return "No cell has ended."
@@ -39,12 +41,15 @@ def _of_many(groups: Sequence[Group]) -> str:
     )
     if not rated:
         return f"{said}, no answer has a finite ratio to a reference."
-    (_, first, least), (_, last, most) = rated[0], rated[-1]
+    told = [each for each in rated if each[2].ratios >= ENOUGH] or rated
+    (_, first, least), (_, last, most) = told[0], told[-1]
     _, where, widest = max(rated, key=lambda each: each[2].worst or 0.0)
     said += f", the best method of each group lies on average between {_mark(first, least)} ({_place(first, least)}) "
     said += f"and {_mark(last, most)} ({_place(last, most)}), at worst {_worst(where, widest)}"
     unanswered = sum(line.failed for group in groups for line in group.lines)
     rest = len(groups) - len(rated)
+    if len(told) < len(rated):
+        said += f"; means of {_count(len(rated) - len(told), 'group')} with fewer than {ENOUGH} instances are left out"
     said += f"; {_count(rest, 'group')} without a finite ratio to a reference" if rest else ""
     return said + (f"; {_count(unanswered, 'cell')} failed." if unanswered else ".")
 
@@ -55,11 +60,12 @@ def _mark(group: Group, line: Line) -> str:
 
 
 def _place(group: Group, line: Line) -> str:
-    return f"{_listed([line.method, *group.tied], '`')} on {' '.join(map(_short, group.names))}"
+    answers = _count(line.ratios, "instance")
+    return f"{_listed([line.method, *group.tied], '`')} on {answers} of {', '.join(map(_short, group.names))}"
 
 
 def _of_group(group: Group) -> str:
-    origin = [f"({_short(group.preset)})" if group.preset else "from files"]
+    origin = ["from files" if group.preset == FILES else f"({_short(group.preset)})"]
     origin += [f"with the objective {_short(group.objective)}"] if group.objective else []
     said = f"On {_count(group.instances, 'instance')} of {_short(group.family)} {' '.join(origin)}"
     answered = [line for line in map(group.line, group.ranking) if line.answers]

@@ -19,7 +19,7 @@ NOTE = (
 def instance_tables(groups: Sequence[Group]) -> Iterator[str]:
     """Yield heading, text and table of every group of files, the instances in order."""
     for group in groups:
-        if group.preset or group.instances > MOST_INSTANCES:
+        if group.generated or group.instances > MOST_INSTANCES:
             continue
         cells: dict[Instance, dict[str, Row]] = {}
         for row in group.rows:

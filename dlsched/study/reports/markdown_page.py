@@ -120,7 +120,7 @@ def _spread(groups: Sequence[Group]) -> str:
 def _names(groups: Sequence[Group]) -> list[str]:
     """Names that identify the groups; they contain the family only if there are several."""
     several = len({group.family for group in groups}) > 1
-    return [", ".join(group.names[0 if several or not group.preset else 1 :]) for group in groups]
+    return [", ".join(group.names[0 if several else 1 :]) for group in groups]
 
 
 def _worst(content: Content) -> Iterator[str]:

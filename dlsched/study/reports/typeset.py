@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from dlsched.core.messages import printable
-from dlsched.study.figures.groups import Group
+from dlsched.study.figures.groups import FILES, Group
 from dlsched.study.figures.rounded import rounded_table
 from dlsched.study.figures.tables import AT_MOST, KEYS, NOTE, RATIOS, note, table, title
 
@@ -36,7 +36,14 @@ def latex(groups: Sequence[Group], columns: Sequence[str] = KEYS) -> str:
     labels: dict[str, int] = {}
     tables = []
     for group in groups:
-        slug = re.sub(r"[^a-z0-9]+", "-", "-".join(group.names).lower()).strip("-") or "study"
+        slug = (
+            re.sub(
+                r"[^a-z0-9]+",
+                "-",
+                "-".join((group.family, *[group.preset] * (group.preset != FILES), group.objective)).lower(),
+            ).strip("-")
+            or "study"
+        )
         labels[slug] = labels.get(slug, 0) + 1
         tables.append(_latex_table(group, columns, slug if labels[slug] == 1 else f"{slug}-{labels[slug]}"))
     return "\n".join(tables)

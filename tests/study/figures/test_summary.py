@@ -176,7 +176,7 @@ def test_a_method_for_bounds_is_not_compared() -> None:
 def test_groups_are_in_the_order_of_the_rows() -> None:
     """By family and preset, whatever lies between; instances of equal name are told apart by their source."""
     rows = [answer("a", "equal", 1.0, preset=preset) for preset in ("z", "a", "", "z")]
-    assert [(group.preset, group.instances) for group in summarise(rows)] == [("z", 2), ("a", 1), ("", 1)]
+    assert [(group.preset, group.instances) for group in summarise(rows)] == [("z", 2), ("a", 1), ("files", 1)]
     twins = [replace(answer("a", "equal", 1.0), source=source) for source in ("one.json", "two.json")]
     assert only(twins).instances == 2
     assert summarise([]) == []
@@ -205,9 +205,9 @@ def test_objectives_are_not_mixed() -> None:
     ]
     means = [group.line("equal").mean for group in groups]
     assert [each and each.value for each in means] == [pytest.approx(1.2), pytest.approx(3.0), None]
-    assert title(groups[1]) == "ring_allocation, mixed, max_rho: 1 instance"
+    assert title(groups[1]) == "ring_allocation, mixed, objective max_rho: 1 instance"
     said = sentence(groups)
-    assert "on ring_allocation mixed mean)" in said and "on ring_allocation mixed max_rho)" in said
+    assert "of ring_allocation, mixed, objective mean)" in said and "mixed, objective max_rho)" in said
     assert "with the objective max_rho" in sentence(groups[1:2])
 
 
@@ -310,3 +310,17 @@ def test_a_group_says_what_its_ratios_are_of() -> None:
     )
     (group,) = summarise([replace(row, family="srpt_mapping", reference_kind="answer") for row in rows])
     assert group.ratio == "mean flow time over the mean flow time of the reference method"
+
+
+def test_instances_that_were_searched_for_are_a_group_of_their_own() -> None:
+    """Of files a mean of 1.1, of the worst that a search found one of 4; together they would be 2.07."""
+    rows = [replace(row, preset="") for row in rows_of({"a": [1.1, 1.1, 4.0]})]
+    rows[2] = replace(rows[2], instance="worst-srpt-knee")
+    files, worst = summarise(rows)
+    assert [group.names for group in (files, worst)] == [
+        ("ring_allocation", "files"),
+        ("ring_allocation", "worst known"),
+    ]
+    means = [group.line("a").mean for group in (files, worst)]
+    assert [mean.value for mean in means if mean is not None] == pytest.approx([1.1, 4.0])
+    assert not files.generated and not worst.generated

@@ -51,7 +51,8 @@ def test_titles() -> None:
     ]
     (group,) = summarise([replace(row, preset="") for row in rows])
     assert title(group) == (
-        "ring_allocation: 4 instances (1 against a bound, 1 against an answer, 2 without a reference, 1 without a solution)"
+        "ring_allocation, files: 4 instances (1 against a bound, 1 against an answer, 2 without a reference, "
+        "1 without a solution)"
     )
 
 

@@ -115,8 +115,8 @@ def test_many_groups_are_one_sentence() -> None:
         )
     assert sentence(groups) == (
         "On 8 instances in 4 groups of ring_allocation, the best method of each group lies on average between 10 % above the "
-        "optimum (`doubling` on ring_allocation p0) and 40 % above the optimum (`doubling` on ring_allocation p3), at worst "
-        "40 % (a3); 4 cells failed."
+        "optimum (`doubling` on 1 instance of ring_allocation, p0) and 40 % above the optimum (`doubling` on 1 instance of "
+        "ring_allocation, p3), at worst 40 % (a3); 4 cells failed."
     )
 
 
@@ -133,3 +133,16 @@ def test_per_cent_is_true(share: float) -> None:
     assert float(per_cent(share)) == pytest.approx(100 * share, rel=0.51 if share < 1e-6 else 0.051)
     assert float(per_cent(share)) != 0
     assert math.copysign(1, float(per_cent(-share))) == -1
+
+
+def test_no_mean_of_many_groups_rests_on_one_instance() -> None:
+    """Groups of 5 instances at 1.1 and 1.2 and a single instance at 1.9, which counts as the worst only."""
+    rows = [
+        answer(f"{preset}{i}", "a", ratio, preset=preset)
+        for preset, ratio in (("p", 1.1), ("q", 1.2))
+        for i in range(5)
+    ]
+    said = sentence(summarise([*rows, answer("z", "a", 1.9, preset="alone")]))
+    assert "between 10 % above the optimum (`a` on 5 instances of ring_allocation, p)" in said
+    assert "and 20 % above the optimum (`a` on 5 instances of ring_allocation, q)" in said
+    assert "at worst 90 % (z); means of 1 group with fewer than 5 instances are left out." in said

@@ -22,7 +22,7 @@ def test_cells_say_ratio_seconds_and_what_ended_the_search() -> None:
         of_file(dead("i1", "late", time_s=2.0), "b.json"),
     ]
     heading, words, table = instance_tables(summarise(rows))
-    assert heading == "## Every instance of ring_allocation" and words.startswith("Ratio and seconds")
+    assert heading == "## Every instance of ring_allocation, files" and words.startswith("Ratio and seconds")
     assert table.splitlines()[0] == "| instance | reference | exact | mine | late | low |"
     assert table.splitlines()[2:] == [
         "| i0 | 100 | 1.0000, 0.250 s | 1.5000, 1.000 s | timeout | - |",

@@ -132,7 +132,7 @@ def _chosen(groups: Sequence[Group], chosen: str | Sequence[str] | None) -> list
 
 def _names(group: Group) -> tuple[str, ...]:
     """Return all that a group goes by."""
-    return (*group.names, ", ".join(group.names), ", ".join(group.names[:2]))
+    return (*group.names, group.objective, ", ".join(group.names), ", ".join(group.names[:2]))
 
 
 def _drawn(panels: Sequence[Panel], kind: Kind, width_in: float) -> "Figure":
@@ -152,7 +152,7 @@ def _drawn(panels: Sequence[Panel], kind: Kind, width_in: float) -> "Figure":
             drawn = [(part, kind.draw(part, panel)) for part, panel in zip(parts, panels, strict=False)]
             together = len({frozenset(map(_look, key)) for _, key in drawn}) == 1
             for place, ((part, key), panel) in enumerate(zip(drawn, panels, strict=True)):
-                if len(panels) > 1 or panel.group.preset:
+                if len(panels) > 1 or panel.group.generated:
                     part.axes[0].set_title(short(", ".join(panel.group.names), int(each_in * 15)))
                 row = place // columns
                 if key and (not together or place == (len(rows) - 1) * columns):
