@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dlsched.core.elementary import exp
+
 
 def anneal_orders(
     order: list[int],
@@ -47,7 +49,7 @@ def anneal_orders(
         found = cost(tried, now)
         first = found if step == 0 else first
         heat = temperature * first * (1 - step / tries)
-        if found <= now or generator.random() < math.exp((now - found) / heat):
+        if found <= now or generator.random() < exp((now - found) / heat):
             order, now = tried, found
 
 

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from dlsched.core.elementary import log, log1p
 from dlsched.core.errors import UsageError
 
 
@@ -27,7 +28,7 @@ def draws_needed(q: float, delta: float) -> int:
     for name, value in (("q", q), ("delta", delta)):
         if not 0 < value < 1:
             raise UsageError(where=name, found=value, allowed="a number between 0 and 1")
-    return math.ceil(math.log(delta) / math.log1p(-q))
+    return math.ceil(log(delta) / log1p(-q))
 
 
 def draw_below(count: int, generator: np.random.Generator) -> int:

@@ -25,6 +25,7 @@ from typing import Self
 import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.elementary import exp, log
 from dlsched.core.errors import UsageError
 from dlsched.core.imports import needing
 
@@ -96,7 +97,7 @@ class PredictionErrors:
         return cls(
             max(1.0, float(np.max(true / found))),
             max(1.0, float(np.max(found / true))),
-            float(np.mean(np.abs(np.log(found / true)))),
+            float(np.mean(np.abs(log(found / true)))),
             float(np.median(np.abs(found - true) / true)),
         )
 
@@ -132,8 +133,8 @@ def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: flo
     means, lasts, counts = _summaries(jobs, ended, known, order, prior)
     if by != "forest":
         return means if by == "mean" else lasts
-    features = np.column_stack([np.array(jobs.features), np.log(means), np.log(lasts), counts])
-    logs = np.log(jobs.figures)
+    features = np.column_stack([np.array(jobs.features), log(means), log(lasts), counts])
+    logs = log(jobs.figures)
     predicted, counted = means, known[order]
     begin = int(np.searchsorted(counted, FIRST_TRAINING))
     while begin < len(order):
@@ -141,7 +142,7 @@ def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: flo
         past, batch = ended[: counted[begin]], order[begin:end]
         forest = RandomForestRegressor(trees, min_samples_leaf=5, max_features=0.5, random_state=seed, n_jobs=1)
         forest.fit(features[past], logs[past])
-        predicted[batch] = np.exp(forest.predict(features[batch]))
+        predicted[batch] = exp(forest.predict(features[batch]))
         begin = end
     return predicted
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray as Floats
 from dlsched.core.arrays import IntArray
+from dlsched.core.elementary import exp, expm1, float_power, log
 
 Jobs = int | slice | IntArray
 _LARGEST = 600.0  # largest logarithm of a cost, so that sums of costs are finite
@@ -97,14 +98,14 @@ class Fair(Costs):
     @property
     def scale(self) -> Floats:
         """y*^p, shape (S,)."""
-        scale: Floats = (self.least / self.equal) ** self.power
+        scale: Floats = float_power(self.least / self.equal, self.power)
         return scale
 
     @property
     def offset(self) -> Floats:
         """Cost and utility together, shape (S,)."""
         if self.power == 0:
-            return 1 - np.log(self.least / self.equal)
+            return 1 - log(self.least / self.equal)
         return self.scale * (1 - 1 / self.power)
 
     @property
@@ -114,20 +115,20 @@ class Fair(Costs):
 
     def of(self, job: Jobs, times: Floats) -> Floats:
         """Cost of every time."""
-        longer = np.log(times / self.least[job])
+        longer = log(times / self.least[job])
         if self.power == 0:
             return 1 + longer
-        costs: Floats = self.scale[job] * (1 + np.expm1(self.power * longer) / self.power)
+        costs: Floats = self.scale[job] * (1 + expm1(self.power * longer) / self.power)
         return costs
 
     def utilities(self, job: Jobs, times: Floats) -> Floats:
         """U of every time."""
         ratio = times / self.equal[job]
-        return -np.log(ratio) if self.power == 0 else -(ratio**self.power) / self.power
+        return -log(ratio) if self.power == 0 else -float_power(ratio, self.power) / self.power
 
     def slopes(self, job: Jobs, times: Floats) -> Floats:
         """Cost of a further second, at every time."""
-        slopes: Floats = self.scale[job] * (times / self.least[job]) ** self.power / times
+        slopes: Floats = self.scale[job] * float_power(times / self.least[job], self.power) / times
         return slopes
 
     def sloped(self, slopes: Floats, job: Jobs, times: Callable[[], Floats]) -> Floats:
@@ -181,4 +182,4 @@ class Power(Costs):
 
     def of(self, job: Jobs, times: Floats) -> Floats:
         """Cost of every time."""
-        return np.exp(np.minimum(self.power * np.log(times / self.equal[job]), _LARGEST))
+        return exp(np.minimum(self.power * log(times / self.equal[job]), _LARGEST))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.algorithms.count_vectors import Counts
+from dlsched.core.arrays import dot
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -28,7 +29,7 @@ def transport(allowed: Allowed, needed: Counts, stock: Counts) -> Counts:
 def starved(allowed: Allowed, needed: Counts, stock: Counts) -> list[int]:
     """Positions of jobs that need more than the resources which can serve them have; empty when all can be served."""
     jobs, kinds = allowed.shape
-    short = np.flatnonzero(needed > allowed @ stock)
+    short = np.flatnonzero(needed > dot(allowed, stock))
     if len(short):  # these need too much even alone; the flow has 32-bit numbers
         return [int(short[0])]
     network, flow, value = _flow(allowed, needed, stock)

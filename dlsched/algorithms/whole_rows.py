@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+from dlsched.core.arrays import dot
 from dlsched.core.tolerance import FEASIBLE
 
 _POINTS, _SCALES = 2**12, 200  # a hundredth of a second a row
@@ -57,11 +58,11 @@ def same(amounts: Sequence[float], right: float, most: Sequence[int]) -> tuple[l
     points = np.array(list(product(*(range(count + 1) for count in most))))
     limit = _beyond(right)
     parts = np.minimum(np.array(amounts), 2 * limit)
-    through = points @ parts <= limit
+    through = dot(points, parts) <= limit
     for scale in range(1, _SCALES):
         rounded = np.round(parts * (scale / limit)).astype(np.int64)
         for units in (rounded, np.maximum(rounded, parts > 0)):
-            used = points @ units
+            used = dot(points, units)
             largest = int(used[through].max())
             if (used[~through] > largest).all():
                 return units.tolist(), largest

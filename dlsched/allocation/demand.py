@@ -5,11 +5,10 @@ known points as a power of the price, and beyond the dearest point as the invers
 which is how jobs with times near 1 / count behave.
 """
 
-import math
-
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.passes import minima
 from dlsched.core.budget import Tick
+from dlsched.core.elementary import float_power, log
 
 _ASKED = 8  # largest number of points computed for one answer
 _LEAST, _MOST = 0.1, 0.9  # range of a new point between its neighbours, in powers: not too near either
@@ -41,12 +40,12 @@ class Demand:
         index = sum(taken > units for _, taken in self._points)
         (low, more), dearer = self._points[index - 1], self._points[index : index + 1]
         if not dearer:
-            return low * (more / max(units, 1.0)) ** 2 if low else self._typical
+            return low * float_power(more / max(units, 1.0), 2) if low else self._typical
         high, fewer = dearer[0]
         if not low:
             return high / 4
-        share = math.log(more / max(units, 1.0)) / math.log(more / fewer)
-        return low * math.pow(high / low, min(_MOST, max(_LEAST, share)))
+        share = log(more / max(units, 1.0)) / log(more / fewer)
+        return low * float_power(high / low, min(_MOST, max(_LEAST, share)))
 
     def _ask(self, price: float) -> None:
         table = self._table

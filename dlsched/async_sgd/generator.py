@@ -15,7 +15,6 @@ preset          what it is
 ==============  ==================================================================================================
 """
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,7 +31,7 @@ from dlsched.cluster.published_steps import (
     published_steps,
 )
 from dlsched.core.arguments import drawing, require_arguments
-from dlsched.core.figures import four_digits, whole
+from dlsched.core.figures import four_digits, log_uniform, whole
 
 Fields = dict[str, Any]
 """Fields of a job, without its id."""
@@ -177,31 +176,31 @@ def assumed_update_s(parameter_bytes: float) -> float:
 
 def _network(generator: np.random.Generator) -> Fields:
     """Transfers of an eighth to a half of the compute, updates far below."""
-    compute_s = _log_uniform(generator, *_COMPUTE_S)
+    compute_s = log_uniform(generator, *_COMPUTE_S)
     transfer_s = compute_s * float(generator.uniform(0.125, 0.5))
     return _job(generator, compute_s, transfer_s, transfer_s * float(generator.uniform(0, 0.1)))
 
 
 def _update(generator: np.random.Generator) -> Fields:
     """Updates of an eighth to a half of the compute, transfers far below."""
-    compute_s = _log_uniform(generator, *_COMPUTE_S)
+    compute_s = log_uniform(generator, *_COMPUTE_S)
     update_s = compute_s * float(generator.uniform(0.125, 0.5))
     return _job(generator, compute_s, update_s * float(generator.uniform(0, 0.1)), update_s)
 
 
 def _compute(generator: np.random.Generator) -> Fields:
     """Transfers and updates of at most a thousandth of the compute."""
-    compute_s = _log_uniform(generator, *_COMPUTE_S)
+    compute_s = log_uniform(generator, *_COMPUTE_S)
     transfer, update = generator.uniform(0, 0.001, 2).tolist()
     return _job(generator, compute_s, compute_s * transfer, compute_s * update)
 
 
 def _mixed(generator: np.random.Generator) -> Fields:
     """Independent figures; one update in four takes no time."""
-    bandwidth = _log_uniform(generator, *_BANDWIDTH)
-    transfer_s = _log_uniform(generator, *_PARAMETER_BYTES) / bandwidth
-    update_s = _log_uniform(generator, *_UPDATE_S) if generator.random() < 0.75 else 0.0
-    job = _job(generator, _log_uniform(generator, *_COMPUTE_S), transfer_s, update_s, bandwidth)
+    bandwidth = log_uniform(generator, *_BANDWIDTH)
+    transfer_s = log_uniform(generator, *_PARAMETER_BYTES) / bandwidth
+    update_s = log_uniform(generator, *_UPDATE_S) if generator.random() < 0.75 else 0.0
+    job = _job(generator, log_uniform(generator, *_COMPUTE_S), transfer_s, update_s, bandwidth)
     return job | _servers(generator)
 
 
@@ -215,7 +214,7 @@ def _job(
     """A job with one full-duplex server and these seconds for a mini-batch; its work is random."""
     return {
         "epochs": four_digits(float(generator.uniform(*_EPOCHS))),
-        "dataset_examples": four_digits(_log_uniform(generator, *_DATASET)),
+        "dataset_examples": four_digits(log_uniform(generator, *_DATASET)),
         "batch_examples": float(generator.choice(_BATCHES)),
         "parameter_bytes": four_digits(transfer_s * bandwidth),
         "bandwidth_bytes_per_s": four_digits(bandwidth),
@@ -246,10 +245,6 @@ def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:
         if found:
             lines.append(f"{model.model}, parameters: {model.parameter_source}")
     return [*lines, IMAGENET_SOURCE, _CHOSEN]
-
-
-def _log_uniform(generator: np.random.Generator, low: float, high: float) -> float:
-    return math.exp(float(generator.uniform(math.log(low), math.log(high))))
 
 
 _DRAW: dict[str, Callable[[np.random.Generator], Fields]] = {

@@ -23,10 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dlsched.cluster.speed_fit import NotIdentifiable, finite_array
+from dlsched.core.elementary import geometric
 
 Vector = NDArray[np.float64]
 
-GRID = np.logspace(-9, 0, 91)
+GRID = geometric(1e-9, 1, 91)
 """Trial distances of b2 below the smallest loss, as shares of it; the last one is b2 = 0."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 SECTIONS = 75

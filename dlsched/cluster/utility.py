@@ -16,6 +16,7 @@ import numpy.typing as npt
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dlsched.cluster.network import Amount, Size
+from dlsched.core.elementary import exp, expm1, float_power, log, log1p
 from dlsched.core.instance import NonNegative
 from dlsched.core.messages import Refused
 from dlsched.core.part import Part
@@ -103,16 +104,16 @@ class Log(_Utility):
 
     def at(self, x: float) -> float:
         """The utility of x."""
-        return self.scale * math.log1p(x)
+        return self.scale * log1p(x)
 
     def values(self, x: Floats) -> Floats:
         """The utility of every x."""
-        return self.scale * np.log1p(x)
+        return self.scale * log1p(x)
 
     @classmethod
     def sized(cls, most: float, height: float) -> Self:
         """One that is worth ``height`` at the progress ``most``."""
-        return cls(scale=height / float(np.log1p(most)))
+        return cls(scale=height / float(log1p(most)))
 
 
 class Capped(_Utility):
@@ -157,13 +158,13 @@ class Sigmoid(_Utility):
     def at(self, x: float) -> float:
         """The utility of x."""
         power = self.steepness * (x - self.midpoint)
-        part = math.exp(-abs(power))
+        part = exp(-abs(power))
         return self.height * ((1.0 if power >= 0 else part) / (1 + part))
 
     def values(self, x: Floats) -> Floats:
         """The utility of every x."""
         power = self.steepness * (x - self.midpoint)
-        part = np.exp(-np.abs(power))
+        part = exp(-np.abs(power))
         values: Floats = self.height * np.where(power >= 0, 1.0, part) / (1 + part)
         return values
 
@@ -191,7 +192,7 @@ class AlphaFair(_Utility):
             raise Refused("0", "a number > 0 where alpha >= 1", "shift")
         if self.alpha > 1:  # it never reaches scale shift^(1 - alpha) / (alpha - 1)
             power = self.alpha - 1
-            limit = (math.log(self.scale) - math.log(power) - power * math.log(self.shift)) / math.log(10)
+            limit = (log(self.scale) - log(power) - power * log(self.shift)) / log(10)
             if not -100 <= limit <= 100:
                 allowed = "fields by which a utility grows up to a number from 1e-100 to 1e100"
                 raise Refused(f"a limit of 1e{limit:.0f}", allowed, "alpha")
@@ -205,18 +206,18 @@ class AlphaFair(_Utility):
         """The utility of every x."""
         power = 1.0 - self.alpha
         if self.shift == 0:
-            plain: Floats = self.scale * x**power / power
+            plain: Floats = self.scale * float_power(x, power) / power
             return plain
-        grown = np.log1p(x / self.shift)
+        grown = log1p(x / self.shift)
         if power == 0:
             return self.scale * grown
-        values: Floats = self.scale * self.shift**power * (np.expm1(power * grown) / power)
+        values: Floats = self.scale * float_power(self.shift, power) * (expm1(power * grown) / power)
         return values
 
     @classmethod
     def sized(cls, most: float, height: float) -> Self:
         """One with alpha = 1 that is worth ``height`` at the progress ``most``."""
-        return cls(alpha=1.0, scale=height / math.log(5.0), shift=most / 4)
+        return cls(alpha=1.0, scale=height / log(5.0), shift=most / 4)
 
 
 class FallingLoss(Part):

@@ -24,6 +24,7 @@ from dlsched.columns.master import Master, Optimum
 from dlsched.columns.pricing import Priced, Pricing
 from dlsched.columns.slack import Listed, Prices
 from dlsched.columns.smoothing import Smoothing
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Budget, Tick, no_tick
 
 CLOSE = 1e-9
@@ -97,7 +98,7 @@ def generate(
 
     def vague(found: Priced, trial: Floats) -> bool:
         """Whether prices may prove more, mostly because the least values are not known exactly."""
-        most = float(found.known.sum()) - float(trial @ stock)
+        most = float(found.known.sum()) - float(dot(trial, stock))
         return best is not None and float((found.known - found.floor).sum()) > _VAGUE * (most - best.bound) > 0
 
     if guess is not None:
@@ -127,7 +128,7 @@ def _double(guess: Floats, price: Callable[[Floats], Priced], pool: "Pool", stoc
         trial = guess * 2.0**power
         found = price(trial)
         pool.join(found, None)
-        return float(found.floor.sum() - trial @ stock)
+        return float(found.floor.sum() - dot(trial, stock))
 
     middle, up, down = bound(0), bound(1), bound(-1)
     power, way, last = (1, 1, up) if up > down else (-1, -1, down)
@@ -178,12 +179,12 @@ class Pool:
     def known(self, prices: Floats) -> Floats:
         """Return the least value of every group's held columns at some prices."""
         least = np.full(self.pricing.groups, np.inf)
-        np.minimum.at(least, self._group, self._costs + self._counts @ prices)
+        np.minimum.at(least, self._group, self._costs + dot(self._counts, prices))
         return least
 
     def listed(self, prices: Prices, slack: float = np.inf) -> list[Listed]:
         """Columns held of every group that exceed its least value by at most ``slack``, cheapest first."""
-        values = self._costs + self._counts @ prices.prices
+        values = self._costs + dot(self._counts, prices.prices)
         kept = np.flatnonzero(values - prices.least[self._group] <= slack)
         order = kept[np.lexsort((values[kept], self._group[kept]))]
         cuts = np.searchsorted(self._group[order], np.arange(self.pricing.groups + 1)).tolist()
@@ -215,7 +216,7 @@ class Pool:
         group, counts, worth = found.group, found.counts, found.values
         if optimum is not None:
             dual = optimum.duals[group]
-            worth = self.pricing.costs(group, counts) + counts @ optimum.prices - dual
+            worth = self.pricing.costs(group, counts) + dot(counts, optimum.prices) - dual
             kept = np.flatnonzero(worth < -CLOSE * np.abs(dual) - _NOTHING * self._upper)
             group, counts, worth = group[kept], counts[kept], worth[kept]
         order = np.lexsort((worth, group))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.solvers.lp import linear_program
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Ascent:
             As ``linear_program``.
         """
         found = self.price(self._trial)
-        value = found.least - float(self.supply @ self._trial)
+        value = found.least - float(dot(self.supply, self._trial))
         rose = value > self.value
         if np.isfinite(self.value):
             serious = value - self.value >= _SERIOUS * (self.promised - self.value)

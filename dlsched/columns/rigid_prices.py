@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.columns.price_ascent import Ascent, Cheapest
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.budget import Tick, no_tick
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def best_prices(jobs: RigidJobs, rounds: int, tick: Tick = no_tick) -> Iterator[
 
     def proven(tried: FloatArray) -> float:
         tick()
-        return float(cheapest_starts(scaled, moments, tried).least_s.sum() - supply @ tried)
+        return float(cheapest_starts(scaled, moments, tried).least_s.sum() - dot(supply, tried))
 
     start = max((waiting * jobs.total * 2.0**power for power in _POWERS), key=proven)
     held = proven(np.zeros_like(start))

@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from dlsched.algorithms.count_vectors import Counts, Floats, run_lengths
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Tick, TooMany, no_tick
 
 CELLS = 60_000_000
@@ -58,12 +59,12 @@ class Prices:
     @property
     def bound(self) -> float:
         """L, a lower bound on the cost of every choice."""
-        return float(self.least.sum()) - float(self.prices @ self.stock)
+        return float(self.least.sum()) - float(dot(self.prices, self.stock))
 
     @property
     def room(self) -> float:
         """By how much rounding may change a slack."""
-        return _ROUNDING * float(self.least.sum() + self.prices @ self.stock)
+        return _ROUNDING * float(self.least.sum() + dot(self.prices, self.stock))
 
     def beyond(self, slack: float) -> float:
         """Return a lower bound on the cost of a choice whose slack is more than ``slack``."""
@@ -119,7 +120,7 @@ def cheapest_within(
         taken = taken[parent] + groups[index].counts[column]
         left = stock - taken
         fits = (left >= fewest[after:].sum(axis=0)).all(axis=1)
-        idle = np.maximum(left - most[after:].sum(axis=0), 0) @ prices.prices
+        idle = dot(np.maximum(left - most[after:].sum(axis=0), 0), prices.prices)
         kept = np.flatnonzero(fits & (spent + idle <= slack))
         kept = kept[_first_of_each(taken[kept], spent[kept], stock)]
         if width is not None and len(kept) > width:
@@ -128,7 +129,7 @@ def cheapest_within(
         trail.append((parent[kept], column[kept]))
         if not len(kept):
             return None
-    label = int(np.argmin(spent + (stock - taken) @ prices.prices))
+    label = int(np.argmin(spent + dot(stock - taken, prices.prices)))
     chosen = np.zeros((len(groups), len(stock)), dtype=np.int64)
     for index, (parents, columns) in zip(reversed(order), reversed(trail), strict=True):
         chosen[index] = groups[index].counts[columns[label]]

@@ -1,7 +1,8 @@
-"""Random numbers for generators: log-uniform over orders of magnitude, with four digits for short files."""
+"""Random numbers for generators: over orders of magnitude, with four digits for short files."""
 
-import math
 from typing import TYPE_CHECKING
+
+from dlsched.core.elementary import exp, log
 
 if TYPE_CHECKING:
     import numpy as np
@@ -9,14 +10,12 @@ if TYPE_CHECKING:
 
 def log_uniform(generator: "np.random.Generator", low: float, high: float) -> float:
     """Draw a number between ``low`` and ``high``, both > 0, whose logarithm is uniform."""
-    import numpy as np  # imported here, since reading files does not need NumPy
-
-    return float(np.exp(generator.uniform(np.log(low), np.log(high))))
+    return exp(float(generator.uniform(log(low), log(high))))
 
 
-def power_of_ten(generator: "np.random.Generator", low: float, high: float) -> float:
-    """Draw a number between ``low`` and ``high``, both > 0, whose power of ten is uniform."""
-    return float(10 ** float(generator.uniform(math.log10(low), math.log10(high))))
+def lognormal(generator: "np.random.Generator", sigma: float, mean: float = 0.0) -> float:
+    """Draw a number whose natural logarithm is normal."""
+    return exp(mean + sigma * float(generator.standard_normal()))
 
 
 def whole(generator: "np.random.Generator", low: float, high: float) -> int:

@@ -15,8 +15,9 @@ from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.cluster.arrivals import Times, burst_arrivals, daynight_arrivals, poisson_arrivals
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import drawing, require_arguments, require_moderate, require_positive
+from dlsched.core.elementary import log
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import whole
+from dlsched.core.figures import lognormal, whole
 from dlsched.elastic_stream.instance import RANGES, Instance
 
 Drawn = dict[str, Any]
@@ -121,7 +122,7 @@ def _published(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
     """A published table that starts at one GPU; on one GPU it takes minutes to days, a restart 10 to 60 s."""
     usable = [speed for speed in published_speeds() if speed.counts[0] == 1]
     speed = usable[int(generator.integers(len(usable)))]
-    duration_s = float(np.clip(generator.lognormal(math.log(2 * 3600), 1.3), 300, 5 * 86400))
+    duration_s = float(np.clip(lognormal(generator, 1.3, log(2 * 3600)), 300, 5 * 86400))
     epochs = float(f"{duration_s / speed.epoch_time_s[0]:.4g}")
     restart_s = float(whole(generator, *RANGES["jobs[].restart_s"].usual))
     return [{"epochs": epochs, "epoch_time_s": speed.times_up_to(max_gpus), "restart_s": restart_s}]

@@ -73,7 +73,7 @@ def utilisation(held: Held, gpus: int, first_s: float, last_s: float) -> Part:
     >>> utilisation(one, gpus=4, first_s=0.0, last_s=10.0).share
     0.25
     """
-    return Part(float(np.dot(held.end_s - held.start_s, held.gpus)), gpus * (last_s - first_s))
+    return Part(float(((held.end_s - held.start_s) * held.gpus).sum()), gpus * (last_s - first_s))
 
 
 def fragmentation(held: Held, sizes: Sequence[int], first_s: float, last_s: float) -> Part:

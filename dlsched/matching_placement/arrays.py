@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.algorithms.time_costs import Costs, Fair, Power, Ratio
+from dlsched.core.arrays import dot, row_dots
 from dlsched.matching_placement.instance import Instance, equal_share_time
 from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement
@@ -72,7 +73,9 @@ class Arrays:
         """Seconds that the job takes on count vectors of shape (..., G), each with a worker; shape (...)."""
         size = counts.sum(axis=-1)
         slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=-1)
-        time: Floats = self.work[job] / (counts @ self.rates[job]) + self.traffic[job] * ((size - 1) / size) * slowness
+        time: Floats = (
+            self.work[job] / (dot(counts, self.rates[job])) + self.traffic[job] * ((size - 1) / size) * slowness
+        )
         return time
 
     def times_with_more(self, job: int, counts: Counts) -> Floats:
@@ -83,7 +86,7 @@ class Arrays:
         size = counts.sum(axis=-1)[..., None] + 1
         slow = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=-1)[..., None]
         slowness = np.maximum(slow, 1.0 / self.bandwidth)
-        rate = (counts @ self.rates[job])[..., None] + self.rates[job]
+        rate = (dot(counts, self.rates[job]))[..., None] + self.rates[job]
         time: Floats = np.divide(self.work[job], rate, out=np.full(rate.shape, np.inf), where=rate > 0)
         time += self.traffic[job] * ((size - 1) / size) * slowness
         return time
@@ -97,7 +100,7 @@ class Arrays:
         """Costs of jobs, shape (N,), on one count vector each, shape (N, G)."""
         size = counts.sum(axis=1)
         slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=1)
-        rate = np.einsum("ig,ig->i", counts, self.rates[jobs])
+        rate = row_dots(counts, self.rates[jobs])
         times: Floats = self.work[jobs] / rate + self.traffic[jobs] * ((size - 1) / size) * slowness
         return self.costs.of(jobs, times)
 
@@ -110,7 +113,7 @@ class Arrays:
         """Minimised value of a placement, shape (S, G): the sum of the costs, or the largest cost."""
         size = counts.sum(axis=1)
         slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=1)
-        rate = np.einsum("ig,ig->i", counts, self.rates)
+        rate = row_dots(counts, self.rates)
         times = self.work / rate + self.traffic * ((size - 1) / size) * slowness
         costs = self.costs.of(EVERY, times)
         return float(costs.max() if self.bottleneck else costs.sum())
@@ -126,7 +129,7 @@ def arrays(instance: Instance) -> Arrays:
     bandwidth = [instance.workers[held[0]].bandwidth_bytes_per_s for held in instance.types.values()]
     rates = np.array([[job.samples_per_s.get(kind, 0.0) for kind in instance.types] for job in instance.jobs])
     jobs = instance.jobs
-    usable = ((rates > 0) @ stock).astype(np.int64)
+    usable = (dot(rates > 0, stock)).astype(np.int64)
     largest = [len(instance.workers) if job.max_workers is None else job.max_workers for job in jobs]
     found = Arrays(
         stock=stock,
@@ -160,7 +163,7 @@ def fair_costs(instance: Instance, held: Arrays) -> Costs:
 
 def _equal_times(instance: Instance, held: Arrays) -> Floats:
     """J(equal share) in seconds, shape (S,); 1 where no worker can serve the job."""
-    usable = ((held.rates > 0) @ held.stock).tolist()
+    usable = (dot(held.rates > 0, held.stock)).tolist()
     return np.array(
         [equal_share_time(instance, job) if many else 1.0 for job, many in zip(instance.jobs, usable, strict=True)]
     )
@@ -174,13 +177,13 @@ def constant(instance: Instance) -> float:
 def least_times(held: Arrays) -> Floats:
     """Least possible seconds of every job, shape (S,): fastest workers, smallest ring, fastest network."""
     least = np.ones(held.jobs)
-    for job in np.flatnonzero((held.rates > 0) @ held.stock).tolist():
+    for job in np.flatnonzero(dot(held.rates > 0, held.stock)).tolist():
         fast = np.argsort(-held.rates[job])
         taken = np.diff(np.minimum(np.cumsum(held.stock[fast]), held.most[job]), prepend=0)
         network = held.bandwidth[held.able(job)].max()
         size = held.least[job]
         least[job] = (
-            held.work[job] / (taken @ held.rates[job, fast]) + held.traffic[job] * ((size - 1) / size) / network
+            held.work[job] / (dot(taken, held.rates[job, fast])) + held.traffic[job] * ((size - 1) / size) / network
         )
     return least
 

@@ -25,7 +25,9 @@ import numpy as np
 
 from dlsched.certificates import DualsCertificate, rounded_down
 from dlsched.columns.slack import Prices
+from dlsched.core.arrays import dot, row_dots
 from dlsched.core.budget import Budget, Tick, TooMany, no_tick
+from dlsched.core.elementary import exp, geometric, log
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 _ROUNDS = 100
 _CLOSE = 1e-5  # relative difference of w / R and its tangents at which rounds end
-_FIRST = np.geomspace(0.1, 10, 13)  # multiples of a good placement's rates at which the first tangents touch
+_FIRST = geometric(0.1, 10, 13)  # multiples of a good placement's rates at which the first tangents touch
 _FURTHEST = 2.0**20  # largest factor from a good placement's rate to a tangent; others change no digit
 _LEAST = 2.0**-40  # share of that rate below which a worker is left out of the linear program
 _HALVINGS = 100  # halvings of the range of a rate's multiplier, which may span hundreds of decimal orders
@@ -91,7 +93,7 @@ def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> Duals
     is at most (3 ERROR + n 2^-52) max(1, p + 1) times the sum of the sizes of least values, offsets and p s:
     less than a third of ``_ROUNDING`` for n of some thousands.
     """
-    room = _ROUNDING * float(prices.least.sum() + prices.prices @ data.stock)
+    room = _ROUNDING * float(prices.least.sum() + dot(prices.prices, data.stock))
     room = data.costs.steepness * (room + _ROUNDING * float(np.abs(data.costs.offset).sum()))
     rows = _by_type(instance, data.costs.multipliers(prices.prices))
     return DualsCertificate("milp", rows, data.costs.objective(prices.bound - room))
@@ -134,7 +136,7 @@ def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats
 
     jobs = data.jobs
     job, kind = np.nonzero(data.rates)
-    held = np.einsum("ig,ig->i", start, data.rates)
+    held = row_dots(start, data.rates)
     unit = data.total(start)
     chord = np.minimum(_chords(data) / unit, _FURTHEST)
     pairs, one = np.arange(len(job)), np.ones(len(job))
@@ -194,12 +196,12 @@ def _best_slopes(data: Arrays, prices: Floats, tick: Tick) -> Floats:
     stock = np.where(able, data.stock, 0)
     slowest = np.min(np.where(able, data.rates, np.inf), axis=1)
     # a rate lies between that of the slowest worker and that of all; the logarithms of w / R^2
-    low = np.log(data.work) - 2 * np.log(data.rates @ data.stock)
-    high = np.log(data.work) - 2 * np.log(slowest)
+    low = log(data.work) - 2 * log(dot(data.rates, data.stock))
+    high = log(data.work) - 2 * log(slowest)
     for _ in range(_HALVINGS):
         tick()
         middle = (low + high) / 2
-        slopes = np.exp(middle)
+        slopes = exp(middle)
         linear = paid - slopes[:, None] * data.rates
         order = np.argsort(linear, axis=1, kind="stable")
         taken = np.cumsum(stock[every, order], axis=1)
@@ -211,7 +213,7 @@ def _best_slopes(data: Arrays, prices: Floats, tick: Tick) -> Floats:
         rate = (counts * data.rates[every, order]).sum(axis=1)
         more = np.sqrt(data.work / slopes) > rate  # the sum still rises with the multiplier
         low, high = np.where(more, middle, low), np.where(more, high, middle)
-    found: Floats = np.exp(low)
+    found: Floats = exp(low)
     return found
 
 

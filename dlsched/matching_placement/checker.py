@@ -18,6 +18,7 @@ pi_ik = Pi_i rho_ik / sum_k rho_ik attains it.
 import math
 from collections.abc import Sequence
 
+from dlsched.core.elementary import float_power, log
 from dlsched.core.errors import UsageError
 from dlsched.core.violation import Violation
 from dlsched.matching_placement.instance import Instance, Job, Worker, equal_share_time
@@ -54,7 +55,7 @@ def total_utility(instance: Instance, placement: Placement) -> float:
 
 def utility(speed: float, alpha: float) -> float:
     """Alpha-fair utility U(x) of a job; x is its speed relative to that of an equal share."""
-    return math.log(speed) if alpha == 1 else speed ** (1 - alpha) / (1 - alpha)
+    return log(speed) if alpha == 1 else float_power(speed, 1 - alpha) / (1 - alpha)
 
 
 def ratios(instance: Instance, placement: Placement) -> list[float]:
@@ -136,7 +137,7 @@ def jain_index(instance: Instance, placement: Placement) -> float:
     found = ratios(instance, placement)
     largest = max(found)
     parts = [ratio / largest for ratio in found]
-    return math.fsum(parts) ** 2 / (len(parts) * math.fsum(part * part for part in parts))
+    return float_power(math.fsum(parts), 2) / (len(parts) * math.fsum(part * part for part in parts))
 
 
 def figures(instance: Instance, placement: Placement) -> dict[str, float]:

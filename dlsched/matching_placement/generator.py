@@ -8,7 +8,6 @@ speed 1; its rate on a type is batch / c times the type's speed times a lognorma
 type whose memory is too small for a job cannot serve it.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from dlsched.catalogue.matching_placement import LISTED
 from dlsched.cluster.published_rates import PublishedRates, published_rates
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import four_digits, log_uniform, whole
+from dlsched.core.figures import four_digits, log_uniform, lognormal, whole
 from dlsched.matching_placement.instance import RANGES, Instance
 
 Drawn = dict[str, Any]
@@ -210,9 +209,9 @@ def _kinds(generator: np.random.Generator, recipe: _Recipe, workers: int) -> lis
 def _job(generator: np.random.Generator, recipe: _Recipe, promised: Sequence[_Kind], kinds: Sequence[_Kind]) -> Drawn:
     """Work of 10 minutes to 5 days on a worker of speed 1, .1 to 2 s an iteration; memory the promised have."""
     iteration_s = log_uniform(generator, 0.1, 2)
-    batch = 2 ** whole(generator, *map(math.log2, _BATCHES))
+    batch = 2 ** whole(generator, *(int(batch).bit_length() - 1 for batch in _BATCHES))
     needed_gb = float(generator.uniform(2, min(kind.memory_gb for kind in promised)))
-    factors = generator.lognormal(0.0, 0.25, size=len(kinds)).tolist()
+    factors = [lognormal(generator, 0.25) for _ in kinds]
     return {
         "iterations": four_digits(log_uniform(generator, 600, 5 * 86400) / iteration_s),
         "batch_samples": float(batch),

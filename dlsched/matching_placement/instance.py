@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
+from dlsched.core.elementary import log
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
@@ -207,8 +208,8 @@ class Instance(InstanceFile):
         if not RANGES["alpha"].allows(self.alpha):
             raise Refused(f"{self.alpha}", f"a number <= {RANGES['alpha'].allowed[1]:g}", "alpha")
         for index, job in enumerate(self.jobs):
-            furthest = max((abs(math.log10(ratio)) for ratio in self._ratios(job)), default=0.0)
-            if abs(self.alpha - 1) * furthest > -math.log10(MODERATE[0]):
+            furthest = max((abs(log(ratio)) for ratio in self._ratios(job)), default=0.0)
+            if abs(self.alpha - 1) * furthest > -log(MODERATE[0]):
                 allowed = f"a number near enough to 1 that utilities of jobs[{index}] are from 1e-100 to 1e100"
                 raise Refused(f"{self.alpha}", allowed, "alpha")
 

@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.errors import UsageError
 from dlsched.queueing.cycle import Stage, cycle_of
 from dlsched.queueing.network import ServerJob
@@ -78,7 +78,7 @@ def chain_throughput(job: ServerJob, workers: int, *, most_states: int = 10_000)
                 targets.append(target)
                 rates.append(rate)
     likely = _stationary(np.array(sources, np.int64), np.array(targets, np.int64), np.array(rates, float), count)
-    return float(computing @ likely) / job.compute_s
+    return float(dot(computing, likely)) / job.compute_s
 
 
 def _states(workers: int, stages: int) -> Iterator[State]:

@@ -135,7 +135,7 @@ def simulate(
         from scipy.special import stdtrit
 
         t = float(stdtrit(replications - 1, (1 + confidence) / 2))
-        half_width = mean_per_s**2 * t * float(cycle_s.std(ddof=1)) / math.sqrt(replications)
+        half_width = mean_per_s * mean_per_s * t * float(cycle_s.std(ddof=1)) / math.sqrt(replications)
     events = replications * (warm_up + cycles) * len(stages)
     values = tuple((1 / cycle_s).tolist())
     return Simulated(mean_per_s, half_width, confidence, replications, events, values)

@@ -22,7 +22,8 @@ from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.cluster.all_reduce import Link, halving_doubling
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import drawing, require_arguments
-from dlsched.core.figures import four_digits, power_of_ten, whole
+from dlsched.core.elementary import float_power
+from dlsched.core.figures import four_digits, log_uniform, lognormal, whole
 from dlsched.ring_allocation.instance import RANGES, Instance, Job
 
 Drawn = tuple[str, dict[str, Any]]
@@ -102,8 +103,8 @@ def generate(
 
 def _mixed(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """Steps per epoch x (compute / w + all-reduce of the gradients)."""
-    compute_s = float(generator.lognormal(0.0, 1.0))
-    gradient_bytes = power_of_ten(generator, *_MODEL_BYTES)
+    compute_s = lognormal(generator, 1.0)
+    gradient_bytes = log_uniform(generator, *_MODEL_BYTES)
     steps = float(generator.uniform(200, 5000))
     times = {
         w: four_digits(steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK)))
@@ -128,24 +129,24 @@ def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
 def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """A speed law: compute, an overhead per GPU, and a constant."""
     samples = float(whole(generator, *_SAMPLES))
-    compute = four_digits(power_of_ten(generator, *_COMPUTE_S))
+    compute = four_digits(log_uniform(generator, *_COMPUTE_S))
     fastest = float(generator.uniform(4, max(5, 2 * max_gpus)))
     law = {
         "theta": [
             compute,
-            four_digits(compute * samples / fastest**2),
+            four_digits(compute * samples / (fastest * fastest)),
             0.0,
             four_digits(float(generator.uniform(0, 2))),
         ],
         "samples": samples,
-        "model_bytes": four_digits(power_of_ten(generator, *_MODEL_BYTES)),
+        "model_bytes": four_digits(log_uniform(generator, *_MODEL_BYTES)),
     }
     return "", {"epochs": four_digits(float(generator.uniform(*_EPOCHS))), "max_gpus": max_gpus, "speed_law": law}
 
 
 def _adversarial(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """Times that halve from one power of two to the next, and are a little above the lower one in between."""
-    base = float(10 ** generator.uniform(1, 3))
+    base = float(float_power(10, generator.uniform(1, 3)))
     serial = float(generator.uniform(0, 0.05))
     hump = 1.0 + float(generator.uniform(0.01, 0.2))
     times = {}

@@ -4,6 +4,7 @@ import numpy as np
 
 from dlsched.certificates import DualsCertificate
 from dlsched.core.budget import Stopped
+from dlsched.core.elementary import float_power
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import worth
@@ -86,7 +87,7 @@ def _certificate_s(network: Network) -> float:
     rings = sum(job.arrival_slot <= span.first for job in instance.jobs for span in epochs(instance))
     each = len(instance.servers) * len(instance.resources) * _SERVER_S
     if network.forest:
-        each += len(network.tree.above) * float(np.mean(network.most)) ** 2 * _NODE_S
+        each += len(network.tree.above) * float_power(float(np.mean(network.most)), 2) * _NODE_S
     return rings * each
 
 

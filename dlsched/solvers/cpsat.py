@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.core.arrays import dot
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import Sense, TerminationStatus
@@ -176,11 +177,11 @@ def _whole(coefficients: list[float], name: str) -> tuple[int, list[int]]:
 def _whole_costs(model: LinearModel) -> tuple[int, list[int], float]:
     """Scale costs by the largest power of two that CP-SAT can add up; return its exponent, the integers, and the error."""
     reach = np.maximum(np.abs(model.lower), np.abs(model.upper))
-    most = float(np.abs(model.costs) @ reach)
-    power = math.floor(math.log2(_LARGEST_OBJECTIVE) - math.log2(most)) if most > 0 else 0
+    most = float(dot(np.abs(model.costs), reach))
+    power = math.frexp(_LARGEST_OBJECTIVE / most)[1] - 1 if most > 0 else 0
     whole = [round(math.ldexp(cost, power)) for cost in model.costs.tolist()]
     off = np.abs(np.array([math.ldexp(cost, -power) for cost in whole]) - model.costs)
-    return power, whole, float(off @ reach)
+    return power, whole, float(dot(off, reach))
 
 
 def _end(value: float, rounding: Callable[[float], int], infinite: int) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.arrays import dot
 from dlsched.core.status import Sense
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class LinearModel:
 
     def objective(self, values: Floats) -> float:
         """Objective of a point, shape (V,)."""
-        return float(self.costs @ values) + self.constant
+        return float(dot(self.costs, values)) + self.constant
 
 
 _COSTS = 17  # the largest scaled cost is 2**16 to 2**17: tolerances of 1e-6 and 1e-7 are then 1e-11 of it and less

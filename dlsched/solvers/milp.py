@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.core.arrays import dot
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
@@ -176,7 +177,7 @@ def _slack(model: LinearModel) -> float:
         return 0.0
     widths = model.upper - model.lower
     narrow = widths <= _NARROW
-    return _ABSOLUTE + float(np.abs(model.costs[narrow]) @ widths[narrow])
+    return _ABSOLUTE + float(dot(np.abs(model.costs[narrow]), widths[narrow]))
 
 
 def _of_nothing(model: LinearModel, solver: str) -> Outcome:

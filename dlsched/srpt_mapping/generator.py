@@ -32,8 +32,9 @@ from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.arguments import drawing, require_arguments, require_positive
+from dlsched.core.elementary import exp, log
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import four_digits, log_uniform
+from dlsched.core.figures import four_digits, log_uniform, lognormal
 from dlsched.srpt_mapping.instance import RANGES, Instance, Stage
 
 Drawn = dict[str, Any]
@@ -224,7 +225,7 @@ def _chain(generator: np.random.Generator, gpus: int, most: int, heavier: float 
     return [
         _stage(
             last - first,
-            four_digits(iteration_s * float(generator.lognormal(0.0, 0.25))),
+            four_digits(iteration_s * lognormal(generator, 0.25)),
             four_digits(heavier * log_uniform(generator, *_OUTPUTS)) if last < gpus else 0.0,
             four_digits(heavier * log_uniform(generator, *_PARAMETERS)),
         )
@@ -264,16 +265,16 @@ def _recurring(generator: np.random.Generator, cluster: _Cluster, jobs: int) -> 
     drawn = []
     for _ in range(jobs):
         job, typical_s = groups[int(generator.integers(len(groups)))]
-        length_s = typical_s * float(generator.lognormal(0.0, _WITHIN_GROUP))
+        length_s = typical_s * lognormal(generator, _WITHIN_GROUP)
         iterations = cluster.iterations(job, length_s)
-        predicted = four_digits(max(1.0, iterations * float(generator.lognormal(0.0, _PREDICTION))))
+        predicted = four_digits(max(1.0, iterations * lognormal(generator, _PREDICTION)))
         drawn.append({"iterations": iterations, "predicted_iterations": predicted, **job})
     return drawn
 
 
 def _quantile_s(chance: float) -> float:
     """The length that this share of the jobs does not exceed."""
-    return float(np.exp(np.interp(chance, list(_QUANTILES), np.log(list(_QUANTILES.values())))))
+    return exp(float(np.interp(chance, list(_QUANTILES), [log(each) for each in _QUANTILES.values()])))
 
 
 def _sources(used: Sequence[PublishedModel]) -> list[str]:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
+from dlsched.core.elementary import log
 from dlsched.core.tolerance import MEETING
 from dlsched.worst.judging import Judge, Judged
 from dlsched.worst.moves import moved
@@ -138,8 +139,8 @@ def walk(judge: Judge, space: Space, start: Judged, end: int, heat: float, gener
         idle = 0 if judge.evaluations > before else idle + 1
         if judged is None:
             continue
-        threshold = max(COOL, heat * abs(worst.score)) * left**2
-        if judged.score >= current.score + threshold * math.log(1 - generator.random()):
+        threshold = max(COOL, heat * abs(worst.score)) * left * left
+        if judged.score >= current.score + threshold * log(1 - generator.random()):
             current = judged
         if judged.ratio > worst.ratio:
             worst = judged

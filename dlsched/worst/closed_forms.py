@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from dlsched import matching_placement, ring_allocation, ring_embedding, srpt_mapping
+from dlsched.core.elementary import float_power
 
 _LITTLE = 2.0**-20
 """Small difference that makes the method decide for the worse instead of facing a tie."""
@@ -101,7 +102,9 @@ def local_search_family(length: int) -> matching_placement.Instance:
     for place in range(length + 1):
         usable = dict.fromkeys(shared[place : place + 2], 2.0)
         jobs.append(
-            _training(f"c{place}", 4.0 * ((1 + 2.0**-10) / 3) ** place, {own[place + 1]: 2 + _LITTLE, **usable})
+            _training(
+                f"c{place}", 4.0 * float_power((1 + 2.0**-10) / 3, place), {own[place + 1]: 2 + _LITTLE, **usable}
+            )
         )
     return _placement(f"local-search-{length}", [*shared, *own], jobs)
 

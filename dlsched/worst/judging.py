@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dlsched.core.budget import Budget, Stopped
+from dlsched.core.elementary import log
 from dlsched.core.errors import DlschedError, InstanceError, SolverMissingError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.gap import beats
@@ -42,7 +43,7 @@ class Judged:
     @property
     def score(self) -> float:
         """Logarithm of the ratio: what a search climbs; finite also where another method's answer is worth nothing."""
-        return math.log(max(self.ratio, LEAST))
+        return log(max(self.ratio, LEAST))
 
 
 @dataclass(frozen=True, slots=True)

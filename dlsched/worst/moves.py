@@ -8,6 +8,8 @@ numbers, mostly to three digits: ties then arise by themselves, and the instance
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from dlsched.core.elementary import float_power
+from dlsched.core.figures import lognormal
 from dlsched.core.files import Json
 from dlsched.worst.places import Place, copied, lists_at, numbers_at, put, rounded, value_at, within
 from dlsched.worst.space import Data, Number, Space
@@ -69,13 +71,13 @@ def _set(number: Number, place: Place, value: float, generator: "np.random.Gener
 def _factor(generator: "np.random.Generator") -> float:
     if generator.random() < 0.5:
         return _any_of(_FACTORS, generator)
-    return float(generator.lognormal(0.0, _any_of(_SPREADS, generator)))
+    return lognormal(generator, _any_of(_SPREADS, generator))
 
 
 def _scaled(number: Number, value: float, factor: float, generator: "np.random.Generator") -> float:
     """Return the number times a factor; whole numbers change by at least 1, and 0 becomes a number of the range."""
     if value == 0:
-        return number.high * 10 ** -float(generator.uniform(0, 4))
+        return number.high * float_power(10, -float(generator.uniform(0, 4)))
     if number.whole and round(value * factor) == value:
         return value + (1 if factor > 1 else -1)
     return value * factor

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
+from dlsched.core.elementary import decade, float_power
 from dlsched.worst.judging import Judge, Judged
 from dlsched.worst.places import copied, digits_of, lists_at, numbers_at, put, rounded, within
 from dlsched.worst.space import Data, Number, Simplify, Space
@@ -119,7 +120,7 @@ def simpler_values(number: Number, value: float, others: Sequence[float]) -> lis
     >>> simpler_values(Number("x", 1e-3, 1e3), 4.37, [4.37, 4.0])
     [5.0, 2.0, 4.0, 4.4]
     """
-    power = 10.0 ** math.floor(math.log10(value)) if value > 0 else 1.0
+    power = float_power(10, decade(value)) if value > 0 else 1.0
     round_ones = [float(f"{power * each:.0e}") for each in (1, 2, 5, 10)]
     options = [
         *_nearest(value, round_ones),

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.ticks import HAIR
 
 FRESH, STOPPED, HELD = 0, 1, 2
@@ -83,7 +83,7 @@ class SlotPrices:
     def paid(self, counts: tuple[int, ...], first: int, end: int) -> FloatArray:
         """Prices of counts of units, a second, in the slots from ``first`` to before ``end``; shape (slots, counts)."""
         blocks = np.array(counts)[:, None] // np.array(self.sizes)
-        padded = np.pad(blocks @ self.prices, ((0, 0), (1, 1)))
+        padded = np.pad(dot(blocks, self.prices), ((0, 0), (1, 1)))
         return np.ascontiguousarray(padded[:, self.interval(np.arange(first, end)) + 1].T)
 
 

@@ -19,7 +19,7 @@ from dlsched.certificates import PricesCertificate, rounded_down
 from dlsched.columns.malleable.any_time import AnyTime
 from dlsched.columns.malleable.jobs import Jobs
 from dlsched.columns.price_ascent import Ascent, Cheapest
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.budget import Tick, no_tick
 from dlsched.elastic_stream.bounds.jobs import jobs_of
 from dlsched.elastic_stream.certificate.any_time import any_time_value
@@ -168,13 +168,13 @@ class _Levels:
         finest = breakpoints is self.breakpoints and jobs.restart_s.any()
         for _ in range(self._rounds // _FINEST if finest else self._rounds):
             if ascent.step():
-                self._keep(breakpoints, ascent.best, ascent.value + float(supply @ ascent.best))
+                self._keep(breakpoints, ascent.best, ascent.value + float(dot(supply, ascent.best)))
             self._solved()
             if ascent.closed:
                 break
 
     def _keep(self, breakpoints: FloatArray, known: FloatArray, least: float) -> None:
-        estimate = least - self._instance.units * float(np.diff(breakpoints) @ known)
+        estimate = least - self._instance.units * float(dot(np.diff(breakpoints), known))
         if estimate > self._estimate or (self._best is None and self.handed is None):
             self._estimate, self._best = estimate, (breakpoints, known)
             self.known = resampled(breakpoints, known, self.breakpoints)

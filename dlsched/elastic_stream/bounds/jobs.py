@@ -4,6 +4,7 @@ import numpy as np
 
 from dlsched.algorithms.upper_hull import upper_hull
 from dlsched.columns.malleable.jobs import Jobs
+from dlsched.core.elementary import geometric
 from dlsched.elastic_stream.instance import Instance
 
 _MOST_CORNERS = 16
@@ -45,7 +46,7 @@ def _speeds(instance: Instance, number: int) -> list[tuple[float, float]]:
     if job.speed_law is None or len(useful) <= MOST_LOOKED_AT:
         times_s = job.useful_times_s(instance.units)
         return upper_hull((float(count), 1 / (job.work * time_s)) for count, time_s in times_s.items())
-    ends = np.unique(np.geomspace(1, len(useful), MOST_LOOKED_AT).astype(np.int64)).tolist()
+    ends = np.unique(geometric(1, len(useful), MOST_LOOKED_AT).astype(np.int64)).tolist()
     starts = [1, *(end + 1 for end in ends[:-1])]
     times = [job.speed.epoch_time_s(end) for end in ends]
     return upper_hull((float(start), 1 / (job.work * time_s)) for start, time_s in zip(starts, times, strict=True))

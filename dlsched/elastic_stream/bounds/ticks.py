@@ -13,7 +13,7 @@ import numpy as np
 from dlsched.certificates import PricesCertificate, rounded_down
 from dlsched.columns.malleable.slot_costs import SlotPrices
 from dlsched.columns.price_ascent import Ascent
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.budget import Tick, no_tick
 from dlsched.elastic_stream.bounds.any_time import Better, ignore
 from dlsched.elastic_stream.bounds.ticked_jobs import TickedJobs, ticked_jobs
@@ -137,7 +137,7 @@ def _start(instance: Instance, jobs: TickedJobs, stream: Stream) -> SlotPrices:
     sizes = [1, *_sizes(instance)]
     slots = _breakpoints(firsts, ends, last, _MOST_PRICES // len(sizes))
     weight = np.array([job.weight for job in instance.jobs if job.work])
-    present = ((firsts[:, None] <= slots[:-1]) & (slots[:-1] < ends[:, None])).T @ weight
+    present = dot(((firsts[:, None] <= slots[:-1]) & (slots[:-1] < ends[:, None])).T, weight)
     prices = np.zeros((len(sizes), len(slots) - 1))
     prices[0] = 0.5 * present / instance.units
     return SlotPrices(slots, tuple(sizes), prices)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dlsched.certificates import exact_sum, rounded_down
 from dlsched.certificates.malleable import Floats, Window, least_costs
 from dlsched.certificates.steps import mean_bound, require_steps
+from dlsched.core.elementary import geometric
 from dlsched.elastic_stream.instance import Instance, Job
 
 MOST_COUNTS = 256
@@ -168,7 +169,7 @@ def _useful_seconds(job: Job, units: int) -> tuple[Floats, Floats]:
     if job.speed_law is None or len(useful := job.useful_counts(units)) <= _ALL:
         times_s = job.useful_times_s(units)
         return np.array(list(times_s), dtype=float), job.work * np.array(list(times_s.values()))
-    ends = np.unique(np.append(np.geomspace(1, len(useful), _ALL).astype(np.int64), len(useful)))
+    ends = np.unique(np.append(geometric(1, len(useful), _ALL).astype(np.int64), len(useful)))
     ends = ends[ends <= len(useful)]
     seconds = job.work * np.array([job.speed_law.epoch_time_s(count) for count in ends.tolist()])
     return np.concatenate(([1.0], ends[:-1] + 1.0)), np.minimum.accumulate(seconds)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dlsched.core.budget import Tick, no_tick
+from dlsched.core.elementary import float_power
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.bounds import prices
 from dlsched.elastic_stream.bounds.any_time import worths
@@ -134,7 +135,8 @@ def _decoded(instance: Instance, weights: Sequence[float], tick: Tick) -> list[C
     courses = []
     for power in _POWERS if few else _POWERS[:1]:
         powers = [
-            job.weight * (weight / job.weight) ** power for job, weight in zip(instance.jobs, weights, strict=True)
+            job.weight * float_power(weight / job.weight, power)
+            for job, weight in zip(instance.jobs, weights, strict=True)
         ]
         tick()
         courses.append(min((Course(each, powers) for each in speeds), key=lambda course: course.total_s))

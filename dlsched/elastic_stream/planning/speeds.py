@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from dlsched.algorithms.upper_hull import upper_hull
+from dlsched.core.elementary import float_power
 from dlsched.elastic_stream.instance import Instance, Job
 
 FRESH, STOPPED = -2, -1
@@ -93,5 +94,5 @@ def _times_s(job: Job, units: int) -> dict[int, float]:
     useful = job.useful_counts(units)
     if job.speed_law is None or len(useful) <= _MOST_COUNTS:
         return job.useful_times_s(units)
-    steps = {round(len(useful) ** (step / (_MOST_COUNTS - 1))) for step in range(_MOST_COUNTS)}
+    steps = {round(float_power(len(useful), step / (_MOST_COUNTS - 1))) for step in range(_MOST_COUNTS)}
     return {count: job.speed.epoch_time_s(count) for count in sorted(steps)}

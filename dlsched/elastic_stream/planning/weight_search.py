@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dlsched.core.budget import Tick, no_tick
+from dlsched.core.elementary import exp, float_power
 from dlsched.elastic_stream.planning.fast_simulation import Course
 from dlsched.elastic_stream.planning.speeds import FRESH
 
@@ -50,7 +51,7 @@ def improve(
     for number in range(tries):
         tick()
         worse_s = course.tried(_other(course, generator)) - course.total_s
-        if worse_s <= 0 or generator.random() < math.exp(-worse_s / (heat_s * (1 - number / tries))):
+        if worse_s <= 0 or generator.random() < exp(-worse_s / (heat_s * (1 - number / tries))):
             course.keep()
             if course.total_s < best_s:
                 best_s, best = course.total_s, course.weights
@@ -65,7 +66,7 @@ def _other(course: Course, generator: np.random.Generator) -> dict[int, float]:
     first, kind = int(generator.integers(len(order))), int(generator.integers(8))
     job = order[first]
     if kind < 2:  # one job alone, by much or by little
-        return {job: weights[job] * math.exp(generator.normal(0, (0.5, 0.1)[kind]))}
+        return {job: weights[job] * exp(generator.normal(0, (0.5, 0.1)[kind]))}
     if kind < 4:
         near = first + int(generator.integers(-_NEAR, _NEAR + 1))
         other = order[min(len(order) - 1, max(0, near))]
@@ -75,7 +76,7 @@ def _other(course: Course, generator: np.random.Generator) -> dict[int, float]:
         return {
             job: weights[other] * its / mine * (0.999, 1.001)[int(generator.integers(2))]
         }  # just behind it or before
-    length = 3 * max(1.0, len(order) / 3) ** generator.random()
+    length = 3 * float_power(max(1.0, len(order) / 3), generator.random())
     block = order[first : first + math.ceil(length)]
     if kind == 4:  # each by itself
         block = block[:_NEAR]
@@ -86,7 +87,7 @@ def _other(course: Course, generator: np.random.Generator) -> dict[int, float]:
         key = range(len(block)) if kind == 6 else [-max(course.speeds.speed[which].values()) for which in block]
         ranks = np.argsort(np.argsort(key, kind="stable"))
         exponents = generator.normal(0, 0.3) * (ranks / len(block) - 0.5)
-    return {which: weights[which] * math.exp(exponent) for which, exponent in zip(block, exponents, strict=True)}
+    return {which: weights[which] * exp(exponent) for which, exponent in zip(block, exponents, strict=True)}
 
 
 def _one(course: Course, job: int, generator: np.random.Generator) -> float:

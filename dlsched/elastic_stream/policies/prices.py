@@ -13,6 +13,7 @@ import numpy as np
 
 from dlsched.algorithms.upper_hull import upper_hull
 from dlsched.core.arrays import FloatArray
+from dlsched.core.elementary import float_power, log
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.simulation.view import View
 
@@ -174,8 +175,8 @@ def drain(jobs: Sequence[Points], shares: Sequence[float], worth: Sequence[float
     """
     mean = math.fsum(shares) / max(1, len(shares))
     reach = 2 * (len(jobs) + 1)
-    powers = np.arange(math.ceil(math.log(reach / _LEAST) / math.log(_RATIO)) + 1)
-    grid: FloatArray = np.concatenate(([0.0], _LEAST * _RATIO**powers)) / units * mean
+    steps = range(math.ceil(log(reach / _LEAST) / log(_RATIO)) + 1)
+    grid: FloatArray = np.array([0.0, *(_LEAST * float_power(_RATIO, step) for step in steps)]) / units * mean
     earned = np.zeros_like(grid)  # what the jobs so far earn at each price
     weights, rank = [], 0.0
     for points, share, price in zip(jobs, shares, worth, strict=True):
@@ -196,7 +197,7 @@ def useful_points(view: View, job: int) -> Points:
     useful = view.useful(job)
     counts: Sequence[int] = useful
     if len(useful) > MOST_COUNTS:
-        places = {round(len(useful) ** (step / (MOST_COUNTS - 1))) - 1 for step in range(MOST_COUNTS)}
+        places = {round(float_power(len(useful), step / (MOST_COUNTS - 1))) - 1 for step in range(MOST_COUNTS)}
         counts = sorted({*(useful[place] for place in places), view.fastest(job)})
     points: list[tuple[int, float]] = []
     for count in counts:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlsched.columns.malleable.slot_costs import FRESH, HELD, STOPPED, Costs, SlotPrices
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.budget import Tick
 from dlsched.elastic_stream.bounds.ticked_jobs import ticked_jobs
 from dlsched.elastic_stream.instance import Instance
@@ -33,7 +33,7 @@ class LoneCosts:
     def least(self, layer: Layer, come: BoolArray, slot: int) -> FloatArray:
         """Least flow times to come of states at the start of a slot; ``come`` marks the jobs that came before it."""
         ends = np.maximum(0, self.prices.slots[1:] - np.maximum(self.prices.slots[:-1], slot))
-        total = np.full(len(layer.cost), float(self.to_come_s[~come].sum()) - float(ends @ self.brings))
+        total = np.full(len(layer.cost), float(self.to_come_s[~come].sum()) - float(dot(ends, self.brings)))
         for job in np.flatnonzero(come & (self.per_cell > 0)).tolist():
             costs, left = self.costs[job], layer.left[:, job]
             psi = costs.psi[min(slot - costs.first, len(costs.paid_s))]
@@ -63,6 +63,6 @@ def lone_costs(instance: Instance, prices: SlotPrices, tick: Tick) -> LoneCosts 
         for member in members:
             costs[member.job] = found
             to_come_s[member.job] = found.kind.weight * (member.wait_s + found.least_s(member.first))
-    brings = np.array([instance.units // size for size in prices.sizes]) @ prices.prices * jobs.tick_s
+    brings = dot(np.array([instance.units // size for size in prices.sizes]), prices.prices) * jobs.tick_s
     per_cell = np.array([jobs.cells / job.work if job.work else 0.0 for job in instance.jobs])
     return LoneCosts(prices, costs, per_cell, to_come_s, brings)

@@ -27,7 +27,7 @@ import numpy as np
 
 from dlsched.algorithms.grouping import alike, divisions
 from dlsched.algorithms.trail import Trail
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.budget import Budget
 from dlsched.core.ticks import HAIR
 from dlsched.elastic_stream.instance import Instance
@@ -219,7 +219,7 @@ class _Slots:
         """Least total flow time that each state at the start of a slot leaves possible."""
         present = self.first_slot < slot
         left = np.where(present, layer.left, 0.0)
-        shortest = left @ (self.weight * self.fastest_s)
+        shortest = dot(left, self.weight * self.fastest_s)
         alone = self.weight * (self.wait_s + self.work * self.fastest_s)
         later = float(alone[~present & (self.work > 0)].sum())
         to_come: FloatArray = np.maximum(shortest, self._one_by_one(left * self.area_s / self.units)) + later
@@ -236,7 +236,7 @@ class _Slots:
             behind = np.cumsum(self.weight[order], axis=1)
             total: FloatArray = (np.take_along_axis(sizes, order, axis=1) * behind).sum(axis=1)
         else:
-            total = np.sort(sizes, axis=1)[:, ::-1] @ np.arange(1, sizes.shape[1] + 1)
+            total = dot(np.sort(sizes, axis=1)[:, ::-1], np.arange(1, sizes.shape[1] + 1))
         return total
 
     def undominated(self, layer: Layer, slot: int) -> Layer:

@@ -9,6 +9,7 @@ workers supplied the rate that it lacks.
 import numpy as np
 
 from dlsched.columns.slack import CELLS
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
@@ -55,7 +56,7 @@ def covers(
         rows, size = rows[parent], size[parent] + added
         rows[:, kind] = added
         slow = np.where((slow[parent] < 0) & (added > 0), at, slow[parent])
-        rate = rows @ data.rates[job]
+        rate = dot(rows, data.rates[job])
         soon = (size >= max(1, least)) & (_times(data, job, rate, ring_s[slow], size) <= most_s)
         first = np.full(len(ways), len(added), dtype=np.int64)
         np.minimum.at(first, parent[soon], added[soon])
@@ -70,14 +71,14 @@ def covers(
             left_s = most_s - ring * (np.maximum(final - 1, 0) / final)
             lacking = np.divide(data.work[job], left_s, out=np.full(len(rate), np.inf), where=left_s > 0) - rate
             dearest = _bought(rates[at + 1 :], stock[at + 1 :], prices[kinds[at + 1 :]], lacking)
-            good &= rows @ prices + dearest <= limit * _ROOM
+            good &= dot(rows, prices) + dearest <= limit * _ROOM
         kept = np.flatnonzero(good)
         if prices is not None and cheapest:
-            kept = kept[_unbeaten(size[kept], slow[kept], rate[kept], rows[kept] @ prices)]
+            kept = kept[_unbeaten(size[kept], slow[kept], rate[kept], dot(rows[kept], prices))]
         rows, size, slow = rows[kept], size[kept], slow[kept]
     found = np.concatenate(ended) if ended else rows[:0]
     if prices is not None:
-        found = found[found @ prices <= limit * _ROOM]
+        found = found[dot(found, prices) <= limit * _ROOM]
     return _spare(data, job, found, most_s)
 
 

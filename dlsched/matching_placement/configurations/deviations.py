@@ -10,6 +10,7 @@ evaluated.
 import numpy as np
 
 from dlsched.algorithms.count_vectors import run_lengths
+from dlsched.core.arrays import dot, row_dots
 from dlsched.core.budget import Tick, TooMany
 from dlsched.matching_placement.arrays import Counts, Floats
 from dlsched.matching_placement.configurations.cases import CaseCosts, Cases, Flags
@@ -115,8 +116,8 @@ def _extended(
     counts = fixed[of]
     np.put_along_axis(counts, chosen[of], added, axis=1)
     ended = cases.take(of)
-    rate = np.einsum("ig,ig->i", counts, data.rates[ended.job])
-    value = costs.value(ended, rate) + counts @ prices
+    rate = row_dots(counts, data.rates[ended.job])
+    value = costs.value(ended, rate) + dot(counts, prices)
     slowest = np.where(counts > 0, data.bandwidth, np.inf).min(axis=1)
     own = (slowest == costs.bandwidths[ended.level]) | (data.traffic[ended.job] == 0)
     kept = np.flatnonzero((value <= upto[ended.job]) & own)

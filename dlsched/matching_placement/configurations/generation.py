@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from dlsched.columns.generation import CLOSE, Pool, generate
 from dlsched.columns.slack import Prices
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Budget, Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 from dlsched.matching_placement.configurations.pricing import Pricing
@@ -47,4 +48,4 @@ def first_prices(data: Arrays, upper: float) -> Floats:
     """Prices that divide half of a placement's cost among the workers, by their rates over each job's best."""
     fast = data.rates.max(axis=1, keepdims=True)
     worth: Floats = (data.rates / fast).mean(axis=0)
-    return worth * (upper / 2 / float(worth @ data.stock))
+    return worth * (upper / 2 / float(dot(worth, data.stock)))

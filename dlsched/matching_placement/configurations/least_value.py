@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from dlsched.algorithms.time_costs import Fair
+from dlsched.core.arrays import dot
+from dlsched.core.elementary import exp, log
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 ERROR = 2.0**-40
@@ -53,7 +55,7 @@ class FairCost:
     def __init__(self, data: Arrays, job: int, costs: Fair) -> None:
         self._work, self._job, self._costs = float(data.work[job]), job, costs
         rates = data.rates[job, data.able(job)]
-        self._ends = math.log(rates.min()), math.log(float(data.rates[job] @ data.stock))
+        self._ends = log(rates.min()), log(float(dot(data.rates[job], data.stock)))
 
     def value(self, rate: Floats, ring_s: Floats) -> Floats:
         """As ``Law`` says."""
@@ -65,10 +67,10 @@ class FairCost:
         low, high = (np.full(len(rings), end) for end in self._ends)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            rate = np.exp(middle)
+            rate = exp(middle)
             slope = self._costs.slopes(self._job, self._work / rate + rings) * (self._work / rate / rate)
             low, high = np.where(slope > price, middle, low), np.where(slope > price, high, middle)
-        found: Floats = np.exp(high)[index]
+        found: Floats = exp(high)[index]
         return found
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from dlsched.columns.pricing import Priced
 from dlsched.columns.slack import CELLS, Listed
+from dlsched.core.arrays import dot, row_dots
 from dlsched.core.budget import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 from dlsched.matching_placement.configurations.cases import CaseCosts, Cases
@@ -51,7 +52,7 @@ class Pricing(CaseCosts):
         there = np.stack([(able & (data.bandwidth == each)).any(axis=1) for each in self.bandwidths], axis=1)
         quiet = data.traffic == 0
         there[quiet] &= np.cumsum(there[quiet], axis=1) == 1  # nothing is sent: one ring is as good as another
-        usable = np.stack([(able & each) @ data.stock for each in self.fast], axis=1)
+        usable = np.stack([dot(able & each, data.stock) for each in self.fast], axis=1)
         self._job, self._level = np.nonzero(there & (usable >= np.maximum(1, data.least)[:, None]))
         self._most = np.minimum(data.most[self._job], usable[self._job, self._level])
         self._power = data.costs.steepness
@@ -130,7 +131,7 @@ class Pricing(CaseCosts):
         slope, _, rates, order, taken = self.units(cases, at, prices)
         counts = np.zeros_like(taken)
         np.put_along_axis(counts, order, taken, axis=1)
-        rate, paid = np.einsum("ig,ig->i", counts, rates), counts @ prices
+        rate, paid = row_dots(counts, rates), dot(counts, prices)
         top = self.value(cases, at) + slope * at + paid
         bound = top - slope * rate - self._power * _ROUNDING * (top + slope * rate)
         return Probed(bound, counts, rate, self.value(cases, rate) + paid)

@@ -12,6 +12,7 @@ more than p s - sum u_i. The dynamic program of ``columns.slack`` finds such a c
 is none.
 """
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ import numpy as np
 from dlsched.columns.closing import WIDTH
 from dlsched.columns.master import Master
 from dlsched.columns.slack import Listed, Prices, cheapest_within
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, least_times
 from dlsched.matching_placement.configurations.covers import covers, some_price
@@ -57,7 +59,7 @@ class Covers:
         counts = self._listed
         if counts is None:
             counts = covers(self._data, self._job, self._most_s, prices=prices, limit=limit, tick=self._tick)
-        paid = counts @ prices
+        paid = dot(counts, prices)
         order = np.argsort(paid, kind="stable")
         return Listed(counts[order], paid[order])
 
@@ -67,7 +69,7 @@ class Covers:
         if counts is None:
             limit = some_price(data, job, most_s, prices)
             counts = covers(data, job, most_s, prices=prices, limit=limit, cheapest=True, tick=self._tick)
-        paid = counts @ prices
+        paid = dot(counts, prices)
         first = int(np.argmin(paid))
         return counts[first], float(paid[first])
 
@@ -82,7 +84,7 @@ class Level:
     @property
     def refuted(self) -> bool:
         """Whether prices, or a job alone, prove that the threshold cannot be kept."""
-        return self.prices is None or self.prices.bound > _SURE * float(self.prices.prices @ self.prices.stock)
+        return self.prices is None or self.prices.bound > _SURE * float(dot(self.prices.prices, self.prices.stock))
 
     def within(self) -> list[Listed]:
         """Every job's covers that a placement can use, cheapest first; for levels that are not refuted."""
@@ -94,7 +96,7 @@ class Level:
     def slack(self) -> float:
         """Largest total by which prices of a placement's covers may exceed the least."""
         assert self.prices is not None
-        return max(0.0, -self.prices.bound) + _SURE * float(self.prices.prices @ self.prices.stock)
+        return max(0.0, -self.prices.bound) + _SURE * float(dot(self.prices.prices, self.prices.stock))
 
 
 def level_at(
@@ -168,7 +170,7 @@ def _halved(
 ) -> tuple[float, Floats]:
     """Raise the excluded ratio by bisection as long as prices exclude a larger one."""
     while high > low * (1 + near):
-        middle = low * (high / low) ** 0.5
+        middle = low * math.sqrt(high / low)
         found = refuting(middle)
         if found is None:
             high = middle
@@ -194,7 +196,7 @@ def _refuting(data: Arrays, rho: float, budget: Budget) -> Floats | None:
     prices = master.solve(budget.left.time_s).prices[: data.types]
     each = np.divide(prices, parts, out=np.full(parts.shape, np.inf), where=parts > 0)
     needed = float(each.min(axis=1).sum())
-    return prices if needed > float(prices @ data.stock) * (1 + _SURE) else None
+    return prices if needed > float(dot(prices, data.stock)) * (1 + _SURE) else None
 
 
 def alone(data: Arrays) -> float:

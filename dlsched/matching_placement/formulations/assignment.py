@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
@@ -188,7 +189,7 @@ def require_assignment(instance: Instance) -> None:
 
 def _coefficients(held: Arrays) -> float:
     """Estimated number of coefficients; ``bandwidth`` has all z for each worker, ``order`` earlier jobs."""
-    usable = (held.rates > 0) @ held.stock
+    usable = dot(held.rates > 0, held.stock)
     rings = held.most * len(np.unique(held.bandwidth))
     return float((usable * (8.0 + rings / 2)).sum()) + float(usable.max(initial=0)) * held.jobs**2
 

@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays, kind_of_workers
@@ -60,7 +61,7 @@ def require_minlp(instance: Instance) -> None:
     """Refuse instances that the model cannot hold, with the errors of ``build_minlp``."""
     require_served(instance, "minlp")
     held = arrays(instance)
-    usable = (held.rates > 0) @ held.stock
+    usable = dot(held.rates > 0, held.stock)
     if (size := 8.0 * float(usable.sum()) + float(usable.max(initial=0)) * held.jobs**2) > LARGEST:
         raise UsageError(f"the model has about {size:.2g} terms, allowed: up to {LARGEST}; use exact")
 

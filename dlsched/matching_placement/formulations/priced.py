@@ -37,6 +37,7 @@ import numpy as np
 
 from dlsched.algorithms.count_vectors import run_lengths
 from dlsched.algorithms.time_costs import Fair
+from dlsched.core.arrays import dot
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
 from dlsched.matching_placement.configurations.least_value import (
@@ -103,7 +104,7 @@ def columns_within(data: Arrays, instance: Instance, prices: Sequence[float], cu
     least = [least_value(data, job, paid, law) for job, law in enumerate(laws)]
     if math.inf in least:  # a job without any configuration within the cutoff: there is no such placement
         return [np.zeros((0, data.types), dtype=np.int64) for _ in laws]
-    all_least, most = math.fsum(least), total + float(paid @ data.stock)
+    all_least, most = math.fsum(least), total + float(dot(paid, data.stock))
     room = ROOM * data.costs.steepness * (abs(most) + abs(total) + all_least + float(np.abs(data.costs.offset).sum()))
     found, work = list[Counts](), 0
     for job, law in enumerate(laws):

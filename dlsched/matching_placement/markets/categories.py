@@ -10,6 +10,8 @@ import numpy as np
 
 from dlsched.algorithms.compositions import Sizes, Table, completions, composition_at, compositions
 from dlsched.algorithms.draws import draw_below
+from dlsched.core.arrays import dot
+from dlsched.core.elementary import exp, float_power
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays
 
@@ -68,17 +70,17 @@ def draw_guided(arrays: Arrays, generator: np.random.Generator) -> Sizes:
     Cost: O(S G + K log K) beside the law's S sums over the jobs to come. Of an instance that is not infeasible.
     """
     allowed = arrays.rates > 0
-    mean = arrays.rates @ arrays.stock / (allowed @ arrays.stock)
+    mean = dot(arrays.rates, arrays.stock) / (dot(allowed, arrays.stock))
     relative = arrays.rates / mean[:, None]
     speed = relative.sum(axis=0) / np.maximum(1, allowed.sum(axis=0))
     square = (arrays.work / mean)[:, None] - arrays.traffic[:, None] * (speed / arrays.bandwidth)
-    pull = np.exp(_NOISE * generator.standard_normal(arrays.jobs))[:, None] * np.sqrt(np.maximum(0.0, square))
+    pull = exp(_NOISE * generator.standard_normal(arrays.jobs))[:, None] * np.sqrt(np.maximum(0.0, square))
     order = generator.permutation(arrays.types)
     line, least = np.repeat(order, arrays.stock[order]), int(arrays.least.sum())
     middle = np.empty(arrays.types)
     middle[order] = np.cumsum(arrays.stock[order]) - arrays.stock[order] / 2
-    liking = np.divide(relative, speed, out=np.zeros_like(relative), where=allowed) ** _LIKING * arrays.stock
-    stand = liking @ middle / liking.sum(axis=1) + _STRAY * len(line) * generator.standard_normal(arrays.jobs)
+    liking = float_power(np.divide(relative, speed, out=np.zeros_like(relative), where=allowed), _LIKING) * arrays.stock
+    stand = dot(liking, middle) / liking.sum(axis=1) + _STRAY * len(line) * generator.standard_normal(arrays.jobs)
     spare = len(line) - least
     if generator.random() < _ASIDE:
         spare = int(generator.integers(spare + 1))

@@ -12,6 +12,7 @@ import numpy as np
 
 from dlsched.algorithms.ascending_market import Market, ascending_market
 from dlsched.algorithms.compositions import Sizes
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, placement
@@ -47,9 +48,9 @@ def market_placement(
         raise UsageError(where=("scale", "rounds"), found=f"{scale}, {rounds}", allowed="integers >= 1 and >= 0")
     allowed = data.rates > 0
     count = np.asarray(sizes, dtype=np.int64)
-    if (count > (usable := allowed @ data.stock)).any():
+    if (count > (usable := dot(allowed, data.stock))).any():
         return None
-    reference = count * (data.rates @ data.stock / usable)
+    reference = count * (dot(data.rates, data.stock) / usable)
     markets: list[Market] = []
     for _ in range(rounds + 1):
         values = linear_values(data, count, reference)

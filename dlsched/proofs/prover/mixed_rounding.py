@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.arrays import dot
 from dlsched.proofs.prover.split_cuts import SplitCut, Vertex, nearer
 from dlsched.solvers.linear import Floats, Integers
 
@@ -145,13 +146,13 @@ class _Sum:
         if np.isinf(near[left != 0]).any():
             return -np.inf
         near = np.where(np.isfinite(near), near, 0.0)
-        value = self.side * factor + float(left @ near)
+        value = self.side * factor + float(dot(left, near))
         f = value - math.floor(value)
         if not _AWAY <= f <= 1 - _AWAY:
             return -np.inf
         left *= sense
         rest = np.where(self.whole & (left != 0), nearer(left, f), left)
-        total = float(np.maximum(rest / (1 - f), -rest / f) @ np.abs(self.x - near))
+        total = float(dot(np.maximum(rest / (1 - f), -rest / f), np.abs(self.x - near)))
         for y, slack in self.slacks:
             total += max(y * factor / (1 - f), -y * factor / f) * slack
         return 1.0 - total

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.arrays import dot
 from dlsched.solvers.linear import Floats, LinearModel
 
 Basis: TypeAlias = tuple[list[int], list[int]]
@@ -169,7 +170,7 @@ class Relaxation:
         sides = np.where(y > 0, self.row_lower, self.row_upper)
         ends = np.where(reduced > 0, self.lower, self.upper)
         used, left = y != 0, reduced != 0
-        return float(y[used] @ sides[used] + reduced[left] @ ends[left])
+        return float(dot(y[used], sides[used]) + dot(reduced[left], ends[left]))
 
 
 def _sides(lower: Floats, upper: Floats) -> tuple[list[float], list[float]]:

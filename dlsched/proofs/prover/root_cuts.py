@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Tick, no_tick
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.mixed_rounding import Rounding
@@ -98,8 +99,8 @@ def _apart(cuts: list[SplitCut], variables: int) -> list[SplitCut]:
         row = np.zeros(variables)
         largest = max(map(abs, cut.values))
         row[cut.columns] = [value / largest for value in cut.values]
-        row /= np.linalg.norm(row)
-        if all(float(row @ other) <= _PARALLEL for other in rows):
+        row /= np.sqrt((row * row).sum())
+        if all(float(dot(row, other)) <= _PARALLEL for other in rows):
             taken.append(cut)
             rows.append(row)
             if len(taken) == _TAKEN:

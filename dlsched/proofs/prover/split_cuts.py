@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.arrays import dot
 from dlsched.proofs.prover.dual_bounds import DualBound, Multipliers, combined
 from dlsched.proofs.prover.exact_model import CUT_COEFFICIENTS, CUT_SIDES, ExactModel
 from dlsched.proofs.prover.relaxation import BASIC, UPPER, Relaxation, Relaxed
@@ -153,13 +154,13 @@ class Vertex:
         near = np.where(np.isfinite(nearest), nearest, 0.0)
         taking = rows != 0
         pi = np.where(whole, np.rint(sums), 0.0)
-        value = float(rows[taking] @ self.row_side[taking]) + float((pi - sums) @ near)
+        value = float(dot(rows[taking], self.row_side[taking])) + float(dot(pi - sums, near))
         f = value - math.floor(value)
         if not _AWAY <= f <= 1 - _AWAY:
             return None
         rest = np.where(whole & used, nearer((pi - sums) * sense, f), (pi - sums) * sense)
         pi = np.where(whole, np.rint(sums + rest * sense), 0.0)
-        value = float(rows[taking] @ self.row_side[taking]) + float((pi - sums) @ near)
+        value = float(dot(rows[taking], self.row_side[taking])) + float(dot(pi - sums, near))
         below = math.floor(value)
         f = value - below
         if not _AWAY <= f <= 1 - _AWAY or not pi.any():
@@ -201,8 +202,8 @@ class Vertex:
         least = min(proof.bound for proof in proofs if proof is not None)
         side = math.floor(least * (1 << CUT_SIDES))
         coefficients = np.ldexp(numbers[used], -CUT_COEFFICIENTS)
-        missing = math.ldexp(side, -CUT_SIDES) - float(coefficients @ self.x[used])
-        distance = missing / float(np.linalg.norm(coefficients))
+        missing = math.ldexp(side, -CUT_SIDES) - float(dot(coefficients, self.x[used]))
+        distance = missing / float(np.sqrt((coefficients * coefficients).sum()))
         if distance < _VIOLATED:
             return None
         exact_side = side << (exact.sides - CUT_SIDES)

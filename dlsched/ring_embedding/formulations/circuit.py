@@ -189,7 +189,7 @@ class _Builder:
         prices = [price * table.units for price, table in zip(self.instance.worker_prices, self.tables, strict=True)]
         prices += [self.instance.on_prices[s] for s, _ in self.on]
         most = math.fsum([*(step.gain for found in held for step in found), *map(float, prices)])
-        power = math.floor(math.log2(_LARGEST_OBJECTIVE) - math.log2(most)) if most > 0 else 0
+        power = math.frexp(_LARGEST_OBJECTIVE / most)[1] - 1 if most > 0 else 0
         total: list[cp_model.LinearExpr] = []
         off = [hidden(table, found) for table, found in zip(self.tables, held, strict=True)]
         for i, found in enumerate(held):

@@ -1,5 +1,6 @@
 """Approximation guarantee of the slot greedy, as data; ``heuristics.slot_greedy`` has the proof."""
 
+from dlsched.core.elementary import float_power
 from dlsched.core.family import Guarantee
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import SUM, objective_of
@@ -19,7 +20,7 @@ def share(instance: Instance) -> float:
     """Part of the optimum: 1/2, and 1 - (1 - 1/T)^T, above 1 - 1/e, where all jobs arrive with T slots to go."""
     arrivals = {job.arrival_slot for job in instance.jobs}
     slots = instance.slots - min(arrivals) + 1
-    return 0.5 if len(arrivals) > 1 else 1 - (1 - 1 / slots) ** slots
+    return 0.5 if len(arrivals) > 1 else 1 - float_power(1 - 1 / slots, slots)
 
 
 HALF = Guarantee[Instance](

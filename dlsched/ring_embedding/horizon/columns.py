@@ -20,7 +20,9 @@ import numpy as np
 from dlsched.algorithms.utility_table import Floats, Integers, power_of_two
 from dlsched.certificates import DualsCertificate
 from dlsched.columns.smoothing import Smoothing
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Budget
+from dlsched.core.elementary import geometric
 from dlsched.core.labels import separable_labels
 from dlsched.core.status import Sense
 from dlsched.ring_embedding.certificate import certified
@@ -165,7 +167,7 @@ class Columns:
             point = np.zeros(len(pi))
             for mapping in relaxation.mappings:
                 point[mapping.job] += mapping.size * mapping.weight
-            self.points.append((e, relaxation.on_price + float(self.network.worker_price @ point), point))
+            self.points.append((e, relaxation.on_price + float(dot(self.network.worker_price, point)), point))
             found[span] = relaxation
             total += span.slots * relaxation.bound
         fell = self.best.keep(pi, total)
@@ -180,7 +182,7 @@ class Columns:
         for i, table in enumerate(self.tables):
             corners = table.corners
             if len(corners) > most:
-                corners = corners[np.unique(np.geomspace(1, len(corners), most).astype(np.int64)) - 1]
+                corners = corners[np.unique(geometric(1, len(corners), most).astype(np.int64)) - 1]
             jobs.append(np.full(max(0, len(corners) - 1), i))
             widths.append(np.diff(corners).astype(np.float64))
             gains.append(np.diff(table.values[corners]))

@@ -4,6 +4,7 @@
 than fit on servers that links wide enough for it connect.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +15,9 @@ from dlsched.algorithms.pool_price import pool_price
 from dlsched.algorithms.utility_stretches import Tangent
 from dlsched.algorithms.utility_table import Floats, power_of_two
 from dlsched.certificates import DualsCertificate
+from dlsched.core.arrays import dot
 from dlsched.core.budget import Budget, Stopped, Tick
+from dlsched.core.elementary import geometric
 from dlsched.core.labels import separable_labels
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import certified
@@ -147,7 +150,7 @@ class Program:
         self.tangents: dict[tuple[int, int], Tangent] = {}
         for i, table in enumerate(self.tables):
             tick()
-            ends = np.unique(np.round(np.geomspace(1, max(1, len(table.corners) - 1), _FIRST)).astype(int))
+            ends = np.unique(np.round(geometric(1, max(1, len(table.corners) - 1), _FIRST)).astype(int))
             for corner in ends.tolist():
                 self._touch(i, corner)
         self.totals: Floats = np.zeros(len(instance.jobs))
@@ -195,7 +198,7 @@ class Program:
         """
         if sum(value * self.upper[column] for column, value in terms if value > 0) <= right:
             terms, right = [], 0.0
-        factor = float(2.0 ** -np.round(np.log2(max((abs(value) for _, value in terms), default=1.0))))
+        factor = 2.0 ** -math.frexp(math.sqrt(0.5) * max((abs(value) for _, value in terms), default=1.0))[1]
         return self.rows.add([(column, value * factor) for column, value in terms], right * factor), factor
 
     def _touch(self, job: int, corner: int) -> None:
@@ -232,7 +235,7 @@ class Program:
         self.point = answer.x
         self.duals = np.maximum(0.0, -answer.upper) * self.unit
         self.totals = answer.x[first : first + jobs]
-        before, reached = len(self.tangents), -float(np.array(self.costs) @ answer.x[:first])
+        before, reached = len(self.tangents), -float(dot(np.array(self.costs), answer.x[:first]))
         for i, table in enumerate(self.tables):
             z_i = float(self.totals[i])
             corner = int(np.searchsorted(table.corners, z_i))

@@ -23,6 +23,7 @@ import numpy as np
 
 from dlsched.algorithms.utility_table import Floats
 from dlsched.columns.smoothing import Smoothing
+from dlsched.core.arrays import dot
 from dlsched.core.status import Sense
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.ring_prices import ForestPrices, Routes, WalkPrices
@@ -146,7 +147,7 @@ class MappingProgram:
         network = self._network
         server, link = rows.units(prices)
         scattered = np.arange(len(rows.jobs) * len(server)) * _GOLDEN % 1.0
-        worker = network.demand[rows.jobs] @ server.T
+        worker = dot(network.demand[rows.jobs], server.T)
         worker -= scattered.reshape(worker.shape) * loose / (len(rows.jobs) * max(rows.most))
         rings: _Rings
         if self._routes is None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from dlsched.algorithms.utility_table import Floats, Integers, power_of_two
 from dlsched.columns.master import Master
+from dlsched.core.arrays import dot
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.lp import linear_program
@@ -44,7 +45,7 @@ class Rows:
             self.gain[row, 1 : self.most[row] + 1] = gains[job][1:]
         self.unit = power_of_two(float(self.gain.max()))
         held = np.minimum(_together(network, self.jobs), np.array(self.most)[:, None])
-        self._tight = held.T @ network.demand[self.jobs] > network.capacity  # the others hold all jobs at once
+        self._tight = dot(held.T, network.demand[self.jobs]) > network.capacity  # the others hold all jobs at once
         self.on_cost = self._on_costs()
         self._tight |= self.on_cost[:, None] > 0
         self._links = {link: row for row, link in enumerate(_scarce(network, jobs, self.most))}
@@ -98,7 +99,7 @@ class Rows:
         """Gain of a column above its prices."""
         rows, values = self._entries(column)
         row = self.index[column.job]
-        return float(self.gain[row, column.size] - choice[row] - prices[rows] @ np.array(values))
+        return float(self.gain[row, column.size] - choice[row] - dot(prices[rows], np.array(values)))
 
     def value(self, prices: Floats) -> float:
         """Amount that servers and links earn at prices; servers only the part above their power's price."""
@@ -130,7 +131,7 @@ class Rows:
             return 0.0, np.zeros(0), np.zeros(jobs), np.zeros(self.count)
         optimum = self._master.solve(self.network.budget.left.time_s)
         weights, prices = optimum.weights[len(self._dear) :], optimum.prices[jobs : jobs + self.count]
-        self.paid = float(self.on_cost[self._dear] @ optimum.weights[: len(self._dear)])
+        self.paid = float(dot(self.on_cost[self._dear], optimum.weights[: len(self._dear)]))
         return -optimum.value, weights, optimum.prices[:jobs], prices
 
     def whole(self) -> LinearModel:

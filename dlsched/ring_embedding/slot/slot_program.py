@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats
+from dlsched.core.arrays import dot
 from dlsched.core.budget import TooMany
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits
@@ -199,7 +200,7 @@ def rings_within(network: Network, gains: Gains, relaxation: Relaxation, delta: 
     """All rings whose gain over their price is within ``delta`` of their job's best; TooMany where they are too many."""
     jobs = [job for job, gain in gains.items() if len(gain) > 1]
     sizes = [len(gains[job]) - 1 for job in jobs]
-    worker = network.demand[jobs] @ relaxation.server.T
+    worker = dot(network.demand[jobs], relaxation.server.T)
     prices = ForestPrices(network, jobs, sizes, worker, relaxation.link)
     rings: Rings = []
     for row, job in enumerate(jobs):

@@ -203,7 +203,7 @@ class _Spans:
     def _add_objective(self, found: Filled) -> None:
         prices = {server: float(self.network.on_price[server]) for server in self.on}
         most = math.fsum([*(float(np.abs(gain).max()) for gain in self.gain.values()), *prices.values()])
-        self.power = math.floor(math.log2(_LARGEST_OBJECTIVE) - math.log2(most))
+        self.power = math.frexp(_LARGEST_OBJECTIVE / most)[1] - 1
 
         def rounded(value: float) -> int:
             return round(math.ldexp(value, self.power))

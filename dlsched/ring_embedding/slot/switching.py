@@ -8,6 +8,7 @@ does; of a ring that does not fit there as many workers as do.
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats, Integers
+from dlsched.core.arrays import dot
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, holding
 from dlsched.ring_embedding.slot.filling import fill
@@ -101,7 +102,7 @@ def _could(network: Network, server: int, average: Floats, most: Integers) -> fl
     jobs, takes = jobs[order], takes[order]
     filled = np.cumsum(most[jobs] * takes)
     workers = np.clip(most[jobs] - (filled - len(capacity)) / takes, 0, most[jobs])
-    return float(workers @ average[jobs])
+    return float(dot(workers, average[jobs]))
 
 
 def without(slot: Slot, server: int, gains: Gains, share: Floats, below: float = 0.0) -> Slot:

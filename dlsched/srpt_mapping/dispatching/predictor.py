@@ -19,6 +19,7 @@ import numpy as np
 from dlsched.algorithms.recurrence import PredictionErrors, Recurring, codes, predictions
 from dlsched.core.arguments import require_seed
 from dlsched.core.arrays import FloatArray
+from dlsched.core.elementary import exp
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance, Job
 
@@ -103,7 +104,7 @@ def with_error(instance: Instance, *, sigma: float, seed: int) -> Instance:
         return predict(instance, by="perfect")
     normal = np.random.default_rng(seed).standard_normal(len(instance.jobs))
     with np.errstate(over="ignore"):  # clipped below
-        return _clipped(instance, np.array([job.iterations for job in instance.jobs]) * np.exp(sigma * normal))
+        return _clipped(instance, np.array([job.iterations for job in instance.jobs]) * exp(sigma * normal))
 
 
 def errors(instance: Instance) -> PredictionErrors:

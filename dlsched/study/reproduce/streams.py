@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlsched import async_sgd, elastic_stream
+from dlsched.core.elementary import exp, float_power
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
 from dlsched.elastic_stream.generator import RESNET110_S
@@ -120,9 +121,9 @@ def _jobs(mix: str, number: int, units: int, seed: int, generator: np.random.Gen
     if mix == "resnet110":
         return [_job(160.0, RESNET110_S, 10.0) for _ in range(number)]
     law = MIXES[mix]
-    times = {count: count**-law.exponent for count in COUNTS if count <= units}
+    times = {count: float_power(count, -law.exponent) for count in COUNTS if count <= units}
     long = generator.random(number) < law.long
-    seconds = law.median_s * np.exp(law.sigma * generator.standard_normal(number))
+    seconds = law.median_s * exp(law.sigma * generator.standard_normal(number))
     return [_job(float(epochs), times, 10.0) for epochs in np.where(long, law.times, 1.0) * seconds]
 
 

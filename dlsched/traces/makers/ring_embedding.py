@@ -7,6 +7,7 @@ from typing import Final
 from dlsched.cluster.drawn_networks import network_data
 from dlsched.cluster.topologies import Topology, racks
 from dlsched.core.arguments import require_arguments, require_positive
+from dlsched.core.elementary import log1p
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.ticks import first_tick
 from dlsched.ring_embedding.generator import PRESETS, generate
@@ -156,7 +157,7 @@ def _job(job: QueuedJob, slot_s: float, utility: str) -> dict[str, object]:
     if utility == "capped":
         worth |= {"slope": rounded(hours / wanted), "cap": rounded(hours)}
     else:
-        worth["scale"] = rounded(hours / (math.sqrt(wanted) if utility == "sqrt" else math.log1p(wanted)))
+        worth["scale"] = rounded(hours / (math.sqrt(wanted) if utility == "sqrt" else log1p(wanted)))
     return {
         "max_workers": job.gpus,
         "demand": {"gpu": 1},

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 
+from dlsched.core.elementary import float_power
 from dlsched.core.errors import UsageError
 
 LARGEST = 10**6
@@ -14,7 +15,7 @@ _HUNDRED = 100
 
 def power(units: int, exponent: Fraction) -> Fraction:
     """n^p, rounded to hundredths."""
-    return Fraction(round(_HUNDRED * float(units) ** float(exponent)), _HUNDRED)
+    return Fraction(round(_HUNDRED * float_power(float(units), float(exponent))), _HUNDRED)
 
 
 def amdahl(units: int, serial: Fraction) -> Fraction:

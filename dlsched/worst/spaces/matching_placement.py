@@ -13,10 +13,10 @@ on six workers it is 1 / (1/5 + .08) = 25/7.
 """
 
 import copy
-import math
 
 import numpy as np
 
+from dlsched.core.elementary import log
 from dlsched.core.figures import log_uniform
 from dlsched.matching_placement import FAMILY, generate
 from dlsched.matching_placement.generator import PRESETS
@@ -192,7 +192,7 @@ def _draw_generated(preset: str, most: int, total: int, limited: bool, aimed: Da
 
 def _nearest(bandwidth: float) -> float:
     """Return the bandwidth of the round figures that is nearest in proportion; their largest is the generator's."""
-    return min(BANDWIDTHS, key=lambda each: abs(math.log(bandwidth * BANDWIDTHS[-1] / FASTEST / each)))
+    return min(BANDWIDTHS, key=lambda each: abs(log(bandwidth * BANDWIDTHS[-1] / FASTEST / each)))
 
 
 def _iteration_s(job: Data) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from dlsched.core.arrays import FloatArray
+from dlsched.core.elementary import decade, float_power
 from dlsched.worst.space import Data, Move, Simplify
 from dlsched.worst.spaces.speed_tables import Table, table_of
 
@@ -113,7 +114,7 @@ def _rounded(data: Data, factor: float, digits: int) -> Data:
 
 def _to(whole: Callable[[float], int], time: float, digits: int) -> float:
     """Round up or down to significant digits, as needed by a time that must stay just above or below another."""
-    step = 10.0 ** (math.floor(math.log10(time)) - digits + 1)
+    step = float_power(10, decade(time) - digits + 1)
     return float(f"{whole(time / step) * step:.{digits}g}")
 
 
@@ -159,7 +160,7 @@ def _line(counts: FloatArray, times: FloatArray, generator: np.random.Generator)
     gain = (times[first] - times[last - 1]) / max(1.0, counts[last - 1] - counts[first])
     if gain == 0:
         return times
-    step = 2.0 ** (math.floor(math.log2(abs(gain))) - 3)
+    step = math.ldexp(1.0, math.frexp(gain)[1] - 4)
     end = max(1.0, np.round(times[last - 1] / step)) * step
     line = end + np.round(gain / step) * step * (counts[last - 1] - counts[first:last])
     return np.concatenate((times[:first], line, times[last:]))
@@ -167,20 +168,20 @@ def _line(counts: FloatArray, times: FloatArray, generator: np.random.Generator)
 
 def _cliff(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
     """Make a job much faster from one count on."""
-    factor = 10 ** float(generator.uniform(-3, 0))
+    factor = float_power(10, float(generator.uniform(-3, 0)))
     return np.where(np.arange(len(times)) < generator.integers(len(times)), times, times * factor)
 
 
 def _slope(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
     """Make all counts up to some count slower, by one factor."""
-    factor = 10 ** float(generator.uniform(0, 1))
+    factor = float_power(10, float(generator.uniform(0, 1)))
     return np.where(np.arange(len(times)) <= generator.integers(len(times)), times * factor, times)
 
 
 def _scale(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
     """Make the whole job faster or slower."""
     little = float(generator.choice([0.5, 2.0, 0.98, 1.02]))
-    return times * (10 ** float(generator.uniform(-1, 1)) if generator.random() < 0.5 else little)
+    return times * (float_power(10, float(generator.uniform(-1, 1))) if generator.random() < 0.5 else little)
 
 
 def _stretch(counts: FloatArray, generator: np.random.Generator) -> tuple[int, int]:
