@@ -22,7 +22,7 @@ PIECE_12 = tests/test_own_certificates.py tests/modelling
 PIECE_13 = tests/cli
 PIECE_14 = tests/proofs
 
-.PHONY: help demo test coverage test-all test-lowest verify $(PIECES:%=verify-%) lint docs bench bench-speed clean
+.PHONY: help demo test coverage test-all test-lowest test-machines verify $(PIECES:%=verify-%) lint docs bench bench-speed clean
 
 help:
 	@echo "make demo      heuristics against proven optima in all six families, half a minute (own environment in $(VENV))"
@@ -30,6 +30,7 @@ help:
 	@echo "make coverage  the same, and the lines it reaches: at least 95 %"
 	@echo "make test-all  the same with Python 3.11, 3.12 and 3.13"
 	@echo "make test-lowest  the same with the oldest dependencies that are allowed"
+	@echo "make test-machines  a selection under settings that stand for other processors; MACHINES=libm for one of them"
 	@echo "make verify    the long agreement campaigns, and every shipped optimum proven again; in pieces: make verify-1 .. verify-14"
 	@echo "make lint      ruff and mypy --strict"
 	@echo "make docs      the documentation, warnings as errors"
@@ -69,6 +70,9 @@ test-all:
 test-lowest: $(VENV)/.plots
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint .ci/lowest.txt
 	$(PYTEST) -m "not long"
+
+test-machines: $(VENV)/.dev
+	$(BIN)/python tests/machines/settings.py $(MACHINES)
 
 verify: $(PIECES:%=verify-%)
 

@@ -1,7 +1,7 @@
 """Print what must not depend on the machine, a line each: drawn instances, answers, and models, as digests.
 
-``python tests/machines/answers.py PART [FAMILY ...]`` prints lines ``name digest`` of PART: ``drawn``, ``answers`` (heuristics and
-bounds on shipped instances), ``exact`` or ``models``. Two machines, or two settings of one, must print the same.
+``python tests/machines/answers.py PART [FAMILY ...]`` prints lines ``name digest`` of PART: ``drawn``, ``models``, ``answers`` (
+of heuristics and bounds on shipped instances) or ``exact``. Two machines must print the same.
 """
 
 import hashlib
@@ -18,10 +18,9 @@ from dlsched.core.instance import InstanceFile
 
 SHIPPED = Path(__file__).parents[2] / "instances"
 SEEDS = 30
-SIZES = {"jobs": 12, "gpus": 24}
 NODES = 20_000
-LARGEST = 2**16
-"""Bytes of the largest instance file that methods run on."""
+LARGEST, LARGEST_MODELLED = 2**16, 2**11
+"""Bytes of the largest instance file that methods run on, and of which models are built."""
 Lines = Iterator[tuple[str, object]]
 
 
@@ -33,10 +32,10 @@ def drawn(family: str) -> Lines:
             yield f"{preset}-{seed}", dlsched.generate(family, preset=preset, seed=seed).as_data()
 
 
-def shipped(family: str) -> Iterator[InstanceFile]:
+def shipped(family: str, largest: int = LARGEST) -> Iterator[InstanceFile]:
     """Shipped instances that are not too large."""
     for path in sorted((SHIPPED / family).glob("*.json")):
-        if path.stat().st_size <= LARGEST:
+        if path.stat().st_size <= largest:
             yield dlsched.read(path)
 
 
@@ -60,7 +59,7 @@ def answered(family: str, kinds: tuple[str, ...]) -> Lines:
 def models(family: str) -> Lines:
     """Texts of the models of shipped instances."""
     record = dlsched.FAMILIES[family]
-    for instance in shipped(family):
+    for instance in shipped(family, LARGEST_MODELLED):
         for name, build in record.formulations.items():
             try:
                 built = build(instance)
