@@ -4,13 +4,12 @@ A function of an instance returns a solution of its family, or the data of one a
 None if it finds none. If it has a parameter ``tick``, it gets a function to call in long loops, which ends
 it at a limit; if it has a parameter ``seed``, it gets the seed of the run. A class, or a function of an
 instance, may also return a policy, an object with ``decide``, which dlsched then simulates. Users may give
-further parameters by name. The checker judges every answer.
+further parameters by name. The checker judges every answer. Under a time limit it runs in a process that is
+killed at the limit: ``dlsched.method_choice``.
 """
 
 import base64
 import contextlib
-import copy
-import functools
 import inspect
 import os
 import re
@@ -19,8 +18,8 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from time import perf_counter
 from types import ModuleType
-from typing import Protocol, TypeAlias
 
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import PolicyError, UsageError
@@ -33,65 +32,7 @@ from dlsched.core.part import plain
 from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.families import require_own
 from dlsched.results.answers import judge
-
-
-class Decider(Protocol):
-    """A policy: an object with ``decide``, which dlsched simulates."""
-
-    @property
-    def decide(self) -> Callable[..., object]: ...  # noqa: D102
-
-
-MethodLike: TypeAlias = str | AnyMethod | Callable[..., object] | Decider
-"""A method of a family: its name, ``file.py:function``, a record, a function, a policy class, or a policy."""
-
-
-def method_of(family: AnyFamily, method: MethodLike) -> AnyMethod:
-    """Return what is meant by a method, whichever way it is given; see the module.
-
-    Raises
-    ------
-    UsageError
-        There is no such method, or it is nothing that answers.
-    """
-    if isinstance(method, Method):
-        require_own(family, method)
-        return method
-    if isinstance(method, str):
-        return method_named(family, method)
-    policy = not inspect.isclass(method) and hasattr(method, "decide")
-    if not policy and not callable(method):
-        allowed = "a name, file.py:function, a function of an instance, a policy, or a Method"
-        raise UsageError(where="method", found=type(method).__name__, allowed=allowed)
-    kind: object = type(method) if policy else method
-    while isinstance(kind, functools.partial):
-        kind = kind.func
-    own = getattr(kind, "__qualname__", type(kind).__qualname__).rpartition(".")[2]
-    home = getattr(kind, "__module__", None) or type(kind).__module__
-    text = f"{home}:{re.sub(r'[^0-9A-Za-z_]+', '', own) or 'function'}"
-    thing = method if callable(method) and not policy else functools.partial(_copy, method)
-    file = "" if sys.modules.get(home) is None else getattr(sys.modules[home], "__file__", None) or ""
-    run = _runner(family, text, thing, {}, file, given=True)
-    return Method(text, "heuristic", run, seeded="seed" in handed(thing))
-
-
-def _copy(policy: MethodLike, instance: InstanceFile) -> object:
-    """Return a policy as it is now, so that each run begins with the same."""
-    del instance
-    return copy.deepcopy(policy)
-
-
-def method_named(family: AnyFamily, text: str) -> AnyMethod:
-    """Return a method of the family by its name, or one of the user's own if the name has a colon.
-
-    Raises
-    ------
-    UsageError
-        There is no such method, or the user's own cannot be imported.
-    """
-    return find_method_of_user(family, text) if ":" in text else family.method(text)
 
 
 def find_method_of_user(
@@ -121,12 +62,13 @@ def find_method_of_user(
         require_parameters(thing, parameters or {})
     except Refused as error:
         raise UsageError(f"{error.where[0]}: {error}", where=text) from None
-    run = _runner(family, text, thing, parameters or {}, file)
+    run = runner(family, text, thing, parameters or {}, file)
     return Method("_".join(text.split()), "heuristic", run, seeded="seed" in handed(thing))
 
 
 PICKLED = "pickled:"
 """Begins the text of a function of a session, which cloudpickle wrote in base64."""
+NEED_OF_CLOUDPICKLE = "a function of a notebook or a script needs cloudpickle to reach other processes"
 
 
 def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., object], str]:
@@ -144,9 +86,31 @@ def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., 
     return thing, getattr(module, "__file__", None) or home
 
 
+def session_text(thing: Callable[..., object]) -> str:
+    """Write a function or class of the session as ``pickled:...:name``.
+
+    Raises
+    ------
+    UsageError
+        cloudpickle is not installed, or the function refers to something that cannot be handed to another process.
+    """
+    with needing(NEED_OF_CLOUDPICKLE, "dask", UsageError):
+        import cloudpickle
+    name = re.sub(r"\W+", "_", getattr(thing, "__qualname__", type(thing).__name__)).strip("_")
+    try:
+        content = cloudpickle.dumps(thing)
+    except Exception as error:  # whatever objects that the function refers to raise
+        raise UsageError(
+            where="methods",
+            found=f"{name}, which cannot be handed to another process ({printable(str(error))})",
+            allowed="a function that refers to data, functions and modules",
+        ) from None
+    return f"{PICKLED}{base64.b64encode(content).decode()}:{name}"
+
+
 def _unpickled(home: str, name: str, folder: str) -> tuple[Callable[..., object], str]:
     """Make a function of a session anew, and return it with the file or cell that defined it."""
-    with needing(f"{name}, a function of a notebook or a script, needs cloudpickle", "dask", UsageError):
+    with needing(NEED_OF_CLOUDPICKLE, "dask", UsageError):
         import cloudpickle
     with _errors_of(name, ""), _searching(folder):
         thing: Callable[..., object] = cloudpickle.loads(base64.b64decode(home.removeprefix(PICKLED)))
@@ -218,7 +182,7 @@ def _searching(folder: str) -> Iterator[None]:
         sys.path.remove(folder)
 
 
-def _runner(
+def runner(
     family: AnyFamily,
     text: str,
     thing: Callable[..., object],
@@ -227,12 +191,18 @@ def _runner(
     *,
     given: bool = False,
 ) -> Run[InstanceFile, Solution]:
+    """Return how a function or policy runs here; ``text`` is its name and ``file`` where it stands, both for messages."""
+
     def run(instance: InstanceFile, search: Search[Solution]) -> TerminationStatus:
         with _errors_of(text, file, given=given):
-            # its own copy: Python lets code change what is immutable, and answers are judged by the original
-            answer = _called(thing, instance.apart(), search, parameters)
-            if hasattr(answer, "decide"):
-                answer = _simulated(family, instance, answer, search, text)
+            own = instance.apart()  # Python lets code change what is immutable, and answers are judged by the original
+            began = perf_counter()
+            try:
+                answer = _called(thing, own, search, parameters)
+                if hasattr(answer, "decide"):
+                    answer = _simulated(family, instance, answer, search, text)
+            finally:
+                search.called_s = perf_counter() - began
             data: object = plain(answer.as_data() if hasattr(answer, "as_data") else answer)
         try:
             return judge(data, family, instance, search, text)

@@ -6,7 +6,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.result import Result, Solution
 from dlsched.families import family_of
-from dlsched.own_methods import MethodLike, method_of
+from dlsched.method_choice import MethodLike, method_of
 
 if TYPE_CHECKING:
     from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping

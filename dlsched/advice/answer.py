@@ -4,7 +4,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
 from dlsched.families import family_of
-from dlsched.own_methods import method_named
+from dlsched.method_choice import method_named
 from dlsched.solving import solve
 
 

@@ -21,7 +21,7 @@ from dlsched.core.messages import printable
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, write
-from dlsched.own_methods import method_named
+from dlsched.method_choice import method_named
 from dlsched.results.disproof import disproof
 from dlsched.solvers.availability import require
 from dlsched.solving import solve

@@ -18,7 +18,7 @@ from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.result import Result, Solution
 from dlsched.core.watching import limits_of, watched
 from dlsched.families import family_of, objective_name, read
-from dlsched.own_methods import MethodLike, method_of
+from dlsched.method_choice import MethodLike, method_of
 from dlsched.results.reading import Claim, claim_from
 
 Source: TypeAlias = InstanceFile | str | os.PathLike[str]

@@ -39,7 +39,7 @@ class Compared:
     for the exit code: a line on standard error; empty when nothing is wrong. ``family`` and ``index`` are those of the
     instance among the files; empty and -1 for an answer that belongs to none. ``objective_name`` and ``sense`` are those of
     its instance: what its objective is called where its family has several, and which is better. ``verdict`` is empty of an
-    objective that contradicts what is proven.
+    objective that contradicts what is proven. ``message`` is what a user's function says, or what is said of it.
     """
 
     instance: str
@@ -58,6 +58,7 @@ class Compared:
     objective_name: str = ""
     sense: str = ""
     verdict: Verdict = field(default_factory=Verdict)
+    message: str = ""
 
     @property
     def gap(self) -> float | None:
@@ -136,6 +137,7 @@ def _method_row(
         solution=result.solution,
         left=result.gap if result.status is TerminationStatus.OPTIMAL and (result.gap or 0.0) > CLOSED else None,
         wrong=wrong,
+        message=result.message if ":" in method.name and status == result.status else "",
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FIELDS = (
     *("instance", "method", "kind", "status", "objective", "bound", "gap", "ratio", "ratio_is_at_most", "runtime_s"),
+    "message",
 )
 """Columns of a comparison as data, before the further figures."""
 
@@ -128,7 +129,7 @@ def _cells(row: Compared) -> tuple[str, ...]:
     return (
         row.instance,
         row.label,
-        row.status if row.left is None else f"{row.status}, gap {percent(row.left)}",
+        ", ".join(filter(None, (row.status, row.message, "" if row.left is None else f"gap {percent(row.left)}"))),
         number(row.objective),
         number(row.bound),
         "-" if row.gap is None else at_most + percent(row.gap),

@@ -252,7 +252,7 @@ class Family(Generic[InstanceT, SolutionT]):
             constant=search.constant,
             bound=search.bound,
             bound_source=search.bound_source,
-            runtime_s=search.budget.elapsed_s,
+            runtime_s=search.budget.elapsed_s if search.called_s is None else search.called_s,
             solver=search.solver_version,
             seed=seed if chosen.seeded else None,
             limits=search.budget.limits,

@@ -65,6 +65,7 @@ class Search(Generic[SolutionT]):
         self.certificate: Certificate | None = None
         self.solver_version: str | None = None
         self.message = ""
+        self.called_s: float | None = None  # seconds of a user's function alone, without what is done around its call
         self.of_model = False  # whether bound and status are those of a model that a user may have extended
         self.failure: type[SolverError] | None = None  # the class only: an error keeps its frames alive
 

@@ -1,9 +1,9 @@
-"""The child process in which solvers run, so that time limits hold and Ctrl-C works at once.
+"""The child processes in which solvers and users' functions run, so that time limits hold and Ctrl-C works at once.
 
 HiGHS in SciPy, CBC and SCIP ignore Ctrl-C in process, CBC can exceed its limit, and all sometimes print on
-standard output. The child has its own process group, no standard output, and its own folder for temporary
-files. A thread reuses its child until that has to be killed. Nothing of the child survives this program,
-however it ends (see ``dlsched.processes``).
+standard output. A child has its own process group, no standard output, and its own folder for temporary
+files. A thread has one child for solvers and one for functions, and reuses them until they have to be killed.
+Nothing of a child survives this program, however it ends (see ``dlsched.processes``).
 """
 
 import contextlib
@@ -24,6 +24,9 @@ from dlsched.core.errors import DlschedError, SolverError, SolverKilledError
 from dlsched.core.imports import import_failure
 from dlsched.core.limits import Limits
 from dlsched.processes.contained import Contained
+
+SOLVER, FUNCTION = "solver", "function"
+"""What a child runs: solvers, or functions of the user, which must not share a process with solvers."""
 
 GRACE_S = 0.4
 """Seconds past its limit after which a solver is killed."""
@@ -67,7 +70,8 @@ HeardT = TypeVar("HeardT")
 
 
 class _Local(threading.local):
-    child: _Child | None = None
+    def __init__(self) -> None:
+        self.children: dict[str, _Child] = {}
 
 
 _local = _Local()
@@ -90,6 +94,8 @@ def call(
     time_s: float | None,
     heard: Callable[[HeardT], None] | None = None,
     waiting: Callable[[], None] | None = None,
+    of: str = SOLVER,
+    grace_s: float = GRACE_S,
 ) -> Any:
     """Call ``module:function(*arguments)`` in the child and return what it returns.
 
@@ -98,10 +104,12 @@ def call(
     function
         A function of an importable module; arguments and results are pickled. With ``heard`` it gets one
         more argument, a function whose calls are forwarded to ``heard`` here.
-    time_s
-        Seconds after which the child is killed, plus a grace.
+    time_s, grace_s
+        Seconds after which the child is killed, and a grace that is added to them.
     waiting
         Called here whenever nothing was heard for ``SILENCE_S``.
+    of
+        What the child runs, ``SOLVER`` or ``FUNCTION``; each has a child of its own.
 
     Raises
     ------
@@ -112,15 +120,15 @@ def call(
     KeyboardInterrupt
         The user stopped it; the child is killed first.
     """
-    if _local.child is None or not _local.child.usable:
-        stop()
+    child = _local.children.get(of)
+    if child is None or not child.usable:
+        stop(of)
         try:
-            _local.child = _Child()
+            child = _local.children[of] = _Child()
         except OSError as error:
-            raise SolverError(f"no solver process can be started: {error}") from None
-    child = _local.child
+            raise SolverError(f"no {of} process can be started: {error}") from None
     pipe = child.pipe
-    ends = None if time_s is None else time.monotonic() + time_s + GRACE_S
+    ends = None if time_s is None else time.monotonic() + time_s + grace_s
     kind, content = "", None
     try:
         pipe.send((function, arguments, heard is not None))
@@ -140,12 +148,12 @@ def call(
                 heard(content)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         code = child.contained.wait()
-        stop()
+        stop(of)
         code = -signal.SIGKILL if code is None else code
         kind_of_end = SolverKilledError if code < 0 else SolverError
-        raise kind_of_end(f"the solver process ended with code {code}") from None
+        raise kind_of_end(f"the {of} process ended with code {code}") from None
     except BaseException:
-        stop()  # time out, Ctrl-C or an error in ``heard``: else the next call would get this answer
+        stop(of)  # time out, Ctrl-C or an error in ``heard``: else the next call would get this answer
         raise
     if kind == "failed":
         raise content if isinstance(content, DlschedError) else SolverError(str(content))
@@ -161,9 +169,9 @@ def prepared(solver: str, limits: Limits) -> Limits:
     return replace(limits, time_s=max(0.0, limits.time_s - (time.monotonic() - began)))
 
 
-def stop() -> None:
+def stop(of: str = SOLVER) -> None:
     """Kill this thread's child and everything it started; the next call starts another."""
-    child, _local.child = _local.child, None
+    child = _local.children.pop(of, None)
     if child is not None:
         child.end()
 

@@ -13,7 +13,7 @@ from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.watching import limits_of, watched
 from dlsched.families import find_family
-from dlsched.own_methods import MethodLike, method_of
+from dlsched.method_choice import MethodLike, method_of
 from dlsched.worst.climbing import HEAT, climb, walk
 from dlsched.worst.judging import Failure, Judge, Judged
 from dlsched.worst.options import own_space, space_of

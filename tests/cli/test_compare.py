@@ -16,7 +16,19 @@ from dlsched.core.errors import SolverError
 
 Compare = Callable[..., dict[str, dict[str, Any]]]
 OPTIMUM, DOUBLED, EQUAL = 927118.96, 1144391.6025, 13114 + 90.5 * (50000 / 3 + 0.02 + 0.2 / 3 + 0.2)
-FIELDS = ["instance", "method", "kind", "status", "objective", "bound", "gap", "ratio", "ratio_is_at_most", "runtime_s"]
+FIELDS = [
+    "instance",
+    "method",
+    "kind",
+    "status",
+    "objective",
+    "bound",
+    "gap",
+    "ratio",
+    "ratio_is_at_most",
+    "runtime_s",
+    "message",
+]
 
 
 @pytest.fixture

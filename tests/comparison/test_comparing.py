@@ -1,6 +1,8 @@
 """``dlsched.compare``: what it accepts, what its ``Comparison`` says, and that the command line says the same."""
 
 import pickle
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,3 +102,63 @@ def test_what_is_no_instance_is_refused() -> None:
         dlsched.compare([3])  # type: ignore[list-item]
     with pytest.raises(dlsched.UsageError, match="found int, allowed: a name"):
         dlsched.compare(ring_allocation.example(), 3)  # type: ignore[arg-type]
+
+
+def sleeps(instance: ring_allocation.Instance) -> ring_allocation.Allocation:
+    """The same, much too late."""
+    time.sleep(60)
+    return one_each(instance)
+
+
+def test_a_function_is_killed_at_its_limit(tmp_path: Path, cli: Callable[..., Ended]) -> None:
+    """Whether it is handed over or named by its file, by ``compare`` and by ``solve``; the row says so."""
+    instance = ring_allocation.example()
+    own = tmp_path / "own.py"
+    own.write_text("import time\n\ndef sleeps(instance):\n    time.sleep(60)\n", encoding="utf-8")
+    dlsched.write(instance, tmp_path / "a.json")
+
+    def nested(instance: ring_allocation.Instance) -> ring_allocation.Allocation:
+        return sleeps(instance)
+
+    found = dlsched.compare(instance, [sleeps, nested, one_each, f"{own}:sleeps"], time_limit=0.5)
+    for row in (found.rows[0], found.rows[1], found.rows[3]):
+        assert (row.status, row.message, row.objective) == ("time_limit", "killed at its limit of 0.5 s", None)
+        assert row.runtime_s is not None and 0.5 <= row.runtime_s < 1.0
+    assert found.rows[2].status == "feasible" and found.rows[2].runtime_s < 0.1
+    assert "time_limit, killed at its limit of 0.5 s" in str(found)
+    began = time.perf_counter()
+    ended = cli("solve", tmp_path / "a.json", "--method", f"{own}:sleeps", "--time-limit", "0.5", "--json")
+    assert (ended.code, ended.json["status"]) == (5, "time_limit")
+    assert ended.json["runtime_s"] < 1.0 and time.perf_counter() - began < 30
+
+
+def test_a_function_that_cannot_be_sent_runs_here(tmp_path: Path) -> None:
+    """As it holds a lock; the row says that nothing could have stopped it."""
+    lock = threading.Lock()
+
+    def locked(instance: ring_allocation.Instance) -> ring_allocation.Allocation:
+        with lock:
+            return one_each(instance)
+
+    (row, *_) = dlsched.compare(ring_allocation.example(), locked, time_limit=5.0).rows
+    assert row.status == "feasible"
+    assert row.message.startswith("ran without a limit: ")
+    assert "locked, which cannot be handed to another process" in row.message
+
+
+def test_ends_of_a_function_under_a_limit(tmp_path: Path) -> None:
+    """It raises, breaks a rule, leaves, or stops by itself at the limit: as without one, save that only its process dies."""
+    (tmp_path / "own.py").write_text(
+        "import os\n\ndef raises(instance):\n    raise ValueError('what')\n\ndef leaves(instance):\n    os._exit(3)\n\n"
+        "def breaks(instance):\n    return {'gpus': {job.id: 99 for job in instance.jobs}}\n\n"
+        "def ticks(instance, tick):\n    while True:\n        tick()\n",
+        encoding="utf-8",
+    )
+    own = tmp_path / "own.py"
+    names = ("raises", "breaks", "leaves", "ticks")
+    found = dlsched.compare(ring_allocation.example(), [f"{own}:{name}" for name in names], time_limit=0.5)
+    raises, breaks, leaves, ticks = found.rows[:4]
+    assert raises.status == f"{own}:raises: own.py, line 4: ValueError: what"
+    assert "its answer breaks" in breaks.status and breaks.wrong
+    assert leaves.status == "solver_error: the function process ended with code 3"
+    assert (ticks.status, ticks.message) == ("time_limit", "")

@@ -226,7 +226,7 @@ def test_without_its_warden_the_child_still_dies_with_its_program(tmp_path):
     program = leader(
         tmp_path,
         f"print(child.call('{HERE}:pid', time_s=None), flush=True)",
-        "os.kill(child._local.child.contained.pid, signal.SIGKILL)",
+        "os.kill(child._local.children['solver'].contained.pid, signal.SIGKILL)",
         "os.kill(os.getpid(), signal.SIGKILL)",
     )
     assert gone(program.communicate()[0].split())

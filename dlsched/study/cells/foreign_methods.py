@@ -59,15 +59,14 @@ class ForeignMethods:
             del held[name]
             self._drop(name)
 
-    def prepare(self, cell: Cell) -> bool:
-        """Start the process of a function and import it there; False: it runs already, or none is needed."""
+    def prepare(self, cell: Cell) -> None:
+        """Start the process of a function and import it there, unless it runs already or none is needed."""
         name = _name(cell)
         if cell.method.kind != "python" or (name in self._callers and os.path.isdir(self._folders[name])):
-            return False
+            return
         self._drop(name)  # its process is new, or something removed its folder
         self._folders[name] = self._fresh_folder("function")
         self._callers[name] = Caller(cell.recipe.family, cell.method, self._folders[name])
-        return True
 
     def method(self, family: AnyFamily, cell: Cell) -> AnyMethod:
         """Return the method of a cell as a ``Method`` that ``solve`` can run."""

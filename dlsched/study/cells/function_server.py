@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from dlsched.core.family import AnyFamily, AnyMethod
@@ -92,7 +92,7 @@ def _answer(method: PlannedMethod, instance: InstanceFile, call: Call) -> dict[s
         found = _found(method, family)
         meter = Meter()
         result = family.solve(instance, method=found, limits=call.limits, seed=call.seed)
-        usage = meter.usage()
+        usage = replace(meter.usage(), time_s=result.runtime_s)
         solution = None if result.solution is None else result.solution.as_data()
         ended = {"status": str(result.status), "message": result.message, "solution": solution}
         json.dumps(solution, allow_nan=False)

@@ -7,7 +7,7 @@ import os
 import pickle
 import signal
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
@@ -29,8 +29,8 @@ CLOSED_S = 1.0
 class Answer:
     """The answer of a function's process to a call.
 
-    The caller checks the solution. The seconds are the larger of what the process reports and what the
-    caller measured from request to answer; processor seconds and memory are as the process reports them.
+    The caller checks the solution. Seconds, processor seconds and memory are as the process measured them
+    around the call of the function.
     """
 
     status: str
@@ -89,20 +89,17 @@ class Caller:
         """
         new = instance is not self._instance
         self._instance = instance
-        began = time.perf_counter()
         with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(self._requests), "wb") as asking:
             pickle.dump(Call(instance if new else None, limits, seed), asking)
         self.clean = False
         said = self._heard()
-        took_s = time.perf_counter() - began
         if said is None:
             status, words = self._death()
             out, err = self._printed
             raise CellEnded(status, err.last_line or out.last_line or words if status == "error" else words)
         self._printed = Tail(), Tail()
         answer, self.clean = _read(said)
-        usage = replace(answer.usage, time_s=max(took_s, answer.usage.time_s or 0.0))
-        return replace(answer, usage=usage)
+        return answer
 
     def stop(self) -> None:
         """Kill it."""

@@ -15,7 +15,10 @@ READY = b"ready"
 """First frame of a process: it is ready for work."""
 
 BEGUN = "begun"
-"""Status of a cell whose time begins now; it may carry the facts of the instance; never in a row."""
+"""Status of a cell whose method begins now, and with it the cell's time; never in a row."""
+
+MAKING = "making"
+"""Status of a cell whose time begins anew, before its method; it may carry the facts of the instance; never in a row."""
 
 FOUND = "found"
 """Status of a search, whose ``solution`` is the instance that it found; never in a row."""

@@ -25,7 +25,7 @@ from dlsched.results.answers import status_of_error
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.foreign_methods import ForeignMethods
-from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded, Outcome, facts_of
+from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, MAKING, READY, CellEnded, Outcome, facts_of
 from dlsched.study.cells.proofs import with_proof
 from dlsched.study.recipes.recipe import Recipe
 
@@ -121,12 +121,13 @@ class Runner:
             self._recipe, self._instance = None, None
             self._instance = cell.recipe.make(_pulse(cell, begun))
             self._recipe = cell.recipe
-            begun(Outcome(cell.key, BEGUN, facts=facts_of(FAMILIES[cell.recipe.family], self._instance)))
+            begun(Outcome(cell.key, MAKING, facts=facts_of(FAMILIES[cell.recipe.family], self._instance)))
         return self._instance
 
     def _solved(self, cell: Cell, instance: InstanceFile, begun: Callable[[Outcome], None]) -> Outcome:
         family, method = FAMILIES[cell.recipe.family], cell.method
         if not method.foreign:
+            begun(Outcome(cell.key, BEGUN))
             meter = Meter(child.workers())
             result = family.solve(
                 instance, method=str(method.what), limits=cell.limits.inner, seed=cell.seed, solver=method.solver
@@ -145,8 +146,8 @@ class Runner:
         before = newest_process()
         self._foreign.usage = Usage()
         try:
-            if self._foreign.prepare(cell):
-                begun(Outcome(cell.key, BEGUN))
+            self._foreign.prepare(cell)
+            begun(Outcome(cell.key, BEGUN))
             meter = Meter()
             result = family.solve(
                 instance, method=self._foreign.method(family, cell), limits=cell.limits.inner, seed=cell.seed
@@ -170,7 +171,7 @@ def _pulse(cell: Cell, begun: Callable[[Outcome], None]) -> Callable[[], None]:
         nonlocal last
         if time.monotonic() - last >= PULSE_S:
             last = time.monotonic()
-            begun(Outcome(cell.key, BEGUN))
+            begun(Outcome(cell.key, MAKING))
 
     return step
 

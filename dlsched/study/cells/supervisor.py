@@ -20,7 +20,7 @@ from dlsched.processes.frames import Frames
 from dlsched.processes.memory import MemoryLimit
 from dlsched.processes.streams import Tail
 from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.outcome import BEGUN, READY, Facts, Outcome, outcome_from
+from dlsched.study.cells.outcome import BEGUN, MAKING, READY, Facts, Outcome, outcome_from
 
 START_S = 120.0
 """Seconds within which a process has to report that it is ready."""
@@ -197,9 +197,9 @@ class Supervisor:
         outcome = outcome_from(content)
         if not self._cells or outcome.key != self._cells[0].key:
             raise ValueError("found the outcome of a cell that does not run")
-        if outcome.status == BEGUN:
+        if outcome.status in (BEGUN, MAKING):
             self._facts = outcome.facts or self._facts
-            self._begun = True
+            self._begun = outcome.status == BEGUN
             return []
         self._begun = False
         self._cells.popleft()

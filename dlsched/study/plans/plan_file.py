@@ -10,6 +10,7 @@ from pathlib import Path
 from dlsched.core.errors import InputError
 from dlsched.core.files import path_of
 from dlsched.core.messages import Refused, shown
+from dlsched.own_methods import session_text
 from dlsched.study.plans.counting import require_countable
 from dlsched.study.plans.instance_entries import read_source, require_sizes
 from dlsched.study.plans.method_entries import Code, read_method
@@ -28,7 +29,7 @@ from dlsched.study.plans.refusals import (
     tables,
     text,
 )
-from dlsched.study.plans.session_code import is_of_session, session_text, without_code
+from dlsched.study.plans.session_code import is_of_session, without_code
 from dlsched.study.plans.toml import plain_value, toml_text
 
 FORMAT = "dlsched/study/1"

@@ -4,10 +4,8 @@ They have no module that could be imported, so cloudpickle, which Dask uses for 
 they refer to in the session. What they import stays a reference.
 """
 
-import base64
 import hashlib
 import io
-import re
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from types import CodeType
@@ -16,37 +14,12 @@ from typing import ClassVar, TypeGuard
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
 from dlsched.core.imports import needing
-from dlsched.core.messages import printable
-from dlsched.own_methods import PICKLED
-
-_NEED = "a function of a notebook or a script needs cloudpickle to reach other processes"
+from dlsched.own_methods import NEED_OF_CLOUDPICKLE, PICKLED
 
 
 def is_of_session(thing: object) -> TypeGuard[Callable[..., object]]:
     """Whether a function or class was defined in the session itself."""
     return callable(thing) and getattr(thing, "__module__", None) == "__main__"
-
-
-def session_text(thing: Callable[..., object]) -> str:
-    """Write a function or class of the session as ``pickled:...:name``.
-
-    Raises
-    ------
-    UsageError
-        cloudpickle is not installed, or the function refers to something that cannot be handed to another process.
-    """
-    with needing(_NEED, "dask", UsageError):
-        import cloudpickle
-    name = re.sub(r"\W+", "_", getattr(thing, "__qualname__", type(thing).__name__)).strip("_")
-    try:
-        content = cloudpickle.dumps(thing)
-    except Exception as error:  # whatever objects that the function refers to raise
-        raise UsageError(
-            where="methods",
-            found=f"{name}, which cannot be handed to another process ({printable(str(error))})",
-            allowed="a function that refers to data, functions and modules",
-        ) from None
-    return f"{PICKLED}{base64.b64encode(content).decode()}:{name}"
 
 
 def without_code(held: Mapping[str, Json]) -> dict[str, Json]:
@@ -64,7 +37,7 @@ def _named(value: Json) -> Json:
 
 def hash_of_session_code(thing: Callable[..., object]) -> str:
     """Hash a function or class of the session with all that it refers to there; lines and files do not count."""
-    with needing(_NEED, "dask", UsageError):
+    with needing(NEED_OF_CLOUDPICKLE, "dask", UsageError):
         import cloudpickle
 
     class Stable(cloudpickle.Pickler):  # type: ignore[misc]

@@ -14,7 +14,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.processes.usage import Usage
 from dlsched.ring_allocation import FAMILY
 from dlsched.study.cells import foreign_methods
-from dlsched.study.cells.outcome import BEGUN, CellEnded, Outcome
+from dlsched.study.cells.outcome import BEGUN, MAKING, CellEnded, Outcome
 from dlsched.study.cells.runner import Runner
 from dlsched.study.recipes.reading import read_recipe
 from study.cells_at_hand import ROOMY, cell, function, named, recipe
@@ -39,7 +39,7 @@ def test_a_cell_says_what_solve_says():
     assert [outcome.status for outcome in ended[:2]] == ["optimal", "feasible"]
     assert ended[2].solution is None
     assert ended[2].bound <= ended[0].objective
-    assert [each.status for each in begun] == [BEGUN, BEGUN]
+    assert [each.status for each in begun] == [MAKING, *[BEGUN] * 3] * 2
     facts = begun[0].facts
     assert facts is not None
     assert (facts.name, facts.sha256, facts.jobs, facts.gpus) == (instance.name, instance.sha256, 3, 8)

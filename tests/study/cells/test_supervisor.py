@@ -16,7 +16,7 @@ from dlsched.study.cells.outcome import Outcome
 from dlsched.study.cells.supervisor import Supervisor, wait
 from dlsched.study.engines.local import drive
 from dlsched.study.recipes.reading import read_recipe
-from study.cells_at_hand import ROOMY, TIGHT, cell, lives, named, recipe
+from study.cells_at_hand import ROOMY, TIGHT, cell, function, lives, named, recipe
 
 
 @pytest.fixture
@@ -136,3 +136,16 @@ def test_an_instance_that_takes_too_long_to_make(supervisor: Supervisor):
     found = ended(supervisor, replace(cell(named("equal"), limits=TIGHT), recipe=vast), cell(named("equal"), 1))
     assert [outcome.status for outcome in found] == ["timeout", "feasible"]
     assert found[0].message == "killed 0.3 s after its limit of 0.2 s, before its method began"
+
+
+def test_a_method_that_was_killed_on_an_instance_of_the_cell_before(supervisor: Supervisor, tmp_path: Path):
+    """Had begun: neither its instance was made anew for it, nor its process."""
+    (tmp_path / "own.py").write_text(
+        "import os, time\ndef f(instance):\n    if os.path.exists(__file__ + '.met'):\n        time.sleep(60)\n"
+        "    open(__file__ + '.met', 'w').close()\n    return {'gpus': {job.id: 1 for job in instance.jobs}}\n"
+    )
+    method = function(tmp_path / "own.py", "f")
+    first = cell(method, limits=replace(TIGHT, time_s=1.0, grace_s=1.0))
+    found = ended(supervisor, first, replace(first, key="again"))
+    assert [outcome.status for outcome in found] == ["feasible", "timeout"], found
+    assert found[1].message == "killed 1 s after its limit of 1 s"
