@@ -119,6 +119,10 @@ class InputError(DlschedError, ValueError):
     exit_code = 3
 
 
+class ProofSizeError(InputError):
+    """A proof whose check takes more work or memory than the limits, right or wrong."""
+
+
 class InstanceError(InputError):
     """An instance that cannot exist; names the field, what was found and what is allowed."""
 

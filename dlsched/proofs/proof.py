@@ -1,13 +1,14 @@
 """``prove``: an optimum of an instance with a proof that other programs check, in the format VIPR 1.0."""
 
 import os
+import tempfile
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.display import table
-from dlsched.core.errors import InfeasibleError, UsageError
+from dlsched.core.errors import ContradictionError, InfeasibleError, InputError, ProofError, ProofSizeError, UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.gap import gap as relative_gap
 from dlsched.core.instance import InstanceFile
@@ -17,16 +18,19 @@ from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.watching import LOGGER, limits_of, watched
 from dlsched.families import family_of
+from dlsched.proofs.checker import Words, check_words
 from dlsched.proofs.models import model_of
+from dlsched.proofs.prover.deadline import Deadline
 from dlsched.proofs.prover.derivation import Derivation
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.finding import finding_of
 from dlsched.proofs.prover.search import TreeSearch
 from dlsched.proofs.prover.starting import starting_point
-from dlsched.proofs.prover.writer import proof_lines, write_lines
+from dlsched.proofs.prover.writer import problem_lines, proof_lines, write_lines
 from dlsched.proofs.scale import Scale
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import from_pulp
+from dlsched.solvers.parametric import AnyModel
 from dlsched.version import VERSION
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ _WITHOUT_CUTS = 100
 """Cases that are tried before rows are derived."""
 _SHARE = 0.25
 """Part of the time for a first point, by HiGHS, which may be asked twice."""
+_IN_MEMORY = 2**26
+"""Bytes of a proof up to which no temporary file is made while it is checked."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -152,6 +158,8 @@ def prove(
         There is no such linear model for the instance, or an argument is out of range.
     InputError
         The file cannot be written.
+    ContradictionError
+        The checker refuses the proof, an error of dlsched; nothing is written then.
     """
     if time_limit is not None or verbose:
         said = f"{instance.name}, proof"
@@ -173,11 +181,14 @@ def prove(
         raise InfeasibleError(f"infeasible, which is counted and needs no proof: {error}") from None
     model = from_pulp(built.model)
     exact = ExactModel(model)
+    began_s = budget.elapsed_s
+    problem = list(problem_lines(exact))
+    deadline = Deadline(budget, budget.elapsed_s - began_s)
     constant = Fraction(built.unit) * Fraction(model.constant) + Fraction(built.constant)
     shift = Fraction(family_of(instance).constant(instance))
     scale = Scale(exact.sign, Fraction(built.unit), constant, shift, built.limit)
     step = exact.step()
-    search = TreeSearch(exact, lambda upper: scale.target(upper, gap, step))
+    search = TreeSearch(exact, lambda upper: scale.target(upper, gap, step), left_s=deadline.left_s)
 
     def told(doing: str) -> None:
         if progress is not None:
@@ -188,25 +199,26 @@ def prove(
             progress(Progress(budget.elapsed_s, objective, bound, search.nodes, doing, gap=between))
 
     def node() -> None:
-        budget.tick(1)
+        deadline.node(search)
         told("cases")
 
     status = TerminationStatus.FEASIBLE
     try:
         reached = _reached(instance, start, built)
-        share = Limits(
-            time_s=None if limits.time_s is None else limits.time_s * _SHARE, nodes=None, threads=limits.threads
-        )
+        deadline.tick()
+        left_s = None if limits.time_s is None else min(limits.time_s * _SHARE, deadline.left_s() / 2)
+        share = Limits(time_s=left_s, nodes=None, threads=limits.threads)
         if reached is not None:
             search.expect(exact.sign * (Fraction(reached) - Fraction(model.constant)))
-        point = None if budget.none_at_all else starting_point(exact, share, start=built.start, reached=reached)
-        if point is not None:
-            search.offer(point)
+        if not budget.none_at_all:
+            point = starting_point(exact, share, start=built.start, reached=reached, tick=deadline.tick)
+            if point is not None:
+                search.offer(point)
         told("start")
-        search.run(budget.tick, node, most=_WITHOUT_CUTS)
+        search.run(deadline.tick, node, most=_WITHOUT_CUTS)
         if not search.closed:
-            search.cut(budget.tick)
-            search.run(budget.tick, node)
+            search.cut(deadline.tick, lambda: deadline.rows_enough(search))
+            search.run(deadline.tick, node)
     except Stopped as stopped:
         status = stopped.status
     except KeyboardInterrupt:
@@ -227,13 +239,25 @@ def prove(
         "constant": str(scale.constant),
         "solution": "the values of the variables, by name, are those of the formulation; it decodes them",
     }
-    lines = proof_lines(exact, comments, search.point, derivation, infeasible=finding.infeasible)
-    held = None
-    if output is None:
-        held = tuple(lines)
-    else:
-        write_lines(lines, output)
-    return _said(scale, search, derivation, finding.infeasible, status, budget, instance, name, output, held)
+    lines = proof_lines(exact, comments, search.point, derivation, infeasible=finding.infeasible, problem=problem)
+    held, unchecked = None, ""
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spool:
+        spool.writelines(line.encode("ascii", "replace") + b"\n" for line in lines)
+        spool.seek(0)
+        try:
+            check_words(
+                Words(cast(BinaryIO, spool)), instance, name, None if built.parameters else cast(AnyModel, built)
+            )
+        except ProofSizeError as error:
+            unchecked = f"not checked, {error}"
+        except (ProofError, InputError) as error:
+            raise ContradictionError(f"an error of dlsched, nothing was written: {error}") from None
+        spool.seek(0)
+        if output is None:
+            held = tuple(line.decode("ascii").rstrip("\n") for line in spool)
+        else:
+            write_lines(spool, output)
+    return _said(scale, search, derivation, finding.infeasible, status, budget, instance, name, output, held, unchecked)
 
 
 def _said(
@@ -247,6 +271,7 @@ def _said(
     name: str,
     output: str | os.PathLike[str] | None,
     held: tuple[str, ...] | None,
+    message: str,
 ) -> Proof:
     proven = scale.bound(derivation, infeasible=infeasible)
     bound = None if proven is None else float(proven)
@@ -256,9 +281,9 @@ def _said(
         status = TerminationStatus.NO_SOLUTION
     if status is TerminationStatus.OPTIMAL and not scale.met(derivation, search.upper):
         status = TerminationStatus.FEASIBLE
-    message = ""
     if search.stuck and not search.closed:
-        message = f"{len(search.stuck)} cases could not be proven from what the solvers say in floats"
+        stuck = f"{len(search.stuck)} cases could not be proven from what the solvers say in floats"
+        message = "; ".join(filter(None, (stuck, message)))
     return Proof(
         path=None if output is None else os.fspath(output),
         lines=held,

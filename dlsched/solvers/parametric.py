@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeAlias, TypeVar, cast
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.result import Solution
@@ -12,6 +12,7 @@ from dlsched.solvers.formulation import Formulation
 
 ModelT = TypeVar("ModelT")
 AnswerT = TypeVar("AnswerT")
+AnyModel: TypeAlias = Formulation[object, Solution]
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,7 @@ class Parametric(Generic[ModelT, AnswerT]):
         return self.build(instance, complete=True) if complete else self.build(instance, **given)
 
 
-def rebuilt(
-    build: Callable[..., object], instance: object, comments: Mapping[str, str], name: str
-) -> Formulation[object, Solution]:
+def rebuilt(build: Callable[..., object], instance: object, comments: Mapping[str, str], name: str) -> AnyModel:
     """Build the model of a proof from the instance and the parameters among the comments of the file of that name.
 
     Raises
@@ -51,13 +50,13 @@ def rebuilt(
         The instance has no such model; parameters have no part in it.
     """
     if not isinstance(build, Parametric):
-        return cast("Formulation[object, Solution]", build(instance))
+        return cast(AnyModel, build(instance))
     missing = [parameter for parameter in build.names if parameter not in comments]
     if missing:
         raise InputError(where=name, found=f"no comment {missing[0]}", allowed=f"comments {', '.join(build.names)}")
     try:
         built = build.build(instance, **{parameter: comments[parameter] for parameter in build.names})
-        return cast("Formulation[object, Solution]", built)
+        return cast(AnyModel, built)
     except UsageError as error:
         raise InputError(f"{name}: {error}") from None
 

@@ -18,7 +18,7 @@ from dlsched.families import family_of
 from dlsched.proofs.checker.derivation import check_derivation
 from dlsched.proofs.checker.words import Words
 from dlsched.solvers.linear import LinearModel, from_pulp
-from dlsched.solvers.parametric import bound_of_all, rebuilt
+from dlsched.solvers.parametric import AnyModel, bound_of_all, rebuilt
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +51,25 @@ def check_proof(path: str | os.PathLike[str], instance: InstanceFile, formulatio
     UsageError
         The instance has no such model.
     """
-    name, family = os.fspath(path), family_of(instance)
+    name = os.fspath(path)
     try:
-        with open(path, "rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if packed else open(path, "rb") as stream:
-            words = Words(cast(BinaryIO, stream), name)
-            said = words.comments.get("formulation", formulation or "")
-            if words.comments.get("sha256") != instance.sha256:
-                raise words.wrong("another or no comment sha256", f"{instance.sha256}, of {shown(instance.name)}")
-            if said not in family.formulations or formulation not in (said, None):
-                raise words.wrong(f"formulation {shown(said)}", formulation or ", ".join(family.formulations))
-            built = rebuilt(family.formulations[said], instance, words.comments, name)
-            model = built.model if isinstance(built.model, LinearModel) else from_pulp(built.model)
-            proven = check_derivation(words, model)
+        with open(path, "rb") as file, gzip.open(file) if file.peek(2)[:2] == b"\x1f\x8b" else file as stream:
+            return check_words(Words(cast(BinaryIO, stream), name), instance, formulation)
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+
+
+def check_words(words: Words, instance: InstanceFile, form: str | None, built: AnyModel | None = None) -> Verified:
+    """Verify what ``check_proof`` reads, of the formulation ``form``; ``built``: its model if it is at hand."""
+    name, family = words.name, family_of(instance)
+    said = words.comments.get("formulation", form or "")
+    if words.comments.get("sha256") != instance.sha256:
+        raise words.wrong("another or no comment sha256", f"{instance.sha256}, of {shown(instance.name)}")
+    if said not in family.formulations or form not in (said, None):
+        raise words.wrong(f"formulation {shown(said)}", form or ", ".join(family.formulations))
+    built = built or rebuilt(family.formulations[said], instance, words.comments, name)
+    model = built.model if isinstance(built.model, LinearModel) else from_pulp(built.model)
+    proven = check_derivation(words, model)
     unit, constant = Fraction(built.unit), Fraction(built.constant) + Fraction(built.unit) * Fraction(model.constant)
     lower, upper = (None if end is None else unit * end + constant for end in proven[:2][:: 1 if unit > 0 else -1])
     least, infeasible = family.sense_for(instance) is Sense.MINIMIZE, proven.infeasible and built.limit is None

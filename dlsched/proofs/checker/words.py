@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import gcd
 from typing import BinaryIO
 
-from dlsched.core.errors import InputError, ProofError
+from dlsched.core.errors import InputError, ProofError, ProofSizeError
 from dlsched.core.messages import shown
 
 LARGEST_FILE, LONGEST_WORD, PART, BATCH = 2**30, 4000, 2**19, 1024
@@ -30,7 +30,7 @@ class Words:
     """The words of a stream after the comments at its head; ``name`` is for messages."""
 
     def __init__(self, stream: BinaryIO, name: str = "proof") -> None:
-        self._stream, self._name, self._line, self._whole = stream, name, 1, False
+        self._stream, self.name, self._line, self._whole = stream, name, 1, False
         self._left, self._work, self._held = LARGEST_FILE, WORK, HELD
         self._words, self._at, self._tail = list[bytes](), 0, b""
         self.comments: dict[str, str] = {}
@@ -45,22 +45,22 @@ class Words:
         """Count work, and refuse a proof that takes more than about a minute."""
         self._work -= steps
         if self._work < 0:
-            raise self.wrong("more work than a minute's", "a shorter proof, or shorter numbers")
+            raise self.wrong("more work than a minute's", "a shorter proof, or shorter numbers", ProofSizeError)
 
     def hold(self, numbers: int) -> None:
         """Count numbers kept from now on (below 0: let go), and refuse a proof that needs a gigabyte."""
         self._held -= numbers
         if self._held < 0:
-            raise self.wrong("lines of a gigabyte that are still to be used", "last uses that come sooner")
+            raise self.wrong("lines of a gigabyte still to be used", "last uses that come sooner", ProofSizeError)
 
-    def wrong(self, found: str | bytes, allowed: str) -> InputError:
+    def wrong(self, found: str | bytes, allowed: str, kind: type[InputError] = InputError) -> InputError:
         """Refuse what was just read as no part of a proof."""
         text = found if isinstance(found, str) else shown(found.decode("utf-8", "replace"))
-        return InputError(where=f"{self._name}: line {self._line}", found=text, allowed=allowed)
+        return kind(where=f"{self.name}: line {self._line}", found=text, allowed=allowed)
 
     def false(self, sentence: str) -> ProofError:
         """Say that what was just read states what is not so."""
-        return ProofError(sentence, where=f"{self._name}: line {self._line}")
+        return ProofError(sentence, where=f"{self.name}: line {self._line}")
 
     def take(self, count: int) -> list[bytes]:
         """Take some words."""
@@ -119,7 +119,7 @@ class Words:
         words = line.split()
         self._tail = b"" if len(line) < PART or not words or line[-1:].isspace() else words.pop()
         if max(map(len, (*words, self._tail)), default=0) > LONGEST_WORD:
-            raise self.wrong(f"a word of more than {LONGEST_WORD} characters", "shorter ones")
+            raise self.wrong(f"a word of more than {LONGEST_WORD} characters", "shorter ones", ProofSizeError)
         self._words, self._at = self._words[self._at :] + words, 0
 
     def _read(self) -> bytes:
@@ -128,9 +128,9 @@ class Words:
         try:
             part = self._stream.readline(PART)
         except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{self._name}: cannot be read: {error}") from None
+            raise InputError(f"{self.name}: cannot be read: {error}") from None
         self._whole, self._left = part.endswith(b"\n"), self._left - len(part)
         self.spend(500 + 25 * len(part))
         if self._left < 0:
-            raise self.wrong("more than 2**30 bytes", "a smaller file")
+            raise self.wrong("more than 2**30 bytes", "a smaller file", ProofSizeError)
         return self._tail + part

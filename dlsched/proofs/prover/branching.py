@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dlsched.core.budget import Tick, no_tick
 from dlsched.proofs.prover.relaxation import Relaxation
 from dlsched.solvers.linear import Floats
 
@@ -50,7 +51,9 @@ class Branching:
         self.sums[int(rising), column] += max(gain, 0.0) / max(part, _WHOLE)
         self.counts[int(rising), column] += 1
 
-    def choose(self, relaxation: Relaxation, x: Floats, objective: float, target: float) -> tuple[int, bool]:
+    def choose(
+        self, relaxation: Relaxation, x: Floats, objective: float, target: float, tick: Tick = no_tick
+    ) -> tuple[int, bool]:
         """Return the variable to split, and whether the case upwards is to be solved first.
 
         The relaxation is left with the bounds and the basis that it had.
@@ -72,6 +75,7 @@ class Branching:
         best_gains = 0.0, 0.0
         for place in order[:_MOST].tolist():
             column = candidates[place]
+            tick()
             if known[:, place].min() >= _RELIABLE:
                 tried = float(gains[0, place]), float(gains[1, place])
             else:

@@ -1,6 +1,6 @@
 """The lines of a derivation in the format VIPR 1.0, from cuts and a tree of cases; written as a stream, in their order."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from dlsched.proofs.prover.cases import Case
@@ -41,7 +41,7 @@ class Derivation:
         self.exact, self.cuts, self.lower = exact, cuts, lower
         self.step = step if lower is not None and step is not None and (lower / step).denominator != 1 else None
         self.turn = -1 if exact.sign < 0 else 1
-        self._used = self._needed(root)
+        self._used = needed_cuts(exact, cuts, root.leaves())
         self._end = exact.rows
         self._lasts: dict[int, int] = {}
         """By line the last one that uses it."""
@@ -62,26 +62,8 @@ class Derivation:
             return self.lower
         return self.step * -((-self.lower) // self.step)
 
-    def _needed(self, root: Case) -> list[int]:
-        """Return the cuts that leaves use, and those from which these derive."""
-        needed: set[int] = set()
-        for case in root.leaves():
-            if case.proof is not None:
-                needed |= self._cuts_in(case.proof)
-        todo = list(needed)
-        while todo:
-            cut = self.cuts[todo.pop()]
-            new = (self._cuts_in(cut.up[0]) | self._cuts_in(cut.down[0])) - needed
-            needed |= new
-            todo += new
-        return sorted(needed)
-
-    def _cuts_in(self, multipliers: Multipliers) -> set[int]:
-        own = self.exact.own
-        return {i - own for i in multipliers.rows.tolist() if i >= own}
-
     def _use(self, multipliers: Multipliers, place: int) -> None:
-        for k in self._cuts_in(multipliers):
+        for k in _cuts_in(self.exact, multipliers):
             row = self.exact.at_least[self.exact.own + k]
             assert row is not None
             self._lasts[row] = place
@@ -220,6 +202,25 @@ class Derivation:
         what = " ".join((sense, str(times), str(len(listed)), *listed))
         yield f"r{place} {what} {{ rnd 1 {place - 1} {1 / self.step} }} {place + 1}"
         yield f"b{place + 1} {sense} {self.turn * self.proven} OBJ {{ lin 1 {place} {self.step} }} -1"
+
+
+def needed_cuts(exact: ExactModel, cuts: Sequence[SplitCut], leaves: Iterable[Case]) -> list[int]:
+    """Return the cuts that leaves use, and those from which these derive."""
+    needed: set[int] = set()
+    for case in leaves:
+        if case.proof is not None:
+            needed |= _cuts_in(exact, case.proof)
+    todo = list(needed)
+    while todo:
+        cut = cuts[todo.pop()]
+        new = (_cuts_in(exact, cut.up[0]) | _cuts_in(exact, cut.down[0])) - needed
+        needed |= new
+        todo += new
+    return sorted(needed)
+
+
+def _cuts_in(exact: ExactModel, multipliers: Multipliers) -> set[int]:
+    return {i - exact.own for i in multipliers.rows.tolist() if i >= exact.own}
 
 
 def _combination(terms: Mapping[int, str]) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dlsched.proofs.prover.cases import Case
 from dlsched.proofs.prover.derivation import Derivation
 from dlsched.proofs.prover.dual_bounds import nothing, proven
 from dlsched.proofs.prover.exact_model import ExactModel
@@ -48,14 +49,15 @@ def finding_of(exact: ExactModel, search: TreeSearch) -> Finding:
 def _fold(exact: ExactModel, search: TreeSearch, least: Fraction) -> None:
     """Leave out what is below cases that prove the bound on their own, as far as it goes."""
     enough = search.closer.scaled(least)
-    stack = [search.root.proven_as()]
+    stack: list[tuple[Case, frozenset[Case]]] = [(search.root.proven_as(), frozenset())]
     while stack:
-        case = stack.pop()
+        case, assumed = stack.pop()
         if case.children is None:
             continue
         if case.proof is not None and case.proof.costs and case.bound >= enough:
             found = proven(exact, case.proof, case.narrowed(exact))
-            if found is not None and found.bound >= least:
+            # the proof of a case that stands for others above has lost the assumptions in between
+            if found is not None and found.bound >= least and case.needs(found) <= assumed:
                 case.fold()
                 continue
-        stack += [child.proven_as() for child in case.children]
+        stack += [(child.proven_as(), assumed | {child}) for child in case.children]

@@ -46,9 +46,9 @@ class RationalOptimum:
 
 def rational_optimum(program: RationalProgram, basis: Basis, tick: Tick = no_tick) -> RationalOptimum | None:
     """Solve a program from a basis on, or from that of the slacks if it is none; None: it takes too long, or has no end."""
-    simplex = _Simplex(program, basis)
+    simplex = _Simplex(program, basis, tick)
     if simplex.values() is None:
-        simplex = _Simplex(program, program.slacks())
+        simplex = _Simplex(program, program.slacks(), tick)
     bland = False
     for _ in range(_STEPS):
         tick()
@@ -77,8 +77,8 @@ def rational_optimum(program: RationalProgram, basis: Basis, tick: Tick = no_tic
 class _Simplex:
     """A basis; columns are numbered first, then rows."""
 
-    def __init__(self, program: RationalProgram, basis: Basis) -> None:
-        self.program = program
+    def __init__(self, program: RationalProgram, basis: Basis, tick: Tick) -> None:
+        self.program, self.tick = program, tick
         self.count = len(program.costs)
         self.limits = [*program.bounds, *program.sides]
         self.states = [
@@ -102,7 +102,7 @@ class _Simplex:
             for i, row in enumerate(self.program.rows)
             if self.states[self.count + i] != BASIC
         ]
-        return solution_of(equations, basic)
+        return solution_of(equations, basic, self.tick)
 
     def _side(self, k: int) -> Fraction:
         """Return the value of what is not basic."""
@@ -155,7 +155,7 @@ class _Simplex:
             for j, a in self.program.rows[i].items():
                 if j in terms:
                     terms[j][i] = a
-        return solution_of([(held, Fraction(costs[j])) for j, held in terms.items()], unknowns)
+        return solution_of([(held, Fraction(costs[j])) for j, held in terms.items()], unknowns, self.tick)
 
     def entering(
         self, costs: Mapping[int, int], multipliers: Mapping[int, Fraction], *, first: bool

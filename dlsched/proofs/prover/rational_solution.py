@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from dlsched.core.budget import Tick, no_tick
+
 Equation = tuple[Mapping[int, int], Fraction]
 """Whole coefficients by unknown, and the right side."""
 
@@ -12,7 +14,9 @@ _MOST_BITS = 20_000
 """Numbers of more bits end the elimination: it is hopeless."""
 
 
-def solution_of(equations: Sequence[Equation], unknowns: Sequence[int]) -> dict[int, Fraction] | None:
+def solution_of(
+    equations: Sequence[Equation], unknowns: Sequence[int], tick: Tick = no_tick
+) -> dict[int, Fraction] | None:
     """Return the values of the unknowns; None: none or several, or numbers that are too long."""
     rows: list[dict[int, Fraction]] = [{j: Fraction(a) for j, a in terms.items() if a} for terms, _ in equations]
     right = [side for _, side in equations]
@@ -29,6 +33,7 @@ def solution_of(equations: Sequence[Equation], unknowns: Sequence[int]) -> dict[
         if done[i] or size != len(rows[i]):
             continue
         done[i] = True
+        tick()
         row = rows[i]
         if not row:
             if right[i]:

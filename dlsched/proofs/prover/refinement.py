@@ -35,6 +35,8 @@ def other_multipliers(relaxation: Relaxation) -> Iterator[Relaxed]:
         return y
 
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    if (left_s := relaxation.left_s()) < math.inf:
+        tight["time_limit"] = max(left_s, 0.0) / 2
     equations = {"A_eq": matrix[equal], "b_eq": lower[equal]}
     found = linprog(
         relaxation.costs, A_ub=above, b_ub=right, **equations, bounds=bounds, method="highs-ds", options=tight

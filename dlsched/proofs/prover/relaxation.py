@@ -5,7 +5,7 @@ minimum. What SoPlex says is only proposed: multipliers are rounded and proven i
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -25,7 +25,13 @@ FAILED = 1e99
 _FREE = 1e20
 _COSTS = 17
 _TOLERANCE = 1e-9
+_LEAST_S = 1e-3
 _HAIR = 1e-14  # reduced costs below this part of the multipliers count as 0 when a bound is foreseen in floats
+
+
+def unlimited() -> float:
+    """No limit of time."""
+    return math.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +54,8 @@ class Relaxation:
         By how much SoPlex may break a row, bound or reduced cost.
     rows
         Rows that take part, ascending; None: all. Multipliers are of all rows, 0 for the others.
+    left_s
+        Says after how many seconds a solution stops.
 
     Attributes
     ----------
@@ -55,10 +63,17 @@ class Relaxation:
         Scaled costs are the model's times 2**-power.
     """
 
-    def __init__(self, model: LinearModel, *, tolerance: float = _TOLERANCE, rows: Sequence[int] | None = None) -> None:
+    def __init__(
+        self,
+        model: LinearModel,
+        *,
+        tolerance: float = _TOLERANCE,
+        rows: Sequence[int] | None = None,
+        left_s: Callable[[], float] = unlimited,
+    ) -> None:
         from pyscipopt import LP
 
-        self.model = model
+        self.model, self.left_s = model, left_s
         largest = float(np.abs(model.costs).max(initial=0.0))
         self.power = math.frexp(largest)[1] - _COSTS if largest > 0 else 0
         self.costs = np.ldexp(model.costs * model.sign, -self.power)
@@ -81,7 +96,7 @@ class Relaxation:
         for parameter in (SCIP_LPPARAM.FEASTOL, SCIP_LPPARAM.DUALFEASTOL):
             self._program.setRealParam(parameter, tolerance)
         self._program.setIntParam(SCIP_LPPARAM.PRESOLVING, 0)  # after it there is no basis where nothing is left
-        self._steps = SCIP_LPPARAM.LPITLIM
+        self._steps, self._seconds = SCIP_LPPARAM.LPITLIM, SCIP_LPPARAM.LPTILIM
 
     def limit(self, steps: int) -> None:
         """Stop each solution after so many steps of the simplex method."""
@@ -115,6 +130,8 @@ class Relaxation:
 
     def _solved(self) -> float | None:
         """Return the objective; None: SoPlex fails, the next solution begins from the basis of the slacks."""
+        if (left_s := self.left_s()) < math.inf:
+            self._program.setRealParam(self._seconds, max(left_s, _LEAST_S))
         try:
             found = float(self._program.solve())
         except Exception:  # pyscipopt raises no narrower class

@@ -4,8 +4,9 @@ The cuts of rounds after the last one that made progress are left out.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from dlsched.core.arrays import dot
 from dlsched.core.budget import Tick, no_tick
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.mixed_rounding import Rounding
-from dlsched.proofs.prover.relaxation import BASIC, Relaxation
+from dlsched.proofs.prover.relaxation import BASIC, Relaxation, unlimited
 from dlsched.proofs.prover.split_cuts import SplitCut, Vertex
 from dlsched.solvers.linear import Floats
 
@@ -38,11 +39,16 @@ _LARGEST = 200_000
 
 
 def add_cuts(
-    exact: ExactModel, pool: list[SplitCut], upper: Fraction | None, tick: Tick = no_tick
+    exact: ExactModel,
+    pool: list[SplitCut],
+    upper: Fraction | None,
+    tick: Tick = no_tick,
+    enough: Callable[[], bool] = bool,
+    left_s: Callable[[], float] = unlimited,
 ) -> Sequence[int] | None:
     """Add derived rows to a model, and how they derive to ``pool``, in their order.
 
-    ``upper``: objective of a known point, as a minimum.
+    ``upper``: objective of a known point, as a minimum; ``enough``: whether no further round begins.
 
     Returns
     -------
@@ -50,11 +56,11 @@ def add_cuts(
     """
     if upper is None or len(exact.model.columns) > _LARGEST:
         return None
-    relaxation = Relaxation(exact.model)
+    relaxation = Relaxation(exact.model, left_s=left_s)
     reached, rounds, rounding = -math.inf, 0, False
     worth = list(range(exact.own))
     last = _ROUNDS
-    while last:
+    while last and not enough():
         last -= 1
         tick()
         answer = relaxation.solve()
@@ -72,7 +78,11 @@ def add_cuts(
             rounding, rounds = True, 0
             last = _LAST
         vertex = Vertex(exact, relaxation, answer)
-        found = _apart([*Rounding(vertex).cuts(_ROUNDED if rounding else 0), *vertex.cuts(_TRIED)], exact.variables)
+        found = []
+        for cut in chain(Rounding(vertex).cuts(_ROUNDED if rounding else 0), vertex.cuts(_TRIED)):
+            found.append(cut)
+            tick()
+        found = _apart(found, exact.variables)
         if not found:
             break
         columns, _ = relaxation.basis
@@ -80,7 +90,7 @@ def add_cuts(
         new = range(len(states), len(states) + len(found))
         pool += found
         exact.add([(cut.columns, cut.values, cut.side) for cut in found])
-        relaxation = Relaxation(exact.model, rows=[*kept, *new])
+        relaxation = Relaxation(exact.model, rows=[*kept, *new], left_s=left_s)
         relaxation.basis = columns, states[kept].tolist()
     return worth
 

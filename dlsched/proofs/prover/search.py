@@ -20,7 +20,7 @@ from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.exact_point import exact_point
 from dlsched.proofs.prover.leaves import Closer
 from dlsched.proofs.prover.rational_simplex import RationalOptimum
-from dlsched.proofs.prover.relaxation import Relaxation, Relaxed
+from dlsched.proofs.prover.relaxation import Relaxation, Relaxed, unlimited
 from dlsched.proofs.prover.root_cuts import add_cuts
 from dlsched.proofs.prover.split_cuts import SplitCut
 
@@ -40,10 +40,19 @@ class TreeSearch:
         See ``Target``; objectives are those of a minimum, without the model's constant.
     point
         A feasible point, if one is known.
+    left_s
+        Seconds that are left.
     """
 
-    def __init__(self, exact: ExactModel, target: Target, point: Point | None = None) -> None:
-        self.exact = exact
+    def __init__(
+        self,
+        exact: ExactModel,
+        target: Target,
+        point: Point | None = None,
+        *,
+        left_s: Callable[[], float] = unlimited,
+    ) -> None:
+        self.exact, self._left_s = exact, left_s
         self.cuts: list[SplitCut] = []
         self._relax(None)
         self.branching = Branching(exact.model.integer)
@@ -80,12 +89,12 @@ class TreeSearch:
         self.target = target if self.target is None else min(self.target, target)
 
     def _relax(self, rows: Sequence[int] | None) -> None:
-        self.relaxation = Relaxation(self.exact.model, rows=rows)
+        self.relaxation = Relaxation(self.exact.model, rows=rows, left_s=self._left_s)
         self.closer = Closer(self.exact, self.relaxation)
 
-    def cut(self, tick: Tick = no_tick) -> None:
-        """Add derived rows, and begin anew with them."""
-        rows = add_cuts(self.exact, self.cuts, self.upper, tick)
+    def cut(self, tick: Tick = no_tick, enough: Callable[[], bool] = bool) -> None:
+        """Add derived rows, in rounds till they are ``enough``, and begin anew with them."""
+        rows = add_cuts(self.exact, self.cuts, self.upper, tick, enough, self._left_s)
         if rows is not None and len(rows) > self.exact.own:
             self._relax(rows)
             self.root, self.stuck = Case(), []
@@ -142,8 +151,10 @@ class TreeSearch:
             self._learn(case, answer)
         if self.closer.close(case, answer, self.target):
             return None
+        self._tick()
         if answer is None:
             answer = next(iter(self.closer.others()), None)
+            self._tick()
             if self.closer.close(case, answer, self.target):
                 return None
         if answer is None or answer.objective == math.inf:
@@ -155,7 +166,7 @@ class TreeSearch:
                 return None
             return self._settle(case, answer)
         target = math.inf if self.target is None else self.closer.scaled(self.target)
-        column, rising = self.branching.choose(relaxation, answer.x, answer.objective, target)
+        column, rising = self.branching.choose(relaxation, answer.x, answer.objective, target, self._tick)
         return self._split(case, column, math.floor(answer.x[column]), float(answer.x[column]), rising)
 
     def _improve(self, answer: Relaxed) -> bool:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import SolverError
 from dlsched.core.limits import Limits
 from dlsched.proofs.prover.exact_model import ExactModel
@@ -19,7 +20,12 @@ _HAIR = 1e-9
 
 
 def starting_point(
-    exact: ExactModel, limits: Limits, *, start: Incumbent | None = None, reached: float | None = None
+    exact: ExactModel,
+    limits: Limits,
+    *,
+    start: Incumbent | None = None,
+    reached: float | None = None,
+    tick: Tick = no_tick,
 ) -> Point | None:
     """Return an exact point: the best that HiGHS finds within the limits, or the start.
 
@@ -32,22 +38,22 @@ def starting_point(
     reached
         Objective of the model that some point is known to reach: if what HiGHS finds is worse, it is asked for one as good.
     """
-    points = [] if start is None and exact.variables else [_exact(exact, start or {})]
+    points = [] if start is None and exact.variables else [_exact(exact, start or {}, tick)]
     if exact.variables and limits.time_s != 0:
-        points.append(_solved(exact, exact.model, limits, start))
+        points.append(_solved(exact, exact.model, limits, start, tick))
         if reached is not None and not any(_reaches(exact, point, reached) for point in points):
-            points.append(_solved(exact, _no_worse(exact.model, reached), limits, start))
+            points.append(_solved(exact, _no_worse(exact.model, reached), limits, start, tick))
     found = [point for point in points if point is not None]
     return min(found, key=exact.objective, default=None)
 
 
-def _solved(exact: ExactModel, asked: LinearModel, limits: Limits, start: Incumbent | None) -> Point | None:
+def _solved(exact: ExactModel, asked: LinearModel, limits: Limits, start: Incumbent | None, tick: Tick) -> Point | None:
     """Return the best point of a model that HiGHS finds, exactly."""
     try:
         outcome = solve_milp(asked, limits=limits, start=start)
     except SolverError:
         return None
-    return None if outcome.values is None else _exact(exact, outcome.values)
+    return None if outcome.values is None else _exact(exact, outcome.values, tick)
 
 
 def _reaches(exact: ExactModel, point: Point | None, reached: float) -> bool:
@@ -57,9 +63,9 @@ def _reaches(exact: ExactModel, point: Point | None, reached: float) -> bool:
     return exact.objective(point) <= side + Fraction(_HAIR * max(1.0, abs(reached)))
 
 
-def _exact(exact: ExactModel, values: Incumbent) -> Point | None:
+def _exact(exact: ExactModel, values: Incumbent, tick: Tick) -> Point | None:
     held = np.array([values.get(name, 0.0) for name in exact.model.names], dtype=np.float64)
-    return exact_point(exact, held)
+    return exact_point(exact, held, tick)
 
 
 def _no_worse(model: LinearModel, reached: float) -> LinearModel:

@@ -14,8 +14,8 @@ from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.search import Point
 
 
-def write_lines(lines: Iterator[str], path: str | os.PathLike[str]) -> None:
-    """Write lines to a file that appears whole or not at all; compressed if its name ends with ``.gz``.
+def write_lines(lines: Iterable[bytes], path: str | os.PathLike[str]) -> None:
+    """Write lines, with their ends, to a file that appears whole or not at all; compressed if its name ends with ``.gz``.
 
     Raises
     ------
@@ -23,8 +23,7 @@ def write_lines(lines: Iterator[str], path: str | os.PathLike[str]) -> None:
         The file cannot be written.
     """
     with whole_file(path) as stream, _compressed(stream, path) as packed:
-        for line in lines:
-            packed.write(line.encode("ascii", "replace") + b"\n")
+        packed.writelines(lines)
 
 
 @contextlib.contextmanager
@@ -44,6 +43,7 @@ def proof_lines(
     derivation: Derivation | None,
     *,
     infeasible: bool = False,
+    problem: Iterable[str] | None = None,
 ) -> Iterator[str]:
     """Yield the lines of a proof.
 
@@ -59,19 +59,12 @@ def proof_lines(
         What is proven of the objective, or that there is no point (``infeasible``); None: nothing.
     infeasible
         Whether the derivation proves that there is no point.
+    problem
+        What ``problem_lines`` yields, where it is at hand.
     """
-    model = exact.model
     for key, text in comments.items():
         yield f"% {key}: {_printable(text)}"
-    yield "VER 1.0"
-    yield f"VAR {exact.variables}"
-    yield " ".join(_word(name, "x") for name in model.names)
-    whole = [str(j) for j, integer in enumerate(exact.integer) if integer]
-    yield f"INT {len(whole)}"
-    yield " ".join(whole)
-    yield f"OBJ {'max' if exact.sign < 0 else 'min'}"
-    yield _terms(((j, exact.sign * cost) for j, cost in enumerate(exact.costs)), exact.scale)
-    yield from _constraints(exact)
+    yield from problem_lines(exact) if problem is None else problem
     lower = None if derivation is None else derivation.proven
     upper = None if point is None else exact.objective(point)
     if infeasible:
@@ -86,6 +79,20 @@ def proof_lines(
     yield f"DER {0 if derivation is None else derivation.count()}"
     if derivation is not None:
         yield from derivation.lines()
+
+
+def problem_lines(exact: ExactModel) -> Iterator[str]:
+    """Yield the lines of the problem."""
+    model = exact.model
+    yield "VER 1.0"
+    yield f"VAR {exact.variables}"
+    yield " ".join(_word(name, "x") for name in model.names)
+    whole = [str(j) for j, integer in enumerate(exact.integer) if integer]
+    yield f"INT {len(whole)}"
+    yield " ".join(whole)
+    yield f"OBJ {'max' if exact.sign < 0 else 'min'}"
+    yield _terms(((j, exact.sign * cost) for j, cost in enumerate(exact.costs)), exact.scale)
+    yield from _constraints(exact)
 
 
 def _constraints(exact: ExactModel) -> Iterator[str]:

@@ -117,5 +117,5 @@ def written(search: TreeSearch, finding: Finding, path: Path) -> Fraction | None
     exact = search.exact
     derivation = finding.derivation(search)
     lines = proof_lines(exact, {"instance": "small"}, search.point, derivation, infeasible=finding.infeasible)
-    write_lines(lines, path)
+    write_lines((line.encode("ascii") + b"\n" for line in lines), path)
     return None if derivation is None else derivation.proven

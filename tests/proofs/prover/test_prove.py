@@ -11,8 +11,12 @@ from shipped import ROOT
 import dlsched
 from dlsched import elastic_stream
 from dlsched.cli import run
-from dlsched.core.errors import InfeasibleError
+from dlsched.core.budget import Budget, Stopped
+from dlsched.core.errors import ContradictionError, InfeasibleError
 from dlsched.core.instance import InstanceFile
+from dlsched.proofs.checker import words
+from dlsched.proofs.prover.deadline import Deadline
+from dlsched.proofs.prover.derivation import Derivation
 
 Accepts = Callable[[Path], bool]
 SMALL = (
@@ -157,3 +161,46 @@ def test_an_infeasible_instance_without_a_model_is_said_to_be_infeasible(tmp_pat
     file = tmp_path / "instance.json"
     dlsched.write(instance, file)
     assert run(["prove", str(file), "-o", str(path)]) == 4
+
+
+def test_a_proof_that_the_checker_refuses_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that claims more than its sum is an internal error, exit 1, and leaves no file."""
+    monkeypatch.setattr(Derivation, "_claim", lambda self: f"G {self.lower + 1} OBJ")
+    path = tmp_path / "proof.vipr"
+    with pytest.raises(ContradictionError, match=r"nothing was written: .*does not follow"):
+        dlsched.prove(shipped("srpt_mapping/four-jobs"), path)
+    assert run(["prove", str(ROOT / "srpt_mapping" / "four-jobs.json"), "-o", str(path)]) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_proof_that_is_too_long_to_check_is_written_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checker has a minute's work, here none."""
+    monkeypatch.setattr(words, "WORK", 10_000)
+    proof = dlsched.prove(shipped("srpt_mapping/four-jobs"), tmp_path / "proof.vipr")
+    assert proof.message.startswith("not checked, proof: line ")
+    assert (tmp_path / "proof.vipr").exists()
+
+
+def test_what_the_rest_of_a_proof_takes_is_part_of_its_limit() -> None:
+    """A problem that took 30 s to write is checked in five times that, so that 200 s leave no more than 50."""
+    deadline = Deadline(Budget(dlsched.Limits(time_s=200.0)), head_s=30.0)
+    assert 40 < deadline.left_s() <= 50
+    with pytest.raises(Stopped):
+        Deadline(Budget(dlsched.Limits(time_s=100.0)), head_s=30.0).tick()
+    assert Deadline(Budget(), head_s=30.0).left_s() == float("inf")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "time_s"),
+    [
+        ("elastic_stream/slots-5x3-seed1", 30.0),
+        ("elastic_stream/slots-6x3-seed3", 40.0),
+        ("ring_embedding/two-racks", 30.0),
+        ("ring_embedding/fat-tree-6x8x3-seed1", 20.0),
+    ],
+)
+def test_a_limit_of_time_is_kept(name: str, time_s: float) -> None:
+    """Within half a second and a hundredth, and what a busy machine adds."""
+    proof = dlsched.prove(shipped(name), time_limit=time_s)
+    assert proof.seconds <= 1.01 * time_s + 0.5 + 1.5
