@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dlsched.core.arrays import FloatArray
+from dlsched.core.quantities import per_cent
 from dlsched.study import Study
 from dlsched.study.figures.cases import cases
-from dlsched.study.figures.words import per_cent
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 

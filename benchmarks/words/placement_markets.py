@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from words.placement_heuristics import gap_of, mean_and_largest
 
+from dlsched.core.quantities import per_cent
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.markets.categories import count_categories
 from dlsched.matching_placement.markets.placing import MOST_CATEGORIES
 from dlsched.matching_placement.markets.sampling import DRAWS
 from dlsched.study import Study
 from dlsched.study.figures.cases import cases
-from dlsched.study.figures.words import per_cent
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 

@@ -6,13 +6,13 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from dlsched.core.arrays import FloatArray
+from dlsched.core.quantities import per_cent
 from dlsched.reproduce.gadget import BASELINES, TOTAL_UTILITY, fig4, shape_of
 from dlsched.ring_embedding import Instance, checker
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.tables import utility_table
 from dlsched.study import Study
 from dlsched.study.figures.cases import Cases, cases, shown
-from dlsched.study.figures.words import per_cent
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.reproduce.published import gadget
 from dlsched.study.rows import Row

@@ -75,16 +75,17 @@ def summary_of(rows: Sequence[Compared]) -> Table:
     """One line a method of a family: on how many instances it answered, its ratios and gaps, and who wins."""
     from dlsched.study.figures.groups import FILES
     from dlsched.study.figures.summary import summarise
+    from dlsched.study.figures.tables import HEADS, KEYS
     from dlsched.study.figures.tables import table as table_of_group
 
     columns = (
-        *("family", "method", "answers", "at the optimum", "mean ratio", "median gap", "worst gap"),
+        *("family", "method", "answers", "at the optimum", "mean ratio", HEADS["shared"], "median gap", "worst gap"),
         *("against best", "total time"),
     )
     summary = []
     groups = summarise([_of_study(row) for row in rows if row.family])
     for group in groups:
-        names, lines = table_of_group(group)
+        names, lines = table_of_group(group, KEYS)
         held = {row.source for row in group.rows}
         for line, cells in zip(group.lines, lines, strict=True):
             of_method = [row for row in rows if str(row.index) in held and row.label == line.method]
@@ -98,15 +99,21 @@ def summary_of(rows: Sequence[Compared]) -> Table:
                     said["answers"],
                     str(sum(row.verdict.met for row in of_method)),
                     said["mean ratio"],
+                    said[HEADS["shared"]],
                     at_most + percent(median(gaps) if gaps else None),
                     at_most + percent(max(gaps, default=None)),
                     said["against best"],
                     seconds(sum(row.runtime_s or 0.0 for row in of_method)),
                 )
             )
-    left = 0 if len(groups) > 1 else 1
-    lines_of_methods = tuple(cells[left:] for cells in summary)
-    return Table(columns[left:], lines_of_methods, columns[2:], grouped=len(groups) > 1)
+    kept = [
+        place
+        for place, name in enumerate(columns)
+        if (name != "family" or len(groups) > 1) and (name != HEADS["shared"] or any(group.uneven for group in groups))
+    ]
+    chosen = tuple(columns[place] for place in kept)
+    lines_of_methods = tuple(tuple(cells[place] for place in kept) for cells in summary)
+    return Table(chosen, lines_of_methods, tuple(columns[2:]), grouped=len(groups) > 1)
 
 
 def _of_study(row: Compared) -> "StudyRow":

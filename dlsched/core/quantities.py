@@ -1,4 +1,39 @@
-"""Figures in words for people: numbers, shares and durations, a dash where one is unknown."""
+"""Figures in words for people: numbers, ratios, means with intervals, shares and durations, a dash where one is unknown.
+
+Objectives and bounds keep six digits, since readers compare them with others; what is measured or a mean has three, or as
+many as its interval needs.
+"""
+
+import math
+from typing import Protocol
+
+from dlsched.core.tolerance import MEETING
+
+DIGITS = 3
+MOST = 6
+"""Largest number of decimals."""
+AT_MOST = "<= "
+UNKNOWN = "-"
+_UNITS = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60.0, "min"), (0.0, 1.0, "s"))
+
+
+class Estimated(Protocol):
+    """A mean with the ends of its interval, None where it has none."""
+
+    @property
+    def value(self) -> float:
+        """The mean."""
+        ...
+
+    @property
+    def low(self) -> float | None:
+        """Lower end."""
+        ...
+
+    @property
+    def high(self) -> float | None:
+        """Upper end."""
+        ...
 
 
 def number(value: float | None) -> str:
@@ -18,3 +53,99 @@ def percent(value: float | None) -> str:
 def seconds(value: float | None) -> str:
     """Write a duration."""
     return "-" if value is None else f"{value:.3f} s"
+
+
+def per_cent(share: float, within: float | None = None) -> str:
+    """Write a share in per cent with two significant digits, or to the first of ``within``; 0 only for 0.
+
+    >>> per_cent(0.01934), per_cent(0.14), per_cent(1e-7), per_cent(0.0), per_cent(0.01934, within=1e-6)
+    ('1.9', '14', '1e-05', '0', '1.9340')
+    """
+    value = 100 * share
+    if value == 0:
+        return "0"
+    if abs(value) < 1e-4:
+        return f"{value:.0e}"
+    first = -math.floor(math.log10(abs(value)))  # decimals up to the first nonzero digit
+    digits = max(first, -math.floor(math.log10(100 * within))) if within else first + 1
+    return f"{value:.{min(max(digits, 0), 6)}f}"
+
+
+def rounded(value: float, decimals: int = 0) -> str:
+    """Write a number with three digits, or so many decimals if these are more.
+
+    >>> rounded(0.0012345), rounded(61.23), rounded(12345.0), rounded(0.0), rounded(3.14159e9)
+    ('0.00123', '61.2', '12,300', '0', '3.14e+09')
+    """
+    if value == 0:
+        return "0"
+    if abs(value) >= 1e6 or abs(value) < 1e-4:
+        return f"{value:.{DIGITS - 1}e}"
+    places = DIGITS - 1 - math.floor(math.log10(abs(value)))
+    if places < 0:
+        return f"{round(value, places):,.0f}"
+    return f"{value:,.{max(places, decimals)}f}"
+
+
+def short(value: float) -> str:
+    """Write a number as ``rounded`` does, without the zeros at its end.
+
+    >>> short(7.5), short(3.0), short(120.0), short(0.12345)
+    ('7.5', '3', '120', '0.123')
+    """
+    text = rounded(value)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def duration(value: float | None) -> str:
+    """Write seconds with three digits, in the largest unit that fits twice.
+
+    >>> duration(6.0), duration(0.0123), duration(90.0), duration(5400.0), duration(1e4), duration(2e6)
+    ('6 s', '0.0123 s', '90 s', '90 min', '2.78 h', '23.1 d')
+    """
+    if value is None:
+        return UNKNOWN
+    size, unit = next((size, unit) for least, size, unit in _UNITS if value >= least)
+    return f"{short(value / size)} {unit}"
+
+
+def ratio(value: float | None, at_most: bool = False) -> str:
+    """Write a ratio with three digits, and with two of its distance from 1; 1 only if it meets the reference.
+
+    >>> ratio(1.2345), ratio(1.084), ratio(1.0004), ratio(1.00003), ratio(31.416, at_most=True), ratio(12345.6)
+    ('1.23', '1.084', '1.00040', '1.000030', '<= 31.4', '12,300')
+    >>> ratio(1 + 1e-9, at_most=True), ratio(math.inf), ratio(None)
+    ('1', 'unbounded', '-')
+    """
+    if value is None:
+        return UNKNOWN
+    if math.isinf(value):
+        return "unbounded"
+    if abs(value - 1) <= MEETING:
+        return "1"  # a ratio so close to 1 meets its bound
+    return AT_MOST * at_most + rounded(value, min(_decimals(abs(value - 1)) + 1, MOST) if abs(value - 1) < 0.1 else 0)
+
+
+def mean(estimate: Estimated | None, at_most: bool = False) -> str:
+    """Write a mean ratio with its interval, all to the first digit in which the interval's ends differ from the middle.
+
+    >>> from dlsched.statistics.estimate import Estimate
+    >>> mean(Estimate(1.0004, 1.00004, 1.0015)), mean(Estimate(1.0193, 1.0171, 1.0215), at_most=True)
+    ('1.0004 [1.0000, 1.0015]', '<= 1.019 [1.017, 1.022]')
+    >>> mean(Estimate(1.0, 1.0, 1.0)), mean(Estimate(1.25)), mean(Estimate(12.34, 10.1, 15.7)), mean(None)
+    ('1', '1.25', '12.3 [10.1, 15.7]', '-')
+    """
+    if estimate is None:
+        return UNKNOWN
+    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
+        return ratio(estimate.value, at_most)
+    places = _decimals((estimate.high - estimate.low) / 2)
+    least = DIGITS - 1 - math.floor(math.log10(abs(estimate.value))) if estimate.value else 0
+    places = min(max(places, least, 0), MOST)
+    value, low, high = (f"{each:,.{places}f}" for each in (estimate.value, estimate.low, estimate.high))
+    return f"{AT_MOST * at_most}{value} [{low}, {high}]"
+
+
+def _decimals(size: float) -> int:
+    """Decimals up to the first digit of a small number."""
+    return min(-math.floor(math.log10(size)), MOST) if size > 0 else 0

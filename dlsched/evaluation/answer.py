@@ -25,12 +25,14 @@ def lasting(seconds: float, beside: float = 0.0) -> str:
 
     >>> lasting(0.0), lasting(59.4), lasting(1500.0), lasting(864000.0), lasting(-90.0), lasting(0.02)
     ('0 s', '59.4 s', '25 min', '10 days', '-90 s', '0.02 s')
-    >>> lasting(1440.0, beside=21780.0), lasting(21780.0, beside=1440.0)
-    ('0.4 h', '6.05 h')
+    >>> lasting(1440.0, beside=21780.0), lasting(21780.0, beside=1440.0), lasting(6.0, beside=21780.0)
+    ('0.4 h', '6.05 h', '6 s')
     """
     longest_s = max(abs(seconds), abs(beside))
     unit, length_s = next((unit, length_s) for unit, length_s, from_s in UNITS if longest_s >= from_s)
     length = seconds / length_s
+    if 0 < abs(length) < 0.01 and longest_s > abs(seconds):
+        return lasting(seconds)  # 6 s, not 0.00169 h
     return f"{length:.3g} {unit}" if abs(length) < 999.5 else f"{length:,.0f} {unit}"
 
 
@@ -156,9 +158,11 @@ def distance(cluster: Cluster) -> str:
     least = lasting(least_s, of_base_s)
     if flow_s <= least_s * (1 + 1e-6):
         return f"That cannot be improved: no schedule{which} takes less than {least} a job, which is proven."
+    above = percent(flow_s / least_s - 1)
+    most = "" if above.startswith("less") else "at most "
     return (
-        f"No schedule{which} takes less than {least} a job, which is proven, so `{best}` is at most "
-        f"{percent(flow_s / least_s - 1)} above the best possible."
+        f"No schedule{which} takes less than {least} a job, which is proven, so `{best}` is {most}{above} above the best "
+        "possible."
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.messages import printable, several
-from dlsched.evaluation.answer import UNITS
+from dlsched.evaluation.answer import UNITS, lasting
 from dlsched.evaluation.clusters import HAPPENED, Cluster, in_common
 from dlsched.evaluation.figures import Part, means_by
 from dlsched.statistics.fairness import fairness
@@ -27,19 +27,15 @@ class Unit(NamedTuple):
     seconds: float
 
     def text(self, seconds: float) -> str:
-        """Write a time without its unit.
+        """Write a time without its unit; with one of its own where it is much shorter than that.
 
         >>> Unit("h", 3600.0).text(5400.0), Unit("s", 1.0).text(12345.6), Unit("h", 3600.0).text(1.0)
-        ('1.50', '12,346', '0.000278')
+        ('1.50', '12,346', '1 s')
         """
         value = seconds / self.seconds
-        return (
-            f"{value:,.0f}"
-            if abs(value) >= 1000
-            else f"{value:.2f}"
-            if abs(value) >= 0.01 or value == 0
-            else f"{value:.3g}"
-        )
+        if 0 < abs(value) < 0.01:
+            return lasting(seconds)
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.2f}"
 
     def cell(self, seconds: float, note: str = "") -> Cell:
         """A cell with a time; a dash for nan."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.core.quantities import short
 from dlsched.plots.palette import FAINT
-from dlsched.plots.words import figure_text, ticks, time_unit
+from dlsched.plots.words import ticks, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,6 +75,6 @@ def draw_flows(panels: "Sequence[Axes]", rows: Sequence[Flows], break_: str) -> 
         axes.set_ylim(0, 1.04)
         axes.set_yticks([0, 1])
         axes.set_ylabel("fraction\nof jobs")
-        axes.set_title(f"mean {figure_text(mean_flow_s(row) / unit_s)} {unit}")
+        axes.set_title(f"mean {short(mean_flow_s(row) / unit_s)} {unit}")
     panels[-1].set_xlim(start, end)
     panels[-1].set_xlabel(f"flow time{break_}({unit}, log scale)" if logarithmic else f"flow time ({unit})")

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.core.quantities import short
 from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, headline, settle, text_size
 from dlsched.plots.palette import SEQUENCE, VERMILLION, ink_on
 from dlsched.plots.timeline import require_rows
-from dlsched.plots.words import equal_names, figure_text, labels
+from dlsched.plots.words import equal_names, labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +115,7 @@ def draw_slots(
                 extent=(0.5, slots + 0.5, len(jobs) - 0.5, -0.5),
             )
             name = equal_names([row.method for row in group], letters)
-            axes.set_title(f"{name}: utility {figure_text(group[0].utility)}")
+            axes.set_title(f"{name}: utility {short(group[0].utility)}")
             _mark_arrivals(axes, jobs, arrivals)
         _label(figure, panels[: len(groups)], jobs, slots, len(arrivals), panel_in, across)
         bar = figure.colorbar(image, ax=panels, fraction=0.05, aspect=30, pad=0.01)

@@ -90,12 +90,3 @@ def ticks(least: float, largest: float) -> list[float]:
     )
     every = math.ceil(len(decades) / 8)
     return [f * 10.0**d for d in decades[::every] for f in factors if least <= f * 10.0**d <= largest]
-
-
-def figure_text(number: float) -> str:
-    """Write four digits, or all digits before the point if these are more.
-
-    >>> figure_text(12345.6), figure_text(0.123456)
-    ('12,346', '0.1235')
-    """
-    return f"{number:,.0f}" if 1000 <= number < 1e15 else f"{number:.4g}"

@@ -99,7 +99,7 @@ def _beside(each: Beside) -> list[Cell]:
 
 def interval(estimate: Estimate) -> str:
     """Write the interval of a number; empty if it has none."""
-    return "" if estimate.low is None or estimate.high is None else f"{short(estimate.low)}–{short(estimate.high)}"
+    return "" if estimate.low is None or estimate.high is None else f"[{short(estimate.low)}, {short(estimate.high)}]"
 
 
 def _ends(marks: Sequence[Mark]) -> list[float]:

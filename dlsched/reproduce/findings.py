@@ -139,17 +139,18 @@ def marks_of(pairs: Iterable[tuple[float | str, Iterable[float]]]) -> list[Mark]
 
 
 def said(estimate: Estimate | None, digits: int = 2, ending: str = "") -> str:
-    """Write a number with half its interval.
+    """Write a number with its interval.
 
     >>> said(Estimate(1.0, 0.5, 1.5), 1), said(Estimate(0.25)), said(None)
-    ('1.0 ± 0.5', '0.25', 'nothing')
+    ('1.0 [0.5, 1.5]', '0.25', 'nothing')
     """
     if estimate is None:
         return "nothing"
     value = f"{estimate.value:z,.{digits}f}"
     if estimate.low is None or estimate.high is None:
         return f"{value}{ending}"
-    return f"{value} ± {(estimate.high - estimate.low) / 2:,.{digits}f}{ending}"
+    low, high = (f"{each:z,.{digits}f}" for each in (estimate.low, estimate.high))
+    return f"{value} [{low}, {high}]{ending}"
 
 
 def short(value: float) -> str:

@@ -23,7 +23,7 @@ def test_the_trend_says_which_fixed_count_is_best_and_by_how_much() -> None:
     assert [(mark.at, mark.estimate.value) for mark in earlier.marks] == [(250, 6.6), (500, 2.3), (1000, 1.4)]
     # 1.1 and 1.2: mean 1.15, Student's half width 12.706 * 0.05 = 0.635, less than the mean
     assert found.conclusions[0] == (
-        "Every 250 s: the best fixed allocation is 2 units; it takes 1.15 ± 0.64 h more than doubling: doubling is better."
+        "Every 250 s: the best fixed allocation is 2 units; it takes 1.15 [0.51, 1.79] h more than doubling: doubling is better."
     )
     # 6.5 against 6.6, 7.65 (rounded 7.7 or 7.6) against 7.6, 20 against 10.8
     assert found.conclusions[1].startswith("Of 3 earlier means ") and found.conclusions[1].endswith(

@@ -9,6 +9,7 @@ import typer
 from dlsched.cli.output import print_table
 from dlsched.cli.study.run import PLAN_HELP
 from dlsched.core.messages import printable, several
+from dlsched.core.quantities import duration
 from dlsched.study.cells.cell import runs_on
 from dlsched.study.plans.plan_file import read_plan
 from dlsched.study.trial import JOBS, try_out
@@ -55,16 +56,9 @@ def run(
         least = "" if trial.complete else "at least "
         failed = f", {trial.failed} of them without an answer" if trial.failed else ""
         print(
-            f"Estimate: {least}{_duration(trial.seconds / processes)} with {processes} workers"
+            f"Estimate: {least}{duration(trial.seconds / processes)} with {processes} workers"
             f" ({several(trial.tried, 'cell')} tried{failed})."
         )
     else:
         print("No estimate: no cell was tried.")
     return 0
-
-
-def _duration(seconds: float) -> str:
-    for limit, unit, size in ((120.0, "s", 1.0), (7200.0, "min", 60.0), (float("inf"), "h", 3600.0)):
-        if seconds < limit:
-            return f"{seconds / size:.2g} {unit}" if seconds / size < 10 else f"{seconds / size:.0f} {unit}"
-    raise AssertionError("seconds are finite")

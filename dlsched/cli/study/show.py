@@ -12,7 +12,7 @@ from dlsched.core.messages import printable
 from dlsched.study.figures.groups import Group
 from dlsched.study.figures.overview import NUMBERS, overview, remarks
 from dlsched.study.figures.summary import sentence, summarise
-from dlsched.study.figures.tables import NOTE, table, title
+from dlsched.study.figures.tables import note_of, table, title
 from dlsched.study.rows import Row
 from dlsched.study.study import Study
 
@@ -41,7 +41,7 @@ def run(
             columns, cells = table(group)
             print(printable(title(group)))
             print_table(columns, cells, right=columns[1:])
-        print(f"{NOTE}\n")
+        print(f"{note_of(groups)}\n")
         _print_failures([row for group in groups for row in group.failed])
     for said in remarks(groups):
         print(said)

@@ -151,6 +151,9 @@ class Line:
     unbounded
         Number of answers that are worse than a reference without finite ratios, such as an optimum of 0;
         mean, median and p95 leave them out.
+    shared
+        Mean of the ratios over the instances on which every method of the group has one, so that the means of methods may be
+        compared; None where these are all instances of ``mean``, or none.
     """
 
     method: str
@@ -173,6 +176,7 @@ class Line:
     worst_at_most: bool = False
     kind: Kind = "heuristic"
     unbounded: int = 0
+    shared: Estimate | None = None
 
     @property
     def exact(self) -> bool:
@@ -216,6 +220,8 @@ class Group:
         Number of instances that are proven infeasible.
     failed
         The rows that are failures of their methods.
+    shared
+        Number of instances on which every method that has ratios has one.
     """
 
     family: str
@@ -228,6 +234,12 @@ class Group:
     infeasible: int = 0
     failed: tuple[Row, ...] = ()
     objective: str = ""
+    shared: int = 0
+
+    @property
+    def uneven(self) -> bool:
+        """Whether the means of the methods are over different instances."""
+        return any(line.shared is not None for line in self.lines)
 
     @property
     def sense(self) -> Sense:
@@ -237,16 +249,12 @@ class Group:
     @property
     def ratio(self) -> str:
         """What its ratios are of, in a clause."""
-        return self._measure.ratio(self._reference)
+        return self.ratio_sentence.partition(";")[0]
 
     @property
     def ratio_sentence(self) -> str:
         """What its ratios are of, with what readers should know of that."""
-        return self._measure.ratio_sentence(self._reference)
-
-    @property
-    def _reference(self) -> str:
-        return "the reference method" if self.references.get("answer") else ""
+        return self._measure.ratio_sentence("the reference method" if self.references.get("answer") else "")
 
     @property
     def _measure(self) -> Objective[InstanceFile, Solution]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from dlsched.core.quantities import UNKNOWN, ratio
 from dlsched.study.figures.groups import Group
-from dlsched.study.figures.tables import AT_MOST, UNKNOWN, mean_text, ratio_text
+from dlsched.study.figures.tables import mean_text
 
 NUMBERS = ("instances", "optima proven", "mean ratio", "worst")
 """Columns that hold numbers."""
@@ -33,7 +34,7 @@ def overview(groups: Sequence[Group]) -> tuple[tuple[str, ...], list[tuple[str, 
             f"{group.references.get('optimum', 0):,}",
             group.best.method,
             mean_text(group.best),
-            ratio_text(group.best.worst, AT_MOST if group.best.worst_at_most else ""),
+            ratio(group.best.worst, group.best.worst_at_most),
             *([", ".join(group.tied) or UNKNOWN] if ties else []),
         )
         for group in groups

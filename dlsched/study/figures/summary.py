@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import MEETING
@@ -92,13 +93,18 @@ def _group(family: str, preset: str, objective: str, rows: Sequence[Row], limit_
     figures = _figures(sense, methods, {each for each in failed if of_kind[each[0]] != "bound"})
     ranking = _ranking(figures, of_kind)
     comparisons = _comparisons(figures, ranking[0])
+    rated = [{i: row.ratio for i, row in cells.items() if row.ratio is not None} for cells in methods.values()]
+    shared = set[Instance].intersection(*[set(each) for each in rated if each]) if any(rated) else set[Instance]()
+    uneven = any(each and len(each) > len(shared) for each in rated)
     lines, of_failures = [], set[int]()
-    for method, cells in methods.items():
+    for (method, cells), ratios in zip(methods.items(), rated, strict=True):
         own = [cells[instance] for instance in cells if (method, instance) in failed]
         of_failures.update(map(id, own))
         unbounded = [row for row in cells.values() if _is_unbounded(sense, row)]
         every = list(cells.values())
-        lines.append(_line(method, every, own, unbounded, limit_s, of_kind[method], comparisons.get(method)))
+        line = _line(method, every, own, unbounded, limit_s, of_kind[method], comparisons.get(method))
+        mean_of_shared = bootstrap_mean([ratio for i, ratio in ratios.items() if i in shared]) if uneven else None
+        lines.append(replace(line, shared=mean_of_shared))
     return Group(
         family,
         preset,
@@ -110,6 +116,7 @@ def _group(family: str, preset: str, objective: str, rows: Sequence[Row], limit_
         len(infeasible),
         tuple(row for row in rows if id(row) in of_failures),
         objective,
+        len(shared),
     )
 
 

@@ -8,6 +8,8 @@ answers          cells with an answer, of those that have ended; of a method tha
 proven           cells that proved their optimum
 mean ratio       to the reference, over the answers, with its 95 % interval by instance; and the number of answers that
                  have no finite ratio
+where all        the mean over the instances to which every method has an answer, and how many; where the means beside it
+answered         are over different instances
 median, 95 %     of the ratios
 worst            ratio
 time             shifted geometric mean of the seconds, the shift being 1 s
@@ -18,24 +20,35 @@ against best     wins, ties and losses against the best method, and the p-value 
 ``<=`` precedes figures that rest on a bound: the true figure is at most that.
 """
 
-import math
 from collections.abc import Sequence
 
-from dlsched.core.tolerance import MEETING
+from dlsched.core.quantities import UNKNOWN, duration, mean, ratio
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.groups import Comparison, Group, Line
 
-COLUMNS = ("method", "answers", "proven", "mean ratio", "median", "95 %", "worst", "time", "against best")
-KEYS = ("method", "answers", "proven", "mean", "median", "p95", "worst", "time", "best")
+HEADS = {
+    "method": "method",
+    "answers": "answers",
+    "proven": "proven",
+    "mean": "mean ratio",
+    "shared": "mean where all answered",
+    "median": "median",
+    "p95": "95 %",
+    "worst": "worst",
+    "time": "time",
+    "best": "against best",
+}
+KEYS = tuple(HEADS)
 """Names of the columns where some are chosen."""
-RATIOS = frozenset(("mean", "median", "p95", "worst"))
+RATIOS = frozenset(("mean", "shared", "median", "p95", "worst"))
 """Those that hold ratios."""
-AT_MOST = "<= "
-UNKNOWN = "-"
 BEST = "the best"
 TIED = "tied for the best"
 _NOTES = {
     tuple(RATIOS): "<= stands where a ratio rests on a bound in place of the optimum.",
+    (
+        "shared",
+    ): "Means where all answered are over the same instances, as many as stand there: only these compare methods.",
     ("mean",): "The mean has its 95 % interval by bootstrap over instances.",
     ("time",): "Time is the shifted geometric mean (shift 1 s).",
     ("best",): "Against the best: instances won-tied-lost, and p of Wilcoxon's signed-rank test, corrected by Holm.",
@@ -48,18 +61,30 @@ def note(keys: Sequence[str] = KEYS) -> str:
     return " ".join(said for of, said in _NOTES.items() if set(of) & set(keys))
 
 
-NOTE = note()
-"""Explanation of all columns."""
+def note_of(groups: Sequence[Group]) -> str:
+    """Explain the columns that the tables of groups have by default."""
+    return note(max(map(keys_of, groups), key=len, default=()))
 
 
-def table(group: Group) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the columns of a group's table and a row of text for each method; names are not escaped."""
+def keys_of(group: Group) -> tuple[str, ...]:
+    """Names of the columns that a group's table needs."""
+    return tuple(key for key in KEYS if key != "shared" or group.uneven)
+
+
+def table(group: Group, keys: Sequence[str] | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the chosen columns of a group's table, by default those it needs, and a row of text for each method.
+
+    Names are not escaped.
+    """
+    chosen = keys or keys_of(group)
+    places = [KEYS.index(key) for key in chosen]
     best = {line.comparison.against for line in group.lines if line.comparison is not None}
-    tied = group.tied
-    alone = TIED if tied else BEST
-    return COLUMNS, [
-        _cells(line, alone if line.method in best else UNKNOWN, line.method in tied) for line in group.lines
+    alone = TIED if group.tied else BEST
+    rows = [
+        _cells(line, group.shared, alone if line.method in best else UNKNOWN, line.method in group.tied)
+        for line in group.lines
     ]
+    return tuple(HEADS[key] for key in chosen), [tuple(row[place] for place in places) for row in rows]
 
 
 def title(group: Group) -> str:
@@ -75,17 +100,17 @@ def title(group: Group) -> str:
     return f"{', '.join(group.names)}: {counted}" + (f" ({', '.join(kinds)})" if kinds else "")
 
 
-def _cells(line: Line, alone: str, tied: bool) -> tuple[str, ...]:
-    at_most = AT_MOST if line.at_most else ""
+def _cells(line: Line, shared: int, alone: str, tied: bool) -> tuple[str, ...]:
     return (
         line.method,
         answers_text(line),
         f"{line.proven:,}",
         mean_text(line),
-        ratio_text(line.median, at_most),
-        ratio_text(line.p95, at_most),
-        ratio_text(line.worst, AT_MOST if line.worst_at_most else ""),
-        UNKNOWN if line.time_s is None else f"{line.time_s:.3g} s",
+        UNKNOWN if line.shared is None else f"{mean(line.shared, line.at_most)}, on {shared:,}",
+        ratio(line.median, line.at_most),
+        ratio(line.p95, line.at_most),
+        ratio(line.worst, line.worst_at_most),
+        duration(line.time_s),
         alone if line.comparison is None else f"{'tied ' * tied}{_against(line.comparison)}",
     )
 
@@ -101,7 +126,7 @@ def mean_text(line: Line, interval: bool = True) -> str:
     """Write the mean ratio of a line, and the number of answers it leaves out for lack of a finite ratio."""
     if line.mean is None:
         return unbounded_text(line.unbounded) or UNKNOWN
-    text = estimate_text(line.mean if interval else Estimate(line.mean.value), AT_MOST if line.at_most else "")
+    text = mean(line.mean if interval else Estimate(line.mean.value), line.at_most)
     return ", ".join(filter(None, (text, unbounded_text(line.unbounded))))
 
 
@@ -112,38 +137,6 @@ def unbounded_text(number: int) -> str:
     ('2 unbounded', '')
     """
     return f"{number:,} unbounded" if number else ""
-
-
-def estimate_text(estimate: Estimate | None, at_most: str = "") -> str:
-    """Write an estimate, with its interval if that is more than a point.
-
-    >>> estimate_text(Estimate(1.0193, 1.0171, 1.0215), "<= ")
-    '<= 1.0193 [1.0171, 1.0215]'
-    """
-    if estimate is None:
-        return UNKNOWN
-    text = ratio_text(estimate.value, at_most)
-    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
-        return text
-    return f"{text} [{ratio_text(estimate.low)}, {ratio_text(estimate.high)}]"
-
-
-def ratio_text(ratio: float | None, at_most: str = "") -> str:
-    """Write a ratio with four decimals, fewer if large; 1.0000 only for a ratio that meets the reference.
-
-    >>> ratio_text(1.25), ratio_text(1.00002), ratio_text(1 + 1e-9), ratio_text(31416.0), ratio_text(None)
-    ('1.2500', '1+2e-05', '1.0000', '3.142e+04', '-')
-    """
-    if ratio is None:
-        return UNKNOWN
-    if abs(ratio - 1) <= MEETING:
-        return "1.0000"  # a ratio so close to 1 meets its bound
-    if math.isinf(ratio):
-        return "unbounded"
-    if ratio >= 1e3:
-        return f"{at_most}{ratio:.4g}"
-    text = f"{ratio:.4f}"
-    return at_most + (f"1{ratio - 1:+.0e}" if text == "1.0000" else text)
 
 
 def _against(comparison: Comparison) -> str:

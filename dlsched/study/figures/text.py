@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dlsched.core.messages import printable
 from dlsched.study.figures.groups import Group
 from dlsched.study.figures.overview import overview, remarks
-from dlsched.study.figures.tables import NOTE, table, title
+from dlsched.study.figures.tables import note_of, table, title
 from dlsched.study.figures.words import sentence
 
 
@@ -39,7 +39,7 @@ class Summary:
             tables = [_html(*overview(self.groups))]
         else:
             tables = [f"<p>{html.escape(printable(title(group)))}</p>{_html(*table(group))}" for group in self.groups]
-        said = [*remarks(self.groups), *([NOTE] if len(self.groups) == 1 else [])]
+        said = [*remarks(self.groups), *([note_of(self.groups)] if len(self.groups) == 1 else [])]
         return "".join([*tables, *(f"<p><small>{html.escape(words)}</small></p>" for words in said)])
 
 

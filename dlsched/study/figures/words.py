@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 
 from dlsched.core.messages import printable
+from dlsched.core.quantities import mean, per_cent
 from dlsched.core.status import Sense
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.groups import FILES, Group, Line
-from dlsched.study.figures.tables import estimate_text, p_value_text
+from dlsched.study.figures.tables import p_value_text
 
 ENOUGH = 5
 """Ratios of a group from which its mean may stand in the sentence on many groups."""
@@ -83,14 +84,17 @@ def _of_group(group: Group) -> str:
         return f"{said}, {name} has an answer to {first.answers:,}, none with a finite ratio to the reference."
     if first.mean is None:
         return f"{said} no optimum or bound is known: {_unrated(group, first, name)}."
-    said += f", {name} {_verb(first, bool(tied))} {_distance(group, first)}"
+    said += f", {name} {_verb(first, bool(tied))} {_distance(group, first, compared=True)}"
     if first.worst is not None and not _always_met(first):
-        said += f" on average, worst {_worst(group, first)}"
+        over = f" over the {_count(group.shared, 'instance')} that all methods answered" if first.shared else ""
+        said += f" on average{over}, worst {'of all ' * bool(over)}{_worst(group, first)}"
     said += _held_against(group, first)
     if first.failed:
         said += f", and {'each fail' if tied else 'fails'} on {first.failed:,} of {first.cells:,}"
     if rivals and rivals[0].mean is not None:
-        said += f"; next is {_quoted(rivals[0].method)}, {_distance(group, rivals[0])}{_p_value(rivals[0])}"
+        said += (
+            f"; next is {_quoted(rivals[0].method)}, {_distance(group, rivals[0], compared=True)}{_p_value(rivals[0])}"
+        )
     provers = [line for line in group.lines if line.exact and line is not first]
     if provers:
         most = max(provers, key=lambda line: line.proven)
@@ -131,13 +135,14 @@ def _verb(line: Line, several: bool) -> str:
     return "reaches" if _always_met(line) else "is"
 
 
-def _distance(group: Group, line: Line) -> str:
-    """Write how far the mean is from the reference."""
+def _distance(group: Group, line: Line, *, compared: bool = False) -> str:
+    """Write how far the mean is from the reference; ``compared``: that over the instances that all methods answered."""
     if _always_met(line):
         return "the optimum on all"
-    assert line.mean is not None
+    mean_ratio = (line.shared if compared else None) or line.mean
+    assert mean_ratio is not None
     what = "the reference" if group.references.get("answer") else "the optimum"
-    return f"{'at most ' if line.at_most else ''}{_away(group, line.mean)} {what}{_unbounded(line)}"
+    return f"{'at most ' if line.at_most else ''}{_away(group, mean_ratio)} {what}{_unbounded(line)}"
 
 
 def _unbounded(line: Line) -> str:
@@ -147,9 +152,9 @@ def _unbounded(line: Line) -> str:
 def _away(group: Group, estimate: Estimate) -> str:
     """Write a mean ratio; for maximised objectives, the factor by which answers are below the reference."""
     if group.sense is Sense.MAXIMIZE:
-        return f"a factor of {estimate_text(estimate)} below"
+        return f"a factor of {mean(estimate)} below"
     if estimate.value >= _TIMES:
-        return f"{estimate_text(estimate)} times"
+        return f"{mean(estimate)} times"
     if estimate.value >= 1:
         return f"{_per_cent(estimate, 1)} above"
     return f"{_per_cent(estimate, -1)} below"
@@ -177,22 +182,6 @@ def _p_value(line: Line) -> str:
     if p_value is None:
         return ""
     return f" {p_value_text(p_value)}"
-
-
-def per_cent(share: float, within: float | None = None) -> str:
-    """Write a share in per cent with two significant digits, or to the first of ``within``; 0 only for 0.
-
-    >>> per_cent(0.01934), per_cent(0.14), per_cent(1e-7), per_cent(0.0), per_cent(0.01934, within=1e-6)
-    ('1.9', '14', '1e-05', '0', '1.9340')
-    """
-    value = 100 * share
-    if value == 0:
-        return "0"
-    if abs(value) < 1e-4:
-        return f"{value:.0e}"
-    first = -math.floor(math.log10(abs(value)))  # decimals up to the first nonzero digit
-    digits = max(first, -math.floor(math.log10(100 * within))) if within else first + 1
-    return f"{value:.{min(max(digits, 0), 6)}f}"
 
 
 def _per_cent(estimate: Estimate, sign: int) -> str:

@@ -46,8 +46,8 @@ def export(
     limit_s
         Limit of time of a cell in seconds, for the figures.
     columns
-        Columns to write, in that order: those of rows, or ``method``, ``answers``, ``proven``, ``mean``, ``median``,
-        ``p95``, ``worst``, ``time`` and ``best`` of tables; None: all.
+        Columns to write, in that order: those of rows, or ``method``, ``answers``, ``proven``, ``mean``, ``shared``,
+        ``median``, ``p95``, ``worst``, ``time`` and ``best`` of tables; None: all, ``shared`` where it differs.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def export(
     """
     chosen = require_columns(form, columns)
     if form in TABLES:
-        write_text(path, TABLES[form](summarise(list(rows), limit_s), chosen))
+        write_text(path, TABLES[form](summarise(list(rows), limit_s), columns and chosen))
         return
     if form == "parquet":
         _require_parquet(path)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from dlsched.core.quantities import UNKNOWN, duration, ratio
 from dlsched.core.status import TerminationStatus
 from dlsched.study.figures.groups import Group, Instance, instance_of
-from dlsched.study.figures.tables import AT_MOST, UNKNOWN, ratio_text
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 
@@ -48,11 +48,11 @@ def _reference(rows: Sequence[Row]) -> str:
 def _cell(row: Row | None) -> str:
     if row is None:
         return UNKNOWN
-    said = [] if row.time_s is None else [f"{row.time_s:.3f} s"]
+    said = [] if row.time_s is None else [duration(row.time_s)]
     if row.status not in (TerminationStatus.OPTIMAL, TerminationStatus.FEASIBLE):
         said.append(row.status)
     if row.ratio is not None:
-        said.insert(0, ratio_text(row.ratio, AT_MOST if row.at_most else ""))
+        said.insert(0, ratio(row.ratio, row.at_most))
     elif row.objective is None and row.bound is not None and row.reference:
-        said.insert(0, f"{row.bound / row.reference:.4f}")
+        said.insert(0, ratio(row.bound / row.reference))
     return ", ".join(said)

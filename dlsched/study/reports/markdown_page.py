@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from dlsched.core.files import write_text
+from dlsched.core.quantities import UNKNOWN, mean, ratio
+from dlsched.statistics.estimate import Estimate
 from dlsched.statistics.location import median
-from dlsched.study.figures.groups import Group
+from dlsched.study.figures.groups import Group, Line
 from dlsched.study.figures.overview import overview, remarks
-from dlsched.study.figures.tables import AT_MOST, UNKNOWN, mean_text, ratio_text
+from dlsched.study.figures.tables import mean_text
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.instance_tables import instance_tables
 from dlsched.study.reports.typeset import markdown, markdown_table, markdown_text
@@ -94,9 +96,14 @@ def _means(groups: Sequence[Group]) -> str:
     rows = []
     for name, group in zip(_names(groups), groups, strict=True):
         lines = {line.method: line for line in group.lines}
-        means = [UNKNOWN if line is None else mean_text(line, interval=False) for line in map(lines.get, methods)]
-        rows.append((name, str(group.instances), *means))
-    return f"Means.\n\n{markdown_table(('instances', 'number', *methods), rows)}".rstrip()
+        means = [UNKNOWN if line is None else _mean(line) for line in map(lines.get, methods)]
+        rows.append((name, str(group.shared if group.uneven and group.shared else group.instances), *means))
+    said = "Means, over the instances that every method of the row answered."
+    return f"{said}\n\n{markdown_table(('instances', 'number', *methods), rows)}".rstrip()
+
+
+def _mean(line: Line) -> str:
+    return mean_text(line, interval=False) if line.shared is None else mean(Estimate(line.shared.value), line.at_most)
 
 
 def _spread(groups: Sequence[Group]) -> str:
@@ -110,7 +117,7 @@ def _spread(groups: Sequence[Group]) -> str:
     for method, found in means.items():
         (least, best), (most, last) = min(found), max(found)
         middle = median([value for value, _ in found])
-        rows.append((method, f"{len(found):,}", ratio_text(least), best, ratio_text(middle), ratio_text(most), last))
+        rows.append((method, f"{len(found):,}", ratio(least), best, ratio(middle), ratio(most), last))
     table = markdown_table(
         ("method", "groups", "least mean", "in", "median", "largest mean", "in"), rows, numbers=False
     )
@@ -137,8 +144,8 @@ def _worst(content: Content) -> Iterator[str]:
     columns = table_columns("method", "preset", "instance", "ratio")
     rows = []
     for row in found[:MOST_WORST]:
-        ratio = ratio_text(row.ratio, AT_MOST if row.at_most else "")
-        said = [ratio if column.name == "ratio" else column.text(row) for column in columns]
+        text = ratio(row.ratio, row.at_most)
+        said = [text if column.name == "ratio" else column.text(row) for column in columns]
         rows.append((*said, "; ".join(content.evidence(row)[1].splitlines()) or row.source))
     yield markdown_table((*(column.heading for column in columns), "command"), rows, numbers=False).rstrip()
 

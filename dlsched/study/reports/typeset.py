@@ -5,9 +5,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from dlsched.core.messages import printable
+from dlsched.core.quantities import AT_MOST
 from dlsched.study.figures.groups import FILES, Group
-from dlsched.study.figures.rounded import rounded_table
-from dlsched.study.figures.tables import AT_MOST, KEYS, NOTE, RATIOS, note, table, title
+from dlsched.study.figures.tables import RATIOS, keys_of, note, note_of, table, title
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -31,7 +31,7 @@ _MARKDOWN = re.compile(r"[\\`*_\[\]<>|~&$@#]|:(?=[/\w+-])|(?<=www)\.")
 """Characters that Markdown, or a site that shows it, may take for markup."""
 
 
-def latex(groups: Sequence[Group], columns: Sequence[str] = KEYS) -> str:
+def latex(groups: Sequence[Group], columns: Sequence[str] | None = None) -> str:
     r"""Write the tables of groups for a document with ``\usepackage{booktabs}``, a ``table`` with a label each."""
     labels: dict[str, int] = {}
     tables = []
@@ -45,12 +45,14 @@ def latex(groups: Sequence[Group], columns: Sequence[str] = KEYS) -> str:
             or "study"
         )
         labels[slug] = labels.get(slug, 0) + 1
-        tables.append(_latex_table(group, columns, slug if labels[slug] == 1 else f"{slug}-{labels[slug]}"))
+        tables.append(
+            _latex_table(group, columns or keys_of(group), slug if labels[slug] == 1 else f"{slug}-{labels[slug]}")
+        )
     return "\n".join(tables)
 
 
 def _latex_table(group: Group, keys: Sequence[str], label: str) -> str:
-    columns, rows = rounded_table(group, keys)
+    columns, rows = table(group, keys)
     lines = [" & ".join(map(_latex_cell, cells)) + r" \\" for cells in rows]
     if keys and keys[0] == "method":  # a method may be called "<= "
         lines = [" & ".join((latex_text(method), *map(_latex_cell, cells))) + r" \\" for method, *cells in rows]
@@ -105,15 +107,13 @@ def _in_latin(letter: str) -> str:
     return letter.encode("ascii", "backslashreplace").decode("ascii")
 
 
-def markdown(groups: Sequence[Group], columns: Sequence[str] = KEYS) -> str:
+def markdown(groups: Sequence[Group], columns: Sequence[str] | None = None) -> str:
     """Write the tables of groups as GitHub's Markdown, each below its title."""
-    places = [KEYS.index(key) for key in columns]
     parts = []
     for group in groups:
-        heads, rows = table(group)
-        chosen = [[row[place] for place in places] for row in (heads, *rows)]
-        parts += [f"**{markdown_text(title(group))}**", markdown_table(chosen[0], chosen[1:]).rstrip()]
-    return "\n\n".join((*parts, markdown_text(NOTE))) + "\n" if groups else ""
+        parts += [f"**{markdown_text(title(group))}**", markdown_table(*table(group, columns)).rstrip()]
+    said = note(columns) if columns else note_of(groups)
+    return "\n\n".join((*parts, markdown_text(said))) + "\n" if groups else ""
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:

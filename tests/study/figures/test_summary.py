@@ -265,7 +265,7 @@ def test_answers_without_a_finite_ratio_are_counted_and_said() -> None:
         "on average, worst unbounded (a)."
     )
     cells = dict(zip(*(table(group)[0], table(group)[1][0]), strict=True))
-    assert (cells["mean ratio"], cells["worst"]) == ("1.0000, 1 unbounded", "unbounded")
+    assert (cells["mean ratio"], cells["worst"]) == ("1, 1 unbounded", "unbounded")
     alone = only([far])
     assert alone.line("equal").mean is None and "none with a finite ratio" in sentence([alone])
     assert "1 group without a finite ratio" in sentence([alone, group])

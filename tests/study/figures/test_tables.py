@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from dlsched.core.quantities import duration, mean, ratio
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.summary import summarise
-from dlsched.study.figures.tables import COLUMNS, estimate_text, p_value_text, ratio_text, table, title
+from dlsched.study.figures.tables import HEADS, p_value_text, table, title
+from dlsched.study.figures.words import sentence
 from tests.study.by_hand import answer, dead, rows_of
 
 
@@ -14,11 +16,28 @@ def test_cells_by_hand() -> None:
     """Ratios 1 and 1.5 of three cells, one of which timed out after none of its seconds were kept; ``exact`` is ahead."""
     (group,) = summarise(rows_of({"exact": [1.0, 1.0, 1.0], "doubling": [1.0, 1.5, None]}), 60.0)
     columns, rows = table(group)
-    assert columns == COLUMNS
+    assert columns == tuple(HEADS.values())
     assert rows == [
-        ("exact", "3 of 3", "3", "1.0000", "1.0000", "1.0000", "1.0000", "1 s", "2-1-0"),
-        ("doubling", "2 of 3", "0", "1.2500", "1.2500", "1.4750", "1.5000", "1 s", "the best"),
+        ("exact", "3 of 3", "3", "1", "1, on 2", "1", "1", "1", "1 s", "2-1-0"),
+        ("doubling", "2 of 3", "0", "1.25", "1.25, on 2", "1.25", "1.48", "1.50", "1 s", "the best"),
     ]
+
+
+def test_means_side_by_side_are_over_the_same_instances() -> None:
+    """Of three instances ``hull`` has 1.1, 1.2 and 1.0, ``leap`` the first two: 1.1 beside 1.15 is 1.15 beside 1.15."""
+    (group,) = summarise(rows_of({"hull": [1.1, 1.2, 1.0], "leap": [1.1, 1.2, None]}))
+    assert group.uneven and group.shared == 2
+    assert table(group, ("method", "answers", "mean", "shared"))[1] == [
+        ("hull", "3 of 3", "1.100", "1.15, on 2"),
+        ("leap", "2 of 3", "1.15", "1.15, on 2"),
+    ]
+    said = sentence([group])
+    assert (
+        "`hull`, the best of 2 heuristics, is 15 % above the optimum on average over the 2 instances that all" in said
+    )
+    assert "next is `leap`, 15 % above" in said
+    (even,) = summarise(rows_of({"hull": [1.1, 1.2], "leap": [1.1, 1.3], "lagrange": [None, None]}))
+    assert not even.uneven and "mean where all answered" not in table(even)[0]
 
 
 def test_bounds_and_unknowns() -> None:
@@ -27,8 +46,8 @@ def test_bounds_and_unknowns() -> None:
     rows += [answer(f"i{index}", "equal", 2.0, kind="bound") for index in range(6)] + [dead("i0", "mine", "error")]
     (group,) = summarise(rows)
     assert table(group)[1] == [
-        ("doubling", "6 of 6", "0", "<= 1.5000", "<= 1.5000", "<= 1.5000", "<= 1.5000", "1 s", "the best"),
-        ("equal", "6 of 6", "0", "<= 2.0000", "<= 2.0000", "<= 2.0000", "<= 2.0000", "1 s", "0-0-6 (p = 0.031)"),
+        ("doubling", "6 of 6", "0", "<= 1.50", "<= 1.50", "<= 1.50", "<= 1.50", "1 s", "the best"),
+        ("equal", "6 of 6", "0", "<= 2.00", "<= 2.00", "<= 2.00", "<= 2.00", "1 s", "0-0-6 (p = 0.031)"),
         ("mine", "0 of 1", "0", "-", "-", "-", "-", "-", "0-0-1"),
     ]
 
@@ -57,32 +76,38 @@ def test_titles() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "text"),
+    ("value", "text"),
     [
-        (1.00004, "1+4e-05"),
-        (1.00006, "1.0001"),
-        (0.99998, "1-2e-05"),
-        (999.9, "999.9000"),
-        (123456.0, "1.235e+05"),
-        (0.5, "0.5000"),
+        (1.00004, "1.000040"),
+        (1.084, "1.084"),
+        (0.99998, "0.999980"),
+        (999.9, "1,000"),
+        (123456.0, "123,000"),
+        (0.5, "0.500"),
     ],
 )
-def test_ratios(ratio: float, text: str) -> None:
-    """Four decimals, and never 1 for what is not."""
-    assert ratio_text(ratio) == text
-    assert ratio_text(ratio, "<= ") == f"<= {text}"
+def test_ratios(value: float, text: str) -> None:
+    """Three digits, two of the distance from 1, and never 1 for what is not."""
+    assert ratio(value) == text
+    assert ratio(value, at_most=True) == f"<= {text}"
 
 
 def test_what_meets_a_bound_is_not_at_most() -> None:
     """A ratio of at most 1 is 1."""
-    assert ratio_text(1.0 + 1e-8, "<= ") == "1.0000"
+    assert ratio(1.0 + 1e-8, at_most=True) == "1"
 
 
 def test_estimates() -> None:
     """With the interval where there is one."""
-    assert estimate_text(None) == "-"
-    assert estimate_text(Estimate(1.25)) == "1.2500"
-    assert estimate_text(Estimate(1.0, 1.0, 1.0)) == "1.0000"
-    assert estimate_text(Estimate(1.25, 1.0, 1.5), "<= ") == "<= 1.2500 [1.0000, 1.5000]"
+    assert mean(None) == "-"
+    assert mean(Estimate(1.0, 1.0, 1.0)) == "1"
+    assert mean(Estimate(1.25, 1.0, 1.5), at_most=True) == "<= 1.25 [1.00, 1.50]"
     assert p_value_text(0.00099) == "(p < 0.001)"
     assert p_value_text(0.051) == "(p = 0.051)"
+
+
+def test_durations_have_the_unit_of_their_size() -> None:
+    """6 s are no hours; three digits and no more."""
+    assert [duration(each) for each in (6.0, 0.00012345, 119.9, 7199.0, 172_799.0)] == [
+        *("6 s", "0.000123 s", "120 s", "120 min", "48 h")
+    ]

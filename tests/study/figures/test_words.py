@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlsched.core.quantities import per_cent
 from dlsched.study.figures.groups import Group
 from dlsched.study.figures.summary import sentence, summarise
-from dlsched.study.figures.words import per_cent
 from dlsched.study.rows import Row
 from tests.study.by_hand import HOSTILE, answer, dead, rows_of
 
@@ -49,17 +49,13 @@ def test_bounds_are_at_most() -> None:
 
 def test_far_from_the_optimum_it_is_said_in_times() -> None:
     """2.5 times, of 2 and 3."""
-    assert "`equal` is 2.5000 times the optimum on average, worst 3.0000 times (i1)" in said(
-        rows_of({"equal": [2.0, 3.0]})
-    )
+    assert "`equal` is 2.50 times the optimum on average, worst 3.00 times (i1)" in said(rows_of({"equal": [2.0, 3.0]}))
 
 
 def test_more_is_better_in_other_words() -> None:
     """In ring_embedding a ratio of 1.25 means that the optimum is 1.25 times as much: no percentage above anything."""
     rows = [answer("a", "gadget", 1.25, family="ring_embedding")]
-    assert "`gadget` is a factor of 1.2500 below the optimum on average, worst a factor of 1.2500 below (a)." in said(
-        rows
-    )
+    assert "`gadget` is a factor of 1.25 below the optimum on average, worst a factor of 1.25 below (a)." in said(rows)
 
 
 def test_all_at_the_optimum() -> None:

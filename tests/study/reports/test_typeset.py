@@ -11,9 +11,8 @@ from markdown_it import MarkdownIt
 
 from dlsched.core.messages import printable
 from dlsched.study.figures.groups import Group
-from dlsched.study.figures.rounded import rounded_table
 from dlsched.study.figures.summary import summarise
-from dlsched.study.figures.tables import NOTE, table, title
+from dlsched.study.figures.tables import note_of, table, title
 from dlsched.study.reports.typeset import latex, latex_text, markdown, markdown_text
 from tests.study.by_hand import HOSTILE, answer, rows_of
 
@@ -98,8 +97,8 @@ def test_latex_table_by_hand() -> None:
         r"\begin{tabular}{lrrrrrrrr}",
     ]
     assert [lines[index] for index in (5, 7, 10)] == [r"\toprule", r"\midrule", r"\bottomrule"]
-    assert lines[8] == (r"a\_b & 2 of 2 & 0 & $\le$ 1.50 & $\le$ 1.50 & $\le$ 1.50 & $\le$ 1.50 & 1.00 s & the best \\")
-    assert lines[9] == r"exact & 2 of 2 & 0 & 1 & 1 & 1 & 1 & 1.00 s & 2-0-0 \\"
+    assert lines[8] == (r"a\_b & 2 of 2 & 0 & $\le$ 1.50 & $\le$ 1.50 & $\le$ 1.50 & $\le$ 1.50 & 1 s & the best \\")
+    assert lines[9] == r"exact & 2 of 2 & 0 & 1 & 1 & 1 & 1 & 1 s & 2-0-0 \\"
     assert lines[11] == r"\end{tabular}" and lines[13] == r"\end{table}"
     assert lines[12].startswith(
         r"\par\smallskip{\footnotesize Ratios: weighted sum of remaining times over the optimal"
@@ -113,7 +112,7 @@ def test_columns_of_latex_and_markdown() -> None:
     text = latex([group, group], ("method", "worst"))
     assert r"\begin{tabular}{lr}" in text and r"a\_b & 1.50 \\" in text and "Wilcoxon" not in text
     assert text.count(r"\label{tab:ring-allocation-mixed}") == text.count(r"\label{tab:ring-allocation-mixed-2}") == 1
-    assert cells_of(markdown([group], ("worst", "method")))[1] == ["1.5000", "a_b"]
+    assert cells_of(markdown([group], ("worst", "method")))[1] == ["1.50", "a_b"]
 
 
 @pytest.mark.parametrize("name", [*NASTY, HOSTILE, "<= "])
@@ -125,7 +124,7 @@ def test_latex_of_hostile_names(name: str) -> None:
     plain = re.sub(r"\\[{}\\]", "", text)
     assert plain.count("{") == plain.count("}")
     rows = [line.removesuffix(r" \\") for line in text.splitlines() if line.endswith(r" \\")]
-    for line, cells in zip(rows, [rounded_table(group)[0], *rounded_table(group)[1]], strict=True):
+    for line, cells in zip(rows, [table(group)[0], *table(group)[1]], strict=True):
         read = [read_latex(cell.replace(r"$\le$ ", r"\textless{}= ")) for cell in re.split(r"(?<!\\) & ", line)]
         assert read == [printable(cell).encode("latin-1", "backslashreplace").decode("latin-1") for cell in cells]
 
@@ -150,7 +149,7 @@ def test_markdown_shows_the_table(name: str) -> None:
     assert cells_of(text) == [list(columns), *([printable(cell) for cell in row] for row in rows)]
     shown = html.unescape(MarkdownIt("commonmark").enable("table").render(text))
     assert f"<strong>{printable(title(group))}</strong>" in shown
-    assert NOTE in shown
+    assert note_of([group]) in shown
 
 
 @given(st.text(max_size=30))

@@ -4,7 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dlsched.core import quantities
 from dlsched.core.messages import printable
+from dlsched.core.quantities import duration
+from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.groups import Comparison, Group, Line
 from dlsched.study.figures.tables import answers_text, p_text, unbounded_text
 from dlsched.study.reports.content import Content, Evidence
@@ -14,10 +17,8 @@ from dlsched.study.reports.html.tables import NOTHING, Cell, Column, Table, name
 from dlsched.study.reports.html.words import (
     block,
     counted,
-    factor,
     finite,
     labels,
-    seconds,
     share,
     short,
     span,
@@ -49,8 +50,8 @@ def methods_table(group: Group, looks: Mapping[str, Look]) -> Table:
         Column("worst"),
         Column("at optimum", "answers that are the proven optimum, of all cells"),
         Column("proven", "cells that proved their optimum themselves"),
-        Column("time, s", "shifted geometric mean of the cells that ended"),
-        Column("PAR10, s", "mean, a timeout counted as ten times the limit"),
+        Column("time", "shifted geometric mean of the cells that ended"),
+        Column("PAR10", "mean, a timeout counted as ten times the limit"),
     ]
     if against:
         columns += [
@@ -58,13 +59,19 @@ def methods_table(group: Group, looks: Mapping[str, Look]) -> Table:
             Column("p", "Wilcoxon signed-rank of the paired ratios, after Holm's correction"),
         ]
     rows = [_method_cells(line, looks[line.method], bool(against)) for line in group.lines]
+    if group.uneven:
+        columns.insert(
+            3, Column("where all answered", f"mean over the {counted(group.shared, 'instance')} that all answered")
+        )
+        for line, row in zip(group.lines, rows, strict=True):
+            row.insert(3, NOTHING if line.shared is None else _estimate_cell(line.shared, line.at_most))
     caption = f"Methods; the last two columns compare with {short(against)}" if against else "Methods"
     return Table(caption, columns, rows)
 
 
 def _method_cells(line: Line, look: Look, compared: bool) -> list[Cell]:
     def ratio(value: float | None, at_most: bool) -> Cell:
-        return NOTHING if value is None else number_cell(value, factor(value), at_most)
+        return NOTHING if value is None else number_cell(value, quantities.ratio(value), at_most)
 
     cells = [
         name_cell(line.method, look.label),
@@ -75,8 +82,8 @@ def _method_cells(line: Line, look: Look, compared: bool) -> list[Cell]:
         ratio(line.worst, line.worst_at_most),
         Cell(share(line.at_optimum, line.cells), order=line.at_optimum),
         Cell(share(line.proven, line.cells), order=line.proven),
-        NOTHING if line.time_s is None else number_cell(line.time_s, seconds(line.time_s)),
-        NOTHING if line.par10 is None else number_cell(line.par10, seconds(line.par10), note=_timeouts(line.timeouts)),
+        NOTHING if line.time_s is None else Cell(duration(line.time_s), order=line.time_s),
+        NOTHING if line.par10 is None else Cell(duration(line.par10), order=line.par10, note=_timeouts(line.timeouts)),
     ]
     return cells + (_comparison_cells(line.comparison) if compared else [])
 
@@ -87,14 +94,15 @@ def _timeouts(number: int) -> str:
 
 def mean_cell(line: Line) -> Cell:
     """A mean with its interval, and the number of answers left out for lack of a finite ratio."""
-    mean, unbounded = line.mean, unbounded_text(line.unbounded)
-    if mean is None:
+    unbounded = unbounded_text(line.unbounded)
+    if line.mean is None:
         return Cell(unbounded) if unbounded else NOTHING
-    between = ""
-    if mean.low is not None and mean.high is not None and mean.low < mean.high:
-        between = f"{factor(mean.low)}–{factor(mean.high)}"
-    note = ", ".join(filter(None, (between, unbounded)))
-    return number_cell(mean.value, factor(mean.value), line.at_most, note)
+    return _estimate_cell(line.mean, line.at_most, unbounded)
+
+
+def _estimate_cell(mean: Estimate, at_most: bool, also: str = "") -> Cell:
+    text, _, interval = quantities.mean(mean).partition(" ")
+    return number_cell(mean.value, text, at_most, ", ".join(filter(None, (interval, also))))
 
 
 def _comparison_cells(comparison: Comparison | None) -> list[Cell]:
@@ -113,7 +121,9 @@ def overview(content: Content, looks: Mapping[str, Look]) -> Table:
     rows = []
     for index, group in enumerate(content.groups):
         best, tied = group.best, [looks[method].label for method in group.tied]
-        worst = NOTHING if best.worst is None else number_cell(best.worst, factor(best.worst), best.worst_at_most)
+        worst = (
+            NOTHING if best.worst is None else number_cell(best.worst, quantities.ratio(best.worst), best.worst_at_most)
+        )
         rows.append(
             [
                 Cell(title_of(group), link=anchor(index)),
@@ -209,7 +219,7 @@ def specimens(found: Sequence[Trial], looks: Mapping[str, Look], evidence: Evide
 def _specimen(trial: Trial, method: str, looks: Mapping[str, Look], evidence: Evidence, longest: int) -> Specimen:
     worst = trial.rows[method]
     text, command = evidence(worst)
-    ratio = number_cell(worst.ratio, factor(worst.ratio or 0.0), worst.at_most).text
+    ratio = number_cell(worst.ratio, quantities.ratio(worst.ratio), worst.at_most).text
     shown = table_columns("method", "status", "objective", "ratio", "time_s")
     cells = [[_row_cell(column, row, looks) for column in shown] for row in trial.rows.values()]
     columns = [Column(column.heading, numbers=column.kind != "text") for column in shown]
@@ -237,9 +247,9 @@ def _row_cell(column: RowColumn, row: Row, looks: Mapping[str, Look]) -> Cell:
     if value is None:
         return NOTHING
     if column.name == "ratio" and row.ratio is not None:
-        return number_cell(row.ratio, factor(row.ratio), row.at_most)
+        return number_cell(row.ratio, quantities.ratio(row.ratio), row.at_most)
     if column.name == "time_s" and row.time_s is not None:
-        return Cell(seconds(row.time_s), order=row.time_s)
+        return Cell(duration(row.time_s), order=row.time_s)
     text = printable(column.text(row))
     return number_cell(float(value), text) if isinstance(value, int | float) else Cell(text)
 

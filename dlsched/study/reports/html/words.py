@@ -69,19 +69,6 @@ def drawn(value: float) -> float:
     return float(digits(value))
 
 
-def factor(value: float) -> str:
-    """Write a ratio with four decimals, a large one shorter; an infinite one is unbounded.
-
-    >>> factor(1.0), factor(12.34567), factor(123456.7), factor(3e9)
-    ('1.0000', '12.3457', '123,457', '3e+09')
-    """
-    if math.isinf(value):
-        return "unbounded"
-    if abs(value) < 100:
-        return f"{value:.4f}"
-    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
-
-
 def share(part: int, whole: int) -> str:
     """Write a share in percent; 0 and 100 only for exactly these.
 
@@ -92,15 +79,6 @@ def share(part: int, whole: int) -> str:
     if 0 < percent < 1:
         return "< 1 %"
     return "> 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
-
-
-def seconds(value: float) -> str:
-    """Write seconds with three digits.
-
-    >>> seconds(0.0012345), seconds(61.23), seconds(12345.0)
-    ('0.00123', '61.2', '12,345')
-    """
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def counted(number: int, one: str, many: str = "") -> str:
