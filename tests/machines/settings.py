@@ -2,7 +2,7 @@
 
 ``python tests/machines/settings.py [SETTING ...] [--answers]`` runs a selection of the tests under each setting, and compares the
 lines of ``answers.py`` with those of the machine as it is: drawn instances and models, with ``--answers`` also the answers of
-heuristics and bounds (an hour). Exit code 1: a test failed, or a line differs.
+heuristics (an hour). Exit code 1: a test failed, or a line differs.
 """
 
 import os
