@@ -9,25 +9,27 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-_FEW = 64  # terms up to which a product of a matrix is added up column by column, which is faster
+_FEW, _SHORT = 64, 256  # up to so many terms, sums run from the first to the last; column by column for more rows
 
 
 def dot(first: "npt.NDArray[Any]", second: "npt.NDArray[Any]") -> Any:
-    """Return ``first @ second``, added up in an order that depends on the shapes alone.
+    """Return ``first @ second``, added up in an order that depends on the number of terms alone.
 
     BLAS, which NumPy's own product calls for floats, adds in another order on another processor.
 
     >>> dot(np.array([[1, 2], [3, 4]]), np.array([10.0, 0.5])).tolist()
     [11.0, 32.0]
     """
-    terms, kind = len(second), np.result_type(first, second)
-    if second.ndim == 1 and (first.ndim == 1 or terms > _FEW):
+    if second.ndim == 1 and not 0 < len(second) <= _FEW:
         return (first * second).sum(axis=-1)
-    total = np.zeros((*first.shape[:-1], *second.shape[1:]), dtype=kind)
-    for term in range(terms):
-        total += (
-            first[..., term] * second[term] if second.ndim == 1 else np.multiply.outer(first[..., term], second[term])
-        )
+    if second.ndim == 1 and (first.ndim == 1 or len(first) <= _SHORT):
+        return np.cumsum(first * second, axis=-1)[..., -1]
+    if second.ndim > 1 and not len(second):
+        return np.zeros((*first.shape[:-1], *second.shape[1:]))
+    times = np.multiply if second.ndim == 1 else np.multiply.outer
+    total = times(first[..., 0], second[0])
+    for term in range(1, len(second)):
+        total += times(first[..., term], second[term])
     return total
 
 
@@ -37,7 +39,9 @@ def row_dots(first: "npt.NDArray[Any]", second: "npt.NDArray[Any]") -> FloatArra
     >>> row_dots(np.array([[1, 2], [3, 4]]), np.array([[10.0, 0.5], [0.0, 1.0]])).tolist()
     [11.0, 4.0]
     """
-    total = np.zeros(len(first))
-    for column in range(first.shape[1]):
+    if len(first) <= _SHORT or not first.shape[1]:
+        return np.cumsum(np.pad(first * second, ((0, 0), (1, 0))), axis=1, dtype=np.float64)[:, -1]
+    total: FloatArray = first[:, 0] * np.asarray(second[:, 0], dtype=np.float64)
+    for column in range(1, first.shape[1]):
         total += first[:, column] * second[:, column]
     return total

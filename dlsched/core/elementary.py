@@ -40,6 +40,7 @@ _CELLS = 128  # of the mantissa, between two reciprocals
 _DIGITS = 40  # the hardest float for exp or log needs 36 (Lefevre and Muller 2001)
 _MOST_DIGITS = 640
 _PLAIN = (2.0**-900, 2.0**900)  # sizes for which no step of a pair overflows or loses bits
+_SHORT = 16  # entries up to which floats are faster than arrays
 _BLOCK = 2**13  # entries that are computed at a time, so that intermediate arrays stay in the cache
 
 
@@ -319,6 +320,8 @@ def _of_array(function: str, x: "FloatArray", y: float = 0.0) -> "FloatArray":
     import numpy as np
 
     flat = np.ascontiguousarray(x, dtype=np.float64).reshape(-1)
+    if len(flat) <= _SHORT:
+        return np.array([_of_float(function, each, y) for each in flat.tolist()]).reshape(np.shape(x))
     found = np.empty(len(flat))
     for start in range(0, len(flat), _BLOCK):
         part = flat[start : start + _BLOCK]

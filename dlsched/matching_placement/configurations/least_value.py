@@ -15,7 +15,6 @@ import numpy as np
 
 from dlsched.algorithms.time_costs import Fair
 from dlsched.core.arrays import dot
-from dlsched.core.elementary import exp, log
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 ERROR = 2.0**-40
@@ -55,7 +54,7 @@ class FairCost:
     def __init__(self, data: Arrays, job: int, costs: Fair) -> None:
         self._work, self._job, self._costs = float(data.work[job]), job, costs
         rates = data.rates[job, data.able(job)]
-        self._ends = log(rates.min()), log(float(dot(data.rates[job], data.stock)))
+        self._ends = float(rates.min()), float(dot(data.rates[job], data.stock))
 
     def value(self, rate: Floats, ring_s: Floats) -> Floats:
         """As ``Law`` says."""
@@ -66,11 +65,10 @@ class FairCost:
         rings, index = np.unique(ring_s, return_inverse=True)
         low, high = (np.full(len(rings), end) for end in self._ends)
         for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            rate = exp(middle)
+            rate = np.sqrt(low) * np.sqrt(high)
             slope = self._costs.slopes(self._job, self._work / rate + rings) * (self._work / rate / rate)
-            low, high = np.where(slope > price, middle, low), np.where(slope > price, high, middle)
-        found: Floats = exp(high)[index]
+            low, high = np.where(slope > price, rate, low), np.where(slope > price, high, rate)
+        found: Floats = high[index]
         return found
 
 
