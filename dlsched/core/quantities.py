@@ -7,6 +7,7 @@ many as its interval needs.
 import math
 from typing import Protocol
 
+from dlsched.core.elementary import decade
 from dlsched.core.tolerance import MEETING
 
 DIGITS = 3
@@ -66,8 +67,8 @@ def per_cent(share: float, within: float | None = None) -> str:
         return "0"
     if abs(value) < 1e-4:
         return f"{value:.0e}"
-    first = -math.floor(math.log10(abs(value)))  # decimals up to the first nonzero digit
-    digits = max(first, -math.floor(math.log10(100 * within))) if within else first + 1
+    first = -decade(value)  # decimals up to the first nonzero digit
+    digits = max(first, -decade(100 * within)) if within else first + 1
     return f"{value:.{min(max(digits, 0), 6)}f}"
 
 
@@ -81,7 +82,7 @@ def rounded(value: float, decimals: int = 0) -> str:
         return "0"
     if abs(value) >= 1e6 or abs(value) < 1e-4:
         return f"{value:.{DIGITS - 1}e}"
-    places = DIGITS - 1 - math.floor(math.log10(abs(value)))
+    places = DIGITS - 1 - decade(value)
     if places < 0:
         return f"{round(value, places):,.0f}"
     return f"{value:,.{max(places, decimals)}f}"
@@ -140,7 +141,7 @@ def mean(estimate: Estimated | None, at_most: bool = False) -> str:
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return ratio(estimate.value, at_most)
     places = _decimals((estimate.high - estimate.low) / 2)
-    least = DIGITS - 1 - math.floor(math.log10(abs(estimate.value))) if estimate.value else 0
+    least = DIGITS - 1 - decade(estimate.value) if estimate.value else 0
     places = min(max(places, least, 0), MOST)
     value, low, high = (f"{each:,.{places}f}" for each in (estimate.value, estimate.low, estimate.high))
     return f"{AT_MOST * at_most}{value} [{low}, {high}]"
@@ -148,4 +149,4 @@ def mean(estimate: Estimated | None, at_most: bool = False) -> str:
 
 def _decimals(size: float) -> int:
     """Decimals up to the first digit of a small number."""
-    return min(-math.floor(math.log10(size)), MOST) if size > 0 else 0
+    return min(-decade(size), MOST) if size > 0 else 0
