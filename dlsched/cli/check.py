@@ -53,9 +53,10 @@ def run(
         found = verify_supremum(problem, data, result)
     else:
         family = family_of(problem)
-        found = verify_claim(family, problem, claim_in(data, result, family, problem), result)
+        claim = claim_in(data, result, family, problem)
+        found = verify_claim(family, problem, claim, result)
         if proof is not None:
-            said = {"proof": verify_proof(proof, problem, found)}
+            said = {"proof": verify_proof(proof, problem, found, claim.result)}
     if as_json:
         print_json(found.as_data() | said)
     else:

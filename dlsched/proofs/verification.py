@@ -1,14 +1,15 @@
 """What a proof says of a result: optimal, a bound and how far the result is from it, or a contradiction."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from dlsched.core.errors import ProofError
-from dlsched.core.gap import meets
+from dlsched.core.gap import beats, gap, meets
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import several
-from dlsched.core.status import Sense
+from dlsched.core.result import Result, Solution
+from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import FEASIBLE
 from dlsched.families import family_of
 from dlsched.proofs.checker import Verified, check_proof
@@ -16,9 +17,9 @@ from dlsched.results.verification import UNPROVEN, Verification
 
 
 def verify_proof(
-    path: str | os.PathLike[str], instance: InstanceFile, found: Verification
+    path: str | os.PathLike[str], instance: InstanceFile, found: Verification, result: Result[Solution] | None = None
 ) -> Mapping[str, object] | None:
-    """Check a proof and add to what was found of a result what it proves of it; return the fields for ``--json``.
+    """Check a proof and add to what was found of a ``result`` what it proves of it; return the fields for ``--json``.
 
     None: the proof states what is not so, which is among the failures then.
 
@@ -32,6 +33,8 @@ def verify_proof(
     except ProofError as error:
         found.failures.append(str(error))
         return None
+    if result is not None and not result.of_model:
+        found.failures.extend(_contradicted(proof, instance, result))
     return _said(proof, optimal=_judge(proof, instance, found))
 
 
@@ -54,6 +57,22 @@ def _said(proof: Verified, *, optimal: bool) -> Mapping[str, object]:
     fields = ("formulation", "infeasible", "cases", "closed")
     said = {name: getattr(proof, name) for name in fields} | {"optimal": optimal}
     return said | {"lower": _figure(proof.lower), "upper": _figure(proof.upper)}
+
+
+def _contradicted(proof: Verified, instance: InstanceFile, result: Result[Solution]) -> Iterator[str]:
+    """Yield what a result claims and a better solution of the proof disproves: its bound, its gap, that it is optimal."""
+    sense, shift = family_of(instance).sense_for(instance), result.constant
+    reached = _figure(proof.upper if sense is Sense.MINIMIZE else proof.lower)
+    if reached is None:
+        return
+    shows = f"the proof's solution has {reached!r}"
+    if result.bound is not None and beats(reached, result.bound, sense, shift):
+        yield f"bound: {result.bound!r} is claimed, {shows}"
+        least = gap(result.objective, reached, shift)
+        if least and result.gap is not None and sense.better(reached, result.objective or 0.0):
+            yield f"gap: {result.gap!r} is claimed, it is {least!r} at least: {shows}"
+    if result.status is TerminationStatus.OPTIMAL and beats(reached, result.objective or 0.0, sense, shift):
+        yield f"status: optimal is claimed of {result.objective!r}, {shows}"
 
 
 def _judge(proof: Verified, instance: InstanceFile, found: Verification) -> bool:

@@ -37,7 +37,7 @@ def with_proof(
         start = None if result.solution is None else result
         try:
             prove(instance, path, start=start, limits=limits)
-            proven = verify_proof(path, instance, found)
+            proven = verify_proof(path, instance, found, result)
         except (DlschedError, MemoryError) as error:
             said = f"no proof: {str(error) or 'out of memory'}"
         else:
