@@ -55,10 +55,10 @@ def claimed(instance: Path, gpus: dict[str, int], objective: float, **said: Any)
         (
             {"a": 1, "b": 1},
             9.0,
-            {"status": "feasible", "bound": 7.2, "gap": 0.2},
+            {"status": "feasible", "bound": 7.2, "gap": 0.19999999999999998},
             [
                 "bound: 7.2 is claimed, the proof's solution has 6.0",
-                "gap: 0.2 is claimed, it is 0.3333333333333333 at least: the proof's solution has 6.0",
+                "gap: 0.19999999999999998 is claimed, it is 0.3333333333333333 at least: the proof's solution has 6.0",
             ],
         ),
         ({"a": 2, "b": 1}, 7.0, {"status": "feasible", "bound": 5.6, "gap": 0.2}, []),
