@@ -24,6 +24,7 @@ SHOWN = ("plots", "study/reports", "study/figures", "statistics", "evaluation/pl
 """Rooms whose numbers are shown, and enter nothing."""
 ALLOWED = {
     "core/elementary.py": "the module itself; approximate sizes choose steps, never a result",
+    "core/pairs.py": "the same",
     "cluster/arrivals.py": "a sine is compared with a random number: its last bit decides one draw in 10^15",
     "study/reproduce/streams.py": "the same",
     "cluster/speed_fit.py": "fits measured times; a rank with a tolerance, squares of NumPy are products",

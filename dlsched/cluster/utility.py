@@ -5,7 +5,6 @@ a relative 2**-50 plus ``error``: for a sigmoid 2**-49 of its height; for an alp
 largest one asked for, since a power of 1e100, or the difference of two powers, can lose a dozen bits.
 """
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -81,10 +80,6 @@ class Sqrt(_Utility):
 
     kind: Literal["sqrt"] = "sqrt"
     scale: Size
-
-    def at(self, x: float) -> float:
-        """The utility of x."""
-        return self.scale * math.sqrt(x)
 
     def values(self, x: Floats) -> Floats:
         """The utility of every x."""

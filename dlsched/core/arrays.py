@@ -8,11 +8,12 @@ import numpy.typing as npt
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+Numbers = IntArray | FloatArray | BoolArray
 
 _FEW, _SHORT = 64, 256  # up to so many terms, sums run from the first to the last; column by column for more rows
 
 
-def dot(first: "npt.NDArray[Any]", second: "npt.NDArray[Any]") -> Any:
+def dot(first: Numbers, second: Numbers) -> Any:
     """Return ``first @ second``, added up in an order that depends on the number of terms alone.
 
     BLAS, which NumPy's own product calls for floats, adds in another order on another processor.
@@ -33,7 +34,7 @@ def dot(first: "npt.NDArray[Any]", second: "npt.NDArray[Any]") -> Any:
     return total
 
 
-def row_dots(first: "npt.NDArray[Any]", second: "npt.NDArray[Any]") -> FloatArray:
+def row_dots(first: Numbers, second: Numbers) -> FloatArray:
     """Return the product of each row of one matrix with the same row of another, shape (N,), added up in order.
 
     >>> row_dots(np.array([[1, 2], [3, 4]]), np.array([[10.0, 0.5], [0.0, 1.0]])).tolist()
@@ -41,7 +42,7 @@ def row_dots(first: "npt.NDArray[Any]", second: "npt.NDArray[Any]") -> FloatArra
     """
     if len(first) <= _SHORT or not first.shape[1]:
         return np.cumsum(np.pad(first * second, ((0, 0), (1, 0))), axis=1, dtype=np.float64)[:, -1]
-    total: FloatArray = first[:, 0] * np.asarray(second[:, 0], dtype=np.float64)
+    total: FloatArray = np.asarray(first[:, 0] * second[:, 0], dtype=np.float64)
     for column in range(1, first.shape[1]):
         total += first[:, column] * second[:, column]
     return total

@@ -25,188 +25,28 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
+
+from dlsched.core.pairs import (
+    ERROR,
+    ERROR_OF_POWER,
+    PLAIN,
+    Floats,
+    exp_pair,
+    log_pair,
+    precise,
+    rounded,
+    two_product,
+    two_sum,
+)
 
 if TYPE_CHECKING:
     from dlsched.core.arrays import FloatArray
 
-Pair = tuple[Any, Any]  # two floats, or two arrays of floats: an unrounded sum
-
-_ERROR = 2.0**-70  # relative, of pairs that are rounded: sixteen times the error of a series
-_ERROR_OF_POWER = 2.0**-72  # the same, of a power, for each unit of |y ln x|
-_SPLIT = 2.0**27 + 1.0
-_STEPS = 64  # of the exponent between two powers of 2
-_CELLS = 128  # of the mantissa, between two reciprocals
 _DIGITS = 40  # the hardest float for exp or log needs 36 (Lefevre and Muller 2001)
 _MOST_DIGITS = 640
-_PLAIN = (2.0**-900, 2.0**900)  # sizes for which no step of a pair overflows or loses bits
 _SHORT = 16  # entries up to which floats are faster than arrays
 _BLOCK = 2**13  # entries that are computed at a time, so that intermediate arrays stay in the cache
-
-
-def _context(digits: int) -> decimal.Context:
-    return decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[])
-
-
-def _pair_of(exact: decimal.Decimal) -> tuple[float, float]:
-    high = float(exact)
-    return high, float(_context(60).subtract(exact, decimal.Decimal(high)))
-
-
-def _short(exact: decimal.Decimal, bits: int) -> float:
-    """Round to a multiple of 2**-bits."""
-    return math.ldexp(round(_context(60).multiply(exact, decimal.Decimal(2**bits))), -bits)
-
-
-_LN2 = _context(60).ln(decimal.Decimal(2))
-_LN2_HIGH = _short(_LN2, 40)  # times any k of a float it is exact
-_LN2_LOW = float(_context(60).subtract(_LN2, decimal.Decimal(_LN2_HIGH)))
-_STEP = _context(60).divide(_LN2, decimal.Decimal(_STEPS))
-_STEP_HIGH = _short(_STEP, 40)  # 34 bits: times k < 2**18 it is exact
-_STEP_REST = _context(60).subtract(_STEP, decimal.Decimal(_STEP_HIGH))
-_STEP_MIDDLE = _short(_STEP_REST, 74)
-_STEP_LOW = float(_context(60).subtract(_STEP_REST, decimal.Decimal(_STEP_MIDDLE)))
-_THIRD = _pair_of(_context(60).divide(decimal.Decimal(1), decimal.Decimal(3)))
-_SIXTH = _pair_of(_context(60).divide(decimal.Decimal(1), decimal.Decimal(6)))
-_OF_LOG = tuple((-1.0) ** (n + 1) / n for n in range(4, 14))  # z^4 to z^13
-_OF_EXP = tuple(1.0 / math.factorial(n) for n in range(4, 11))  # r^4 to r^10
-
-
-@lru_cache(maxsize=1)
-def _logarithms() -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
-    """r_j, and the pairs of -ln r_j, by j = m * _CELLS rounded; r is 1, and its logarithm 0, beside m = 1."""
-    places = range(_CELLS * 3 // 2)
-    reciprocals = [round(1024 * _CELLS / j) / 1024 if j >= _CELLS // 2 else 1.0 for j in places]
-    pairs = [_pair_of(_context(60).ln(decimal.Decimal(each)).copy_negate()) for each in reciprocals]
-    return tuple(reciprocals), tuple(high for high, _ in pairs), tuple(low for _, low in pairs)
-
-
-@lru_cache(maxsize=1)
-def _exponentials() -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The pairs of 2^(j / 64)."""
-    context = _context(60)
-    pairs = [_pair_of(context.exp(context.multiply(_STEP, decimal.Decimal(j)))) for j in range(_STEPS)]
-    return tuple(high for high, _ in pairs), tuple(low for _, low in pairs)
-
-
-@lru_cache(maxsize=1)
-def _arrays() -> "tuple[list[FloatArray], list[FloatArray]]":
-    """Both tables as arrays."""
-    import numpy as np  # imported here: reading files does not need it
-
-    return [np.array(each) for each in _logarithms()], [np.array(each) for each in _exponentials()]
-
-
-def _sum(first: Any, second: Any) -> Pair:
-    """The rounded sum and its rounding error."""
-    total = first + second
-    part = total - first
-    return total, (first - (total - part)) + (second - part)
-
-
-def _product(first: Any, second: Any) -> Pair:
-    """The rounded product and its rounding error."""
-    product = first * second
-    shifted, other = _SPLIT * first, _SPLIT * second
-    high, other_high = shifted - (shifted - first), other - (other - second)
-    low, other_low = first - high, second - other_high
-    return product, low * other_low - (((product - high * other_high) - low * other_high) - high * other_low)
-
-
-def _series(x: Pair, second: float, third: tuple[float, float], others: tuple[float, ...]) -> Pair:
-    """X + second x^2 + third x^3 + others x^4 ..., for |x| < 2^-7; ``second`` is a power of 2."""
-    high, low = x
-    square, square_low = _product(high, high)
-    square_low = square_low + 2 * high * low
-    cube, cube_low = _product(square, high)
-    cube_low = cube_low + (square_low * high + square * low)
-    cubic, cubic_low = _product(cube, third[0])
-    cubic_low = cubic_low + (cube * third[1] + cube_low * third[0])
-    tail = others[-1]
-    for coefficient in others[-2::-1]:
-        tail = coefficient + tail * high
-    total, missing = _sum(high, second * square)
-    total, more = _sum(total, cubic)
-    return total, missing + more + (low + second * square_low + cubic_low + square * square * tail)
-
-
-def _log_of(k: Any, m: Any, low: Any, cell: tuple[Any, Any, Any]) -> Pair:
-    """ln(2^k (m + low)), where ``cell`` holds the reciprocal beside m and the pair of its logarithm."""
-    reciprocal, high_of_cell, low_of_cell = cell
-    product, missing = _product(m, reciprocal)
-    z = _sum(product - 1.0, missing + low * reciprocal)
-    high, rest = _series(z, -0.5, _THIRD, _OF_LOG)
-    total, first = _sum(k * _LN2_HIGH, high_of_cell)
-    total, second = _sum(total, high)
-    return _sum(total, first + second + (rest + low_of_cell + k * _LN2_LOW))
-
-
-def _exp_of(k: Any, x: Pair, cell: tuple[Any, Any]) -> tuple[Pair, Pair]:
-    """e^r - 1 and 2^(j/64) e^r, r = x - k ln 2 / 64, where ``cell`` holds the pair of 2^(j/64)."""
-    high, low = x
-    r, missing = _sum(high - k * _STEP_HIGH, -(k * _STEP_MIDDLE))
-    less_one = _series(_sum(r, missing + (low - k * _STEP_LOW)), 0.5, _SIXTH, _OF_EXP)
-    product, lost = _product(cell[0], less_one[0])
-    total, more = _sum(cell[0], product)
-    return less_one, _sum(total, more + lost + (cell[1] + cell[1] * less_one[0] + cell[0] * less_one[1]))
-
-
-# The two front ends: a float goes through math, an array through NumPy; both by the same steps.
-
-
-def _log_pair(x: Any, low: Any) -> Pair:
-    """ln(x + low) as a pair, |low| <= ulp(x) / 2."""
-    if isinstance(x, float):
-        m, k = math.frexp(x)
-        if m < math.sqrt(0.5):
-            m, k = 2 * m, k - 1
-        j = round(m * _CELLS)
-        tables = _logarithms()
-        return _log_of(float(k), m, math.ldexp(low, -k), (tables[0][j], tables[1][j], tables[2][j]))
-    import numpy as np
-
-    m, k = np.frexp(x)
-    small = m < math.sqrt(0.5)
-    m, k = np.where(small, 2 * m, m), k - small
-    j = np.rint(m * _CELLS).astype(np.int64)
-    first, second, third = _arrays()[0]
-    return _log_of(k.astype(np.float64), m, np.ldexp(low, -k), (first[j], second[j], third[j]))
-
-
-def _exp_pair(x: Any, low: Any, less: bool) -> Pair:
-    """exp(x + low), or exp(x + low) - 1 if ``less``, as a pair, |x| < 600."""
-    if isinstance(x, float):
-        k = round(x * (_STEPS / math.log(2)))
-        e, j = divmod(k, _STEPS)
-        tables = _exponentials()
-        less_one, (high, rest) = _exp_of(float(k), (x, low), (tables[0][j], tables[1][j]))
-        if less and k == 0:
-            return less_one
-        high, rest = math.ldexp(high, e), math.ldexp(rest, e)
-        if not less:
-            return high, rest
-        high, missing = _sum(high, -1.0)
-        return _sum(high, missing + rest)
-    import numpy as np
-
-    k = np.rint(x * (_STEPS / math.log(2)))
-    e, j = np.divmod(k.astype(np.int64), _STEPS)
-    first, second = _arrays()[1]
-    less_one, (high, rest) = _exp_of(k, (x, low), (first[j], second[j]))
-    high, rest = np.ldexp(high, e), np.ldexp(rest, e)
-    if not less:
-        return high, rest
-    high, missing = _sum(high, -1.0)
-    high, rest = _sum(high, missing + rest)
-    return np.where(k == 0, less_one[0], high), np.where(k == 0, less_one[1], rest)
-
-
-def _rounded(pair: Pair, error: Any = _ERROR) -> tuple[Any, Any]:
-    """The float nearest to a pair, and whether no number within its relative error rounds to another."""
-    high, low = _sum(*pair)
-    slack = abs(high) * error
-    least, most = high + (low - slack), high + (low + slack)
-    return most, least == most
 
 
 # The slow way, which decides where a pair cannot.
@@ -216,14 +56,14 @@ def _decided(value: "Callable[[decimal.Context], decimal.Decimal]") -> float:
     """The float nearest to what ``value`` computes with any number of digits."""
     digits = _DIGITS
     while True:
-        found = value(_context(digits + 5))
-        slack = abs(found).scaleb(1 - digits, _context(digits + 5))
-        context = _context(digits + 5)
+        found = value(precise(digits + 5))
+        slack = abs(found).scaleb(1 - digits, precise(digits + 5))
+        context = precise(digits + 5)
         least, most = float(context.subtract(found, slack)), float(context.add(found, slack))
         if least == most:
             return most
         if digits >= _MOST_DIGITS:  # then it lies half-way between two floats: some powers do
-            return float(_context(digits // 2).plus(found))
+            return float(precise(digits // 2).plus(found))
         digits *= 4
 
 
@@ -240,7 +80,7 @@ def _slow(function: str, x: float, y: float = 0.0) -> float:
         if function == "log1p":
             if abs(x) < 2.0**-54:  # x - x^2 / 2 is nearer to x than to any other float
                 return x
-            exact = _context(1100).add(exact, decimal.Decimal(1))  # exact: a float has at most 1,075 decimals
+            exact = precise(1100).add(exact, decimal.Decimal(1))  # exact: a float has at most 1,075 decimals
         return _decided(lambda context: context.ln(exact))
     if function in ("exp", "expm1"):
         less = function == "expm1"
@@ -252,7 +92,7 @@ def _slow(function: str, x: float, y: float = 0.0) -> float:
             return x
         if not less:
             return _decided(lambda context: context.exp(exact))
-        return _decided(lambda context: context.subtract(_context(context.prec + 20).exp(exact), decimal.Decimal(1)))
+        return _decided(lambda context: context.subtract(precise(context.prec + 20).exp(exact), decimal.Decimal(1)))
     if x <= 0 or not math.isfinite(x) or not math.isfinite(y):
         return _edge_of_power(x, y)
     if not y or x == 1:
@@ -274,22 +114,22 @@ def _edge_of_power(x: float, y: float) -> float:
     return -size if y % 2 else size
 
 
-def _fast(function: str, x: Any, y: float) -> tuple[Any, Any]:
+def _fast(function: str, x: Floats, y: float) -> tuple[Floats, Floats]:
     """Results by pairs, and where they are sure."""
     if function == "log":
-        return _rounded(_log_pair(x, 0.0 * x))
+        return rounded(log_pair(x, 0.0 * x))
     if function == "log1p":
-        return _rounded(_log_pair(*_sum(1.0, x) if isinstance(x, float) else _sum(1.0 + 0.0 * x, x)))
+        return rounded(log_pair(*two_sum(1.0, x) if isinstance(x, float) else two_sum(1.0 + 0.0 * x, x)))
     if function in ("exp", "expm1"):
-        return _rounded(_exp_pair(x, 0.0 * x, function == "expm1"))
-    high, low = _log_pair(x, 0.0 * x)
-    product, missing = _product(high, y)
-    return _rounded(_exp_pair(product, missing + low * y, False), _ERROR + _ERROR_OF_POWER * abs(product))
+        return rounded(exp_pair(x, 0.0 * x, function == "expm1"))
+    high, low = log_pair(x, 0.0 * x)
+    product, missing = two_product(high, y)
+    return rounded(exp_pair(product, missing + low * y, False), ERROR + ERROR_OF_POWER * abs(product))
 
 
-def _usable(function: str, x: Any, y: float) -> Any:
+def _usable(function: str, x: Floats, y: float) -> Floats:
     """Whether pairs may be used: neither the argument nor the result is extreme."""
-    least, most = _PLAIN
+    least, most = PLAIN
     size = abs(x)
     if function == "log":
         return (x >= least) & (x <= most)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from dlsched.core.errors import UsageError
 from dlsched.core.instance import InstanceFile
+from dlsched.core.result import Result, Solution
 from dlsched.families import family_of
 from dlsched.solvers.formulation import Formulation
 
@@ -37,3 +38,14 @@ def model_of(instance: InstanceFile, formulation: str | None) -> "tuple[str, For
     if not found:
         raise refused[-1]
     return min(found, key=lambda each: each[0])[1:]
+
+
+def reached_by(
+    instance: InstanceFile, start: Solution | Result[Solution] | None, built: "Formulation[pulp.LpProblem, object]"
+) -> float | None:
+    """Return the objective of the model that a start reaches."""
+    family = family_of(instance)
+    solution = family.start_of(instance, start)
+    if solution is None:
+        return None
+    return (float(family.objective(instance, solution)) - built.constant) / built.unit

@@ -19,7 +19,7 @@ from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.watching import LOGGER, limits_of, watched
 from dlsched.families import family_of
 from dlsched.proofs.checker import Words, check_words
-from dlsched.proofs.models import model_of
+from dlsched.proofs.models import model_of, reached_by
 from dlsched.proofs.prover.deadline import Deadline
 from dlsched.proofs.prover.derivation import Derivation
 from dlsched.proofs.prover.exact_model import ExactModel
@@ -28,13 +28,12 @@ from dlsched.proofs.prover.search import TreeSearch
 from dlsched.proofs.prover.starting import starting_point
 from dlsched.proofs.prover.writer import problem_lines, proof_lines, write_lines
 from dlsched.proofs.scale import Scale
-from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.parametric import AnyModel
 from dlsched.version import VERSION
 
 if TYPE_CHECKING:
-    import pulp
+    pass
 
 _WITHOUT_CUTS = 100
 """Cases that are tried before rows are derived."""
@@ -204,7 +203,7 @@ def prove(
 
     status = TerminationStatus.FEASIBLE
     try:
-        reached = _reached(instance, start, built)
+        reached = reached_by(instance, start, built)
         deadline.tick()
         left_s = None if limits.time_s is None else min(limits.time_s * _SHARE, deadline.left_s() / 2)
         share = Limits(time_s=left_s, nodes=None, threads=limits.threads)
@@ -298,14 +297,3 @@ def _said(
         sense=scale.sense,
         constant=float(scale.shift),
     )
-
-
-def _reached(
-    instance: InstanceFile, start: Solution | Result[Solution] | None, built: "Formulation[pulp.LpProblem, object]"
-) -> float | None:
-    """Return the objective of the model that a start reaches."""
-    family = family_of(instance)
-    solution = family.start_of(instance, start)
-    if solution is None:
-        return None
-    return (float(family.objective(instance, solution)) - built.constant) / built.unit
