@@ -7,7 +7,7 @@ from dlsched.core.messages import printable
 from dlsched.core.quantities import mean, per_cent
 from dlsched.core.status import Sense
 from dlsched.statistics.estimate import Estimate
-from dlsched.study.figures.groups import FILES, Group, Line
+from dlsched.study.figures.groups import FILES, SEARCHED, Group, Line
 from dlsched.study.figures.tables import p_value_text
 
 ENOUGH = 5
@@ -42,17 +42,25 @@ def _of_many(groups: Sequence[Group]) -> str:
     )
     if not rated:
         return f"{said}, no answer has a finite ratio to a reference."
-    told = [each for each in rated if each[2].ratios >= ENOUGH] or rated
+    if all(_always_met(line) for _, _, line in rated):
+        return f"{said}, the best method of each group reaches the optimum on all{_rest(groups, rated)}."
+    told = [each for each in rated if each[2].ratios >= ENOUGH and each[1].preset != SEARCHED] or rated
     (_, first, least), (_, last, most) = told[0], told[-1]
     _, where, widest = max(rated, key=lambda each: each[2].worst or 0.0)
     said += f", the best method of each group lies on average between {_mark(first, least)} ({_place(first, least)}) "
     said += f"and {_mark(last, most)} ({_place(last, most)}), at worst {_worst(where, widest)}"
+    if len(told) < len(rated):
+        left = _count(len(rated) - len(told), "group")
+        said += f"; means of {left} of fewer than {ENOUGH} or of searched instances are left out"
+    return f"{said}{_rest(groups, rated)}."
+
+
+def _rest(groups: Sequence[Group], rated: Sequence[object]) -> str:
+    """Say which groups have no ratio, and how many cells failed."""
     unanswered = sum(line.failed for group in groups for line in group.lines)
     rest = len(groups) - len(rated)
-    if len(told) < len(rated):
-        said += f"; means of {_count(len(rated) - len(told), 'group')} with fewer than {ENOUGH} instances are left out"
-    said += f"; {_count(rest, 'group')} without a finite ratio to a reference" if rest else ""
-    return said + (f"; {_count(unanswered, 'cell')} failed." if unanswered else ".")
+    said = f"; {_count(rest, 'group')} without a finite ratio to a reference" if rest else ""
+    return said + (f"; {_count(unanswered, 'cell')} failed" if unanswered else "")
 
 
 def _mark(group: Group, line: Line) -> str:
