@@ -90,7 +90,7 @@ def write_page(told: PageContent, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     SolverMissingError
-        Jinja2 or Plotly is not installed.
+        Jinja2 or Matplotlib is not installed.
     InputError
         The file cannot be written.
     """
@@ -107,7 +107,6 @@ def render(told: PageContent) -> str:
     sizes_figure = plots.by_cluster(told.clusters, of_all, unit, sizes)
     return embedded(
         "whatif.html",
-        drawn=bool(sizes_figure.traces) or any(section.figures for section in sections),
         folder=TEMPLATES,
         told=told,
         answer=parts_of(first),

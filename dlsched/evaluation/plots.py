@@ -1,16 +1,15 @@
 """The plots of the page: distribution of waiting, flow by size of jobs, waiting by size of the cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dlsched.core.files import Json
-from dlsched.core.messages import several
 from dlsched.evaluation.clusters import Cluster, in_common
 from dlsched.evaluation.figures import means_by
 from dlsched.evaluation.tables import Unit, sizes_of
-from dlsched.study.reports.html.figure import Figure, Look, axis
+from dlsched.study.reports.html.figure import Axis, Figure, Look, Trace, axis
 from dlsched.study.reports.html.tables import Table
+from dlsched.study.reports.html.words import drawn
 
 POINTS = 101
 LEAST_S = 1.0
@@ -24,27 +23,17 @@ def spread(cluster: Cluster, looks: dict[str, Look], table: Table) -> Figure:
     if longest_s <= LEAST_S:
         return Figure(title, missing="no job waits")
     shares = np.linspace(0, 100, POINTS)
-    traces: list[Json] = []
-    for name, fate in cluster.fates.items():
-        waits_s = np.maximum(np.percentile(fate.waiting_s, shares), LEAST_S)
-        hours = [float(f"{each / 3600:.6g}") for each in waits_s]
-        hover = [
-            f"{looks[name].text}<br>{share:.0f} % of jobs wait {wait:.3g} h or less"
-            for share, wait in zip(shares, hours, strict=True)
-        ]
-        traces.append(_line(looks[name], hours, [float(share) for share in shares], hover))
-    layout: dict[str, Json] = {
-        "xaxis": axis(LEAST_S / 3600, longest_s / 3600, "waiting time, h"),
-        "yaxis": {"title": {"text": "jobs that wait no longer"}, "range": [0, 102], "ticksuffix": " %"},
-    }
+    traces = [
+        _line(looks[name], np.maximum(np.percentile(fate.waiting_s, shares), LEAST_S) / 3600, shares)
+        for name, fate in cluster.fates.items()
+    ]
     return Figure(
         title,
         "Further up and to the left is better. Waits below 1 s are drawn at 1 s.",
-        340,
-        traces,
-        layout,
-        [],
-        [table],
+        traces=traces,
+        x=axis(LEAST_S / 3600, longest_s / 3600, "waiting time, h"),
+        y=Axis("jobs that wait no longer", 0.0, 102.0, ending=" %"),
+        tables=[table],
     )
 
 
@@ -52,32 +41,19 @@ def by_size(cluster: Cluster, looks: dict[str, Look], unit: Unit, table: Table) 
     """Mean flow time by size of the job."""
     index, names = sizes_of(cluster.jobs.gpus)
     there = [each for each in range(len(names)) if (index == each).any()]
-    traces: list[Json] = []
-    every = []
+    traces: list[Trace] = []
+    every: list[float] = []
     for name, fate in cluster.fates.items():
-        means = [float(f"{each / unit.seconds:.6g}") for each in means_by(fate.flow_s, index, len(names))[there]]
-        every += means
-        hover = [
-            f"{looks[name].text}<br>{names[each]}: {mean:.3g} {unit.name}"
-            for each, mean in zip(there, means, strict=True)
-        ]
-        traces.append(_line(looks[name], list(range(len(there))), means, hover, marks=True))
-    layout: dict[str, Json] = {
-        "xaxis": {
-            "tickvals": list(range(len(there))),
-            "ticktext": [names[each] for each in there],
-            "range": [-0.4, len(there) - 0.6],
-        },
-        "yaxis": axis(min(every), max(every), f"mean flow time, {unit.name}", margin=0.08),
-    }
+        means = means_by(fate.flow_s, index, len(names))[there] / unit.seconds
+        every += means.tolist()
+        traces.append(_line(looks[name], range(len(there)), means, marks=True))
     return Figure(
         "Flow time by size of the job",
         "Mean time from submission to end. Lower is better.",
-        340,
-        traces,
-        layout,
-        [],
-        [table],
+        traces=traces,
+        x=Axis("", -0.4, len(there) - 0.6, marks={place: names[each] for place, each in enumerate(there)}),
+        y=axis(min(every), max(every), f"mean flow time, {unit.name}", margin=0.08),
+        tables=[table],
     )
 
 
@@ -87,39 +63,28 @@ def by_cluster(clusters: Sequence[Cluster], looks: dict[str, Look], unit: Unit, 
     if table is None:
         return Figure(title, missing="only one number of GPUs was asked for")
     indices = in_common(clusters)
-    traces: list[Json] = []
+    traces: list[Trace] = []
     top = 0.0
     for name, look in looks.items():
         points = sorted(
-            (cluster.gpus, float(f"{cluster.fates[name].waiting_s[index].mean() / unit.seconds:.6g}"))
+            (cluster.gpus, float(cluster.fates[name].waiting_s[index].mean() / unit.seconds))
             for cluster, index in zip(clusters, indices, strict=True)
             if name in cluster.fates
         )
         if points:
             top = max(top, *(wait for _, wait in points))
-            hover = [f"{look.text}<br>{several(gpus, 'GPU')}: {wait:.3g} {unit.name}" for gpus, wait in points]
-            traces.append(
-                _line(look, [float(gpus) for gpus, _ in points], [wait for _, wait in points], hover, marks=True)
-            )
+            traces.append(_line(look, [gpus for gpus, _ in points], [wait for _, wait in points], marks=True))
     gpus = [cluster.gpus for cluster in clusters]
-    layout: dict[str, Json] = {
-        "xaxis": axis(min(gpus), max(gpus), "GPUs", margin=0.06),
-        "yaxis": {"title": {"text": f"mean waiting time, {unit.name}"}, "range": [0, 1.05 * top or 1.0]},
-    }
-    says = "Mean waiting time of the jobs that fit every cluster."
-    return Figure(title, says, 340, traces, layout, [], [table])
+    return Figure(
+        title,
+        "Mean waiting time of the jobs that fit every cluster.",
+        traces=traces,
+        x=axis(min(gpus), max(gpus), "GPUs", margin=0.06),
+        y=Axis(f"mean waiting time, {unit.name}", 0.0, 1.05 * top or 1.0),
+        tables=[table],
+    )
 
 
-def _line(look: Look, x: Sequence[float], y: Sequence[float], hover: Sequence[str], *, marks: bool = False) -> Json:
-    trace: dict[str, Json] = {
-        "type": "scatter",
-        "mode": "lines+markers" if marks else "lines",
-        "name": look.text,
-        "x": list(x),
-        "y": list(y),
-        "hovertext": list(hover),
-        "line": {"color": look.colour, "dash": look.dash, "width": 2},
-    }
-    if marks:
-        trace["marker"] = {"color": look.colour, "symbol": look.symbol, "size": 7}
-    return trace
+def _line(look: Look, x: Iterable[float], y: Iterable[float], *, marks: bool = False) -> Trace:
+    symbol = look.symbol if marks else ""
+    return Trace(list(map(drawn, x)), list(map(drawn, y)), look.colour, look.label, dash=look.dash, symbol=symbol)

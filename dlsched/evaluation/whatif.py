@@ -80,11 +80,11 @@ class WhatIf:
         )
 
     def html(self) -> str:
-        """Return the page; SolverMissingError: Jinja2 or Plotly is not installed."""
+        """Return the page; SolverMissingError: Jinja2 or Matplotlib is not installed."""
         return render(self.content)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the page; SolverMissingError: Jinja2 or Plotly is not installed; InputError: it cannot be written."""
+        """Write the page; SolverMissingError: Jinja2 or Matplotlib is not installed; InputError: it cannot be written."""
         write_page(self.content, path)
 
     def __repr__(self) -> str:

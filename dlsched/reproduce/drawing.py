@@ -3,21 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dlsched.core.files import Json
+from dlsched.core.messages import printable
 from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, short
 from dlsched.statistics.estimate import Estimate
-from dlsched.study.reports.html.distribution import BARE, GOLDEN
-from dlsched.study.reports.html.figure import Figure, Look, axis, looks
+from dlsched.study.reports.html.distribution import GOLDEN
+from dlsched.study.reports.html.figure import GREY, Axis, Figure, Look, Trace, axis, looks
 from dlsched.study.reports.html.tables import NOTHING, Cell, Column, Table, number_cell
-from dlsched.study.reports.html.words import digits, drawn, for_plotly
+from dlsched.study.reports.html.words import digits, drawn
 
 TOP, BAND, STEP = 0.20, 0.54, 0.2
 """Of the marks of a category, whose height is 1 and whose name stands above them: upper end, and greatest height of all and of
 one series."""
 APART = 0.012
 """Distance of marks side by side, as a share of the width of the axis."""
-GREY = "#808080"
-HOLLOW = "3px,3px"
+HOLLOW = (3, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +32,12 @@ class Key:
 
 
 OUTLINES = {
-    "circle": "M6 1.5a4.5 4.5 0 1 0 .01 0z",
-    "square": "M2 2h8v8h-8z",
-    "diamond": "M6 .8l5.2 5.2l-5.2 5.2l-5.2 -5.2z",
-    "triangle-up": "M6 1l5 9h-10z",
-    "x": "M2 3.4l1.4 -1.4l2.6 2.6l2.6 -2.6l1.4 1.4l-2.6 2.6l2.6 2.6l-1.4 1.4l-2.6 -2.6l-2.6 2.6l-1.4 -1.4l2.6 -2.6z",
-    "star": "M6 .8l1.5 3.4l3.7 .4l-2.8 2.5l.8 3.7l-3.2 -1.9l-3.2 1.9l.8 -3.7l-2.8 -2.5l3.7 -.4z",
+    "o": "M6 1.5a4.5 4.5 0 1 0 .01 0z",
+    "s": "M2 2h8v8h-8z",
+    "D": "M6 .8l5.2 5.2l-5.2 5.2l-5.2 -5.2z",
+    "^": "M6 1l5 9h-10z",
+    "X": "M2 3.4l1.4 -1.4l2.6 2.6l2.6 -2.6l1.4 1.4l-2.6 2.6l2.6 2.6l-1.4 1.4l-2.6 -2.6l-2.6 2.6l-1.4 -1.4l2.6 -2.6z",
+    "*": "M6 .8l1.5 3.4l3.7 .4l-2.8 2.5l.8 3.7l-3.2 -1.9l-3.2 1.9l.8 -3.7l-2.8 -2.5l3.7 -.4z",
 }
 """Of ``figure.SYMBOLS``."""
 
@@ -56,13 +55,12 @@ def drawing_of(panel: Panel) -> Drawing:
     of_kin = looks(list(dict.fromkeys(each.kin or each.label for each in panel.series)))
     styled = [(each, of_kin[each.kin or each.label]) for each in panel.series if each.marks]
     joined = not panel.categories
-    traces, layout, height = _along(panel, styled) if joined else _down(panel, styled)
-    figure = Figure(panel.title, panel.says, height, traces, layout, tables=(_numbers(panel),))
+    figure = (_along if joined else _down)(panel, styled)
     key = [
         Key(
             each.label,
             look.colour,
-            Look("", "", HOLLOW if each.whose != "ours" else look.dash, "").strokes,
+            (replace(look, dash=HOLLOW) if each.whose != "ours" else look).strokes,
             OUTLINES[look.symbol],
             each.whose != "ours",
             joined and each.whose != "earlier",
@@ -112,65 +110,47 @@ def _drawn_at(panel: Panel, value: float | None, otherwise: float) -> float:
     return drawn(value if panel.floor is None else max(value, panel.floor))
 
 
-def _hover(panel: Panel, each: Series, mark: Mark) -> str:
-    at = mark.at if isinstance(mark.at, str) else f"{mark.at:g} {panel.x}"
-    between = f" ({interval(mark.estimate)})" if interval(mark.estimate) else ""
-    lines = [*([mark.name] if mark.name else []), f"{each.label}, {at}", f"{short(mark.estimate.value)}{between}"]
-    return "<br>".join(for_plotly(line) for line in lines)
-
-
-def _trace(panel: Panel, each: Series, look: Look, at: list[float], sideways: bool) -> dict[str, Json]:
+def _trace(panel: Panel, each: Series, look: Look, at: list[float], sideways: bool) -> Trace:
     marks = [mark.estimate for mark in each.marks]
     values = [_drawn_at(panel, mark.value, mark.value) for mark in marks]
-    above: list[Json] = [
-        _drawn_at(panel, mark.high, mark.value) - value for mark, value in zip(marks, values, strict=True)
+    ends = [
+        (value - _drawn_at(panel, mark.low, mark.value), _drawn_at(panel, mark.high, mark.value) - value)
+        for mark, value in zip(marks, values, strict=True)
+        if any(other.low is not None for other in marks)
     ]
-    below: list[Json] = [
-        value - _drawn_at(panel, mark.low, mark.value) for mark, value in zip(marks, values, strict=True)
-    ]
-    bars: Json = {
-        "type": "data", "symmetric": False, "array": above, "arrayminus": below, "color": look.colour, "thickness": 1.4,
-        "width": 0,
-    }  # fmt: skip
     hollow = each.whose != "ours"
-    found: dict[str, Json] = {
-        "type": "scatter",
-        "name": for_plotly(each.label),
-        "mode": "markers" if sideways or each.whose == "earlier" else "lines+markers",
-        "x": list(values) if sideways else list(at),
-        "y": list(at) if sideways else list(values),
-        "hovertext": [_hover(panel, each, mark) for mark in each.marks],
-        "marker": {
-            "symbol": look.symbol + "-open" * hollow,
-            "size": 5 if each.cloud else 9,
-            "color": look.colour,
-            "opacity": 0.55 if each.cloud else 1.0,
-            "line": {"color": look.colour, "width": 1.8 if hollow else 0.0},
-        },
-        "line": {"color": look.colour, "dash": HOLLOW if hollow else look.dash, "width": 1.8},
-    }
-    if any(mark.low is not None for mark in marks):
-        found["error_x" if sideways else "error_y"] = bars
-    return found
+    return Trace(
+        values if sideways else at,
+        at if sideways else values,
+        look.colour,
+        each.label,
+        dash=None if sideways or each.whose == "earlier" else HOLLOW if hollow else look.dash,
+        width=1.8,
+        symbol=look.symbol,
+        size=5.0 if each.cloud else 8.0,
+        hollow=[hollow] * len(values),
+        alpha=0.55 if each.cloud else 1.0,
+        below=[below for below, _ in ends],
+        above=[above for _, above in ends],
+        sideways=sideways,
+    )
 
 
-def _level(panel: Panel, low: float, high: float, sideways: bool) -> list[Json]:
+def _level(panel: Panel, low: float, high: float, sideways: bool) -> list[Trace]:
     """Draw a grey line at the paper's number, from end to end of the other axis."""
     if panel.level is None:
         return []
     at, along = [panel.level[1]] * 2, [low, high]
-    line: Json = {"color": GREY, "dash": "6px,3px", "width": 1.6}
-    x, y = (at, along) if sideways else (along, at)
-    return [{"type": "scatter", "mode": "lines", "x": list(x), "y": list(y), "line": line, "hoverinfo": "skip"}]
+    return [Trace(at if sideways else along, along if sideways else at, GREY, dash=(6, 3), width=1.6)]
 
 
-def _along(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> tuple[list[Json], dict[str, Json], int]:
+def _along(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> Figure:
     """Draw marks at numbers, from left to right; marks at one number stand side by side."""
     places = sorted({float(mark.at) for each, _ in styled for mark in each.marks})
     width = (places[-1] - places[0] if places else 0.0) or 1.0
     low, high = (places[0] - 0.08 * width, places[-1] + 0.08 * width) if places else (0.0, 1.0)
     kin = list(dict.fromkeys(look.label for _, look in styled))
-    traces: list[Json] = _level(panel, low, high, sideways=False)
+    traces = _level(panel, low, high, sideways=False)
     for each, look in styled:
         shift = (kin.index(look.label) - (len(kin) - 1) / 2) * APART * width
         traces.append(_trace(panel, each, look, [drawn(float(mark.at) + shift) for mark in each.marks], sideways=False))
@@ -178,22 +158,23 @@ def _along(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> tuple[list[Js
         [value for each, _ in styled for value in _ends(each.marks)] + ([panel.level[1]] if panel.level else []),
         default=1.0,
     )
-    layout: dict[str, Json] = {
-        "xaxis": {
-            "range": [low, high], "tickvals": list(places), "ticktext": [f"{place:g}" for place in places],
-            "title": {"text": panel.x},
-        },
-        "yaxis": {"range": [0, 1.06 * top], "nticks": 6, "title": {"text": panel.y}},
-    }  # fmt: skip
-    return traces, layout, 340
+    return Figure(
+        panel.title,
+        panel.says,
+        traces=traces,
+        x=Axis(panel.x, low, high, marks={place: f"{place:g}" for place in places}),
+        y=Axis(panel.y, 0.0, 1.06 * top),
+        tables=(_numbers(panel),),
+    )
 
 
-def _down(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> tuple[list[Json], dict[str, Json], int]:
+def _down(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> Figure:
     """Draw categories one below the other, with names above their marks, and numbers to the right."""
+    tables = (_numbers(panel),)
     panel = replace(panel, floor=_floor(panel))
     categories = panel.categories
     rows = list(dict.fromkeys(look.label for each, look in styled if not each.cloud)) or [""]
-    traces: list[Json] = _level(panel, 0.55, 0.5 - len(categories), sideways=True)
+    traces = _level(panel, 0.55, 0.5 - len(categories), sideways=True)
     for each, look in sorted(styled, key=lambda pair: not pair[0].cloud):
         row = rows.index(look.label) if look.label in rows else 0
         step = min(STEP, BAND / len(rows))
@@ -205,21 +186,16 @@ def _down(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> tuple[list[Jso
         traces.append(_trace(panel, each, look, heights, sideways=True))
     values = [_drawn_at(panel, value, value) for each, _ in styled for value in _ends(each.marks)]
     values += [panel.level[1]] if panel.level else []
-    annotations: list[Json] = [
-        {
-            "text": for_plotly(name), "x": 0, "xref": "paper", "y": 0.40 - index, "xanchor": "left", "yanchor": "middle",
-            "showarrow": False,
-        }
-        for index, name in enumerate(categories)
-    ]  # fmt: skip
-    horizontal = axis(min(values, default=0.0), max(values, default=1.0), panel.y)
-    layout: dict[str, Json] = {
-        "xaxis": horizontal,
-        "yaxis": {**BARE, "range": [0.5 - len(categories), 0.55]},
-        "annotations": annotations,
-    }
-    each_px = max(60, 30 + 13 * len(rows))
-    return traces, layout, 70 + each_px * len(categories)
+    return Figure(
+        panel.title,
+        panel.says,
+        50 + max(60, 30 + 13 * len(rows)) * len(categories),
+        traces,
+        axis(min(values, default=0.0), max(values, default=1.0), panel.y),
+        Axis("", 0.5 - len(categories), 0.55, bare=True),
+        {0.40 - index: printable(name) for index, name in enumerate(categories)},
+        tables,
+    )
 
 
 def _floor(panel: Panel) -> float | None:

@@ -46,14 +46,13 @@ def write_page(
     Raises
     ------
     SolverMissingError
-        Jinja2 or Plotly is not installed.
+        Jinja2 or Matplotlib is not installed.
     InputError
         The file cannot be written.
     """
     whose = {each.whose for panel in findings.panels for each in panel.series if each.marks}
     text = embedded(
         "reproduction.html",
-        drawn=True,
         folder=TEMPLATES,
         entry=entry,
         findings=findings,

@@ -38,7 +38,7 @@ def test_without_a_name_the_list(cli: Callable[..., Ended]) -> None:
 @pytest.mark.parametrize("name", [pytest.param("capes-trend", marks=pytest.mark.long), "liu-sampling"])
 def test_a_small_run_prints_writes_and_goes_on(name: str, small: Path, cli: Callable[..., Ended]) -> None:
     """The table, what the figures say and what differs; a second call computes nothing and gives the same page."""
-    pytest.importorskip("plotly")
+    pytest.importorskip("matplotlib")
     first = cli("reproduce", name, "--quick", "-o", "page.html", "--workers", "1")
     assert first.code == 0, first.err
     assert "What differs from the paper:" in first.out and first.out.endswith("page: page.html\n")
@@ -59,7 +59,7 @@ def test_trend_of_two_seeds_is_what_the_policies_give(small: Path, cli: Callable
 
 def test_the_page_alone_on_standard_output(small: Path, cli: Callable[..., Ended]) -> None:
     """With ``-o -`` nothing else is printed there."""
-    pytest.importorskip("plotly")
+    pytest.importorskip("matplotlib")
     ended = cli("reproduce", "liu-sampling", "--quick", "-o", "-", "--workers", "1")
     assert (
         ended.code == 0 and ended.out.startswith("<!doctype html>") and "What differs from the paper:" not in ended.out

@@ -11,7 +11,7 @@ from evaluation.dumps import drawn, write_sacct, write_workloads
 from dlsched.catalogue.sources import QUEUES, SOURCES
 from dlsched.cli.study import run as study_run
 
-pytest.importorskip("plotly", reason="Plotly is not installed: there is no page")
+pytest.importorskip("matplotlib", reason="Matplotlib is not installed: there is no page")
 pytest.importorskip("jinja2", reason="Jinja2 is not installed: there is no page")
 
 DOCS = Path(__file__).parents[2] / "docs"

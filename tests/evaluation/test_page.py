@@ -11,7 +11,7 @@ from dlsched.evaluation.tables import by_size, by_user, policies, sizes_of
 
 from .by_hand import cluster
 
-pytest.importorskip("plotly", reason="Plotly is not installed: there is no page")
+pytest.importorskip("matplotlib", reason="Matplotlib is not installed: there is no page")
 pytest.importorskip("jinja2", reason="Jinja2 is not installed: there is no page")
 
 SLOW = [3600.0 * hours for hours in (9, 10, 11, 9, 10, 11)]

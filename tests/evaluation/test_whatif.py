@@ -10,7 +10,7 @@ import dlsched
 from dlsched.traces import read_queue
 from evaluation.dumps import write_sacct
 
-pytest.importorskip("plotly", reason="Plotly is not installed: there is no page")
+pytest.importorskip("matplotlib", reason="Matplotlib is not installed: there is no page")
 pytest.importorskip("jinja2", reason="Jinja2 is not installed: there is no page")
 
 

@@ -4,18 +4,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dlsched.core.files import Json
-from dlsched.study.reports.html.figure import Figure, Look, axis
+from dlsched.study.reports.html.figure import BOTTOM, GREY, TOP, Axis, Figure, Look, Trace, axis
 from dlsched.study.reports.html.matrix import Trial, chosen
 from dlsched.study.reports.html.tables import NOTHING, Cell, Column, Table, name_cell, number_cell
-from dlsched.study.reports.html.words import digits, drawn, finite, for_plotly, labels
+from dlsched.study.reports.html.words import digits, drawn, finite, labels
 from dlsched.study.rows import Row
 
 GOLDEN = 0.618034
 """Golden-ratio step: its multiples modulo 1 spread any number of dots evenly over the height of a row."""
 BAND, DOTS, BAR = 0.34, 0.04, -0.24
 """Layout within a row of height 1: height and middle of the band of dots, and position of the bar."""
-SYMBOLS = {"optimum": "circle", "bound": "circle-open", "answer": "cross-thin-open"}
+SYMBOLS = {"optimum": "o", "bound": "o", "answer": "+"}
 SAYS = {
     "optimum": "A full dot is a ratio to a proven optimum.",
     "bound": "A hollow dot rests on a bound: the true ratio is at most what it shows (≤).",
@@ -24,7 +23,6 @@ SAYS = {
 QUARTILES_FROM = 4
 """Least number of answers for which the middle half is marked."""
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.95, 1.0)
-BARE = {"showgrid": False, "zeroline": False, "showticklabels": False, "fixedrange": True}
 
 
 def distribution(found: Sequence[Trial], looks: Mapping[str, Look], room: int) -> Figure:
@@ -37,12 +35,10 @@ def distribution(found: Sequence[Trial], looks: Mapping[str, Look], room: int) -
     if not any(answered.values()):
         return Figure(title, missing="no answer has a ratio")
     shown, selection = chosen(found, list(looks), room)
-    order = list(looks)
-    traces: list[Json] = []
-    annotations: list[Json] = []
+    traces: list[Trace] = []
+    notes: dict[float, str] = {}
     kinds: set[str] = set()
-    for index, method in enumerate(order):
-        look = looks[method]
+    for index, (method, look) in enumerate(looks.items()):
         if len(answered[method]) >= QUARTILES_FROM:
             traces += _bar(answered[method], BAR - index)
         dots = _dots(shown, method)
@@ -51,39 +47,25 @@ def distribution(found: Sequence[Trial], looks: Mapping[str, Look], room: int) -
             if of_kind:
                 kinds.add(kind)
                 traces.append(_trace(of_kind, look, kind, index))
-        text = look.text if answered[method] else f"{look.text}: no ratio"
-        annotations.append(
-            {
-                "text": text,
-                "x": 0,
-                "xref": "paper",
-                "y": 0.40 - index,
-                "xanchor": "left",
-                "yanchor": "middle",
-                "showarrow": False,
-            }
-        )
+        notes[0.40 - index] = look.label if answered[method] else f"{look.label}: no ratio"
     everything = [ratio for of in answered.values() for ratio in of]
     low, high = min(*everything, 1.0), max(everything)
-    layout: dict[str, Json] = {
-        "xaxis": axis(low, high, "ratio to the reference"),
-        "yaxis": {**BARE, "range": [0.5 - len(order), 0.55]},
-        "annotations": annotations,
-    }
     says = " ".join([*(SAYS[kind] for kind in SYMBOLS if kind in kinds), "Bar: middle half; line: median.", selection])
-    tables = (_summary(answered, looks), _instances(shown, looks))
-    names: list[Json] = [for_plotly(label) for label in _hover(shown)]
-    return Figure(title, says.strip(), 70 + 58 * len(order), traces, layout, names, tables)
+    return Figure(
+        title,
+        says.strip(),
+        TOP + BOTTOM + 58 * len(looks),
+        traces,
+        axis(low, high, "ratio to the reference"),
+        Axis("", 0.5 - len(looks), 0.55, bare=True),
+        notes,
+        (_summary(answered, looks), _instances(shown, looks)),
+    )
 
 
 def of_method(found: Sequence[Trial], method: str) -> list[Row]:
     """Rows of one method."""
     return [trial.rows[method] for trial in found if method in trial.rows]
-
-
-def _hover(shown: Sequence[Trial]) -> list[str]:
-    label = labels(trial.name for trial in shown)
-    return [f"{label[trial.name]} ({trial.about})" if trial.about else label[trial.name] for trial in shown]
 
 
 def _dots(shown: Sequence[Trial], method: str) -> list[tuple[int, Row]]:
@@ -94,29 +76,26 @@ def _dots(shown: Sequence[Trial], method: str) -> list[tuple[int, Row]]:
     ]
 
 
-def _trace(dots: Sequence[tuple[int, Row]], look: Look, kind: str, index: int) -> Json:
+def _trace(dots: Sequence[tuple[int, Row]], look: Look, kind: str, index: int) -> Trace:
     spread = [(0.5 + at * GOLDEN) % 1 - 0.5 for at, _ in dots]
-    return {
-        "type": "scatter", "mode": "markers", "name": look.text,
-        "x": [drawn(row.ratio) for _, row in dots if row.ratio is not None],
-        "y": [round(DOTS + BAND * each - index, 3) for each in spread],
-        "marker": {
-            "color": look.colour, "symbol": SYMBOLS[kind], "size": 6, "opacity": 0.7,
-            "line": {"width": 1.2 if kind != "optimum" else 0, "color": look.colour},
-        },
-        "index": [at for at, _ in dots],
-        "sign": "≤ " if kind == "bound" else "",
-    }  # fmt: skip
+    return Trace(
+        [drawn(row.ratio) for _, row in dots if row.ratio is not None],
+        [round(DOTS + BAND * each - index, 3) for each in spread],
+        look.colour,
+        look.label,
+        symbol=SYMBOLS[kind],
+        size=5.0,
+        hollow=[kind == "bound"] * len(dots),
+        alpha=0.7,
+    )
 
 
-def _bar(ratios: Sequence[float], y: float) -> list[Json]:
+def _bar(ratios: Sequence[float], y: float) -> list[Trace]:
     """The middle half as a bar, the median as a line across it."""
     low, middle, high = (drawn(float(value)) for value in np.quantile(ratios, (0.25, 0.5, 0.75)))
-    grey: dict[str, Json] = {"color": "#808080"}
-    common: dict[str, Json] = {"type": "scatter", "mode": "lines", "hoverinfo": "skip"}
     return [
-        {**common, "x": [low, high], "y": [y, y], "line": {**grey, "width": 4}},
-        {**common, "x": [middle, middle], "y": [y - 0.07, y + 0.07], "line": {**grey, "width": 2}},
+        Trace([low, high], [y, y], GREY, dash=(), width=4.0),
+        Trace([middle, middle], [y - 0.07, y + 0.07], GREY, dash=()),
     ]
 
 

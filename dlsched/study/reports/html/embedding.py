@@ -1,7 +1,6 @@
 """Builds one HTML file from a template, with styles, scripts, and a content security policy.
 
-The policy forbids all requests: it allows only the page's own scripts, by their hashes, and its styles.
-Plotly is embedded once; `figure` says why Plotly.
+The policy forbids all requests: it allows only the page's own script, by its hash, and its styles.
 """
 
 import base64
@@ -15,27 +14,24 @@ from dlsched.study.reports.html.words import block, counted
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def embedded(template: str, *, drawn: bool, folder: Path = TEMPLATES, **values: object) -> str:
+def embedded(template: str, *, folder: Path = TEMPLATES, **values: object) -> str:
     """Fill in a template.
 
     Parameters
     ----------
     template, folder
         File name of the template, and its folder; all pages may use the templates of reports.
-    drawn
-        Whether the page has a plot, and so needs Plotly.
     values
-        Values for the template; ``policy``, ``scripts`` and ``styles`` are added.
+        Values for the template; ``policy``, ``script`` and ``styles`` are added.
 
     Raises
     ------
     SolverMissingError
-        Jinja2 or Plotly is not installed.
+        Jinja2 or Matplotlib is not installed.
     """
     require_report()
     import jinja2
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([folder, TEMPLATES], encoding="utf-8"),
@@ -45,17 +41,17 @@ def embedded(template: str, *, drawn: bool, folder: Path = TEMPLATES, **values: 
         lstrip_blocks=True,
     )
     environment.filters |= {"printable": printable, "block": block, "counted": counted}
-    scripts = [_text("page.js"), *([get_plotlyjs()] if drawn else [])]
+    script = _text("page.js")
     policy = [
         "default-src 'none'",
-        f"script-src {' '.join(_hash(script) for script in scripts)}",
+        f"script-src {_hash(script)}",
         "style-src 'unsafe-inline'",
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    # These texts come from packages and this folder, never from the study.
-    trusted = {"scripts": [Markup(script) for script in reversed(scripts)], "styles": Markup(_text("page.css"))}
+    # These texts come from this folder, never from the study.
+    trusted = {"script": Markup(script), "styles": Markup(_text("page.css"))}
     return environment.get_template(template).render(policy="; ".join(policy), **trusted, **values)
 
 
@@ -65,11 +61,11 @@ def require_report() -> None:
     Raises
     ------
     SolverMissingError
-        Jinja2 or Plotly is not installed.
+        Jinja2 or Matplotlib is not installed.
     """
-    with needing("reports need Jinja2 and Plotly", "report"):
+    with needing("reports need Jinja2 and Matplotlib", "report"):
         import jinja2  # noqa: F401
-        import plotly.offline  # noqa: F401
+        import matplotlib.figure  # noqa: F401
 
 
 def _text(name: str) -> str:

@@ -1,23 +1,35 @@
-"""Figures of the page: traces and layout for Plotly, tables with the numbers, and the texts around them.
+"""Figures of the page: what is drawn, as SVG by Matplotlib, tables with the numbers, and the texts around them.
 
-Plotly rather than Vega-Lite, because its Python package contains the JavaScript: a page that fetches nothing
-needs no second package and no converter.
+Texts stay texts in the SVG, and colours of axes are set by the styles of the page, so that figures follow it in the dark.
 """
 
-import math
-from collections.abc import Sequence
+import io
+import re
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from dlsched.core.files import Json
+from dlsched.plots.figure import UNDATED, styled
 from dlsched.plots.palette import FAINT, HUES
 from dlsched.plots.words import ticks
 from dlsched.study.reports.html.tables import Table
-from dlsched.study.reports.html.words import KEY, for_plotly, labels
+from dlsched.study.reports.html.words import KEY, labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawn
 
 LOG_FROM = 3.0
 """Ratio of largest to least value from which an axis is logarithmic."""
-DASHES = ("solid", "7px,4px", "2px,3px", "7px,3px,2px,3px", "11px,3px", "11px,3px,2px,3px")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3), (7, 3, 2, 3), (11, 3), (11, 3, 2, 3))
+SYMBOLS = ("o", "s", "D", "^", "X", "*")
+GREY = "#808080"
+WIDTH = 420
+"""Pixels of a figure at its own size, which suits a telephone; the page makes it as wide as its column."""
+LEFT, RIGHT, TOP, BOTTOM = 60, 14, 8, 42
+"""Pixels around the axes, for their texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +38,13 @@ class Look:
 
     label: str
     colour: str
-    dash: str
+    dash: tuple[float, ...]
     symbol: str
 
     @property
     def strokes(self) -> str:
         """Its dash pattern in the legend."""
-        return "" if self.dash == "solid" else self.dash.replace("px", "").replace(",", " ")
-
-    @property
-    def text(self) -> str:
-        """The label, escaped for Plotly."""
-        return for_plotly(self.label)
+        return " ".join(f"{length:g}" for length in self.dash)
 
 
 def looks(methods: Sequence[str]) -> dict[str, Look]:
@@ -55,6 +62,72 @@ def looks(methods: Sequence[str]) -> dict[str, Look]:
 
 
 @dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis from low to high: ``marks`` are its ticks (None: chosen here), and ``ending`` follows each; bare: no ticks."""
+
+    title: str
+    low: float
+    high: float
+    log: bool = False
+    marks: Mapping[float, str] | None = None
+    ending: str = ""
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Points of a plot, with marks, with a line through them, or both.
+
+    Parameters
+    ----------
+    x, y, colour, name
+        The points, and whose they are.
+    dash, width, steps
+        The line in pixels, and whether it is of steps; None: no line.
+    symbol, size, hollow, alpha
+        The marks in Matplotlib's words, which of them are hollow, and how much they cover; empty: none.
+    below, above, sideways
+        Lengths of an interval around each point, and whether it lies along x.
+    """
+
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+    name: str = ""
+    dash: tuple[float, ...] | None = None
+    width: float = 2.0
+    steps: bool = False
+    symbol: str = ""
+    size: float = 7.0
+    hollow: Sequence[bool] = ()
+    alpha: float = 1.0
+    below: Sequence[float] = ()
+    above: Sequence[float] = ()
+    sideways: bool = False
+
+    def draw(self, axes: "Axes") -> None:
+        """Draw it."""
+        if self.dash is not None:
+            (line,) = axes.plot(self.x, self.y, linestyle=(0, self.dash) if self.dash else "-", lw=self.width)
+            line.set(color=self.colour, drawstyle="steps-post" if self.steps else "default", clip_on=False)
+        if self.above:
+            ends = [self.below, self.above]
+            x_ends, y_ends = (ends, None) if self.sideways else (None, ends)
+            bars = axes.errorbar(self.x, self.y, xerr=x_ends, yerr=y_ends, fmt="none", ecolor=self.colour)
+            bars[2][0].set(linewidth=1.5, alpha=0.7 * self.alpha, clip_on=False)
+        for hollow in (False, True) if self.symbol else ():
+            points = [at for at, each in enumerate(self.hollow or [False] * len(self.x)) if each == hollow]
+            if points:
+                (marks,) = axes.plot(
+                    [self.x[at] for at in points], [self.y[at] for at in points], self.symbol, ls="none"
+                )
+                marks.set(color=self.colour, markersize=self.size, alpha=self.alpha, clip_on=False)
+                marks.set(markeredgewidth=1.3 if hollow or self.symbol == "+" else 0.0)
+                if hollow:
+                    marks.set(markerfacecolor="none")
+
+
+@dataclass(frozen=True)
 class Figure:
     """One plot.
 
@@ -63,11 +136,11 @@ class Figure:
     title, says
         Its heading, and a sentence or two on what it shows.
     height
-        In pixels.
-    traces, layout
-        Traces and layout for Plotly, without what all plots share.
-    names
-        Hover texts of instances; the dots of traces refer to them by index.
+        In pixels, at a width of ``WIDTH``.
+    traces, x, y
+        What is drawn, and the axes.
+    notes
+        Texts at the left of the plot, by their height on the vertical axis.
     tables
         Tables with every number that is drawn.
     missing
@@ -76,36 +149,84 @@ class Figure:
 
     title: str
     says: str = ""
-    height: int = 320
-    traces: list[Json] = field(default_factory=list)
-    layout: dict[str, Json] = field(default_factory=dict)
-    names: list[Json] = field(default_factory=list)
+    height: int = 300
+    traces: Sequence[Trace] = ()
+    x: Axis = field(default=Axis("", 0.0, 1.0))
+    y: Axis = field(default=Axis("", 0.0, 1.0))
+    notes: Mapping[float, str] = field(default_factory=dict)
     tables: Sequence[Table] = ()
     missing: str = ""
 
-    @property
-    def spec(self) -> dict[str, Json]:
-        """The data that the page's script draws."""
-        return {"traces": self.traces, "layout": {**self.layout, "height": self.height}, "names": self.names}
+    @cached_property
+    def svg(self) -> str:
+        """The plot as an element of a page; equal plots are equal texts."""
+        from matplotlib import rcParams
+        from matplotlib.figure import Figure as Drawn
+
+        text = io.StringIO()
+        with styled(WIDTH / 72), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # letters that the font lacks, but the browser has
+            rcParams.update(dict.fromkeys(("font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"), 11))
+            rcParams.update(dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), GREY))
+            rcParams.update({"svg.fonttype": "none", "lines.scale_dashes": False, "grid.alpha": 0.25})
+            drawn = Drawn((WIDTH / 72, self.height / 72))
+            self._draw(drawn)
+            metadata = {**UNDATED[".svg"], **dict.fromkeys(("Creator", "Format", "Type"))}
+            drawn.savefig(text, format="svg", transparent=True, metadata=metadata)
+        return _slim(text.getvalue())
+
+    def _draw(self, drawn: "Drawn") -> None:
+        from matplotlib.ticker import NullLocator
+
+        left = RIGHT if self.y.bare else LEFT
+        place = (left / WIDTH, BOTTOM / self.height, 1 - (left + RIGHT) / WIDTH, 1 - (TOP + BOTTOM) / self.height)
+        axes = drawn.add_axes(place)
+        for trace in self.traces:
+            trace.draw(axes)
+        for height, text in self.notes.items():
+            axes.text(0.0, height, text, transform=axes.get_yaxis_transform(), va="center", gid="note")
+        axes.set_axisbelow(True)
+        axes.yaxis.set_label_coords((14 - LEFT) / (WIDTH - LEFT - RIGHT), 0.5)
+        for which, one in (("x", self.x), ("y", self.y)):
+            axis = getattr(axes, f"{which}axis")
+            axes.set(**{f"{which}label": one.title, f"{which}scale": "log" if one.log else "linear"})
+            axes.set(**{f"{which}lim": (one.low, one.high)})
+            axis.set_minor_locator(NullLocator())
+            if one.bare:
+                axis.set_visible(False)
+                axes.spines["left"].set_visible(False)
+            else:
+                axis.grid(True)
+                if one.marks is not None:
+                    axis.set_ticks(list(one.marks), list(one.marks.values()))
+                else:
+                    axis.set_major_formatter(lambda value, _, ending=one.ending: f"{round(value, 9):g}{ending}")
 
 
-def axis(low: float, high: float, title: str, margin: float = 0.03, ending: str = "") -> dict[str, Json]:
+def _slim(text: str) -> str:
+    """Cut what a page does not need from a file of Matplotlib: names, comments, digits, fonts, styles said for each mark."""
+    text = _HEADS.sub("", text[text.index("<svg ") :])
+    text = re.sub(r"<[^>]*>", lambda tag: _DIGITS.sub(r"\1", _SAID.sub("", tag[0])), text)
+    text = text.replace("xlink:href", "href").replace('<g id="note"', '<g class="note"')
+    return _MARKS.sub(lambda marks: f"<g{marks[2]}>{marks[1].replace(marks[2], '')}</g>", text)
+
+
+_HEADS = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>|<style .*?</style>|\n *", re.DOTALL)
+_SAID = re.compile(
+    r"(?<=^<g) id=\"(?!note)[^\"]*\"| clip-path=\"[^\"]*\"| transform=\"rotate\(-0 [^\"]*\"|font-size[^;]*; font-family[^;]*; "
+)
+_DIGITS = re.compile(r"(\d+\.\d)\d+")
+_MARKS = re.compile(r"<g>((?:<use [^>]*?( style=\"[^>]*?)/>)(?:<use [^>]*?\2/>)*)</g>")
+
+
+def axis(low: float, high: float, title: str, margin: float = 0.03, ending: str = "") -> Axis:
     """An axis from low to high, logarithmic if these are far apart; ``ending`` follows the ticks."""
-    found: dict[str, Json] = {"title": {"text": title}}
     if low > 0 and high >= LOG_FROM * low:
-        bottom, top = math.log10(low), math.log10(high)
-        edge = margin * (top - bottom)
-        marks = ticks(low * 10**-edge, high * 10**edge)
-        found |= {
-            "type": "log",
-            "range": [bottom - edge, top + edge],
-            "tickvals": list(marks),
-            "ticktext": [f"{mark:g}{ending}" for mark in marks],
-            "title": {"text": f"{title} (log scale)"},
-        }
-        return found
+        edge = (high / low) ** margin
+        marks = {mark: f"{mark:g}{ending}" for mark in ticks(low / edge, high * edge)}
+        return Axis(f"{title} (log scale)", low / edge, high * edge, True, marks)
     edge = margin * (high - low) if high > low else 0.05 * abs(high) or 1.0
-    return found | {"range": [low - edge, high + edge], "nticks": 6, "ticksuffix": ending}
+    return Axis(title, low - edge, high + edge, ending=ending)
 
 
 def not_drawn(figures: Sequence[Figure]) -> str:

@@ -27,9 +27,9 @@ from dlsched.study.reports.html.sections import (
 from dlsched.study.reports.html.sizes import against_size
 from dlsched.study.reports.html.tables import Table
 
-DOTS = 12_000
-"""Approximate number of dots on the whole page, which telephones can draw and which keeps the file small."""
-FEWEST, MOST = 40, 500
+DOTS = 4_000
+"""Approximate number of dots on the whole page, which keeps the file small."""
+FEWEST, MOST = 30, 250
 """Least number of instances that a plot shows, whatever the number of plots."""
 
 
@@ -55,7 +55,7 @@ def write_report(content: Content, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     SolverMissingError
-        Jinja2 or Plotly is not installed.
+        Jinja2 or Matplotlib is not installed.
     InputError
         The file cannot be written.
     """
@@ -65,10 +65,8 @@ def write_report(content: Content, path: str | os.PathLike[str]) -> None:
 def render(content: Content) -> str:
     """Return the page."""
     sections = [_section(content, group, index) for index, group in enumerate(content.groups)]
-    drawn = any(section.figures for section in sections)
     return embedded(
         "page.html",
-        drawn=drawn,
         content=content,
         sentence=parts_of(content.sentence),
         sections=sections,

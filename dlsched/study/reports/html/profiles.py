@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dlsched.core.files import Json
 from dlsched.core.status import Sense
 from dlsched.core.verdict import Reference, verdict
 from dlsched.families import FAMILIES
 from dlsched.statistics.profiles import Steps, performance_profile
-from dlsched.study.reports.html.figure import Figure, Look, axis
+from dlsched.study.reports.html.figure import Axis, Figure, Look, Trace, axis
 from dlsched.study.reports.html.matrix import Trial
 from dlsched.study.reports.html.tables import Cell, Column, Table, number_cell
 from dlsched.study.reports.html.words import digits, drawn, finite
@@ -30,31 +29,28 @@ def profile(found: Sequence[Trial], looks: Mapping[str, Look], family: str) -> F
         return Figure(title, missing="there is no answer")
     taus = grid(everything)
     end = max(drawn(1 + 1.06 * (taus[-1] - 1)), 1.05)
-    traces: list[Json] = []
     rows = []
     shares = {method: _at(performance_profile(_rounded(of)), taus) for method, of in factors.items()}
-    for method, look in looks.items():
-        traces.append(
-            {
-                "type": "scatter", "mode": "lines", "name": look.text,
-                "x": [*taus, end], "y": [*shares[method], shares[method][-1]],
-                "line": {"shape": "hv", "color": look.colour, "dash": look.dash, "width": 2},
-                "share": True, "cliponaxis": False,
-            }
-        )  # fmt: skip
+    traces = [
+        Trace([*taus, end], [*shares[method], shares[method][-1]], look.colour, look.label, dash=look.dash, steps=True)
+        for method, look in looks.items()
+    ]
     for at, tau in enumerate([*taus, end]):
         cells = [shares[method][min(at, len(taus) - 1)] for method in looks]
         rows.append([Cell(digits(tau), order=tau), *(number_cell(value, digits(value)) for value in cells)])
-    layout: dict[str, Json] = {
-        "xaxis": axis(1.0, end, "factor τ of the best answer", margin=0.0),
-        "yaxis": {"range": [0, 1.02], "tickformat": ".0%", "title": {"text": "instances within τ"}, "fixedrange": True},
-    }
     says = (
         "The higher, the better: the share of instances on which an answer is within a factor of the best that any method "
         "found; without an answer it never is (Dolan and Moré 2002)."
     )
     columns = [Column("factor τ"), *(Column(look.label) for look in looks.values())]
-    return Figure(title, says, 340, traces, layout, tables=(Table("Share of instances within τ", columns, rows),))
+    return Figure(
+        title,
+        says,
+        traces=traces,
+        x=axis(1.0, end, "factor τ of the best answer", margin=0.0),
+        y=Axis("instances within τ", 0.0, 1.02, marks={step / 5: f"{20 * step} %" for step in range(6)}),
+        tables=(Table("Share of instances within τ", columns, rows),),
+    )
 
 
 def factors_of_best(found: Sequence[Trial], methods: Sequence[str], family: str) -> dict[str, list[float | None]]:

@@ -1,18 +1,16 @@
 """Plots of gaps and times against the size of instances: median, 5 % and 95 % quantiles of each size."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from dlsched.core.files import Json
 from dlsched.study.reports.html.distribution import of_method
-from dlsched.study.reports.html.figure import Figure, Look, axis
+from dlsched.study.reports.html.figure import Axis, Figure, Look, Trace, axis
 from dlsched.study.reports.html.matrix import Trial
 from dlsched.study.reports.html.tables import Cell, Column, Table, name_cell, number_cell
-from dlsched.study.reports.html.words import counted, digits, drawn, finite
+from dlsched.study.reports.html.words import digits, drawn, finite
 from dlsched.study.rows import Row
 
 MOST = 8
@@ -56,14 +54,6 @@ class Point:
         """Its line in the table, the method left out."""
         numbers = [number_cell(q, digits(q), self.at_most) for q in (self.low, self.middle, self.high)]
         return [Cell(self.bin.text, order=self.bin.at), Cell(str(self.count)), *numbers]
-
-    def says(self, word: str) -> str:
-        """The hover text."""
-        median = f"{'≤ ' * self.at_most}{digits(self.middle)}"
-        return (
-            f"{self.bin.text} {word}, {counted(self.count, 'instance')}<br>"
-            f"median {median}, from {digits(self.low)} to {digits(self.high)}"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +125,7 @@ def _figure(
     word: str,
     measure: Measure,
 ) -> Figure:
-    traces: list[Json] = []
+    traces: list[Trace] = []
     rows = []
     points: list[Point] = []
     distance = min(later.at / earlier.at for earlier, later in pairwise(bins))
@@ -143,7 +133,7 @@ def _figure(
         own = points_of(of_method(found, method), bins, size, measure)
         if own:
             side = distance ** (SHIFT * (index - (len(looks) - 1) / 2) / max(1.0, len(looks) / 6))
-            traces += _traces(own, look, side, word)
+            traces.append(_trace(own, look, side))
             rows += [[name_cell(method, look.label), *point.cells] for point in own]
             points += own
     if not points:
@@ -154,9 +144,9 @@ def _figure(
     return Figure(
         measure.title,
         _says(measure, any(point.at_most for point in points)),
-        340,
-        traces,
-        {"xaxis": _horizontal(bins, word), "yaxis": vertical},
+        traces=traces,
+        x=_horizontal(bins, word),
+        y=vertical,
         tables=(Table(measure.caption, columns, rows),),
     )
 
@@ -181,46 +171,33 @@ def points_of(
     return points
 
 
-def _traces(points: Sequence[Point], look: Look, side: float, word: str) -> list[Json]:
-    """The medians with a line through them, and the ranges as upright lines."""
-    x: list[Json] = [drawn(point.bin.at * side) for point in points]
-    ranges: list[Json] = [end for point in points for end in (point.low, point.high, None)]
-    upright: list[Json] = [end for at in x for end in (at, at, None)]
-    common: dict[str, Json] = {"type": "scatter", "cliponaxis": False}
-    return [
-        {
-            **common, "mode": "lines", "x": upright, "y": ranges, "hoverinfo": "skip", "opacity": 0.6,
-            "line": {"color": look.colour, "width": 1.5},
-        },
-        {
-            **common, "mode": "lines+markers", "name": look.text, "x": x, "y": [point.middle for point in points],
-            "customdata": [point.bin.at for point in points],
-            "hovertext": [f"{look.text}<br>{point.says(word)}" for point in points],
-            "line": {"color": look.colour, "dash": look.dash, "width": 1.5},
-            "marker": {
-                "symbol": [look.symbol + "-open" * point.at_most for point in points],
-                "size": 8, "color": look.colour, "line": {"color": look.colour, "width": 1.5},
-            },
-        },
-    ]  # fmt: skip
+def _trace(points: Sequence[Point], look: Look, side: float) -> Trace:
+    """The medians with a line through them, and the ranges around them."""
+    return Trace(
+        [drawn(point.bin.at * side) for point in points],
+        [point.middle for point in points],
+        look.colour,
+        look.label,
+        dash=look.dash,
+        width=1.5,
+        symbol=look.symbol,
+        hollow=[point.at_most for point in points],
+        below=[point.middle - point.low for point in points],
+        above=[point.high - point.middle for point in points],
+    )
 
 
-def _horizontal(bins: Sequence[Bin], word: str) -> dict[str, Json]:
+def _horizontal(bins: Sequence[Bin], word: str) -> Axis:
     """Sizes on a logarithmic axis, each with its tick."""
     edge = (bins[1].at / bins[0].at) ** 0.4
-    return {
-        "type": "log",
-        "range": [math.log10(bins[0].at / edge), math.log10(bins[-1].at * edge)],
-        "tickvals": [each.at for each in bins],
-        "ticktext": [each.text for each in bins],
-        "title": {"text": f"{word} (log scale)"},
-    }
+    marks = {each.at: each.text for each in bins}
+    return Axis(f"{word} (log scale)", bins[0].at / edge, bins[-1].at * edge, True, marks)
 
 
-def _from_zero(low: float, high: float, title: str) -> dict[str, Json]:
+def _from_zero(low: float, high: float, title: str) -> Axis:
     """A linear axis that holds 0."""
     top = max(high, 0.01)
-    return {"range": [min(low, -0.03 * top), 1.06 * top], "nticks": 6, "title": {"text": title}}
+    return Axis(title, min(low, -0.03 * top), 1.06 * top)
 
 
 def _says(measure: Measure, hollow: bool) -> str:

@@ -1,11 +1,9 @@
 """Formats of names and numbers on the page.
 
 Names may be hostile: hold markup, control characters or letters that change the direction of a line, or be
-very long. Characters that are not printable are escaped; Jinja2 escapes the rest for HTML. Plotly reads tags
-and entities in all its texts, so these are escaped once more (``for_plotly``).
+very long. Characters that are not printable are escaped; Jinja2, and Matplotlib in figures, escape the rest.
 """
 
-import html
 import json
 import math
 from collections.abc import Iterable
@@ -44,15 +42,6 @@ def labels(names: Iterable[str], longest: int = CELL) -> dict[str, str]:
     {'abcde': 'ab…e', 'abXde': 'ab…e (2)'}
     """
     return told_apart({name: short(name, longest) for name in names})
-
-
-def for_plotly(text: str) -> str:
-    """Escape text for Plotly, which would draw ``<b>`` as bold and ``&lt;`` as ``<``.
-
-    >>> for_plotly("<b>&lt;")
-    '&lt;b&gt;&amp;lt;'
-    """
-    return html.escape(text, quote=False)
 
 
 def digits(value: float) -> str:

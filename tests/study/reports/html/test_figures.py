@@ -1,15 +1,19 @@
 """The numbers of the plots, by hand; that a plot's tables hold them; and what is said where there is nothing to draw."""
 
+import html
+import re
+import xml.etree.ElementTree
+
 import pytest
 
 from dlsched.study.reports.html.distribution import distribution
-from dlsched.study.reports.html.figure import Figure, axis, looks, not_drawn
+from dlsched.study.reports.html.figure import Axis, Figure, Trace, axis, looks, not_drawn
 from dlsched.study.reports.html.matrix import chosen, trials
 from dlsched.study.reports.html.profiles import STEPS, factors_of_best, grid, profile
 from dlsched.study.reports.html.sizes import MOST, against_size
 from dlsched.study.rows import Row
 
-from .synthetic import changed, rows
+from .synthetic import HOSTILE, changed, rows
 
 LOOKS = looks(["a", "b"])
 
@@ -40,13 +44,10 @@ def test_dots_are_the_ratios_and_bounds_are_hollow() -> None:
         ]
     )
     figure = distribution(found, LOOKS, 10)
-    dots = [trace for trace in figure.traces if "index" in trace]
-    assert [
-        (trace["name"], trace["x"], trace["index"], trace["marker"]["symbol"], trace["sign"]) for trace in dots
-    ] == [
-        ("a", [1.25], [0], "circle", ""),
-        ("a", [1.5], [1], "circle-open", "≤ "),
-        ("b", [1.0], [0], "circle", ""),
+    assert [(trace.name, trace.x, trace.symbol, trace.hollow) for trace in figure.traces] == [
+        ("a", [1.25], "o", [False]),
+        ("a", [1.5], "o", [True]),
+        ("b", [1.0], "o", [False]),
     ]
     assert texts(figure, 1) == [
         ["i", "10 jobs, 64 GPUs, seed 1", "1.25", "1"],
@@ -59,7 +60,7 @@ def test_the_bar_is_the_middle_half_of_all_instances() -> None:
     """Of 1, 1.1, ..., 1.8 the quarters are 1.2, 1.4 and 1.6, though only some dots are drawn."""
     found = trials([row(f"i{index}", "a", 1 + index / 10) for index in range(9)])
     figure = distribution(found, looks(["a"]), 3)
-    assert [trace["x"] for trace in figure.traces if "index" not in trace] == [[1.2, 1.6], [1.4, 1.4]]
+    assert [trace.x for trace in figure.traces if not trace.name] == [[1.2, 1.6], [1.4, 1.4]]
     assert texts(figure, 0) == [["a", "9", "1", "1.2", "1.4", "1.6", "1.76", "1.8"]]
 
 
@@ -67,7 +68,7 @@ def test_the_profile_is_against_the_best_answer() -> None:
     """Factors of a: 1, 1.2; of b: 1.5, none at all."""
     found = trials([row("i", "a", 2.0), row("i", "b", 3.0), row("j", "a", 1.2), row("j", "b", None)])
     figure = profile(found, LOOKS, "ring_allocation")
-    assert [(trace["x"], trace["y"]) for trace in figure.traces] == [
+    assert [(trace.x, trace.y) for trace in figure.traces] == [
         ([1.0, 1.5, 1.53], [1.0, 1.0, 1.0]),
         ([1.0, 1.5, 1.53], [0.0, 0.5, 0.5]),
     ]
@@ -79,7 +80,7 @@ def test_without_a_reference_objectives_make_the_profile(family: str, better: st
     """Objectives 2 and 4: the less is better in one family, the more in the other."""
     found = trials([row("i", "a", None, objective=2.0), row("i", "b", None, objective=4.0)])
     figure = profile(found, LOOKS, family)
-    assert {trace["name"]: trace["y"][0] for trace in figure.traces} == {
+    assert {trace.name: trace.y[0] for trace in figure.traces} == {
         "a": float(better == "a"),
         "b": float(better == "b"),
     }
@@ -102,11 +103,11 @@ def test_gaps_and_times_by_size() -> None:
         ]
     )
     gap, time = against_size(found, looks(["a"]))
-    assert (gap.traces[1]["y"], gap.traces[1]["customdata"]) == ([20.0, 50.0], [10, 40])
-    assert gap.traces[0]["y"] == [2.0, 47.0, None, 50.0, 50.0, None]
-    assert gap.traces[1]["marker"]["symbol"] == ["circle", "circle-open"]
+    (trace,) = gap.traces
+    assert (trace.y, trace.x, trace.hollow) == ([20.0, 50.0], [10, 40], [False, True])
+    assert (trace.below, trace.above) == ([18.0, 0.0], [27.0, 0.0])
     assert texts(gap, 0) == [["a", "10", "3", "2", "20", "47"], ["a", "40", "1", "≤ 50", "≤ 50", "≤ 50"]]
-    assert time.traces[1]["y"] == [2.0, 1e-5]
+    assert time.traces[0].y == [2.0, 1e-5]
 
 
 def test_many_sizes_are_put_together() -> None:
@@ -159,9 +160,10 @@ def test_instances_of_one_name_are_told_apart() -> None:
 
 def test_a_wide_axis_is_logarithmic_and_says_so() -> None:
     wide, narrow, none = axis(1.0, 10.0, "x"), axis(1.0, 2.0, "x"), axis(0.0, 9.0, "x")
-    assert (wide["type"], wide["title"]) == ("log", {"text": "x (log scale)"})
-    assert "type" not in narrow and "type" not in none
-    assert axis(1.0, 1.0, "x")["range"] == [0.95, 1.05]
+    assert (wide.log, wide.title) == (True, "x (log scale)")
+    assert not narrow.log and not none.log
+    one = axis(1.0, 1.0, "x")
+    assert (one.low, one.high) == (0.95, 1.05)
 
 
 def test_every_method_looks_different() -> None:
@@ -187,3 +189,57 @@ def test_an_instance_without_ratios_is_compared_by_objectives() -> None:
         ]
     )
     assert factors_of_best(found, ["a", "b"], "ring_allocation") == {"a": [1.0, 2.0], "b": [1.5, 1.0]}
+
+
+def hostile() -> list[Row]:
+    """Instances and methods with hostile names."""
+    excess = dict(zip(HOSTILE, (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5), strict=True))
+    return rows(instances=30, names=HOSTILE, methods=excess, failing=0.05)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [rows(), hostile(), rows(methods={"doubling": 0.1}), rows(kind="bound"), rows(instances=1500, sizes=range(5, 60))],
+    ids=["one family", "hostile", "one method", "bounds", "many"],
+)
+def test_every_number_of_a_plot_stands_in_its_table(found: list[Row]) -> None:
+    """Each dot with its sign in its method's column, each step, and each median with its range; and no further number."""
+    look = looks(list(dict.fromkeys(each.method for each in found)))
+    ratios, *others = [distribution(trials(found), look, 100), *against_size(trials(found), look)]
+    heads = [column.head for column in ratios.tables[1].columns]
+    for index, method in enumerate(heads[2:], 2):
+        of_method = [trace for trace in ratios.traces if trace.name == method]
+        dots = [("≤ " * kind, x) for each in of_method for kind, x in zip(each.hollow, each.x, strict=True)]
+        cells = [line[index].text for line in ratios.tables[1].rows if line[index].text[-1].isdigit()]
+        assert sorted(f"{sign}{x:.6g}" for sign, x in dots) == sorted(cells)
+    for figure in others:
+        marks = [
+            (trace.name, middle - below, middle, middle + above, hollow)
+            for trace in figure.traces
+            for middle, below, above, hollow in zip(trace.y, trace.below, trace.above, trace.hollow, strict=True)
+        ]
+        for mark, line in zip(marks, texts(figure, 0), strict=True):
+            assert (mark[0], mark[4]) == (line[0], line[4].startswith("≤"))
+            assert mark[1:4] == pytest.approx([float(text.removeprefix("≤ ")) for text in line[3:]])
+    steps = profile(trials(found), look, "ring_allocation")
+    if not steps.missing:
+        taus, *shares = ([float(text) for text in cells] for cells in zip(*texts(steps, 0), strict=True))
+        assert [(trace.x, trace.y) for trace in steps.traces] == [(taus, of) for of in shares]
+
+
+def test_a_plot_is_small_and_its_texts_are_texts() -> None:
+    """Equal plots are equal texts, a mark for each point is in it, hollow ones apart, and names are escaped."""
+    pytest.importorskip("matplotlib")
+
+    def figure() -> Figure:
+        dots = Trace([1.0, 2.0, 3.0], [0.0, 1.0, 0.5], "#0072B2", symbol="o", hollow=[False, True, False])
+        return Figure(
+            "plot", traces=[dots], x=axis(1.0, 3.0, "x"), y=Axis("", 0.0, 1.0, bare=True), notes={0.5: HOSTILE[1]}
+        )
+
+    svg = figure().svg
+    assert svg == figure().svg and len(svg) < 5000
+    drawn = [group.count("<use") for group in re.findall(r"<g[^>]*>(?:<use [^>]*/>)+</g>", svg)]
+    assert drawn[-2:] == [2, 1]
+    assert html.escape(HOSTILE[1], quote=False) in svg and "<img" not in svg
+    assert xml.etree.ElementTree.fromstring(svg).attrib["viewBox"] == "0 0 420 300"

@@ -35,39 +35,4 @@
     head.append(button);
     head.setAttribute("aria-sort", "none");
   }
-
-  // Plots: each is drawn when the page has time for it, and all of them before it is printed.
-  const waiting = Array.from(document.querySelectorAll(".plot"));
-  const fine = window.matchMedia("(pointer: fine)").matches;
-  const common = { automargin: true, linecolor: "#808080", tickcolor: "#808080", showline: true, ticks: "outside", ticklen: 4, zeroline: false };
-  function draw(plot) {
-    const spec = JSON.parse(plot.querySelector("script").textContent);
-    for (const trace of spec.traces) {
-      if (trace.index) {
-        trace.hovertext = trace.index.map((at, dot) => spec.names[at] + "<br>" + trace.name + ": " + trace.sign + trace.x[dot]);
-      }
-      if (trace.share) {
-        trace.hovertext = trace.x.map((tau, step) => trace.name + "<br>" + Number((100 * trace.y[step]).toPrecision(4)) + " % of instances<br>within " + tau + " \u00d7 the best");
-      }
-      if (trace.hovertext) trace.hoverinfo = "text";
-    }
-    const layout = Object.assign({}, spec.layout, {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, autosize: true, hovermode: "closest",
-      dragmode: fine ? "zoom" : false, margin: { l: 8, r: 14, t: 6, b: 8 },
-      font: { family: getComputedStyle(document.body).fontFamily, size: 12 },
-      hoverlabel: { align: "left", namelength: -1 },
-    });
-    layout.xaxis = Object.assign({}, common, spec.layout.xaxis);
-    layout.yaxis = spec.layout.yaxis.showticklabels === false ? spec.layout.yaxis : Object.assign({}, common, spec.layout.yaxis);
-    plot.replaceChildren();
-    Plotly.newPlot(plot, spec.traces, layout, { displayModeBar: false, responsive: true, showTips: false, typesetMath: false });
-    plot.dataset.drawn = "yes";
-  }
-  function next() {
-    if (waiting.length === 0) return;
-    draw(waiting.shift());
-    setTimeout(next, 0);
-  }
-  window.addEventListener("beforeprint", () => { while (waiting.length) draw(waiting.shift()); });
-  next();
 })();
