@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.core.quantities import per_cent
@@ -123,6 +123,7 @@ def test_names_are_written_on_one_line() -> None:
     assert len(text) < 500
 
 
+@settings(deadline=None)
 @given(st.floats(1e-12, 1e6))
 def test_per_cent_is_true(share: float) -> None:
     """Read again it is within 5 % of the share, and never 0."""
