@@ -245,18 +245,18 @@ def float_power(x: "float | FloatArray", y: float) -> "float | FloatArray":
 
 
 def decade(x: float) -> int:
-    """The power of ten at or below the size of x, which is not 0: floor(log10 |x|), exactly.
+    """The power of ten of x, which is not 0, written in as few digits as it needs.
 
-    >>> decade(1000.0), decade(999.9), decade(0.001)
-    (3, 2, -3)
+    >>> decade(1000.0), decade(999.9), decade(1e-6)
+    (3, 2, -6)
     """
-    return decimal.Decimal(x).adjusted()
+    return decimal.Decimal(repr(float(x))).adjusted()
 
 
 def geometric(first: float, last: float, number: int) -> "FloatArray":
     """Return ``number`` >= 2 numbers from ``first`` to ``last``, both > 0, each the same multiple of the one before.
 
-    >>> geometric(1, 100, 3).tolist()
+    >>> geometric(1, 100, 3).round(9).tolist()
     [1.0, 10.0, 100.0]
     """
     import numpy as np

@@ -68,7 +68,7 @@ def per_cent(share: float, within: float | None = None) -> str:
     if abs(value) < 1e-4:
         return f"{value:.0e}"
     first = -decade(value)  # decimals up to the first nonzero digit
-    digits = max(first, -decade(100 * within)) if within else first + 1
+    digits = max(first, -decade(within) - 2) if within else first + 1
     return f"{value:.{min(max(digits, 0), 6)}f}"
 
 

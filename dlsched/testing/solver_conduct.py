@@ -132,10 +132,11 @@ def interrupt(solver: Solver) -> None:
     def stop(told: Bounded) -> None:
         del told
         mine = {process.pid for process in psutil.Process().children(recursive=True)}
-        started.update(mine & {pid for top in child.processes() for pid in _tree(top)})
+        started.update(mine & {pid for top in child.processes() - others for pid in _tree(top)})
         raise KeyboardInterrupt
 
     child.stop()
+    others = child.processes()  # those of users' functions
     try:
         solve_milp(several_rows(Sense.MAXIMIZE), solver=solver.name, bounded=stop)
     except KeyboardInterrupt:

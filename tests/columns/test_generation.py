@@ -7,6 +7,7 @@ from scipy.optimize import linprog
 from dlsched.columns.generation import Pool, generate
 from dlsched.columns.pricing import Priced
 from dlsched.columns.slack import Listed
+from dlsched.core.arrays import dot
 
 
 class Given:
@@ -27,7 +28,7 @@ class Given:
 
     def guess(self, prices, known, tick=None):
         """Any column that is not dearer than what is known, and a bound below the least."""
-        values = [cost + counts @ prices for cost, counts in zip(self.cost, self.counts, strict=True)]
+        values = [cost + dot(counts, prices) for cost, counts in zip(self.cost, self.counts, strict=True)]
         least = np.array([each.min() for each in values])
         first = [int(np.flatnonzero(each <= most)[0]) for each, most in zip(values, known.tolist(), strict=True)]
         found = np.array([each[at] for each, at in zip(values, first, strict=True)])
@@ -38,7 +39,7 @@ class Given:
         """Those up to the thresholds."""
         listed = []
         for counts, cost, most in zip(self.counts, self.cost, thresholds.tolist(), strict=True):
-            values = cost + counts @ prices
+            values = cost + dot(counts, prices)
             order = np.argsort(values)
             order = order[values[order] <= most]
             listed.append(Listed(counts[order], values[order]))
