@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dlsched.catalogue import families as listed
@@ -71,14 +72,16 @@ def objective_name(instance: InstanceFile) -> str:
     return family_of(instance).objective_for(instance).name
 
 
-def find_family(name: str) -> AnyFamily:
-    """Return the family of that name.
+def find_family(name: str | ModuleType) -> AnyFamily:
+    """Return the family of that name, or of that module.
 
     Raises
     ------
     UsageError
         There is no such family; the message lists all families.
     """
+    if isinstance(name, ModuleType):
+        name = name.__name__.rpartition(".")[2]
     if name not in FAMILIES:
         raise UsageError(where="family", found=repr(name), allowed=", ".join(FAMILIES))
     return FAMILIES[name]

@@ -9,7 +9,6 @@ import inspect
 import itertools
 import os
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
@@ -24,7 +23,7 @@ from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES, require_own
-from dlsched.own_methods import find_method_of_user, handed, import_of_user, runner, session_text
+from dlsched.own_methods import file_of, find_method_of_user, handed, import_of_user, runner, session_text
 from dlsched.results.answers import judge
 from dlsched.solvers.child import FUNCTION, OutOfTime, call
 
@@ -72,8 +71,7 @@ def method_of(family: AnyFamily, method: MethodLike) -> AnyMethod:
     home = getattr(kind, "__module__", None) or type(kind).__module__
     text = f"{home}:{re.sub(r'[^0-9A-Za-z_]+', '', own) or 'function'}"
     thing = method if callable(method) and not policy else functools.partial(_copy, method)
-    file = "" if sys.modules.get(home) is None else getattr(sys.modules[home], "__file__", None) or ""
-    run = runner(family, text, thing, {}, file, given=True)
+    run = runner(family, text, thing, {}, file_of(kind), given=True)
     return _stoppable(family, Method(text, "heuristic", run, seeded="seed" in handed(thing)), text, thing)
 
 

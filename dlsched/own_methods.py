@@ -114,7 +114,16 @@ def _unpickled(home: str, name: str, folder: str) -> tuple[Callable[..., object]
         import cloudpickle
     with _errors_of(name, ""), _searching(folder):
         thing: Callable[..., object] = cloudpickle.loads(base64.b64decode(home.removeprefix(PICKLED)))
-    return thing, getattr(getattr(thing, "__code__", None), "co_filename", "")
+    return thing, file_of(thing)
+
+
+def file_of(thing: object) -> str:
+    """File or cell of a notebook that defines a function or the methods of a class, else the file of its module."""
+    for each in (thing, *(getattr(thing, name, None) for name in ("decide", "__call__", "__init__"))):
+        code = getattr(inspect.unwrap(each) if callable(each) else each, "__code__", None)
+        if code is not None:
+            return str(code.co_filename)
+    return getattr(sys.modules.get(getattr(thing, "__module__", "")), "__file__", None) or ""
 
 
 def call_of_user(text: str, file: str, thing: Callable[..., object], arguments: Mapping[str, Json]) -> object:
@@ -198,7 +207,7 @@ def runner(
             own = instance.apart()  # Python lets code change what is immutable, and answers are judged by the original
             began = perf_counter()
             try:
-                answer = _called(thing, own, search, parameters)
+                answer = called(thing, own, search, parameters)
                 if hasattr(answer, "decide"):
                     answer = _simulated(family, instance, answer, search, text)
             finally:
@@ -212,9 +221,10 @@ def runner(
     return run
 
 
-def _called(
+def called(
     thing: Callable[..., object], instance: InstanceFile, search: Search[Solution], parameters: Mapping[str, Json]
 ) -> object:
+    """Call a function of an instance, or a class, with what a run hands over and further parameters."""
     given = {"tick": search.tick, "seed": search.seed}
     named = {name: given[name] for name in handed(thing)} | dict(parameters)
     return thing(**named) if inspect.isclass(thing) else thing(instance, **named)
@@ -263,4 +273,7 @@ def _where(error: BaseException, file: str) -> str:
     own = [frame for frame in frames if os.path.realpath(frame.filename) == os.path.realpath(file)]
     if not own and len(frames) > 1 and frames[-1].filename != __file__:
         own = frames
-    return f"{printable(os.path.basename(own[-1].filename))}, line {own[-1].lineno}: " if own else ""
+    if not own:
+        return ""
+    cell = "ipykernel_" in own[-1].filename  # a cell of a notebook has the name of a temporary file
+    return f"{'the cell' if cell else printable(os.path.basename(own[-1].filename))}, line {own[-1].lineno}: "

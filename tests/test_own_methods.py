@@ -97,3 +97,24 @@ def test_parameters_that_it_does_not_take(name: str, parameters: dict[str, Any],
     with pytest.raises(UsageError) as raised:
         find_method_of_user(RINGS, f"mine_in_a_folder:{name}", parameters, folder)
     assert said in str(raised.value)
+
+
+CELL = """
+def careless(instance):
+    counts = {job.id: 1 for job in instance.jobs}
+    return type(instance)(name="other", gpus="three", jobs=counts)
+
+class Careless:
+    clairvoyant = False
+    def decide(self, view):
+        return type(view._instance)(name="other", units="three", jobs=[])
+"""
+
+
+@pytest.mark.parametrize(("name", "line", "family"), [("careless", 4, "ring_allocation"), ("Careless", 9, "elastic_stream")])
+def test_an_error_in_a_cell_of_a_notebook_names_the_line_of_the_cell(name, line, family):
+    """The error is raised in another module, below the user's function; the cell is a file of its own for Python."""
+    cell: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(CELL, "/tmp/ipykernel_7/1234.py", "exec"), cell)
+    with pytest.raises(UsageError, match=f"the cell, line {line}: InstanceError: "):
+        dlsched.solve(getattr(dlsched, family).example(), method=cell[name])

@@ -10,10 +10,12 @@ from dlsched.core.imports import needing
 with needing("dlsched.testing needs Hypothesis", "testing"):
     import hypothesis as _hypothesis
 
+from dlsched.core.family import Guarantee
 from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async
 from dlsched.testing.cases import CASES, Case
 from dlsched.testing.contract import check_method, hold_to_contract
 from dlsched.testing.elastic_stream import brute_force_stream, elastic_stream_instances
+from dlsched.testing.factor import hold_to_bound
 from dlsched.testing.matching_placement import brute_force_placement, matching_placement_instances
 from dlsched.testing.ring_allocation import (
     brute_force_allocation,
@@ -38,6 +40,7 @@ __all__ = [
     "CASES",
     "INSTANCES",
     "Case",
+    "Guarantee",
     "async_sgd_instances",
     "brute_force",
     "brute_force_allocation",
@@ -53,6 +56,7 @@ __all__ = [
     "doubling_instances",
     "elastic_stream_instances",
     "hold_solver_to_contract",
+    "hold_to_bound",
     "hold_to_contract",
     "matching_placement_instances",
     "ring_allocation_instances",

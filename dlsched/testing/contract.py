@@ -12,28 +12,39 @@ exact, proven           (own methods) optimal means the brute-force optimum; cer
 ======================  ==========================================================================================
 """
 
+import inspect
 import json
+import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from types import ModuleType
+from typing import Any
 
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import seed as seeded
+from hypothesis.strategies import SearchStrategy
 
-from dlsched.core.family import AnyMethod, Family, Guarantee, InstanceT, Method
+from dlsched.core.errors import PolicyError, UsageError
+from dlsched.core.family import AnyFamily, AnyMethod, Family, Guarantee, InstanceT, Method
 from dlsched.core.gap import meets
+from dlsched.core.limits import Limits
 from dlsched.core.result import Result, SolutionT
+from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import find_family
+from dlsched.method_choice import MethodLike, method_of
+from dlsched.own_methods import called
 from dlsched.testing.cases import CASES
 
 _SLACK = 1e-9  # relative tolerance between rounded objectives, and between them and an exact bound
 
 
 def hold_to_contract(
-    family: str,
-    heuristic: Callable[[InstanceT], SolutionT | None],
+    family: str | ModuleType,
+    heuristic: MethodLike,
     *,
-    guarantee: Guarantee[InstanceT] | None = None,
+    guarantee: Guarantee[InstanceT] | float | None = None,
     examples: int = 100,
     seed: int = 0,
 ) -> None:
@@ -42,11 +53,13 @@ def hold_to_contract(
     Parameters
     ----------
     family
-        A name of ``dlsched.FAMILIES``.
+        A name of ``dlsched.FAMILIES``, or the module of the family.
     heuristic
-        Maps an instance to a solution, or to None if it finds none.
+        As ``solve`` takes it: a function that maps an instance to a solution, to the data of one, or to None if it finds
+        none; a policy or its class; ``"file.py:function"``.
     guarantee
-        Its promise, if it makes one.
+        Its promise, if it makes one; a number is a factor of the optimum on every instance, and ``hold_to_bound`` searches
+        harder for an instance that breaks it.
     examples, seed
         Number of instances, and the seed of their sequence; the same arguments try the same instances.
 
@@ -54,51 +67,81 @@ def hold_to_contract(
     ------
     AssertionError
         A clause is broken; the message says which, in one sentence, and hypothesis adds the smallest instance it found.
+    UsageError
+        There is no such family or method, or the method raises an error.
 
     Your own heuristic takes five lines:
 
     >>> from dlsched import ring_allocation
     >>> def smallest(instance):
     ...     counts = {job.id: instance.counts(index)[0] for index, job in enumerate(instance.jobs)}
-    ...     return ring_allocation.Allocation(counts) if sum(counts.values()) <= instance.gpus else None
+    ...     return {"gpus": counts} if sum(counts.values()) <= instance.gpus else None
     >>> hold_to_contract("ring_allocation", smallest, examples=10)
     """
     record = find_family(family)
+    promise = guarantee if isinstance(guarantee, Guarantee | None) else _within(record, guarantee)
 
-    @seeded(seed)
-    @settings(
+    def holds(instance: InstanceT) -> None:
+        note(f"the instance, as a file: {json.dumps(instance.as_data())}")
+        check_heuristic(record, heuristic, instance, guarantee=promise)
+
+    hold_examples(CASES[record.name].instances(), holds, examples, seed)
+
+
+def hold_examples(
+    instances: SearchStrategy[InstanceT], holds: Callable[[InstanceT], None], examples: int, seed: int, *phases: Phase
+) -> None:
+    """Call a test on instances of a strategy, the same ones for the same arguments; ``phases``: of Hypothesis, else all."""
+    only: dict[str, Any] = {"phases": phases} if phases else {}
+    quiet = settings(
         max_examples=examples,
         derandomize=True,
         database=None,
         deadline=None,
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
+        **only,
     )
-    @given(CASES[family].instances())
-    def holds(instance: InstanceT) -> None:
-        note(f"the instance, as a file: {json.dumps(instance.as_data())}")
-        check_heuristic(record, heuristic, instance, guarantee=guarantee)
+    seeded(seed)(quiet(given(instances)(holds)))()
 
-    holds()
+
+def require_factor(name: str, factor: float) -> None:
+    """Refuse a factor of the optimum that is no number >= 1 with a ``UsageError``."""
+    if not isinstance(factor, int | float) or not 1 <= factor < math.inf:
+        raise UsageError(where=name, found=repr(factor), allowed="a number >= 1")
+
+
+def _within(record: AnyFamily, factor: float) -> Guarantee[InstanceT]:
+    """Return the promise of a factor of the optimum, without the constant part of objectives."""
+    require_factor("guarantee", factor)
+
+    def worst(instance: InstanceT, optimum: float) -> float:
+        constant = record.constant(instance)
+        times = factor if record.sense_for(instance) is Sense.MINIMIZE else 1 / factor
+        return constant + times * (optimum - constant)
+
+    return Guarantee(f"within a factor of {factor:g}", lambda instance: True, worst)
 
 
 def check_heuristic(
     record: Family[InstanceT, SolutionT],
-    heuristic: Callable[[InstanceT], SolutionT | None],
+    heuristic: MethodLike,
     instance: InstanceT,
     *,
     guarantee: Guarantee[InstanceT] | None = None,
 ) -> None:
     """Assert that a heuristic keeps the contract on one instance small enough for brute force."""
-    name = getattr(heuristic, "__name__", "the heuristic")
-    before = instance.as_data()
-    solution, again = heuristic(instance), heuristic(instance)
-    assert instance.as_data() == before, f"{name} changed the instance."
+    method = method_of(record, heuristic)
+    name = getattr(heuristic, "__name__", method.name)
+    solution, again = (_solution(record, method, instance, name) for _ in range(2))
+    own = instance.apart()  # `solve` runs a function on a copy of its own; a heuristic of dlsched gets the user's instance
+    if callable(heuristic) and not inspect.isclass(heuristic):
+        called(heuristic, own, _search(record, own), {})
+    assert own.as_data() == instance.as_data(), f"{name} changed the instance."
     assert (solution is None) == (again is None), f"{name} found a solution only once in two runs on one instance."
     if solution is None or again is None:
         return
     assert solution.as_data() == again.as_data(), f"{name} gave two different answers for one instance."
-    _check_solution(record, name, instance, solution)
     objective = record.objective(instance, solution)
     bound = record.solve(instance, method=record.best_bound).bound
     _no_better(
@@ -108,6 +151,33 @@ def check_heuristic(
         f"{name}: its objective {objective} beats the proven bound {bound}.",
     )
     _check_optimum(record, name, instance, objective, CASES[record.name].brute_force(instance), guarantee)
+
+
+def _search(record: Family[InstanceT, SolutionT], instance: InstanceT) -> Search[SolutionT]:
+    return Search[SolutionT](
+        objective=partial(record.objective, instance),
+        check=partial(record.check, instance),
+        sense=record.sense_for(instance),
+        limits=Limits(),
+        constant=record.constant(instance),
+    )
+
+
+def _solution(
+    record: Family[InstanceT, SolutionT], method: Method[InstanceT, SolutionT], instance: InstanceT, name: str
+) -> SolutionT | None:
+    """Run a method, also where counting proves that there is no solution, and assert that its answer breaks no rule."""
+    if method.name in record.methods and record.infeasible(instance) is not None:
+        return None
+    search = _search(record, instance)
+    try:
+        method.follow(instance, search)
+    except PolicyError as error:
+        raise AssertionError(f"{name}: {str(error).removeprefix(f'{method.name}: ')}") from None
+    except UsageError:
+        if record.infeasible(instance) is None:  # a policy cannot be simulated where there is no solution
+            raise
+    return search.solution
 
 
 def check_method(

@@ -58,7 +58,7 @@ def turns(space: Space) -> Iterator[DrawGenerated]:
 def sample(
     judge: Judge, space: Space, until: int, generator: "np.random.Generator", by_turns: float = 1.0
 ) -> list[Judged]:
-    """Draw and evaluate until ``judge`` has counted so many evaluations, or a ratio is without bound.
+    """Draw and evaluate until ``judge`` has counted so many evaluations, or is done.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def sample(
         idle = 0 if judge.evaluations > before else idle + 1
         if judged is not None:
             met.setdefault(repr(data), (judged, draw))
-            if math.isinf(judged.ratio):
-                break
+        if judge.done:
+            break
     worst_first = sorted(met.values(), key=lambda each: -each[0].ratio)
     heads = {draw: judged for judged, draw in reversed(worst_first)}
     return [
@@ -99,7 +99,7 @@ def sample(
 
 
 def climb(judge: Judge, space: Space, until: int, generator: "np.random.Generator") -> None:
-    """Search until ``judge``, which keeps the worst, has counted so many evaluations, or the ratio is without bound."""
+    """Search until ``judge``, which keeps the worst, has counted so many evaluations, or is done."""
     drawn = judge.evaluations + math.ceil(SAMPLED * (until - judge.evaluations))
     starts = sample(judge, space, drawn, generator, BY_TURNS)
     if not starts or starts[0].ratio <= 1 + MEETING:  # nothing to climb from: look longer
@@ -119,19 +119,14 @@ def _worst_first(met: Iterable[Judged]) -> list[Judged]:
     return sorted(met, key=lambda judged: -judged.ratio)
 
 
-def _without_bound(judge: Judge) -> bool:
-    """Whether an instance without bound was found, so that none can be worse."""
-    return judge.worst is not None and math.isinf(judge.worst.ratio)
-
-
 def walk(judge: Judge, space: Space, start: Judged, end: int, heat: float, generator: "np.random.Generator") -> Judged:
-    """Walk from an instance until ``judge`` has counted so many evaluations, or a ratio is without bound; return the worst.
+    """Walk from an instance until ``judge`` has counted so many evaluations, or is done; return the worst.
 
     ``heat`` is the threshold at the start, as a part of the logarithm of the ratio.
     """
     current = worst = start
     began, idle = judge.evaluations, 0
-    while judge.evaluations < end and idle < PATIENCE and not _without_bound(judge):
+    while judge.evaluations < end and idle < PATIENCE and not judge.done:
         left = (end - judge.evaluations) / (end - began)
         before = judge.evaluations
         data = moved(space, current.data, generator)

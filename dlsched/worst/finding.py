@@ -43,6 +43,7 @@ def find_worst(
     tell: Callable[[Failure], None] | None = None,
     space: Space | None = None,
     share: float = SHARE,
+    beyond: float = math.inf,
     **options: Value,
 ) -> Worst:
     """Search for the instance on which a method does worst, and shrink it until a person can read it.
@@ -78,6 +79,9 @@ def find_worst(
         ``options``.
     share
         Share of the ratio that shrinking may lose.
+    beyond
+        A ratio above which an instance is bad enough: the search ends, and shrinks it. If it is finite, only answers
+        count, and only ratios to proven optima or to another method's answers.
     **options
         The family's own options, such as ``tables`` of ring_allocation.
 
@@ -89,7 +93,7 @@ def find_worst(
         Ctrl-C before any instance was found.
     """
     record = find_family(family)
-    _require(budget, seed, share)
+    require_search(budget, seed, share)
     chosen = method_of(record, method)
     if chosen.kind == "bound":
         raise UsageError(
@@ -105,7 +109,7 @@ def find_worst(
         allowed,
         told,
     ):
-        judge = Judge(record, chosen, reference, space.solver if against is None else None, allowed)
+        judge = Judge(record, chosen, reference, space.solver if against is None else None, allowed, beyond=beyond)
         if tell is not None:
             judge.tell = tell
         if told is not None:
@@ -114,7 +118,8 @@ def find_worst(
     return _worst(judge, space, found, kept, seed, ended, command)
 
 
-def _require(budget: int, seed: int, share: float) -> None:
+def require_search(budget: int, seed: int, share: float = SHARE) -> None:
+    """Refuse a budget, a seed or a share out of range with a ``UsageError``."""
     if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
         raise UsageError(where="budget", found=repr(budget), allowed="an integer >= 1")
     require_seed(seed)

@@ -69,6 +69,9 @@ class Judge:
         Called with a failure at once; the first of each message.
     judged
         Called after every evaluation.
+    beyond
+        Ratio above which a search ends. If it is finite, only answers have ratios, to proven optima or to another
+        method's answers, as nothing else refutes a bound.
     """
 
     family: AnyFamily
@@ -78,6 +81,7 @@ class Judge:
     limits: Limits = field(default_factory=Limits)
     tell: Callable[[Failure], None] = lambda failure: None
     judged: Callable[[], None] = lambda: None
+    beyond: float = math.inf
 
     def __post_init__(self) -> None:
         self.budget = Budget(Limits(time_s=self.limits.time_s))
@@ -85,6 +89,11 @@ class Judge:
         self.evaluations = 0
         self.worst: Judged | None = None
         self.failures: dict[str, Failure] = {}
+
+    @property
+    def done(self) -> bool:
+        """Whether the worst ratio is beyond what was to be shown, or without bound, so that no search is needed."""
+        return self.worst is not None and (self.worst.ratio > self.beyond or math.isinf(self.worst.ratio))
 
     def judge(self, data: Data) -> Judged | None:
         """Evaluate the instance of some data; None: the data are invalid, or no ratio is defined.
@@ -114,13 +123,14 @@ class Judge:
         """
         result = self._run(self.reference, instance, self.solver)
         if result is not None:
-            heuristic = self.reference.kind == "heuristic"
+            answers = ("answer",) if self.reference.kind == "heuristic" else ()
+            bounds = ("bound",) if math.isinf(self.beyond) else ()
             found = reference_of(
                 [result],
                 result.sense,
                 Known(result.constant),
                 named=[result],
-                taken=("optimum", "answer", "bound") if heuristic else ("optimum", "bound"),
+                taken=("optimum", *answers, *bounds),
             )
             if found is not None:
                 return found
@@ -131,7 +141,11 @@ class Judge:
         """Run the method, compare it with a reference and with its own guarantee, and count."""
         result = self._run(self.method, instance, None)
         self._count()
-        if result is None or (result.objective is None and result.status is not TerminationStatus.NO_SOLUTION):
+        if result is None:
+            return None
+        if result.objective is None and (
+            result.status is not TerminationStatus.NO_SOLUTION or math.isfinite(self.beyond)
+        ):
             return None
         if result.status in _CUT_SHORT and self.method.kind == "heuristic":
             return None  # the answer held then may come from another rule

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import Phase, settings
 
 import dlsched
-from dlsched import ring_allocation
+from dlsched import ring_allocation, ring_embedding, srpt_mapping
 from dlsched.core.family import Guarantee
 from dlsched.ring_allocation import Allocation
 from dlsched.testing import hold_to_contract
+from dlsched.testing.contract import _within
 
 
 def smallest(instance):
@@ -68,8 +69,8 @@ def first_failure(monkeypatch):
 @pytest.mark.parametrize(
     ("heuristic", "sentence"),
     [
-        (ignores_capacity, "ignores_capacity returned a solution that breaks capacity: "),
-        (forgets_the_last, r"forgets_the_last returned a solution that breaks choice\[j"),
+        (ignores_capacity, "ignores_capacity: its answer breaks capacity: "),
+        (forgets_the_last, r"forgets_the_last: its answer breaks choice\[j"),
         (Moody(), "moody gave two different answers for one instance"),
         (Unsure(), "unsure found a solution only once in two runs"),
         (meddles, "meddles changed the instance"),
@@ -84,7 +85,7 @@ def test_broken_heuristics_are_caught(heuristic, sentence):
 
 def test_the_smallest_instance_is_told():
     """A message comes with the smallest instance that hypothesis finds: here it has one job."""
-    with pytest.raises(AssertionError, match="forgets_the_last returned") as broken:
+    with pytest.raises(AssertionError, match="forgets_the_last: ") as broken:
         hold_to_contract("ring_allocation", forgets_the_last, examples=20)
     (told,) = (note for note in broken.value.__notes__ if note.startswith("the instance, as a file: "))
     data = json.loads(told.partition(": ")[2])
@@ -99,6 +100,54 @@ def test_a_false_promise_is_caught():
         hold_to_contract("ring_allocation", smallest, guarantee=promise)
     never = dataclasses.replace(promise, holds_for=lambda instance: False)
     hold_to_contract("ring_allocation", smallest, guarantee=never, examples=20)
+
+
+@pytest.mark.usefixtures("first_failure")
+def test_a_promise_may_be_a_factor():
+    """``smallest`` is far from the optimum where larger counts fit; the optimum is within a factor of 1."""
+    with pytest.raises(AssertionError, match=r'does not keep its promise "within a factor of 1\.1"'):
+        hold_to_contract("ring_allocation", smallest, guarantee=1.1)
+    hold_to_contract(ring_allocation, "exact", guarantee=1, examples=20)
+    with pytest.raises(dlsched.UsageError, match=r"guarantee: found 0\.5, allowed: a number >= 1"):
+        hold_to_contract("ring_allocation", smallest, guarantee=0.5)
+
+
+def test_a_factor_leaves_out_the_constant_part():
+    """Releases of srpt_mapping are in every objective, and in no ratio: the promise is made of flow times."""
+    instance = srpt_mapping.example()
+    releases = sum(job.release_s for job in instance.jobs)
+    promise = _within(srpt_mapping.FAMILY, 2.0)
+    assert promise.worst(instance, releases + 10.0) == pytest.approx(releases + 20.0)
+    best = _within(ring_embedding.FAMILY, 2.0)  # utility is maximised
+    assert best.worst(ring_embedding.example(), 10.0) == 5.0
+
+
+def data_of_smallest(instance):
+    """The same as data."""
+    found = smallest(instance)
+    return None if found is None else {"gpus": dict(found.gpus)}
+
+
+class OneEach:
+    """A policy: the smallest count for whoever came first, as long as units are left."""
+
+    def decide(self, view):
+        """Decide by hand."""
+        units, counts = view.units - sum(map(view.held, view)), {}
+        for job in view:
+            if not view.held(job) and view.allowed(job)[0] <= units:
+                counts[job] = view.allowed(job)[0]
+                units -= counts[job]
+        return counts
+
+
+def test_what_solve_takes_is_taken():
+    """A function that returns the data of a solution, a policy's class, a policy, a name and a file's function."""
+    hold_to_contract("ring_allocation", data_of_smallest, examples=10)
+    hold_to_contract("elastic_stream", OneEach, examples=10)
+    hold_to_contract("elastic_stream", OneEach(), examples=10)
+    hold_to_contract("ring_allocation", "doubling", examples=10)
+    hold_to_contract("ring_allocation", f"{__file__}:data_of_smallest", examples=10)
 
 
 def test_the_contract_is_deterministic():
