@@ -29,7 +29,7 @@ from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import Refused, printable
 from dlsched.core.part import plain
-from dlsched.core.result import Solution
+from dlsched.core.result import Solution, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.results.answers import judge
@@ -222,7 +222,7 @@ def runner(
 
 
 def called(
-    thing: Callable[..., object], instance: InstanceFile, search: Search[Solution], parameters: Mapping[str, Json]
+    thing: Callable[..., object], instance: InstanceFile, search: Search[SolutionT], parameters: Mapping[str, Json]
 ) -> object:
     """Call a function of an instance, or a class, with what a run hands over and further parameters."""
     given = {"tick": search.tick, "seed": search.seed}

@@ -111,7 +111,9 @@ class Careless:
 """
 
 
-@pytest.mark.parametrize(("name", "line", "family"), [("careless", 4, "ring_allocation"), ("Careless", 9, "elastic_stream")])
+@pytest.mark.parametrize(
+    ("name", "line", "family"), [("careless", 4, "ring_allocation"), ("Careless", 9, "elastic_stream")]
+)
 def test_an_error_in_a_cell_of_a_notebook_names_the_line_of_the_cell(name, line, family):
     """The error is raised in another module, below the user's function; the cell is a file of its own for Python."""
     cell: dict[str, Any] = {"__name__": "__main__"}

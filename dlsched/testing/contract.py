@@ -19,7 +19,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from types import ModuleType
-from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import seed as seeded
@@ -92,7 +91,6 @@ def hold_examples(
     instances: SearchStrategy[InstanceT], holds: Callable[[InstanceT], None], examples: int, seed: int, *phases: Phase
 ) -> None:
     """Call a test on instances of a strategy, the same ones for the same arguments; ``phases``: of Hypothesis, else all."""
-    only: dict[str, Any] = {"phases": phases} if phases else {}
     quiet = settings(
         max_examples=examples,
         derandomize=True,
@@ -100,8 +98,8 @@ def hold_examples(
         deadline=None,
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
-        **only,
     )
+    quiet = settings(quiet, phases=phases) if phases else quiet
     seeded(seed)(quiet(given(instances)(holds)))()
 
 
@@ -133,8 +131,10 @@ def check_heuristic(
     """Assert that a heuristic keeps the contract on one instance small enough for brute force."""
     method = method_of(record, heuristic)
     name = getattr(heuristic, "__name__", method.name)
-    solution, again = (_solution(record, method, instance, name) for _ in range(2))
-    own = instance.apart()  # `solve` runs a function on a copy of its own; a heuristic of dlsched gets the user's instance
+    solution, again = (_solution(record, method, instance) for _ in range(2))
+    own = (
+        instance.apart()
+    )  # `solve` runs a function on a copy of its own; a heuristic of dlsched gets the user's instance
     if callable(heuristic) and not inspect.isclass(heuristic):
         called(heuristic, own, _search(record, own), {})
     assert own.as_data() == instance.as_data(), f"{name} changed the instance."
@@ -164,7 +164,7 @@ def _search(record: Family[InstanceT, SolutionT], instance: InstanceT) -> Search
 
 
 def _solution(
-    record: Family[InstanceT, SolutionT], method: Method[InstanceT, SolutionT], instance: InstanceT, name: str
+    record: Family[InstanceT, SolutionT], method: Method[InstanceT, SolutionT], instance: InstanceT
 ) -> SolutionT | None:
     """Run a method, also where counting proves that there is no solution, and assert that its answer breaks no rule."""
     if method.name in record.methods and record.infeasible(instance) is not None:
@@ -173,7 +173,7 @@ def _solution(
     try:
         method.follow(instance, search)
     except PolicyError as error:
-        raise AssertionError(f"{name}: {str(error).removeprefix(f'{method.name}: ')}") from None
+        raise AssertionError(str(error)) from None
     except UsageError:
         if record.infeasible(instance) is None:  # a policy cannot be simulated where there is no solution
             raise

@@ -92,7 +92,9 @@ def hold_to_bound(
 
     def said(ratio: float | None, objective: float | None, reference: float, instance: InstanceFile) -> str:
         at = "without bound" if ratio is None else f"ratio {ratio:.6g}"
-        words = f"{chosen.name} is not within a factor of {factor:g}: {at}, objective {objective!r}, optimum {reference!r}"
+        words = (
+            f"{chosen.name} is not within a factor of {factor:g}: {at}, objective {objective!r}, optimum {reference!r}"
+        )
         return f"{words}\nthe instance, as a file: {_json(instance)}"
 
     def hold(instance: InstanceFile) -> None:
@@ -107,7 +109,9 @@ def hold_to_bound(
             hold(instance)
         return
     examples = max(1, round(STRATEGY * budget)) if instances is None else budget
-    hold_examples(CASES[record.name].instances() if instances is None else instances, hold, examples, seed, Phase.generate)
+    hold_examples(
+        CASES[record.name].instances() if instances is None else instances, hold, examples, seed, Phase.generate
+    )
     if instances is None and listed.space(record.name) is not None:
         spaces: tuple[dict[str, Value], ...] = ({}, *WIDEST.get(record.name, ()))
         for options in spaces:

@@ -125,8 +125,9 @@ class Says:
         ({0: True}, r"job 'j0': found True units, allowed: an integer"),
         ({0: "2"}, r"job 'j0': found '2' units, allowed: an integer"),
         ({1: 1}, r"at 5.0 s, job 'j1': found 1 units, allowed: jobs that are present"),
-        ({7: 1}, r"job 7: found 1 units, allowed: jobs that are present"),
-        ({"j0": 1}, r"job 'j0': found 1 units, allowed: jobs that are present"),
+        ({7: 1}, r"at 5.0 s: found the key 7, allowed: positions of jobs, as `for job in view` gives"),
+        ({"j0": 1}, r'found the key "j0", allowed: positions of jobs, as `for job in view` gives'),
+        ([1], r"at 5.0 s: found a list from decide, allowed: units by job, such as \{job: 1\}, or \{\}"),
         ({}, r"policy Says at 5.0 s: found 1 jobs that wait for ever, 'j0' first"),
     ],
 )

@@ -23,7 +23,7 @@ from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.limits import BARREN, FEW, IDLE
-from dlsched.elastic_stream.simulation.messages import how_far, restarts_for_ever, wrong
+from dlsched.elastic_stream.simulation.messages import how_far, items_of, restarts_for_ever, wrong, wrong_key
 from dlsched.elastic_stream.simulation.present_job import PresentJob
 from dlsched.elastic_stream.simulation.queue_stream import Keep, QueueStream, Rule
 from dlsched.elastic_stream.simulation.view import Policy, View
@@ -226,10 +226,10 @@ class _Simulation:
     def _apply(self, answer: Mapping[int, int], now: float) -> None:
         """Check an answer and give every job its units."""
         runs, ends, kept = self.present, self.ends, self.view.kept
-        for job, units in answer.items():
+        for job, units in items_of(self.policy, self.view.now_s, answer):
             run = runs.get(job)
             if run is None:
-                raise self._wrong(f"{units!r} units", "jobs that are present", job)
+                raise wrong_key(self.policy, self.view.now_s, self.instance, job, units)
             if type(units) is not int:
                 units = self._whole(job, units)
             if units == run.held:
