@@ -3,16 +3,14 @@
 Under a time limit a method of the user's own runs in a contained process, which is killed at the limit.
 """
 
-import copy
 import functools
-import inspect
 import itertools
 import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Method
@@ -23,7 +21,17 @@ from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES, require_own
-from dlsched.own_methods import file_of, find_method_of_user, handed, import_of_user, runner, session_text
+from dlsched.own_methods import (
+    Decider,
+    callable_of,
+    file_of,
+    find_method_of_user,
+    handed,
+    import_of_user,
+    kind_of,
+    runner,
+    session_text,
+)
 from dlsched.results.answers import judge
 from dlsched.solvers.child import FUNCTION, OutOfTime, call
 
@@ -34,13 +42,6 @@ _Asked: TypeAlias = tuple[str, str, str, str, int]
 """Family, name, what the process imports, folder, and a number, so that it imports anew what is imported anew here."""
 
 _numbers = itertools.count()
-
-
-class Decider(Protocol):
-    """A policy: an object with ``decide``, which dlsched simulates."""
-
-    @property
-    def decide(self) -> Callable[..., object]: ...  # noqa: D102
 
 
 MethodLike: TypeAlias = str | AnyMethod | Callable[..., object] | Decider
@@ -60,25 +61,13 @@ def method_of(family: AnyFamily, method: MethodLike) -> AnyMethod:
         return method
     if isinstance(method, str):
         return method_named(family, method)
-    policy = not inspect.isclass(method) and hasattr(method, "decide")
-    if not policy and not callable(method):
-        allowed = "a name, file.py:function, a function of an instance, a policy, or a Method"
-        raise UsageError(where="method", found=type(method).__name__, allowed=allowed)
-    kind: object = type(method) if policy else method
-    while isinstance(kind, functools.partial):
-        kind = kind.func
+    thing = callable_of(method)
+    kind = kind_of(thing)
     own = getattr(kind, "__qualname__", type(kind).__qualname__).rpartition(".")[2]
     home = getattr(kind, "__module__", None) or type(kind).__module__
     text = f"{home}:{re.sub(r'[^0-9A-Za-z_]+', '', own) or 'function'}"
-    thing = method if callable(method) and not policy else functools.partial(_copy, method)
     run = runner(family, text, thing, {}, file_of(kind), given=True)
     return _stoppable(family, Method(text, "heuristic", run, seeded="seed" in handed(thing)), text, thing)
-
-
-def _copy(policy: MethodLike, instance: InstanceFile) -> object:
-    """Return a policy as it is now, so that each run begins with the same."""
-    del instance
-    return copy.deepcopy(policy)
 
 
 def method_named(family: AnyFamily, text: str) -> AnyMethod:

@@ -10,6 +10,8 @@ killed at the limit: ``dlsched.method_choice``.
 
 import base64
 import contextlib
+import copy
+import functools
 import inspect
 import os
 import re
@@ -20,6 +22,7 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from time import perf_counter
 from types import ModuleType
+from typing import Protocol
 
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import PolicyError, UsageError
@@ -33,6 +36,13 @@ from dlsched.core.result import Solution, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.results.answers import judge
+
+
+class Decider(Protocol):
+    """A policy: an object with ``decide``, which dlsched simulates."""
+
+    @property
+    def decide(self) -> Callable[..., object]: ...  # noqa: D102
 
 
 def find_method_of_user(
@@ -96,7 +106,8 @@ def session_text(thing: Callable[..., object]) -> str:
     """
     with needing(NEED_OF_CLOUDPICKLE, "dask", UsageError):
         import cloudpickle
-    name = re.sub(r"\W+", "_", getattr(thing, "__qualname__", type(thing).__name__)).strip("_")
+    kind = kind_of(thing)
+    name = re.sub(r"\W+", "_", getattr(kind, "__qualname__", type(kind).__name__)).strip("_")
     try:
         content = cloudpickle.dumps(thing)
     except Exception as error:  # whatever objects that the function refers to raise
@@ -115,6 +126,29 @@ def _unpickled(home: str, name: str, folder: str) -> tuple[Callable[..., object]
     with _errors_of(name, ""), _searching(folder):
         thing: Callable[..., object] = cloudpickle.loads(base64.b64decode(home.removeprefix(PICKLED)))
     return thing, file_of(thing)
+
+
+def callable_of(method: object) -> Callable[..., object]:
+    """Return what a run calls for a function, a class or a policy, which is copied; UsageError for anything else."""
+    if not inspect.isclass(method) and hasattr(method, "decide"):
+        return functools.partial(_copy, method)
+    if not callable(method):
+        allowed = "a name, file.py:function, a function of an instance, a policy, or a Method"
+        raise UsageError(where="method", found=type(method).__name__, allowed=allowed)
+    return method
+
+
+def _copy(policy: object, instance: InstanceFile) -> object:
+    """Return a policy as it is now, so that each run begins with the same."""
+    del instance
+    return copy.deepcopy(policy)
+
+
+def kind_of(thing: object) -> object:
+    """Return the function or class that defines something callable: of a policy that is copied its class."""
+    while isinstance(thing, functools.partial):
+        thing = type(thing.args[0]) if thing.func is _copy else thing.func
+    return thing
 
 
 def file_of(thing: object) -> str:

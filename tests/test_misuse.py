@@ -117,7 +117,6 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: plan(folder=3), "folder: found int"),
     (lambda: plan(limits={"time_s": -3}), "limits.time_s: found -3"),
     (lambda: STUDY.run(3), "plan: found int"),
-    (lambda: STUDY.run(plan()), "store: found none"),
     (lambda: STUDY.run(plan(), 3), "store: found int"),
     (lambda: STUDY.run(plan(), "x.sqlite", workers="2"), "workers: found '2'"),
     (lambda: STUDY.run(plan(), "x.sqlite", progress="x"), "progress: found 'x'"),

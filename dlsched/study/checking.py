@@ -16,6 +16,7 @@ from dlsched.study.engines import local
 from dlsched.study.leader import StudyProgress, require_engine
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.plans.plan_file import FORMAT
+from dlsched.study.plans.session_code import OF_SESSION
 from dlsched.study.recipes.given import GivenRecipe
 from dlsched.study.rows import Row
 from dlsched.study.store.packing import Data, seed_from, unpack
@@ -207,10 +208,15 @@ def _is_of(entry: Mapping[str, object], method: Mapping[str, Json]) -> bool:
     kind, what, label = method["kind"], method["what"], method["label"]
     if "kind" in entry:
         return kind == "name" and what == label
-    if "python" in entry or "command" in entry:
-        key = "python" if "python" in entry else "command"
-        written = entry[key]
-        default = " ".join(map(str, written)) if isinstance(written, list) else str(written)
-        own = isinstance(what, list) and (key == "command" or str(what[-1]) == default.rpartition(":")[2])
-        return kind == key and own and label == entry.get("label", entry.get("name", default))
-    return kind == "name" and what == entry.get("name") and label == entry.get("label", what)
+    if "command" in entry:
+        words = entry["command"]
+        default = " ".join(map(str, words)) if isinstance(words, list) else words
+        return kind == "command" and label == entry.get("label", entry.get("name", default))
+    key = "python" if "python" in entry else "name"
+    for written in entry[key] if isinstance(entry.get(key), list) else [entry.get(key)]:  # type: ignore[attr-defined]
+        default = str(written).removesuffix(OF_SESSION)
+        own = isinstance(what, list) and str(what[-1]) == default.rpartition(":")[2]
+        labels = (entry.get("label"), entry.get("name") if key == "python" else None, default)
+        if kind == key and (own or what == default) and label == next(filter(None, labels)):
+            return True
+    return False

@@ -1,7 +1,10 @@
 """The leader of a study: plans its cells, gives those without a result to an engine, stores the outcomes."""
 
+import atexit
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +14,8 @@ from dlsched.core.watching import Lines
 from dlsched.study.cells.cell import Cell, cells_of
 from dlsched.study.cells.outcome import Outcome
 from dlsched.study.engines import local
-from dlsched.study.plans.plan import Plan
-from dlsched.study.plans.plan_file import read_plan
+from dlsched.study.plans.plan import CellLimits, Plan
+from dlsched.study.plans.plan_file import Instances, PlannedLike, make_plan, read_plan
 from dlsched.study.plans.sources import recipes
 from dlsched.study.store.searches import Searches
 from dlsched.study.store.store import LARGEST_SOLUTION, Store
@@ -51,9 +54,16 @@ def store_of(plan: str | os.PathLike[str]) -> Path:
 
 
 def run(
-    plan: Plan | str | os.PathLike[str],
+    plan: Plan | str | os.PathLike[str] | None = None,
     store: str | os.PathLike[str] | None = None,
     *,
+    instances: Instances | None = None,
+    methods: Sequence[PlannedLike] | None = None,
+    name: str = "study",
+    seed: int = 0,
+    limits: CellLimits | Mapping[str, object] | None = None,
+    reference: str | None = None,
+    folder: str | os.PathLike[str] = ".",
     workers: int | None = None,
     engine: str = "local",
     scheduler: str | None = None,
@@ -67,9 +77,12 @@ def run(
     Parameters
     ----------
     plan
-        A plan, or the path of its file.
+        A plan, or the path of its file; None: the plan that ``make_plan`` makes of the following.
     store
-        Path of the store, which is created if missing; None: beside the plan's file.
+        Path of the store, which is created if missing; None: beside the plan's file, and without one a temporary file,
+        which goes when Python ends.
+    instances, methods, name, seed, limits, reference, folder
+        As ``make_plan`` takes them, in the place of a plan.
     workers
         Processes that solve, >= 1; None: one for each processor.
     engine, scheduler
@@ -96,25 +109,34 @@ def run(
         raise UsageError(where="largest solution", found=repr(largest_solution), allowed="a number of bytes >= 0")
     if progress is not None and not callable(progress):
         raise UsageError(where="progress", found=repr(progress), allowed="a function of a StudyProgress")
-    if not isinstance(plan, Plan):
-        if not isinstance(plan, str | os.PathLike):
-            raise UsageError(
-                where="plan", found=type(plan).__name__, allowed="a plan, as make_plan returns it, or a path"
-            )
+    require_engine(workers, engine, scheduler, retry)
+    if isinstance(plan, str | os.PathLike):
         store = store_of(plan) if store is None else store
-        return run(
-            *(read_plan(plan), store),
-            workers=workers,
-            engine=engine,
-            scheduler=scheduler,
-            retry=retry,
-            progress=progress,
-            verbose=verbose,
-            largest_solution=largest_solution,
+        plan = read_plan(plan)
+    if plan is None and instances is not None and methods is not None:
+        plan = make_plan(
+            instances=instances,
+            methods=methods,
+            name=name,
+            seed=seed,
+            limits=limits,
+            reference=reference,
+            folder=folder,
+        )
+    elif not isinstance(plan, Plan) or instances is not None or methods is not None:
+        found = (
+            "none"
+            if plan is None
+            else f"{type(plan).__name__}{' beside instances or methods' * isinstance(plan, Plan)}"
+        )
+        raise UsageError(
+            where="plan",
+            found=found,
+            allowed="a plan, as make_plan returns it, its path, or instances and methods",
         )
     if store is None:
-        raise UsageError(where="store", found="none", allowed="the path of a file")
-    require_engine(workers, engine, scheduler, retry)
+        store = Path(tempfile.mkdtemp(prefix="dlsched-"), "study.sqlite")
+        atexit.register(shutil.rmtree, store.parent, ignore_errors=True)
     lines = Lines(plan.name, _words) if verbose else None
 
     def told(now: StudyProgress) -> None:

@@ -164,9 +164,7 @@ def test_misuse_is_refused(tmp_path: Path, options: dict[str, object], message: 
         study.run(small(tmp_path), tmp_path / "s", **options)  # type: ignore[arg-type]
 
 
-def test_a_plan_made_in_python_needs_a_store(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="store: found none"):
-        study.run(small(tmp_path))
+def test_a_plan_that_is_missing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         study.run(tmp_path / "missing.toml")
 

@@ -8,18 +8,20 @@ from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES
-from dlsched.study.plans.grids import combination
+from dlsched.own_methods import PICKLED
+from dlsched.study.plans.grids import combination, combinations
 from dlsched.study.plans.method_entries import Code, hash_of_code, imported
-from dlsched.study.plans.plan import Drawn
+from dlsched.study.plans.plan import Drawn, Given
 from dlsched.study.plans.refusals import Table, grid, one_of, plain, text
 from dlsched.study.recipes.drawn import DrawnRecipe
+from dlsched.study.recipes.given import drawn
 from dlsched.study.recipes.recipe import label_of, seed_of
 
 RESERVED = ("python", "family", "seeds")
 
 
-def read_drawn(entry: Table, folder: Path, seeds: Sequence[int], code: Code) -> Drawn:
-    """Read an entry of ``[[instances]]`` with ``python``, and draw its first instance as a test.
+def read_drawn(entry: Table, folder: Path, seeds: Sequence[int], code: Code) -> Drawn | Given:
+    """Read an entry of ``[[instances]]`` with ``python``, and draw its first instance as a test; all with code of the session.
 
     Parameters
     ----------
@@ -52,18 +54,22 @@ def read_drawn(entry: Table, folder: Path, seeds: Sequence[int], code: Code) -> 
             asked["seed"] = seeds
         return Drawn(family, where, f"{path}:{name}", str(folder.absolute()), asked, "")
     thing, file = known
-    _require_parameters(thing, where, asked)
+    of_session = home.startswith(PICKLED)
+    what = name if of_session else where
+    _require_parameters(thing, what, asked)
     if "seed" in inspect.signature(thing).parameters:
         asked["seed"] = seeds
     elif "seeds" in entry:
-        raise Refused(shown(entry["seeds"]), f"none, as {where} has no parameter seed", "seeds")
-    fingerprint = hash_of_code(thing, file, where, folder)
-    found = Drawn(family, where, f"{path}:{name}", str(folder.absolute()), asked, fingerprint)
+        raise Refused(shown(entry["seeds"]), f"none, as {what} has no parameter seed", "seeds")
+    fingerprint = "" if of_session else hash_of_code(thing, file, where, folder)
+    found = Drawn(family, what, f"{path}:{name}", str(folder.absolute()), asked, fingerprint)
     try:
+        if of_session:  # a store that named its code would have to be trusted
+            return Given(tuple(drawn(recipe_of(found, arguments)) for arguments in combinations(found.grid)))
         recipe_of(found, combination(found.grid, 0)).make()
     except UsageError as error:
         raise Refused(
-            f"{shown(where)} ({error})", f"a function that returns an instance of {family}", "python"
+            f"{shown(what)} ({error})", f"a function that returns an instance of {family}", "python"
         ) from None
     return found
 

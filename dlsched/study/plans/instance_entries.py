@@ -14,11 +14,11 @@ from dlsched.core.arguments import LARGEST_DRAWN
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
-from dlsched.families import FAMILIES, read
+from dlsched.families import FAMILIES, instance_from, read
 from dlsched.study.plans.drawn import read_drawn
 from dlsched.study.plans.grids import Grid, combinations
 from dlsched.study.plans.method_entries import Code
-from dlsched.study.plans.plan import Files, Generated, Source, Windows
+from dlsched.study.plans.plan import Files, Generated, Given, Source, Windows
 from dlsched.study.plans.refusals import (
     MOST_CELLS,
     Refusals,
@@ -37,6 +37,7 @@ from dlsched.study.plans.refusals import (
 from dlsched.study.plans.sources import files_of
 from dlsched.study.plans.windows import import_piece, pieces
 from dlsched.study.plans.worst import read_searched
+from dlsched.study.recipes.given import given
 
 _FROM_0 = ("alpha",)  # options of generators that may be 0
 MOST_SEEDS = 1_000_000
@@ -46,6 +47,8 @@ JOBS_DRAWN = 5_000
 """Total of jobs in the instances that are drawn to test whether a generator accepts the sizes of a
 source."""
 
+MEMORY = "memory"
+"""Source of instances that a program hands over."""
 SORTS = ("family", "files", "import")
 CALLED = ("worst", "python")
 """Keys that make an entry one of another sort although it has ``family`` too."""
@@ -59,6 +62,9 @@ def read_source(
     found, families = list[Source](), set[str]()
     with refusals.at("instances", index):
         asked = table(entry)
+        if asked.keys() == {"instance"}:
+            instance = instance_from(asked["instance"], MEMORY)  # type: ignore[arg-type]
+            return [Given((given(instance, MEMORY),))], {instance.family}
         sorts = (
             [next(key for key in CALLED if key in asked)]
             if any(key in asked for key in CALLED)

@@ -14,10 +14,10 @@ from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyMethod
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES
-from dlsched.own_methods import HANDED, PICKLED, import_of_user, require_parameters
+from dlsched.own_methods import HANDED, PICKLED, import_of_user, kind_of, require_parameters
 from dlsched.study.plans.own_code import files_of_code
 from dlsched.study.plans.plan import PlannedMethod
-from dlsched.study.plans.refusals import Table, integer, one_of, only, plain, table, text
+from dlsched.study.plans.refusals import Table, grid, integer, one_of, only, plain, table, text
 from dlsched.study.plans.session_code import hash_of_session_code
 
 KINDS = ("heuristic", "exact", "bound")
@@ -26,7 +26,7 @@ Code: TypeAlias = Collection[str] | None
 
 
 def read_method(entry: object, families: Sequence[str], folder: Path, code: Code) -> list[PlannedMethod]:
-    """Read an entry: return its method, or all methods of its kind; ``code``: as ``imported`` takes it.
+    """Read an entry: return its methods, one for each of a list, or all of a kind; ``code``: as ``imported`` takes it.
 
     Raises
     ------
@@ -40,12 +40,24 @@ def read_method(entry: object, families: Sequence[str], folder: Path, code: Code
         raise Refused(found, "exactly one of them, and name with python and command as their label")
     if "family" in asked:
         families = (one_of(asked["family"], families, "family"),)
-    if sorts == ["kind"]:
-        return _of_kind(asked, families)
-    method = _python(asked, folder, code) if sorts == ["python"] else None
-    if method is None:
-        method = _command(asked, folder) if sorts == ["command"] else _named(asked, families)
-    return [method]
+    if sorts == ["command"]:
+        return [_command(asked, folder)]
+    planned, key = list[PlannedMethod](), sorts[0] if sorts else "name"
+    values = grid(asked[key], key)
+    for label in ("label", "name"):
+        if len(values) > 1 and label in asked and label != key:
+            raise Refused(shown(asked[label]), f"none for several of {key}", label)
+    for where, value in values:
+        alone = {**asked, key: value}
+        try:
+            planned += (
+                _of_kind(alone, families)
+                if key == "kind"
+                else [_python(alone, folder, code) if key == "python" else _named(alone, families)]
+            )
+        except Refused as error:
+            raise Refused(error.found, error.allowed, *(where if error.where == (key,) else error.where)) from None
+    return planned
 
 
 def _label(asked: Table, default: str) -> str:
@@ -126,7 +138,7 @@ def _python(asked: Table, folder: Path, code: Code) -> PlannedMethod:
         thing, file = found
         require_parameters(thing, parameters)
         _require_complete(thing, parameters, name if of_session else where)
-        fingerprint = hash_of_session_code(thing) if of_session else hash_of_code(thing, file, where, folder)
+        fingerprint = _hash_of_session(thing, folder) if of_session else hash_of_code(thing, file, where, folder)
     return PlannedMethod(
         _label(asked, name if of_session else where),
         "python",
@@ -179,7 +191,7 @@ def _require_complete(thing: Callable[..., object], parameters: Table, where: st
             raise Refused("nothing", f"a value, as {where} has no default for it", each.name)
 
 
-def home_of(thing: Callable[..., object]) -> list[str]:
+def home_of(thing: object) -> list[str]:
     """File that defines a function or class, which may differ from the file that it is imported from."""
     module = sys.modules.get(getattr(thing, "__module__", ""))
     file = getattr(module, "__file__", None)
@@ -199,6 +211,15 @@ def hash_of_code(thing: Callable[..., object], file: str, where: str, folder: Pa
     home = where.rpartition(":")[0]
     searched = (folder / home).absolute().parent if home.endswith(".py") else folder.absolute()
     return hash_of_files(files_of_code([file, *home_of(thing)], str(searched)))
+
+
+def _hash_of_session(thing: Callable[..., object], folder: Path) -> str:
+    """Hash code of the session, and the files of a module that defines its function or class."""
+    kind, found = kind_of(thing), hash_of_session_code(thing)
+    files = [] if getattr(kind, "__module__", "") == "__main__" else home_of(kind)
+    if not files:
+        return found
+    return hashlib.sha256((found + hash_of_files(files_of_code(files, str(folder.absolute())))).encode()).hexdigest()
 
 
 def hash_of_files(files: Sequence[str]) -> str:

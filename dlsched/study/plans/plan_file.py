@@ -6,11 +6,13 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import path_of
+from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import Refused, shown
-from dlsched.own_methods import session_text
+from dlsched.own_methods import Decider, callable_of, session_text
 from dlsched.study.plans.counting import require_countable
 from dlsched.study.plans.instance_entries import read_source, require_sizes
 from dlsched.study.plans.method_entries import Code, read_method
@@ -32,6 +34,11 @@ from dlsched.study.plans.refusals import (
 from dlsched.study.plans.session_code import is_of_session, without_code
 from dlsched.study.plans.toml import plain_value, toml_text
 
+InstancesLike: TypeAlias = InstanceFile | str | os.PathLike[str] | Mapping[str, object]
+"""An instance, the path of one or of a folder of them, or a table as in a plan's file."""
+Instances: TypeAlias = InstancesLike | Sequence[InstancesLike]
+PlannedLike: TypeAlias = str | Callable[..., object] | Decider | Mapping[str, object]
+"""A method's name, ``file.py:function``, a function, a policy or its class, or a table as in a plan's file."""
 FORMAT = "dlsched/study/1"
 KEYS = ("format", "name", "seed", "instances", "methods", "limits", "reference")
 
@@ -97,14 +104,15 @@ def plan_from(data: Mapping[str, object], folder: str | os.PathLike[str] = ".") 
 
 
 def _plan_from(data: Mapping[str, object], folder: str | os.PathLike[str], code: Code) -> Plan:
-    held = {key: plain_value(value) for key, value in ({"format": FORMAT} | dict(data)).items() if value is not None}
+    given = {"format": FORMAT} | dict(data)
+    held = {key: plain_value(value, key) for key, value in given.items() if value is not None}
     return _plan(held, Path(path_of(folder, "folder")), "the plan", "study", toml_text(without_code(held)), code)
 
 
 def make_plan(
     *,
-    instances: Mapping[str, object] | Sequence[Mapping[str, object]],
-    methods: Sequence[str | Callable[..., object] | Mapping[str, object]],
+    instances: Instances,
+    methods: Sequence[PlannedLike],
     name: str = "study",
     seed: int = 0,
     limits: CellLimits | Mapping[str, object] | None = None,
@@ -116,10 +124,11 @@ def make_plan(
     Parameters
     ----------
     instances
-        Tables with the keys of ``[[instances]]`` in a file.
+        Instances, paths of files or folders, and tables with the keys of ``[[instances]]`` in a file, one or many. ``python``
+        of a table may be a function itself; one of a notebook or script draws its instances at once.
     methods
-        Names, functions and policy classes that can be imported or stand in a notebook or script, or tables with the keys
-        of ``[[methods]]``, where ``python`` may be such a function or class itself.
+        Names, functions, policies and their classes, or tables with the keys of ``[[methods]]``, where ``python`` may be
+        such a function, policy or class itself.
     name, seed, limits
         As in a plan's file.
     reference
@@ -132,7 +141,7 @@ def make_plan(
     InputError
         As ``read_plan``.
     UsageError
-        A function that cannot be imported by its module and name, or a value that a file cannot hold.
+        A function or a policy that cannot be handed to other processes, or a value that a file cannot hold.
 
     >>> plan = make_plan(
     ...     instances={"family": "ring_allocation", "jobs": [4, 6], "gpus": 8, "seeds": range(3)}, methods=["exact", "doubling"]
@@ -147,7 +156,7 @@ def make_plan(
         {
             "name": name,
             "seed": seed,
-            "instances": [instances] if isinstance(instances, Mapping) else listed(instances, "instances"),
+            "instances": _instances(instances, code),
             "methods": [_method(each, code) for each in listed(methods, "methods")],
             "limits": limits,
             "reference": None if reference is None else {"method": reference},
@@ -157,15 +166,39 @@ def make_plan(
     )
 
 
-def _method(method: str | Callable[..., object] | Mapping[str, object], code: list[str]) -> object:
-    """Return an entry of a method; the text of a function of the session is added to ``code``, which may run."""
-    if isinstance(method, Mapping) or is_of_session(method):
-        entry = method if isinstance(method, Mapping) else {"python": method}
-        if not is_of_session(found := entry.get("python")):
-            return entry
-        code.append(session_text(found))
-        return {**entry, "python": code[-1]}
-    return {"name" if isinstance(method, str) and ":" not in method else "python": method}
+def _instances(given: Instances, code: list[str]) -> list[object]:
+    """Return entries of instances, of equal ones the first."""
+    entries = dict[object, object]()
+    if isinstance(given, InstanceFile | str | os.PathLike | Mapping):
+        given = [given]
+    for number, each in enumerate(listed(given, "instances")):
+        if isinstance(each, InstanceFile):
+            entries.setdefault(each.sha256, {"instance": each.as_data()})
+        elif isinstance(each, str | os.PathLike):
+            path = os.fspath(each)
+            entries[number] = {"files": os.path.join(path, "*.json") if os.path.isdir(path) else path}
+        else:
+            entries[number] = _with_text(each, code) if isinstance(each, Mapping) else each
+    return list(entries.values())
+
+
+def _method(method: PlannedLike, code: list[str]) -> object:
+    """Return an entry of a method."""
+    if isinstance(method, str):
+        return {"python" if ":" in method else "name": method}
+    return _with_text(method if isinstance(method, Mapping) else {"python": method}, code)
+
+
+def _with_text(entry: Mapping[str, object], code: list[str]) -> Mapping[str, object]:
+    """Write a function or policy of the session as text, which is added to ``code`` as it may run."""
+    found = entry.get("python")
+    if found is None or isinstance(found, str):
+        return entry
+    thing = callable_of(found)
+    if not is_of_session(thing):
+        return entry
+    code.append(session_text(thing))
+    return {**entry, "python": code[-1]}
 
 
 def _plan(data: Table, folder: Path, name: str, stem: str, written: str, code: Code) -> Plan:

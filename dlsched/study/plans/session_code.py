@@ -1,4 +1,4 @@
-"""Functions and classes of a session, a notebook's cell or a script: as text that other processes make them of again.
+"""Functions, classes and policies of a session, a notebook's cell or a script: as text that other processes make them of again.
 
 They have no module that could be imported, so cloudpickle, which Dask uses for the same, writes them by value with all that
 they refer to in the session. What they import stays a reference.
@@ -6,6 +6,7 @@ they refer to in the session. What they import stays a reference.
 
 import hashlib
 import io
+import sys
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from types import CodeType
@@ -16,22 +17,27 @@ from dlsched.core.files import Json
 from dlsched.core.imports import needing
 from dlsched.own_methods import NEED_OF_CLOUDPICKLE, PICKLED
 
+OF_SESSION = ", a function of the session"
+"""Follows the name of a function of a session in the text of a plan."""
+
 
 def is_of_session(thing: object) -> TypeGuard[Callable[..., object]]:
-    """Whether a function or class was defined in the session itself."""
-    return callable(thing) and getattr(thing, "__module__", None) == "__main__"
+    """Whether something callable is that of no imported module by its name: other processes cannot import it."""
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", "")
+    return callable(thing) and (module == "__main__" or getattr(sys.modules.get(str(module)), name, None) is not thing)
 
 
 def without_code(held: Mapping[str, Json]) -> dict[str, Json]:
-    """Replace functions of a session by their names, in a plan that is written for people."""
+    """Replace functions and instances of a session by their names, in a plan that is written for people."""
     return {key: _named(value) for key, value in held.items()}
 
 
 def _named(value: Json) -> Json:
     if isinstance(value, str) and value.startswith(PICKLED):
-        return f"{value.rpartition(':')[2]}, a function of the session"
+        return f"{value.rpartition(':')[2]}{OF_SESSION}"
     if isinstance(value, dict):
-        return without_code(value)
+        inline = value.get("instance")
+        return {"instance": inline.get("name")} if isinstance(inline, dict) else without_code(value)
     return [_named(each) for each in value] if isinstance(value, list) else value
 
 

@@ -4,15 +4,15 @@ import json
 import operator
 import os
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import SupportsIndex
 
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
-from dlsched.core.messages import shown
+from dlsched.core.messages import field_path, shown
 from dlsched.study.plans.refusals import MOST_CELLS
+from dlsched.study.plans.session_code import is_of_session
 
 
 def toml_text(data: Mapping[str, Json]) -> str:
@@ -56,12 +56,12 @@ def writable(number: int) -> int:
     return number
 
 
-def plain_value(value: object) -> Json:
-    """Convert a value to the one that a file holds."""
+def plain_value(value: object, *where: str | int) -> Json:
+    """Convert a value to the one that a file holds; ``where``: its path in the plan, for messages."""
     if value is None or isinstance(value, bool | str | float):
         return value
     if callable(value):
-        return _importable(value)
+        return _importable(value, where)
     if isinstance(value, SupportsIndex):
         return writable(operator.index(value))
     if isinstance(value, os.PathLike):
@@ -70,14 +70,14 @@ def plain_value(value: object) -> Json:
         return value.isoformat()
     if isinstance(value, Mapping):
         return {
-            str(key): plain_value(_seeds(each) if key == "seeds" else each)
+            str(key): plain_value(_seeds(each) if key == "seeds" else each, *where, str(key))
             for key, each in value.items()
             if each is not None
         }
     if isinstance(value, Sequence):
         if len(value) > MOST_CELLS:
             raise UsageError(f"found a list of {len(value):,} values, allowed in a plan: at most {MOST_CELLS:,}")
-        return [plain_value(each) for each in value]
+        return [plain_value(each, *where, index) for index, each in enumerate(value)]
     raise UsageError(f"found {value!r}, allowed in a plan: numbers, texts, lists, tables and functions")
 
 
@@ -88,12 +88,12 @@ def _seeds(value: object) -> object:
     return f"{value.start}:{value.stop}" + (f":{value.step}" if value.step > 1 else "")
 
 
-def _importable(thing: Callable[..., object]) -> str:
+def _importable(thing: Callable[..., object], where: tuple[str | int, ...]) -> str:
     """Return the name of a function as in files; UsageError if other processes could not import it."""
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", repr(thing))
-    if module in (None, "__main__") or getattr(sys.modules.get(module), name, None) is not thing:
+    if is_of_session(thing):
         raise UsageError(
-            where="methods",
+            where=field_path(where),
             found=f"{name} of {module}",
             allowed="a function or class at the top of a module, which other processes can import; or path.py:function",
         )

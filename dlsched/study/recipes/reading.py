@@ -36,6 +36,7 @@ _CODE: Mapping[str, type] = {"folder": str, "fingerprint": str, "arguments": dic
 _KINDS: Mapping[str, tuple[Callable[..., Recipe], Mapping[str, type]]] = {
     "generate": (GeneratedRecipe, {"generate": dict}),
     "instance": (GivenRecipe, {"instance": object}),
+    "arguments": (GivenRecipe, {"instance": object, "arguments": dict}),
     "python": (DrawnRecipe, {"python": str, **_CODE}),
     "worst": (SearchedRecipe, {"worst": str, **_CODE}),
 }

@@ -3,7 +3,6 @@
 import dataclasses
 import tomllib
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -463,11 +462,14 @@ def test_python_values_are_taken(folder: Path) -> None:
     assert 'seeds = "1:9:3"' in plan.text
 
 
-@pytest.mark.parametrize("thing", [lambda instance: None, "x".join, partial(elastic_stream.fixed)])
-def test_functions_that_others_cannot_import_are_refused(thing: Any) -> None:
-    """A lambda, a method that is bound, a function with arguments held."""
-    with pytest.raises(UsageError, match="allowed: a function or class at the top of a module"):
-        plan_in_python(methods=[thing])
+def test_functions_that_others_cannot_import_are_refused() -> None:
+    """Where no function of a session can stand: a method that is searched against."""
+    with pytest.raises(
+        UsageError, match=r"^instances\.worst: found .*, allowed: a function or class at the top of a mod"
+    ):
+        plan_from(
+            {"instances": {"family": "ring_allocation", "worst": lambda instance: None}, "methods": [{"name": "equal"}]}
+        )
 
 
 def test_values_that_no_file_holds_are_refused() -> None:

@@ -33,6 +33,9 @@ with study.run(plan, "cell.sqlite", workers=1) as done:
     for row in done.rows():
         print(row.method, row.status, row.key)
     done.report("cell.md", "markdown")
+failures = []
+study.check("cell.sqlite", take=lambda row, found: failures.extend(found.failures), workers=1)
+assert not failures, failures
 """
 
 
