@@ -12,6 +12,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TypeAlias
 
+from dlsched.core.callables import Decider, callable_of, file_of, kind_of
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Method
 from dlsched.core.files import Json
@@ -21,17 +22,7 @@ from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES, require_own
-from dlsched.own_methods import (
-    Decider,
-    callable_of,
-    file_of,
-    find_method_of_user,
-    handed,
-    import_of_user,
-    kind_of,
-    runner,
-    session_text,
-)
+from dlsched.own_methods import find_method_of_user, handed, import_of_user, runner, session_text
 from dlsched.results.answers import judge
 from dlsched.solvers.child import FUNCTION, OutOfTime, call
 

@@ -10,8 +10,6 @@ killed at the limit: ``dlsched.method_choice``.
 
 import base64
 import contextlib
-import copy
-import functools
 import inspect
 import os
 import re
@@ -22,9 +20,9 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from time import perf_counter
 from types import ModuleType
-from typing import Protocol
 
 from dlsched.core.budget import Stopped
+from dlsched.core.callables import file_of, kind_of
 from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Method, Run
 from dlsched.core.files import Json
@@ -36,13 +34,6 @@ from dlsched.core.result import Solution, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.results.answers import judge
-
-
-class Decider(Protocol):
-    """A policy: an object with ``decide``, which dlsched simulates."""
-
-    @property
-    def decide(self) -> Callable[..., object]: ...  # noqa: D102
 
 
 def find_method_of_user(
@@ -126,38 +117,6 @@ def _unpickled(home: str, name: str, folder: str) -> tuple[Callable[..., object]
     with _errors_of(name, ""), _searching(folder):
         thing: Callable[..., object] = cloudpickle.loads(base64.b64decode(home.removeprefix(PICKLED)))
     return thing, file_of(thing)
-
-
-def callable_of(method: object) -> Callable[..., object]:
-    """Return what a run calls for a function, a class or a policy, which is copied; UsageError for anything else."""
-    if not inspect.isclass(method) and hasattr(method, "decide"):
-        return functools.partial(_copy, method)
-    if not callable(method):
-        allowed = "a name, file.py:function, a function of an instance, a policy, or a Method"
-        raise UsageError(where="method", found=type(method).__name__, allowed=allowed)
-    return method
-
-
-def _copy(policy: object, instance: InstanceFile) -> object:
-    """Return a policy as it is now, so that each run begins with the same."""
-    del instance
-    return copy.deepcopy(policy)
-
-
-def kind_of(thing: object) -> object:
-    """Return the function or class that defines something callable: of a policy that is copied its class."""
-    while isinstance(thing, functools.partial):
-        thing = type(thing.args[0]) if thing.func is _copy else thing.func
-    return thing
-
-
-def file_of(thing: object) -> str:
-    """File or cell of a notebook that defines a function or the methods of a class, else the file of its module."""
-    for each in (thing, *(getattr(thing, name, None) for name in ("decide", "__call__", "__init__"))):
-        code = getattr(inspect.unwrap(each) if callable(each) else each, "__code__", None)
-        if code is not None:
-            return str(code.co_filename)
-    return getattr(sys.modules.get(getattr(thing, "__module__", "")), "__file__", None) or ""
 
 
 def call_of_user(text: str, file: str, thing: Callable[..., object], arguments: Mapping[str, Json]) -> object:

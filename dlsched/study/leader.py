@@ -14,8 +14,8 @@ from dlsched.core.watching import Lines
 from dlsched.study.cells.cell import Cell, cells_of
 from dlsched.study.cells.outcome import Outcome
 from dlsched.study.engines import local
-from dlsched.study.plans.plan import CellLimits, Plan
-from dlsched.study.plans.plan_file import Instances, PlannedLike, make_plan, read_plan
+from dlsched.study.plans.plan import CellLimits, Instances, Plan, PlannedLike
+from dlsched.study.plans.plan_file import make_plan, read_plan
 from dlsched.study.plans.sources import recipes
 from dlsched.study.store.searches import Searches
 from dlsched.study.store.store import LARGEST_SOLUTION, Store

@@ -10,11 +10,12 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TypeAlias
 
+from dlsched.core.callables import kind_of
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyMethod
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES
-from dlsched.own_methods import HANDED, PICKLED, import_of_user, kind_of, require_parameters
+from dlsched.own_methods import HANDED, PICKLED, import_of_user, require_parameters
 from dlsched.study.plans.own_code import files_of_code
 from dlsched.study.plans.plan import PlannedMethod
 from dlsched.study.plans.refusals import Table, grid, integer, one_of, only, plain, table, text

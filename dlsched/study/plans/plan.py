@@ -1,17 +1,25 @@
 """The plan of a study: sources of instances, methods, limits of a cell, and the reference of ratios."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from dlsched.core.callables import Decider
 from dlsched.core.display import Brief
 from dlsched.core.files import Json
+from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.study.plans.grids import Grid
 from dlsched.study.recipes.recipe import Recipe
 
 Parameters: TypeAlias = Mapping[str, Json]
+InstancesLike: TypeAlias = InstanceFile | str | os.PathLike[str] | Mapping[str, object]
+"""An instance, the path of one or of a folder of them, or a table as in a plan's file."""
+Instances: TypeAlias = InstancesLike | Sequence[InstancesLike]
+PlannedLike: TypeAlias = str | Callable[..., object] | Decider | Mapping[str, object]
+"""A method's name, ``file.py:function``, a function, a policy or its class, or a table as in a plan's file."""
 
 
 @dataclass(frozen=True, slots=True)

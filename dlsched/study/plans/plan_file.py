@@ -3,20 +3,20 @@
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TypeAlias
 
+from dlsched.core.callables import callable_of
 from dlsched.core.errors import InputError
 from dlsched.core.files import path_of
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import Refused, shown
-from dlsched.own_methods import Decider, callable_of, session_text
+from dlsched.own_methods import session_text
 from dlsched.study.plans.counting import require_countable
 from dlsched.study.plans.instance_entries import read_source, require_sizes
 from dlsched.study.plans.method_entries import Code, read_method
-from dlsched.study.plans.plan import CellLimits, Generated, Plan, PlannedMethod, Source
+from dlsched.study.plans.plan import CellLimits, Generated, Instances, Plan, PlannedLike, PlannedMethod, Source
 from dlsched.study.plans.refusals import (
     Refusals,
     Table,
@@ -34,11 +34,6 @@ from dlsched.study.plans.refusals import (
 from dlsched.study.plans.session_code import is_of_session, without_code
 from dlsched.study.plans.toml import plain_value, toml_text
 
-InstancesLike: TypeAlias = InstanceFile | str | os.PathLike[str] | Mapping[str, object]
-"""An instance, the path of one or of a folder of them, or a table as in a plan's file."""
-Instances: TypeAlias = InstancesLike | Sequence[InstancesLike]
-PlannedLike: TypeAlias = str | Callable[..., object] | Decider | Mapping[str, object]
-"""A method's name, ``file.py:function``, a function, a policy or its class, or a table as in a plan's file."""
 FORMAT = "dlsched/study/1"
 KEYS = ("format", "name", "seed", "instances", "methods", "limits", "reference")
 
