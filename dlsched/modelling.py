@@ -1,20 +1,29 @@
 """Models as objects: ``formulate`` builds one of any family; ``Formulation.solve`` solves it with rows of a user's own."""
 
 import inspect
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from dlsched.catalogue.solvers import able
+from dlsched.certificates.exact import rounded_down, rounded_up
 from dlsched.core.errors import UsageError
-from dlsched.core.family import Method, Run
+from dlsched.core.family import Method
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.ranges import MODERATE
 from dlsched.core.result import Result, SolutionT
 from dlsched.core.search import Search
-from dlsched.core.status import TerminationStatus
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.tolerance import CLOSED, tolerance
 from dlsched.families import family_of
+from dlsched.proofs.prover.exact_model import ExactModel
+from dlsched.proofs.prover.finding import finding_of
+from dlsched.proofs.prover.search import TreeSearch
+from dlsched.proofs.scale import Scale
 from dlsched.solvers.conclude import conclude, solve_and_conclude
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import LinearModel, from_pulp
@@ -28,6 +37,10 @@ if TYPE_CHECKING:
 
     Built: TypeAlias = Formulation[pulp.LpProblem, Any]
 
+LINEAR = tuple(dict.fromkeys((*able("milp"), *able("integer milp"))))
+"""Solvers of linear models; some take whole variables only."""
+_CASES = 1000
+"""Cases of an exact proof of what a solver calls optimal."""
 _ROWS = ("row_starts", "columns", "coefficients", "row_lower", "row_upper")
 _COLUMNS = ("lower", "upper", "integer", "costs")
 
@@ -83,6 +96,7 @@ def solve_formulation(
     formulation: "Formulation[pulp.LpProblem, SolutionT]",
     *,
     solver: str,
+    start: SolutionT | Result[SolutionT] | None,
     limits: Limits | None,
     time_limit: float | None,
     progress: ProgressCallback | None,
@@ -99,12 +113,15 @@ def solve_formulation(
     if not origin.complete and not _same(now, before):
         found = "a model that was changed, and that leaves out solutions no optimum needs"
         raise UsageError(where="formulation", found=found, allowed="one that was built with complete=True")
-    run = _run if _objective(now) == _objective(before) else _run_changed
-    method = Method(origin.name, "exact", run(formulation), solvers=able("milp"))
+    _require_own(now, before)
+    stated = _in_terms_of(before, replace(formulation, model=now))
+    run = partial(_run_changed, formulation, now) if stated is None else partial(_run, formulation, stated, before)
+    method = Method(origin.name, "exact", run, solvers=LINEAR)
     result: Result[SolutionT] = family_of(origin.instance).solve(
         origin.instance,
         method=method,
         solver=solver,
+        start=start,
         limits=limits,
         time_limit=time_limit,
         progress=progress,
@@ -113,58 +130,123 @@ def solve_formulation(
     return result
 
 
-def _run(formulation: "Formulation[pulp.LpProblem, SolutionT]") -> Run[InstanceFile, SolutionT]:
-    """Solve a model that has the instance's objective."""
+def _run(
+    formulation: "Formulation[pulp.LpProblem, SolutionT]",
+    stated: Formulation[LinearModel, SolutionT],
+    before: LinearModel,
+    instance: InstanceFile,
+    search: Search[SolutionT],
+) -> TerminationStatus:
+    """Solve a model that has the instance's objective, or a multiple of it."""
+    del instance
+    search.of_model = True
+    if (stated.model.sense is before.sense) != (stated.unit * formulation.unit > 0):
+        search.sense = Sense.MAXIMIZE if search.sense is Sense.MINIMIZE else Sense.MINIMIZE
+    values = _start(formulation, search)
+    if values is not None:
+        search.consider(stated.decode(values), source="start")
+    status = solve_and_conclude(search, replace(stated, start=values))
+    if status is TerminationStatus.FEASIBLE:
+        _prove(search, stated)
+        search.message = "" if search.proven else search.message
+    return status
 
-    def run(instance: InstanceFile, search: Search[SolutionT]) -> TerminationStatus:
-        del instance
-        search.of_model = True
-        return solve_and_conclude(search, formulation)
 
-    return run
+def _prove(search: Search[SolutionT], stated: Formulation[LinearModel, SolutionT]) -> None:
+    """Prove without rounding what a solver calls optimal, though its tolerances leave open whether it is."""
+    exact = ExactModel(stated.model)
+    unit = Fraction(stated.unit)
+    constant = Fraction(stated.constant) + unit * Fraction(stated.model.constant)
+    held = exact.sign * (Fraction(search.objective or 0.0) - constant) / unit
+    scale = Scale(exact.sign, unit, constant, Fraction(search.constant))
+    tree = TreeSearch(exact, lambda upper: upper - Fraction(CLOSED) * abs(scale.of(upper) - scale.shift) / abs(unit))
+    tree.expect(held)
+    tree.run(search.tick, most=_CASES)
+    lower = finding_of(exact, tree).lower
+    if lower is not None:
+        rounded = rounded_down if search.sense is Sense.MINIMIZE else rounded_up
+        search.prove(rounded(scale.of(lower)), source="exact arithmetic")
 
 
-def _run_changed(formulation: "Formulation[pulp.LpProblem, SolutionT]") -> Run[InstanceFile, SolutionT]:
+def _run_changed(
+    formulation: "Formulation[pulp.LpProblem, SolutionT]",
+    model: LinearModel,
+    _: InstanceFile,
+    search: Search[SolutionT],
+) -> TerminationStatus:
     """Solve a model that has another objective: the best solution by that one is held, and no bound."""
+    search.of_model = True
+    latest: SolutionT | None = None
 
-    def run(instance: InstanceFile, search: Search[SolutionT]) -> TerminationStatus:
-        del instance
-        search.of_model = True
-        latest: SolutionT | None = None
+    def found(values: Incumbent) -> None:
+        nonlocal latest
+        solution = formulation.decode(values)
+        if not search.violations(solution):
+            latest = solution
 
-        def found(values: Incumbent) -> None:
-            nonlocal latest
-            solution = formulation.decode(values)
-            if not search.violations(solution):
-                latest = solution
+    start = _start(formulation, search)
+    if start is not None:
+        found(start)
+    try:
+        outcome = solve_milp(model, solver=search.solver or LINEAR[0], limits=search.left, start=start, found=found)
+        search.solver_version = outcome.solver
+        search.budget.nodes += outcome.nodes or 0
+        search.say(outcome.message)
+        if outcome.status is TerminationStatus.INFEASIBLE:
+            return conclude(search, outcome, formulation)
+        if outcome.values is not None:
+            latest = formulation.decode(outcome.values)
+    finally:
+        search.offer(latest, source="the model")
+    if outcome.status is TerminationStatus.OPTIMAL:
+        search.say(f"optimal for the model's objective {outcome.objective!r}")
+        return TerminationStatus.FEASIBLE
+    if outcome.status is TerminationStatus.UNBOUNDED:
+        search.say("the model's objective has no end")
+    if outcome.objective is not None or outcome.bound is not None:
+        search.say(f"the model's objective is {outcome.objective!r}, its bound {outcome.bound!r}")
+    return outcome.status
 
-        try:
-            outcome = solve_milp(
-                formulation.model, solver=search.solver or able("milp")[0], limits=search.left, found=found
-            )
-            search.solver_version = outcome.solver
-            search.budget.nodes += outcome.nodes or 0
-            search.say(outcome.message)
-            if outcome.status is TerminationStatus.INFEASIBLE:
-                return conclude(search, outcome, formulation)
-            if outcome.values is not None:
-                latest = formulation.decode(outcome.values)
-        finally:
-            search.offer(latest, source="the model")
-        if outcome.status is TerminationStatus.OPTIMAL:
-            search.say(f"optimal for the model's objective {outcome.objective!r}")
-            return TerminationStatus.FEASIBLE
-        if outcome.objective is not None or outcome.bound is not None:
-            search.say(f"the model's objective is {outcome.objective!r}, its bound {outcome.bound!r}")
-        return outcome.status
 
-    return run
+def _start(formulation: "Formulation[pulp.LpProblem, SolutionT]", search: Search[SolutionT]) -> Incumbent | None:
+    """Return values of the model that decide what the user's start does; None: there is none, or no time for it.
+
+    What a solution leaves open, such as variables of the user's own, is set as well as can be.
+
+    Raises
+    ------
+    UsageError
+        The start breaks a row of the model.
+    """
+    if search.start is None:
+        return None
+    if formulation.chosen is None:
+        raise UsageError(where="start", found="a model without complete=True", allowed="a complete one, or no start")
+    fixed, absent = formulation.model.copy(), False
+    for kind, decided in formulation.chosen(search.start).items():
+        choices = formulation.variables[kind]
+        absent |= any(value and key not in choices for key, value in decided.items())
+        for key, choice in choices.items():
+            value = decided.get(key, 0.0)
+            fixed.addConstraint(choice >= value - tolerance(value))
+            fixed.addConstraint(choice <= value + tolerance(value))
+    outcome = solve_milp(from_pulp(fixed), limits=replace(search.left, nodes=None))
+    if absent or outcome.status is TerminationStatus.INFEASIBLE:
+        found = "a solution that breaks a row of the model, or that the model leaves out"
+        raise UsageError(where="start", found=found, allowed="one that keeps all rows, those added too")
+    return outcome.values
 
 
 def _readable(model: "pulp.LpProblem") -> LinearModel:
     """Read a model into arrays; UsageError: solvers would be given another one."""
+    import pulp
+
     if model.sos1 or model.sos2:
         raise UsageError("the model has special ordered sets, which are not passed to solvers; use binary variables")
+    for name, row in model.constraints.items():
+        known = isinstance(row, pulp.LpConstraint) and row.sense in pulp.LpConstraintSenses
+        if not (known and isinstance(row.expr, pulp.LpAffineExpression) and isinstance(row.constant, int | float)):
+            raise UsageError(where=f"row {name!r}", found=repr(row)[:60], allowed="an expression <=, >= or == a number")
     names = [variable.name for variable in model.variables()]
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})[0]
@@ -172,9 +254,42 @@ def _readable(model: "pulp.LpProblem") -> LinearModel:
     return from_pulp(model)
 
 
-def _objective(model: LinearModel) -> tuple[str, float, dict[str, float]]:
-    costs = {name: cost for name, cost in zip(model.names, model.costs.tolist(), strict=True) if cost}
-    return str(model.sense), model.constant, costs
+def _require_own(now: LinearModel, before: LinearModel) -> None:
+    """Refuse a model some points of which are no solutions, as a row or a bound that it was built with is gone or wider."""
+    held = _parts(now)
+    for name, (means, low, high) in _parts(before).items():
+        means_now, low_now, high_now = held.get(name, (None, -np.inf, np.inf))
+        if means_now is None and isinstance(means, bool):
+            continue  # a variable that no row has any more
+        if means_now != means or low_now < low or high_now > high:
+            allowed = "what it was built with, or tighter sides; add rows for the rest"
+            raise UsageError(where="formulation", found=f"{name} changed or missing", allowed=allowed)
+
+
+def _parts(model: LinearModel) -> dict[str, tuple[object, float, float]]:
+    """Return rows and variables by name: the terms, or whether it is whole, and the two sides."""
+    terms = [model.row(index) for index in range(len(model.row_names))]
+    means = [{model.names[k]: value for k, value in zip(*each, strict=True)} for each in terms]
+    rows = zip(means, model.row_lower.tolist(), model.row_upper.tolist(), strict=True)
+    variables = zip(model.integer.tolist(), model.lower.tolist(), model.upper.tolist(), strict=True)
+    named = [*(f"variable {name!r}" for name in model.names), *(f"row {name!r}" for name in model.row_names)]
+    return dict(zip(named, (*variables, *rows), strict=True))
+
+
+def _in_terms_of(
+    before: LinearModel, now: Formulation[LinearModel, SolutionT]
+) -> Formulation[LinearModel, SolutionT] | None:
+    """Return the model with the unit and constant that its objective has now; None: it is no multiple of what it was."""
+    costs, own = _costs(now.model), _costs(before)
+    times = next((costs.get(name, 0.0) / cost for name, cost in own.items()), 1.0)
+    if not times or costs != {name: times * cost for name, cost in own.items()}:
+        return None
+    unit = now.unit / times
+    return replace(now, unit=unit, constant=now.constant + now.unit * before.constant - unit * now.model.constant)
+
+
+def _costs(model: LinearModel) -> dict[str, float]:
+    return {name: cost for name, cost in zip(model.names, model.costs.tolist(), strict=True) if cost}
 
 
 def _same(now: LinearModel, before: LinearModel) -> bool:

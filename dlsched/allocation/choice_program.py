@@ -21,7 +21,7 @@ from dlsched.core.budget import Tick, no_tick
 from dlsched.core.labels import plain_labels
 from dlsched.core.result import SolutionT
 from dlsched.core.status import Sense
-from dlsched.solvers.formulation import Formulation, Key, Variables
+from dlsched.solvers.formulation import Decided, Formulation, Key, Variables
 from dlsched.solvers.linear import LinearModel
 
 if TYPE_CHECKING:
@@ -82,8 +82,11 @@ def build_choice_program(
         given = dict(chosen[name] for name, value in values.items() if value > 0.5 and name in chosen)
         return solution({job: given[job] for job in ids if job in given})
 
+    def counts_in(given: SolutionT) -> Decided:
+        return {means: {(job, count): 1.0 for job, count in getattr(given, means).items()}}
+
     begun = None if start is None else start_values(ids, start)
-    return Formulation(problem, decode, start=begun, variables=Variables(**{means: variables}))
+    return Formulation(problem, decode, start=begun, variables=Variables(**{means: variables}), chosen=counts_in)
 
 
 def build_choice_arrays(

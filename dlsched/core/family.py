@@ -218,7 +218,7 @@ class Family(Objectives[InstanceT, SolutionT]):
             instance=instance,
             method=chosen.name,
             status=status,
-            sense=self.sense_for(instance),
+            sense=search.sense,
             objective=search.objective,
             constant=search.constant,
             bound=search.bound,

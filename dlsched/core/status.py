@@ -14,6 +14,8 @@ class TerminationStatus(StrEnum):
     """A heuristic finished without a solution; there may be one."""
     INFEASIBLE = "infeasible"
     """No solution exists, and that is proven."""
+    UNBOUNDED = "unbounded"
+    """Of a model with an objective of the user's: there is a solution, and none is the best."""
     TIME_LIMIT = "time_limit"
     """The time limit stopped it."""
     NODE_LIMIT = "node_limit"

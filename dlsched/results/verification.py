@@ -99,6 +99,7 @@ def verify_claim(family: AnyFamily, instance: InstanceFile, claim: Claim, where:
         claimed_bound = _bound(family, instance, result, verified_bound, found)
         if not found.failures:
             found.recomputed.append(", ".join(_recomputed(result)))
+            found.claimed.extend(_of_model(result))
             found.claimed.extend(_trusted(result))
     return Verification(
         *(found.failures, found.verified, found.recomputed, found.claimed, objective, verified_bound, claimed_bound)
@@ -109,7 +110,7 @@ def require_same_instance(family: AnyFamily, instance: InstanceFile, result: Res
     """Refuse the result of another instance, family or sense; InputError names what is wrong."""
     if result.family != family.name:
         raise InputError(where=f"{where}: family", found=repr(printable(result.family)), allowed=repr(family.name))
-    if result.sense is not family.sense_for(instance):
+    if result.sense is not family.sense_for(instance) and not result.of_model:
         raise InputError(
             where=f"{where}: sense", found=repr(str(result.sense)), allowed=repr(str(family.sense_for(instance)))
         )
@@ -186,13 +187,17 @@ def _infeasible(family: AnyFamily, instance: InstanceFile, result: Result[Soluti
     if result.status is TerminationStatus.INFEASIBLE:
         if reason is not None:
             found.verified.append(f"infeasible, verified: {reason}")
-        elif result.of_model:
-            by = printable(result.solver or "an unnamed solver")
-            found.claimed.append(f"infeasible, by {by}, of a model that may have rows of its own, not of the instance")
-        else:
+        elif not result.of_model:
             found.failures.append(UNPROVEN)
     elif reason is not None:
         found.failures.append(f"status: {result.status} is claimed, but it is infeasible: {reason}")
+
+
+def _of_model(result: Result[Solution]) -> Iterator[str]:
+    """Yield what is claimed of a model alone."""
+    if result.of_model and result.status in (TerminationStatus.INFEASIBLE, TerminationStatus.UNBOUNDED):
+        by = printable(result.solver or "an unnamed solver")
+        yield f"{result.status}, by {by}, of a model that may have rows of its own, not of the instance"
 
 
 def _certificate(

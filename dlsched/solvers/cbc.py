@@ -30,6 +30,7 @@ _WORDS = {
     "Optimal solution found (within gap tolerance)": TerminationStatus.OPTIMAL,
     "Problem proven infeasible": TerminationStatus.INFEASIBLE,
     "Linear relaxation infeasible": TerminationStatus.INFEASIBLE,
+    "Linear relaxation unbounded": TerminationStatus.UNBOUNDED,
     "Stopped on time limit": TerminationStatus.TIME_LIMIT,
     "Stopped on node limit": TerminationStatus.NODE_LIMIT,
     "User ctrl-cuser ctrl-c": TerminationStatus.INTERRUPTED,
@@ -84,8 +85,11 @@ def solve(
         if not solution.exists():
             raise SolverError(f"{_name(text)} wrote no solution: {text.strip()[-200:]}")
         head, *lines = solution.read_text(encoding="ascii").splitlines()
-    finite = bool(np.isfinite(model.lower).all() and np.isfinite(model.upper).all())
-    status, message = _status(head, text, bounded=finite)
+    status, message = _status(head, text)
+    costs = model.sign * model.costs
+    endless = (np.isinf(model.upper) & (costs < 0)) | (np.isinf(model.lower) & (costs > 0))
+    if status is TerminationStatus.INFEASIBLE and endless.any():
+        status = TerminationStatus.UNBOUNDED  # or infeasible: of a free column in no row CBC says that the model is
     values = objective = None
     if head.startswith("Optimal") or re.match(r"Stopped on \S+ - objective", head):
         values = dict.fromkeys(model.names, 0.0)  # the file omits zeros
@@ -140,14 +144,16 @@ def _start(columns: dict[str, str], start: Incumbent) -> str:
     return "\n".join(["Stopped on time - objective value 0", *lines, ""])
 
 
-def _status(head: str, text: str, *, bounded: bool) -> tuple[TerminationStatus, str]:
+def _status(head: str, text: str) -> tuple[TerminationStatus, str]:
     """Read the status from CBC's log and the head of its solution; linear programs print no ``Result``."""
     said = _RESULT.search(text)
     if said is not None:
         word = said.group(1).strip()
         return _WORDS.get(word, TerminationStatus.SOLVER_ERROR), "" if word in _WORDS else word
-    if "Problem is infeasible" in text or (bounded and "Pre-processing says infeasible or unbounded" in text):
+    if "Problem is infeasible" in text or "Pre-processing says infeasible or unbounded" in text:
         return TerminationStatus.INFEASIBLE, ""
+    if "Problem is unbounded" in text:
+        return TerminationStatus.UNBOUNDED, ""
     if head.startswith("Optimal"):
         return TerminationStatus.OPTIMAL, ""
     if head.startswith(("Infeasible", "Integer infeasible")):

@@ -1,10 +1,11 @@
 """Conclusions from a solver's answer: passes its solution, bound and status to the search."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dlsched.catalogue.solvers import able
-from dlsched.core.errors import ContradictionError
+from dlsched.core.errors import ContradictionError, SolverError
 from dlsched.core.family import InstanceT, Run
 from dlsched.core.limits import Limits
 from dlsched.core.result import Certificate, SolutionT
@@ -74,6 +75,8 @@ def conclude(
             return outcome.status
         said = f"{outcome.solver} and the checker disagree: infeasible, but a solution is held"
         raise ContradictionError(said, where=CONTRADICTION)
+    if outcome.status is TerminationStatus.UNBOUNDED and not search.of_model:
+        raise SolverError(f"{outcome.solver} calls the model unbounded")
     if outcome.values is not None:
         search.offer(formulation.decode(outcome.values), source=outcome.solver)
     if outcome.bound is not None:
@@ -89,18 +92,18 @@ def _prove(search: Search[SolutionT], known: Bounded, formulation: Formulation[M
 def _trusted(search: Search[SolutionT], known: Bounded, formulation: Formulation[ModelT, SolutionT]) -> float:
     """Return what a solver's bound proves: weakened by the solver's tolerances where they could matter.
 
-    Minimised objectives are sums of terms >= 0 and the constant, which is therefore a bound too.
+    Minimised objectives of instances are sums of terms >= 0 and the constant, which is therefore a bound too.
     """
     bound = known.bound * formulation.unit + formulation.constant
     slack = known.slack * abs(formulation.unit)
-    if search.sense is Sense.MINIMIZE:
-        bound = max(bound, search.constant)
+    least = search.constant if search.sense is Sense.MINIMIZE and not search.of_model else -math.inf
+    bound = max(bound, least)
     held = search.objective
     if held is not None and slack <= MEETING * abs(held - search.constant):
         return held if abs(bound - held) <= slack and search.sense.better(held, bound) else bound
     if search.sense is Sense.MAXIMIZE:
         return bound + slack
-    return max(bound - slack, search.constant)
+    return max(bound - slack, least)
 
 
 def settled(search: Search[SolutionT], status: TerminationStatus, solver: str) -> TerminationStatus:

@@ -43,8 +43,10 @@ def solve(
     """
     from ortools.sat.python import cp_model
 
-    if not model.integer.all() or not (np.isfinite(model.lower).all() and np.isfinite(model.upper).all()):
-        raise UsageError(where="solver cpsat", found="a continuous or unbounded variable", allowed="bounded integers")
+    unfit = np.flatnonzero(~(model.integer & np.isfinite(model.lower) & np.isfinite(model.upper)))
+    if len(unfit):
+        which = f"the continuous or unbounded variable {model.names[unfit[0]]!r}"
+        raise UsageError(where="solver cpsat", found=which, allowed="bounded integers")
     cp = cp_model.CpModel()
     variables = [
         cp.new_int_var(math.ceil(low), math.floor(high), name)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     Value: TypeAlias = pulp.LpVariable | pulp.LpAffineExpression
 
 Key = str | tuple[str | int, ...]
+AnyKey: TypeAlias = Any
+Decided = Mapping[str, Mapping[AnyKey, float]]
+"""Values by kind and key of ``Variables``."""
 
 ModelT = TypeVar("ModelT")
 AnswerT = TypeVar("AnswerT")
@@ -32,7 +35,7 @@ class UnknownChoiceError(UsageError, KeyError):
     __str__ = Exception.__str__
 
 
-class Choices(Mapping[Any, "Value"]):
+class Choices(Mapping[AnyKey, "Value"]):
     """Variables of a PuLP model, or affine expressions of them, by what they decide.
 
     A key is a name, or a tuple of names and numbers. A choice that no solution has may be absent.
@@ -151,6 +154,9 @@ class Formulation(Generic[ModelT, AnswerT]):
         again (``solvers.parametric``).
     variables
         What the variables of a PuLP model mean.
+    chosen
+        What a solution decides: values by key of some mappings of ``variables``, in which all other keys are 0. With it a
+        solution is a start of the model.
     origin
         How it was built; None for models that are not extended.
     horizon_s
@@ -165,6 +171,7 @@ class Formulation(Generic[ModelT, AnswerT]):
     limit: float | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     variables: Variables = field(default_factory=Variables)
+    chosen: Callable[[AnswerT], Decided] | None = None
     origin: Origin | None = None
     horizon_s: float | None = None
 
@@ -178,6 +185,7 @@ class Formulation(Generic[ModelT, AnswerT]):
         self: "Formulation[pulp.LpProblem, SolutionT]",
         *,
         solver: str = "highs",
+        start: SolutionT | Result[SolutionT] | None = None,
         limits: Limits | None = None,
         time_limit: float | None = None,
         progress: ProgressCallback | None = None,
@@ -188,7 +196,11 @@ class Formulation(Generic[ModelT, AnswerT]):
         Parameters
         ----------
         solver
-            A solver of linear models.
+            A solver of linear models; ``cpsat`` takes those of bounded whole variables whose rows are whole numbers, some
+            power of two up to 2**20 times.
+        start
+            A solution or a result to start from, which keeps all rows, those added too. It is held whether or not the
+            solver takes it: the answer is no worse.
         limits, progress
             As in ``dlsched.solve``.
         time_limit
@@ -200,19 +212,24 @@ class Formulation(Generic[ModelT, AnswerT]):
         -------
         A ``Result``. Its solution is decoded from the values of the model and judged by the instance's checker; its
         objective is that of the instance. Status and bound are those of the model: with rows added,
-        ``infeasible`` and ``optimal`` say nothing of the instance without them. If the objective was changed,
-        there is no bound, and the message says what was proven of the model's own.
+        ``infeasible`` and ``optimal`` say nothing of the instance without them. If the objective was changed into a
+        multiple of the instance's own, or is maximised in place of minimised, the bound is in the instance's units, and
+        ``sense`` says which side is better. Of any other objective there is no bound, and the message says what was proven
+        of the model's own. Where it has no end the status is ``unbounded``.
 
         Raises
         ------
         UsageError
-            The model was changed though it leaves out solutions, as it was not built with ``complete=True``; it
-            has two variables of one name, or special ordered sets; or another argument is wrong.
+            The model was changed though it leaves out solutions, as it was not built with ``complete=True``; rows that it was
+            built with are gone or changed, other than by tighter sides; it has two variables of one name, or special ordered
+            sets; the solver does not take it; the start breaks a row; or another argument is wrong.
         SolverMissingError
             The solver is not installed.
         """
         solved: Late[Result[SolutionT]] = Late("modelling:solve_formulation")
-        return solved(self, solver=solver, limits=limits, time_limit=time_limit, progress=progress, verbose=verbose)
+        return solved(
+            self, solver=solver, start=start, limits=limits, time_limit=time_limit, progress=progress, verbose=verbose
+        )
 
 
 def extendable(name: str) -> Callable[[BuilderT], BuilderT]:

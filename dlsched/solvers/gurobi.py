@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 _STATUS = {
     "OPTIMAL": TerminationStatus.OPTIMAL,
     "INFEASIBLE": TerminationStatus.INFEASIBLE,
+    "UNBOUNDED": TerminationStatus.UNBOUNDED,
+    "INF_OR_UNBD": TerminationStatus.UNBOUNDED,
     "TIME_LIMIT": TerminationStatus.TIME_LIMIT,
     "NODE_LIMIT": TerminationStatus.NODE_LIMIT,
     "INTERRUPTED": TerminationStatus.INTERRUPTED,
 }
-"""Gurobi's words; every other one (UNBOUNDED, NUMERIC, SUBOPTIMAL, ...) is an error here: no such limit was set."""
+"""Gurobi's words; every other one (NUMERIC, SUBOPTIMAL, ...) is an error here: no such limit was set."""
+_WITHOUT_POINT = TerminationStatus.INFEASIBLE, TerminationStatus.UNBOUNDED, TerminationStatus.SOLVER_ERROR
+"""For an unbounded model it holds some far-away point."""
 _PARAMETERS = {"OutputFlag": 0, "MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": 1e-9}
 """Integrality tolerance 1e-9 instead of 1e-5: a row with coefficients near 2**20 turns 1e-5 into whole
 units."""
@@ -65,9 +69,6 @@ def solve(
                 x.setAttr("Start", np.array([start.get(name, 0.0) for name in model.names]))
             watch = _Watch(model.names, x, found, bounded)
             word = _run(program, budget, watch)
-            if word == "INF_OR_UNBD":  # presolve leaves open which of the two
-                program.Params.DualReductions = 0
-                word = _run(program, budget, watch)
             return _outcome(program, model, x, word)
     except gurobipy.GurobiError as error:
         raise SolverError(_said(model, error)) from None
@@ -108,8 +109,8 @@ def _run(program: "gurobipy.Model", budget: Budget, watch: "_Watch") -> str:
 
 def _outcome(program: "gurobipy.Model", model: LinearModel, x: "gurobipy.MVar", word: str) -> Outcome:
     status = _STATUS.get(word, TerminationStatus.SOLVER_ERROR)
-    known = status not in (TerminationStatus.INFEASIBLE, TerminationStatus.SOLVER_ERROR)
-    held = known and program.SolCount > 0  # for an unbounded model it holds some far-away point
+    known = status not in _WITHOUT_POINT
+    held = known and program.SolCount > 0
     return Outcome(
         status=status,
         solver=version(),

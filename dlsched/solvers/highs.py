@@ -16,8 +16,14 @@ from dlsched.solvers.lp import version
 from dlsched.solvers.outcome import BoundCallback, Incumbent, IncumbentCallback, Outcome, Standing, StandingCallback
 from dlsched.solvers.relaxation import tell_relaxation
 
-_STATUS = {0: TerminationStatus.OPTIMAL, 1: TerminationStatus.TIME_LIMIT, 2: TerminationStatus.INFEASIBLE}
-_NODE_LIMIT = 16  # HiGHS' own number; SciPy has none for it
+_STATUS = {
+    0: TerminationStatus.OPTIMAL,
+    1: TerminationStatus.TIME_LIMIT,
+    2: TerminationStatus.INFEASIBLE,
+    3: TerminationStatus.UNBOUNDED,
+}
+_OTHER = {9: TerminationStatus.UNBOUNDED, 16: TerminationStatus.NODE_LIMIT}
+"""HiGHS' own numbers for which SciPy has none: infeasible or unbounded, and the node limit."""
 _HIGHS_STATUS = re.compile(r"HiGHS Status (\d+)")
 _WAYS = (True, 0), (False, 0), (False, 10)
 """Attempts: whether with presolve, and the power of two that scales costs (tolerances are absolute)."""
@@ -145,6 +151,5 @@ def _status(code: int, message: str) -> TerminationStatus:
     if code in _STATUS:
         return _STATUS[code]
     number = _HIGHS_STATUS.search(message)
-    if code == 4 and number is not None and int(number.group(1)) == _NODE_LIMIT:
-        return TerminationStatus.NODE_LIMIT
-    return TerminationStatus.SOLVER_ERROR
+    said = None if code != 4 or number is None else _OTHER.get(int(number.group(1)))
+    return said or TerminationStatus.SOLVER_ERROR

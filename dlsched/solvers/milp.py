@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.core.arrays import dot
+from dlsched.core.budget import Budget
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
@@ -82,12 +83,13 @@ def solve_milp(
         The model is not of the solver's kind.
     """
     limits = limits or Limits()
+    budget = Budget(limits)
     availability.require(solver, "milp")
-    model = problem if isinstance(problem, LinearModel) else from_pulp(problem)
-    if not model.names:
-        return _of_nothing(model, availability.SOLVERS[solver].version())
-    constant = model.constant
-    model, unit = scaled(model)
+    given = problem if isinstance(problem, LinearModel) else from_pulp(problem)
+    if not given.names:
+        return _of_nothing(given, availability.SOLVERS[solver].version())
+    constant = given.constant
+    model, unit = scaled(given)
     slack = _slack(model) * unit
     known: float | None = None
     last = Standing(None, None, 0)
@@ -125,6 +127,13 @@ def solve_milp(
         except child.OutOfTime:
             outcome = Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS[solver].version())
     assert isinstance(outcome, Outcome)
+    if outcome.status is TerminationStatus.UNBOUNDED:
+        if not given.costs.any():  # then it is the other thing that this word may mean
+            return Outcome(status=TerminationStatus.INFEASIBLE, solver=outcome.solver)
+        without = replace(given, costs=np.zeros_like(given.costs))
+        point = solve_milp(without, solver=solver, limits=budget.left, start=start, isolated=isolated)
+        ended = outcome.status if point.status is TerminationStatus.OPTIMAL else point.status
+        return replace(point, status=ended, objective=None, bound=None)
     bound = outcome.bound
     if outcome.status not in _ENDED and known is not None and (bound is None or model.sense.better(bound, known)):
         bound = known

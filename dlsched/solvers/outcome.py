@@ -13,7 +13,8 @@ class Outcome:
     Parameters
     ----------
     status
-        Never ``FEASIBLE``: a solver proves, or something stopped it.
+        Never ``FEASIBLE``: a solver proves, or something stopped it. A solver says ``UNBOUNDED`` where the model is that or
+        infeasible; ``solve_milp`` finds out which, and its ``values`` are then some feasible point.
     solver
         Name and version.
     values

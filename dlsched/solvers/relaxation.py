@@ -93,7 +93,8 @@ def proven_by(model: LinearModel, multipliers: Floats) -> float | None:
             return None
     of_rows = np.where(y > 0, y * _finite(model.row_lower), y * _finite(model.row_upper))
     low, high = _finite(model.lower), _finite(model.upper)  # an infinite end is never the minimum
-    at_low = np.where(np.isinf(model.lower), np.inf, reduced * low)
+    # of a column without any end the reduced cost is 0, and so is its part
+    at_low = np.where(np.isinf(model.lower) & np.isfinite(model.upper), np.inf, reduced * low)
     at_high = np.where(np.isinf(model.upper), np.inf, reduced * high)
     of_columns = np.minimum(at_low, at_high)
     off = math.fsum(error * np.maximum(np.abs(low), np.abs(high)))

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 STATUS = {
     "optimal": TerminationStatus.OPTIMAL,
     "infeasible": TerminationStatus.INFEASIBLE,
+    "unbounded": TerminationStatus.UNBOUNDED,
+    "inforunbd": TerminationStatus.UNBOUNDED,
     "timelimit": TerminationStatus.TIME_LIMIT,
     "nodelimit": TerminationStatus.NODE_LIMIT,
     "totalnodelimit": TerminationStatus.NODE_LIMIT,
     "userinterrupt": TerminationStatus.INTERRUPTED,
 }
-"""SCIP's words; every other one (unbounded, inforunbd, memlimit, ...) is an error here: no such limit was set."""
+"""SCIP's words; every other one (memlimit, ...) is an error here: no such limit was set."""
 
 
 def version() -> str:

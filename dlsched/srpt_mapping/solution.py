@@ -58,6 +58,12 @@ def _frozen(start: tuple[float, Iterable[tuple[int, str, int]]]) -> Start:
     return Start(start_s, tuple(Share(*share) for share in placement))
 
 
+def decided(schedule: Schedule) -> dict[str, dict[str, float] | dict[tuple[str, str], float]]:
+    """Return the ``starts`` of jobs in seconds, and 1 for every job and server where it has GPUs (``placed``)."""
+    placed = {(job, share.server): 1.0 for job, start in schedule.jobs.items() for share in start.placement}
+    return {"starts": {job: start.start_s for job, start in schedule.jobs.items()}, "placed": placed}
+
+
 def begun_starts(instance: Instance) -> dict[str, Start]:
     """The starts of the jobs that have begun, by id: at their release, where they run."""
     return {

@@ -177,7 +177,7 @@ def test_refusals(instance):
         build_milp(instance, complete=True, drop_dominated=True)
     with pytest.raises(dlsched.UsageError, match="PuLP"):
         build_arrays(instance).solve()
-    with pytest.raises(dlsched.UsageError, match="cpsat"):
-        dlsched.formulate(instance).solve(solver="cpsat")
+    with pytest.raises(dlsched.UsageError, match="allowed: highs, cbc, scip, gurobi, cpsat"):
+        dlsched.formulate(instance).solve(solver="nosuch")
     with pytest.raises(AttributeError):
         dlsched.formulate(instance).model = pulp.LpProblem()

@@ -59,7 +59,7 @@ def test_an_error_of_a_listener_passes():
 
 def test_infeasible_and_unbounded_are_told_apart():
     """Presolve says of both that it is one of them: x >= 1 and x <= 0 with y free, and y free alone."""
-    for rows, status in (([(1, [1, 0], math.inf), (-math.inf, [1, 0], 0)], "infeasible"), ([], "solver_error")):
+    for rows, status in (([(1, [1, 0], math.inf), (-math.inf, [1, 0], 0)], "infeasible"), ([], "unbounded")):
         model = linear_model(
             Sense.MAXIMIZE, [0, 1], [*rows, (-math.inf, [1, -1], 3)], lower=-math.inf, upper=math.inf, integer=False
         )

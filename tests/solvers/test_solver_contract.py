@@ -49,7 +49,7 @@ LIES = {
     "equality": lambda outcome: replace(outcome, bound=outcome.bound + 1e-3),
     "mixed": lambda outcome: replace(outcome, values=dict(outcome.values, x0=1.0)),
     "infeasible": lambda outcome: replace(outcome, status=TerminationStatus.OPTIMAL),
-    "unbounded": lambda outcome: replace(outcome, message="failed"),
+    "unbounded": lambda outcome: replace(outcome, status=TerminationStatus.SOLVER_ERROR, message="failed"),
     "narrow": lambda outcome: replace(outcome, bound=outcome.bound - 1.0),
     "node_limit": lambda outcome: replace(outcome, bound=None if outcome.bound is None else 0.0, objective=1e6),
     "time_limit": lambda outcome: replace(outcome, status=TerminationStatus.NODE_LIMIT),

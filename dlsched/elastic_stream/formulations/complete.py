@@ -51,7 +51,7 @@ from dlsched.core.labels import plain_labels
 from dlsched.core.ticks import HAIR, end_in_slots, left_after, slots_for
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
-from dlsched.solvers.formulation import Key, Variables
+from dlsched.solvers.formulation import Decided, Key, Variables
 
 if TYPE_CHECKING:
     import pulp
@@ -119,6 +119,18 @@ class CompleteProgram:
     def variables(self) -> Variables:
         """Units by job, slot and count; starts and ends in seconds of the instance's clock, and restarts, by job."""
         return Variables(units=self.units, starts=self.starts, ends=self.ends, restarts=self.restarts)
+
+    def chosen(self, stream: Stream) -> Decided:
+        """Return the units that jobs hold, by job, slot and count."""
+        tick_s = self.instance.tick_s
+        assert tick_s is not None
+        periods = ((job, period) for job, held in stream.periods.items() for period in held)
+        slots = (
+            ((job, slot, period.units), 1.0)
+            for job, period in periods
+            for slot in range(round(period.start_s / tick_s), math.ceil(period.end_s / tick_s - _ROUNDING))
+        )
+        return {"units": dict(slots)}
 
     def decode(self, values: Mapping[str, float]) -> Stream:
         """Read the stream that the values of ``x`` are, as it is."""

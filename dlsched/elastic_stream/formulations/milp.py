@@ -167,7 +167,7 @@ def build_milp(
         _require_few(sum(len(held) * len(times) for held, times in zip(slots, times_s(instance), strict=True)))
         whole = CompleteProgram(instance, slots, tick)
         until_s = None if not any(slots) else max(held.stop for held in slots) * (instance.tick_s or 0.0)
-        return Formulation(whole.model, whole.decode, variables=whole.variables, horizon_s=until_s)
+        return Formulation(whole.model, whole.decode, variables=whole.variables, chosen=whole.chosen, horizon_s=until_s)
     spans = windows(instance, total_flow_s)
     _require_few(sum((span.last - span.first + 1) * len(span.time_s) for span in spans))
     program = _Program(instance, tick)

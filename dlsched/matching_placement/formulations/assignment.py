@@ -45,7 +45,7 @@ from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, ki
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import require_served
 from dlsched.matching_placement.solution import Placement
-from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
+from dlsched.solvers.formulation import Decided, Formulation, Key, Variables, extendable
 
 if TYPE_CHECKING:
     import pulp
@@ -166,7 +166,10 @@ def build_assignment(
                 found[instance.jobs[index].id].append(instance.workers[k].id)
         return Placement(found)
 
-    return Formulation(problem, decode, variables=Variables(workers=decided))
+    def chosen(found: Placement) -> Decided:
+        return {"workers": {(job, worker): 1.0 for job, given in found.workers.items() for worker in given}}
+
+    return Formulation(problem, decode, variables=Variables(workers=decided), chosen=chosen)
 
 
 def units(work: float, best: float, most_s: float) -> tuple[float, float, float]:

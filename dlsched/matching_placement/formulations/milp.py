@@ -18,6 +18,7 @@ configuration has one column, ``x_<job>_none``, that is 0: the model is infeasib
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,12 +28,12 @@ from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.core.status import Sense
-from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
+from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
 from dlsched.matching_placement.configurations.listing import configurations, count_configurations
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement
-from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
+from dlsched.solvers.formulation import Decided, Formulation, Key, Variables, extendable
 
 if TYPE_CHECKING:
     import pulp
@@ -133,7 +134,12 @@ def build_milp(
                 counts[job] = row
         return placement(instance, counts)
 
-    return Formulation(problem, decode, variables=Variables(counts=counted))
+    def counts_in(found: Placement) -> Decided:
+        counts = counts_of(instance, found).ravel().tolist()
+        pairs = product((job.id for job in instance.jobs), instance.types)
+        return {"counts": dict(zip(pairs, map(float, counts), strict=True))}
+
+    return Formulation(problem, decode, variables=Variables(counts=counted), chosen=counts_in)
 
 
 def require_size(held: Arrays, columns: Sequence[Counts] | None, tick: Tick) -> list[int]:

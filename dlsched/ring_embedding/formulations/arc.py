@@ -84,7 +84,7 @@ def build_arc(
                 found.setdefault(t, {})[i] = workers, cycle(held) if held else tuple(workers)
         return embedded(model.network, found, complete=complete)
 
-    return Formulation(model.problem, decode, model.unit, variables=model.variables)
+    return Formulation(model.problem, decode, model.unit, variables=model.variables, chosen=model.chosen)
 
 
 def arcs_of_all(network: Network, variables: int) -> list[list[Arc]]:

@@ -90,7 +90,7 @@ def build_span(
         rings = {t: {i: ordered(held) for i, held in rings.items()} for t, rings in found}
         return embedded(model.network, rings, complete=complete)
 
-    return Formulation(model.problem, decode, model.unit, variables=model.variables)
+    return Formulation(model.problem, decode, model.unit, variables=model.variables, chosen=model.chosen)
 
 
 def _add_link(model: WorkersModel, link: int, sides: Sides, jobs: list[int]) -> None:

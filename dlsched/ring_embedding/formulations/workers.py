@@ -33,7 +33,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network, Workers
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.solvers.formulation import Variables
+from dlsched.solvers.formulation import Decided, Variables
 
 if TYPE_CHECKING:
     import pulp
@@ -107,6 +107,12 @@ class WorkersModel:
         """Workers by the ids of job and server, and slot; none before the job arrives, or where no worker fits."""
         jobs, servers = self.instance.jobs, self.instance.servers
         return Variables(workers={(jobs[i].id, servers[s].id, t): y for (i, s, t), y in self.y.items()})
+
+    @staticmethod
+    def chosen(found: Embedding) -> Decided:
+        """Return the workers of an embedding, by job, server and slot."""
+        rings = ((job, slot, ring) for slot, held in found.slots.items() for job, ring in held.items())
+        return {"workers": {(job, server, t): float(n) for job, t, ring in rings for server, n in ring.workers.items()}}
 
     def hosts(self, job: int) -> list[int]:
         """Servers that hold a worker of the job."""

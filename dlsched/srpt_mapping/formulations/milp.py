@@ -60,7 +60,7 @@ from dlsched.srpt_mapping.checker import constant, flow_times
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.layouts import Layout, layouts, lengths_s, without_twins
 from dlsched.srpt_mapping.placing.timing import timed
-from dlsched.srpt_mapping.solution import Schedule, on_clock_of
+from dlsched.srpt_mapping.solution import Schedule, decided, on_clock_of
 
 if TYPE_CHECKING:
     import pulp
@@ -208,7 +208,7 @@ def build_milp(
     }
     variables = Variables(starts=starts, ends=ends, placed=placed)
     until_s = first_s + times.latest * unit_s if complete else None
-    return Formulation(problem, decode, unit_s, variables=variables, horizon_s=until_s)
+    return Formulation(problem, decode, unit_s, variables=variables, chosen=decided, horizon_s=until_s)
 
 
 def _all_until(
