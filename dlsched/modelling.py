@@ -117,16 +117,8 @@ def solve_formulation(
     stated = _in_terms_of(before, replace(formulation, model=now))
     run = partial(_run_changed, formulation, now) if stated is None else partial(_run, formulation, stated, before)
     method = Method(origin.name, "exact", run, solvers=LINEAR)
-    result: Result[SolutionT] = family_of(origin.instance).solve(
-        origin.instance,
-        method=method,
-        solver=solver,
-        start=start,
-        limits=limits,
-        time_limit=time_limit,
-        progress=progress,
-        verbose=verbose,
-    )
+    said = partial(family_of(origin.instance).solve, method=method, solver=solver, start=start, limits=limits)
+    result: Result[SolutionT] = said(origin.instance, time_limit=time_limit, progress=progress, verbose=verbose)
     return result
 
 
@@ -162,6 +154,9 @@ def _prove(search: Search[SolutionT], stated: Formulation[LinearModel, SolutionT
     tree = TreeSearch(exact, lambda upper: upper - Fraction(CLOSED) * abs(scale.of(upper) - scale.shift) / abs(unit))
     tree.expect(held)
     tree.run(search.tick, most=_CASES)
+    if tree.point is not None:  # it is better than what the solver calls so
+        point = dict(zip(stated.model.names, map(float, tree.point), strict=True))
+        search.consider(stated.decode(point), source="exact arithmetic")
     lower = finding_of(exact, tree).lower
     if lower is not None:
         rounded = rounded_down if search.sense is Sense.MINIMIZE else rounded_up

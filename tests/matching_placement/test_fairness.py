@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import dlsched
@@ -12,7 +13,10 @@ from dlsched.core.errors import InstanceError, UsageError
 from dlsched.core.status import Sense
 from dlsched.matching_placement import Instance, Placement, figures, generate, objective
 from dlsched.matching_placement.certificate import verify
+from dlsched.testing import brute_force_placement
 from dlsched.testing.matching_placement import FAIR
+
+from .nasty import nasty_objective
 
 RECORD = matching_placement.FAMILY
 
@@ -116,6 +120,26 @@ def test_the_largest_ratio_worker_by_worker():
     """The model minimises one variable, no less than any job's ratio."""
     result = dlsched.solve(six(objective="max_rho"), method="assignment")
     assert (result.status, result.objective) == (TerminationStatus.OPTIMAL, pytest.approx(1.0))
+
+
+@pytest.mark.parametrize("seed", [3, 29, 39, 93, 128, 131])
+@pytest.mark.parametrize("solver", ["highs", "cbc", "scip"])
+def test_tiny_ratios_worker_by_worker(seed, solver):
+    """Optima from 6e-29 to 3e-6, by trying all: rates of equal shares are so much lower. In ratios of 1 solvers see 0."""
+    instance = nasty_objective(np.random.default_rng([seed, *b"fair placement"]))
+    best, _ = brute_force_placement(instance)
+    result = dlsched.solve(instance, method="assignment", solver=solver)
+    assert best < 1e-5 and instance.objective == "max_rho"
+    assert (result.status, result.objective) == (TerminationStatus.OPTIMAL, pytest.approx(best, rel=1e-6))
+
+
+@pytest.mark.parametrize("formulation", ["assignment", "milp"])
+def test_tiny_ratios_of_complete_models(formulation):
+    """Solvers end far from the optimum, 7e-13, which is within their tolerances; the exact search goes on from there."""
+    instance = nasty_objective(np.random.default_rng([93, *b"fair placement"]))
+    best, _ = brute_force_placement(instance)
+    result = dlsched.formulate(instance, formulation, complete=True).solve()
+    assert (result.status, result.objective) == (TerminationStatus.OPTIMAL, pytest.approx(best, rel=1e-6))
 
 
 def test_generated_jobs_are_the_same_whatever_is_optimised():

@@ -89,17 +89,19 @@ def test_an_optimum_of_nothing_is_proven(solver):
     assert (result.bound_source, result.message) == ("exact arithmetic, of the model", "")
 
 
-def test_what_is_not_optimal_is_not_proven(monkeypatch):
-    """A solver that calls no worker at all the best: the exact bound is the true optimum, 3 sqrt 2."""
+@pytest.mark.parametrize(("cases", "best"), [(0, 0.0), (1000, 3 * sqrt(2))])
+def test_what_is_not_optimal_is_not_proven(cases, best, monkeypatch):
+    """A solver that calls no worker at all the best is believed no more than the cases that were tried prove."""
 
     def lies(search, formulation):
         search.offer(ring_embedding.Embedding({}), source="a liar")
         return TerminationStatus.FEASIBLE
 
     monkeypatch.setattr(modelling, "solve_and_conclude", lies)
+    monkeypatch.setattr(modelling, "_CASES", cases)
     result = dlsched.formulate(small_embedding(1.0), complete=True).solve()
-    assert (result.status, result.objective) == (TerminationStatus.FEASIBLE, 0.0)
-    assert 3 * sqrt(2) <= result.bound <= 4.3
+    assert result.objective == pytest.approx(best)
+    assert (result.status is TerminationStatus.OPTIMAL) == (cases > 0)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -16,7 +16,7 @@ objective                      minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + sum_n
 ``size_<job>``                 sum_nb z_inb = 1
 ``bandwidth_<worker>_<job>``   x_ik <= sum of z_inb with r_b <= r_k
 ``fastest_<job>``              l_i >= sum_nb (R_i* / R_inb) z_inb, R_inb: the n largest rates of workers with r_k >= r_b
-``largest_<job>``              ``max_rho`` only, whose objective is ``rho``: J_i, as above, <= J_i(equal share) rho
+``largest_<job>``              ``max_rho`` only, whose objective is ``rho``: J_i, as above, <= J_i(equal share) U rho; U: unit
 ``order_<worker>_<job>``       sum_{j<=i} x_jm <= sum_{j<=i} x_jk for worker k and the next one of its type, m
 =============================  =====================================================================================
 
@@ -31,6 +31,8 @@ out of a job with min_i = 1 if it trains less than ``USELESS`` of the batch in t
 others take longer by no more than that part).
 """
 
+import math
+import operator
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -57,6 +59,8 @@ STEEPEST = 2.0**20
 """Least coefficient of ``slowest`` by which the row is divided: pi_ik <= l_i / ratio."""
 UNITS = 2.0**20
 """Largest number of units of ``l`` if a placement is known."""
+TINY = 2.0**-10
+"""Ratio below which ``rho`` is counted in units of about as much."""
 NOTHING = 2.0**-10
 """Units of ``l`` below which rows leave them out: units are so few only if one is a millionth of
 ``most_s``."""
@@ -67,6 +71,8 @@ def build_assignment(
     instance: Instance, *, complete: bool = False, most_s: float | Floats = np.inf, tick: Tick = no_tick
 ) -> "Formulation[pulp.LpProblem, Placement]":
     """Build the model; ``variables.workers[job, worker]`` is 1 if the worker serves the job.
+
+    Its unit is 1 unless the ratio that is known is ``TINY``; then it is a power of two near that, which the model's name states.
 
     Parameters
     ----------
@@ -95,12 +101,13 @@ def build_assignment(
     require_assignment(instance)
     held = arrays(instance)
     most = np.broadcast_to(most_s, held.jobs).tolist()
-    rho = pulp.LpVariable("rho", 0)
+    rho, unit_of_rho = pulp.LpVariable("rho", 0), _unit(held, most) if held.bottleneck else 1.0
     kinds = kind_of_workers(instance)
     bandwidths, levels = np.unique(held.bandwidth[kinds], return_inverse=True)
     workers = _labels(instance)
     jobs = plain_labels([job.id for job in instance.jobs], "j")
-    problem = pulp.LpProblem("matching_placement", pulp.LpMinimize)
+    named = "" if unit_of_rho == 1 else f"_in_units_of_2_to_the_minus_{1 - math.frexp(unit_of_rho)[1]}"
+    problem = pulp.LpProblem(f"matching_placement{named}", pulp.LpMinimize)
     objective: list[tuple[pulp.LpVariable, float]] = []
     serves: dict[str, tuple[int, int]] = {}
     decided: dict[Key, pulp.LpVariable] = {}
@@ -130,7 +137,7 @@ def build_assignment(
         terms = [(slowest, unit / part), *((chosen, sent[ring] / part) for ring, chosen in z.items())]
         objective += terms
         if held.bottleneck:
-            add(f"largest_{job}", [*terms, (rho, -1.0)], pulp.LpConstraintLE, 0)
+            add(f"largest_{job}", [*terms, (rho, -unit_of_rho)], pulp.LpConstraintLE, 0)
         add(f"size_{job}", [(chosen, 1) for chosen in z.values()], pulp.LpConstraintEQ, 1)
         sizes = [(chosen, -n) for (n, _), chosen in z.items()]
         add(f"served_{job}", [*((x[k], 1) for k in able), *sizes], pulp.LpConstraintEQ, 0)
@@ -169,7 +176,13 @@ def build_assignment(
     def chosen(found: Placement) -> Decided:
         return {"workers": {(job, worker): 1.0 for job, given in found.workers.items() for worker in given}}
 
-    return Formulation(problem, decode, variables=Variables(workers=decided), chosen=chosen)
+    return Formulation(problem, decode, unit_of_rho, variables=Variables(workers=decided), chosen=chosen)
+
+
+def _unit(held: Arrays, most: Sequence[float]) -> float:
+    """Ratio that ``rho`` counts as one: about the known one if that is ``TINY``."""
+    known = max(map(operator.truediv, most, held.costs.divisors))
+    return 1.0 if not 0 < known < TINY else math.ldexp(1.0, math.frexp(known)[1] - 1)
 
 
 def units(work: float, best: float, most_s: float) -> tuple[float, float, float]:
