@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from dlsched.core.messages import listed
 from dlsched.study import Study
-from dlsched.study.figures.cases import listed
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 from dlsched.traces import import_philly_gangs

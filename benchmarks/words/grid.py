@@ -7,10 +7,11 @@ import numpy as np
 
 from dlsched import async_sgd
 from dlsched.core.arrays import FloatArray
+from dlsched.core.messages import listed
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.policies import ORDERS
 from dlsched.study import Study
-from dlsched.study.figures.cases import Cases, alike, cases, differs, interval, listed
+from dlsched.study.figures.cases import Cases, alike, cases, differs, interval
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 

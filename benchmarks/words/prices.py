@@ -7,8 +7,8 @@ from itertools import groupby
 from statistics import fmean
 
 from dlsched.core.gap import gap, ratio
+from dlsched.core.messages import listed
 from dlsched.study import Study
-from dlsched.study.figures.cases import listed
 from dlsched.study.figures.groups import instance_of
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row

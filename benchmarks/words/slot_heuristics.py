@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dlsched.core.arrays import FloatArray
+from dlsched.core.messages import listed
 from dlsched.reproduce.gadget import OVER_OPTIMUM, shape_of
 from dlsched.ring_embedding import Instance, checker
 from dlsched.ring_embedding.heuristics.slot_greedy import Progress
@@ -15,7 +16,7 @@ from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.study import Study
-from dlsched.study.figures.cases import listed, shown
+from dlsched.study.figures.cases import shown
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 from dlsched.core.limits import Progress, ProgressCallback
 from dlsched.core.messages import printable
+from dlsched.core.quantities import duration as duration
 from dlsched.core.quantities import number as number
 from dlsched.core.quantities import percent as percent
-from dlsched.core.quantities import seconds as seconds
 
 _PIPE_WIDTH = 200  # columns of a table if no terminal limits it
 _TEXT_WIDTH = 12  # least width of a column of text on a narrow terminal

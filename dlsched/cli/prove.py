@@ -10,7 +10,7 @@ import typer
 from dlsched.cli import completion
 from dlsched.cli.check import claim_in
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, Threads, TimeLimit
-from dlsched.cli.output import number, percent, print_json, progress_line, seconds
+from dlsched.cli.output import duration, number, percent, print_json, progress_line
 from dlsched.cli.proof_words import cases
 from dlsched.core.errors import DisagreementError, InputError
 from dlsched.core.files import read_json
@@ -115,7 +115,7 @@ def _print(instance: InstanceFile, proof: Proof, path: str, checks: list[str]) -
         gap = f", gap {percent(proof.gap)}" if proof.gap is not None else ""
         lines.append(f"  bound        {number(proof.bound)}{gap}, exact arithmetic")
     lines.append(f"  proof        {path}: {several(proof.cases, 'case')}, {several(os.path.getsize(path), 'byte')}")
-    lines.append(f"  time         {seconds(proof.seconds)}")
+    lines.append(f"  time         {duration(proof.seconds)}")
     if proof.message:
         lines.append(f"  note         {proof.message}")
     lines += [f"  {'check' if check is checks[0] else '':12s} {check}" for check in checks]

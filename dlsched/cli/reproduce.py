@@ -12,9 +12,10 @@ from dlsched.cli.study.run import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
+from dlsched.core.quantities import short
 from dlsched.reproduce.entries import ENTRIES, differs_of, entry_named, plan_of, unanswered
 from dlsched.reproduce.entry import Entry
-from dlsched.reproduce.findings import Beside, Findings, Panel, short
+from dlsched.reproduce.findings import Beside, Findings, Panel
 from dlsched.study.reporting import environment_words
 
 

@@ -9,7 +9,7 @@ import typer
 from dlsched.catalogue.solvers import SOLVERS, either
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
-from dlsched.cli.output import number, percent, print_json, progress_line, seconds
+from dlsched.cli.output import duration, number, percent, print_json, progress_line
 from dlsched.cli.proof_words import cases, sentence
 from dlsched.core.errors import ContradictionError, DisagreementError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
@@ -196,7 +196,7 @@ def print_summary(result: Result[Solution], unit: str) -> None:
         lines.append(
             f"  certificate  proves {number(result.certificate.value)} on its own; `dlsched check` verifies it"
         )
-    lines.append(f"  time         {seconds(result.runtime_s)}" + (f", {result.solver}" if result.solver else ""))
+    lines.append(f"  time         {duration(result.runtime_s)}" + (f", {result.solver}" if result.solver else ""))
     if result.message:
         lines.append(f"  note         {result.message}")
     if result.figures:

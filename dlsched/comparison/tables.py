@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dlsched.comparison.rows import Compared
 from dlsched.core.instance import InstanceFile
-from dlsched.core.quantities import number, percent, seconds
+from dlsched.core.quantities import duration, number, percent
 from dlsched.families import family_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def summary_of(rows: Sequence[Compared]) -> Table:
                     at_most + percent(median(gaps) if gaps else None),
                     at_most + percent(max(gaps, default=None)),
                     said["against best"],
-                    seconds(sum(row.runtime_s or 0.0 for row in of_method)),
+                    duration(sum(row.runtime_s or 0.0 for row in of_method)),
                 )
             )
     kept = [
@@ -141,5 +141,5 @@ def _cells(row: Compared) -> tuple[str, ...]:
         number(row.bound),
         "-" if row.gap is None else at_most + percent(row.gap),
         "-" if row.ratio is None else f"{at_most}{row.ratio:.6f}",
-        seconds(row.runtime_s),
+        duration(row.runtime_s),
     )

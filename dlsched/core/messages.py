@@ -39,13 +39,22 @@ def printable(text: str) -> str:
     return text if text.isprintable() else repr(text)[1:-1]
 
 
-def several(count: int, one: str) -> str:
+def several(count: int, one: str, many: str = "") -> str:
     """Write a count with its noun.
 
-    >>> several(1, "job"), several(1200, "GPU")
-    ('1 job', '1,200 GPUs')
+    >>> several(1, "job"), several(1200, "GPU"), several(2, "family", "families")
+    ('1 job', '1,200 GPUs', '2 families')
     """
-    return f"{count:,} {one}" + ("" if count == 1 else "s")
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(words: Sequence[str], none: str = "none") -> str:
+    """Join words with commas and an "and".
+
+    >>> listed(["a", "b", "c"]), listed(["a"]), listed([])
+    ('a, b and c', 'a', 'none')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else none
 
 
 def cut(text: str, longest: int) -> str:

@@ -15,7 +15,8 @@ MOST = 6
 """Largest number of decimals."""
 AT_MOST = "<= "
 UNKNOWN = "-"
-_UNITS = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60.0, "min"), (0.0, 1.0, "s"))
+TIME_UNITS = (("days", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
+"""Units of time and their seconds."""
 
 
 class Estimated(Protocol):
@@ -42,25 +43,22 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:,.2f}" if 1e2 <= abs(value) < 1e15 else f"{value:.6g}"
 
 
-def percent(value: float | None) -> str:
-    """Write a ratio as per cent; a value that is not 0 never looks like 0."""
-    if value is None:
-        return "-"
-    if value == 0:
-        return "0 %"
-    return f"{100 * value:.3f} %" if value >= 1e-5 else f"{100 * value:.1e} %"
+def percent(share: float | None, within: float | None = None) -> str:
+    """Write a share in per cent, as ``per_cent`` does; a dash where it is unknown.
 
-
-def seconds(value: float | None) -> str:
-    """Write a duration."""
-    return "-" if value is None else f"{value:.3f} s"
+    >>> percent(0.01934), percent(1e-7), percent(0.0), percent(None)
+    ('1.9 %', '1e-05 %', '0 %', '-')
+    """
+    return UNKNOWN if share is None else f"{per_cent(share, within)} %"
 
 
 def per_cent(share: float, within: float | None = None) -> str:
-    """Write a share in per cent with two significant digits, or to the first of ``within``; 0 only for 0.
+    """Write a share in per cent with two significant digits, or to the first of ``within``; 0 and 100 only for these.
 
     >>> per_cent(0.01934), per_cent(0.14), per_cent(1e-7), per_cent(0.0), per_cent(0.01934, within=1e-6)
     ('1.9', '14', '1e-05', '0', '1.9340')
+    >>> per_cent(1.0), per_cent(0.9997), per_cent(0.9997, within=1e-4), per_cent(12.345)
+    ('100', '> 99', '99.97', '1,234')
     """
     value = 100 * share
     if value == 0:
@@ -69,7 +67,8 @@ def per_cent(share: float, within: float | None = None) -> str:
         return f"{value:.0e}"
     first = -decade(value)  # decimals up to the first nonzero digit
     digits = max(first, -decade(within) - 2) if within else first + 1
-    return f"{value:.{min(max(digits, 0), 6)}f}"
+    text = f"{value:,.{min(max(digits, 0), 6)}f}"
+    return "> 99" if value < 100 and float(text.replace(",", "")) >= 100 else text
 
 
 def rounded(value: float, decimals: int = 0) -> str:
@@ -98,15 +97,24 @@ def short(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
-def duration(value: float | None) -> str:
-    """Write seconds with three digits, in the largest unit that fits twice.
+def time_unit(longest_s: float) -> tuple[str, float]:
+    """Return the largest unit of time that fits twice, and its seconds."""
+    return next((unit for unit in TIME_UNITS if longest_s >= 2 * unit[1]), TIME_UNITS[-1])
 
-    >>> duration(6.0), duration(0.0123), duration(90.0), duration(5400.0), duration(1e4), duration(2e6)
-    ('6 s', '0.0123 s', '90 s', '90 min', '2.78 h', '23.1 d')
+
+def duration(value: float | None, beside: float = 0.0) -> str:
+    """Write seconds with three digits, in a unit that fits them, or fits a longer time ``beside`` them.
+
+    >>> duration(6.0), duration(0.0123), duration(90.0), duration(5400.0), duration(1e4), duration(2e6), duration(-90.0)
+    ('6 s', '0.0123 s', '90 s', '90 min', '2.78 h', '23.1 days', '-90 s')
+    >>> duration(1440.0, beside=21780.0), duration(6.0, beside=21780.0)
+    ('0.4 h', '6 s')
     """
     if value is None:
         return UNKNOWN
-    size, unit = next((size, unit) for least, size, unit in _UNITS if value >= least)
+    unit, size = time_unit(max(abs(value), abs(beside)))
+    if 0 < abs(value) < size / 100:
+        unit, size = time_unit(abs(value))
     return f"{short(value / size)} {unit}"
 
 
@@ -143,7 +151,7 @@ def mean(estimate: Estimated | None, at_most: bool = False) -> str:
     places = _decimals((estimate.high - estimate.low) / 2)
     least = DIGITS - 1 - decade(estimate.value) if estimate.value else 0
     places = min(max(places, least, 0), MOST)
-    value, low, high = (f"{each:,.{places}f}" for each in (estimate.value, estimate.low, estimate.high))
+    value, low, high = (f"{each:z,.{places}f}" for each in (estimate.value, estimate.low, estimate.high))
     return f"{AT_MOST * at_most}{value} [{low}, {high}]"
 
 

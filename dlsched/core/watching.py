@@ -122,7 +122,7 @@ def line_of(now: Progress) -> str:
     """Say where a search stands: seconds, incumbent, bound, gap, nodes, and whence the last of them came.
 
     >>> line_of(Progress(1.25, 12.0, 9.0, 7, "heuristic", gap=0.25))
-    '1.2 s, incumbent 12, bound 9, gap 25.000 %, 7 nodes, heuristic'
+    '1.2 s, incumbent 12, bound 9, gap 25 %, 7 nodes, heuristic'
     """
     figures = f"incumbent {number(now.objective)}, bound {number(now.bound)}, gap {percent(now.gap)}"
     return f"{now.elapsed_s:.1f} s, {figures}, {now.nodes} nodes, {now.doing}"

@@ -9,31 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlsched.core.messages import several
+from dlsched.core.quantities import duration, percent
 from dlsched.evaluation.clusters import HAPPENED, MOST_OUTSIDE, Cluster, in_common
 from dlsched.statistics.estimate import Estimate
 
 NEGLIGIBLE = 0.01
 """Share of the mean flow time below which a difference counts as none."""
-
-
-UNITS = (("days", 86400.0, 259200.0), ("h", 3600.0, 7200.0), ("min", 60.0, 300.0), ("s", 1.0, 0.0))
-"""Name of a unit, its seconds, and the seconds from which lengths of time are written in it."""
-
-
-def lasting(seconds: float, beside: float = 0.0) -> str:
-    """Write a length of time in a readable unit, or in the unit of a longer one ``beside`` it.
-
-    >>> lasting(0.0), lasting(59.4), lasting(1500.0), lasting(864000.0), lasting(-90.0), lasting(0.02)
-    ('0 s', '59.4 s', '25 min', '10 days', '-90 s', '0.02 s')
-    >>> lasting(1440.0, beside=21780.0), lasting(21780.0, beside=1440.0), lasting(6.0, beside=21780.0)
-    ('0.4 h', '6.05 h', '6 s')
-    """
-    longest_s = max(abs(seconds), abs(beside))
-    unit, length_s = next((unit, length_s) for unit, length_s, from_s in UNITS if longest_s >= from_s)
-    length = seconds / length_s
-    if 0 < abs(length) < 0.01 and longest_s > abs(seconds):
-        return lasting(seconds)  # 6 s, not 0.00169 h
-    return f"{length:.3g} {unit}" if abs(length) < 999.5 else f"{length:,.0f} {unit}"
 
 
 def from_to(before_s: float, after_s: float, beside: float = 0.0) -> str:
@@ -43,18 +24,7 @@ def from_to(before_s: float, after_s: float, beside: float = 0.0) -> str:
     ('from 6.05 h to 0.4 h', 'from 0.4 h to 0.0167 h')
     """
     longest_s = max(before_s, after_s, beside)
-    return f"from {lasting(before_s, longest_s)} to {lasting(after_s, longest_s)}"
-
-
-def percent(part: float) -> str:
-    """Write a part in percent.
-
-    >>> percent(0.1234), percent(0.00012), percent(0.0), percent(0.996)
-    ('12 %', 'less than 0.1 %', '0 %', '100 %')
-    """
-    if 0 < part < 0.001:
-        return "less than 0.1 %"
-    return f"{100 * part:.2g} %" if part < 0.995 else f"{100 * part:,.0f} %"
+    return f"from {duration(before_s, longest_s)} to {duration(after_s, longest_s)}"
 
 
 def saving(cluster: Cluster) -> str:
@@ -112,11 +82,11 @@ def _saving(cluster: Cluster, base: str, best: str) -> str:
     flow_s = float(before.flow_s.mean())
     head = f"On {several(cluster.gpus, 'GPU')}"
     if base == best:
-        return f"{head}, no other policy would have beaten `{base}`, under which the {jobs} took {lasting(flow_s)} on average."
+        return f"{head}, no other policy would have beaten `{base}`, under which the {jobs} took {duration(flow_s)} on average."
     change = cluster.change(best, base)
     if change.value > 0:
         return (
-            f"{head}, no policy would have beaten `{base}`, under which the {jobs} took {lasting(flow_s)} on average; the best, "
+            f"{head}, no policy would have beaten `{base}`, under which the {jobs} took {duration(flow_s)} on average; the best, "
             f"`{best}`, would have added {_of_a_job(change, cluster)}."
         )
     waits = f"the mean waiting time {from_to(float(before.waiting_s.mean()), float(after.waiting_s.mean()), flow_s)}"
@@ -125,7 +95,7 @@ def _saving(cluster: Cluster, base: str, best: str) -> str:
         said = _of_a_job(change, cluster)
         return (
             f"{head}, switching from `{base}` would have saved next to nothing: with the best policy, `{best}`, {said}, of "
-            f"{lasting(flow_s)} from submission to end, for the {jobs}."
+            f"{duration(flow_s)} from submission to end, for the {jobs}."
         )
     said = _of_a_job(change, cluster, flow_s)
     if change.high is not None and change.high >= 0:
@@ -137,13 +107,13 @@ def _saving(cluster: Cluster, base: str, best: str) -> str:
 def _of_a_job(change: Estimate, cluster: Cluster, beside: float = 0.0) -> str:
     """Write the time that a job gains or loses, with the interval in the same unit, that of a time ``beside`` them if longer."""
     if change.low is None or change.high is None:
-        return f"{lasting(abs(change.value), beside)} a job (too few jobs for an interval)"
+        return f"{duration(abs(change.value), beside)} a job (too few jobs for an interval)"
     low, high = sorted((abs(change.low), abs(change.high)))
     longest_s = max(high, beside)
-    between = f"{lasting(low, longest_s)} to {lasting(high, longest_s)}"
+    between = f"{duration(low, longest_s)} to {duration(high, longest_s)}"
     if change.low < 0 < change.high:
-        between = f"{lasting(-change.low, longest_s)} saved to {lasting(change.high, longest_s)} lost"
-    return f"{lasting(abs(change.value), longest_s)} a job (95 % interval: {between}; {cluster.units})"
+        between = f"{duration(-change.low, longest_s)} saved to {duration(change.high, longest_s)} lost"
+    return f"{duration(abs(change.value), longest_s)} a job (95 % interval: {between}; {cluster.units})"
 
 
 def distance(cluster: Cluster) -> str:
@@ -155,14 +125,12 @@ def distance(cluster: Cluster) -> str:
         return "No bound was proven within the limits, so how much better a schedule could be is not known."
     flow_s, of_base_s = (float(cluster.fates[name].flow_s.mean()) for name in (best, cluster.baseline or best))
     which = " that gives every part of a GPU a whole one" if cluster.whole else ""
-    least = lasting(least_s, of_base_s)
+    least = duration(least_s, of_base_s)
     if flow_s <= least_s * (1 + 1e-6):
         return f"That cannot be improved: no schedule{which} takes less than {least} a job, which is proven."
-    above = percent(flow_s / least_s - 1)
-    most = "" if above.startswith("less") else "at most "
     return (
-        f"No schedule{which} takes less than {least} a job, which is proven, so `{best}` is {most}{above} above the best "
-        "possible."
+        f"No schedule{which} takes less than {least} a job, which is proven, so `{best}` is at most "
+        f"{percent(flow_s / least_s - 1)} above the best possible."
     )
 
 
@@ -212,7 +180,7 @@ def smallest(clusters: Sequence[Cluster]) -> str:
         best = min(waits, key=lambda name: waits[name], default=None)
         if best is not None and (waits[best] <= waiting_s or math.isclose(waits[best], waiting_s)):
             enough[cluster.gpus] = best, cluster
-    waiting = lasting(waiting_s, float(today.fates[base].flow_s.mean()))
+    waiting = duration(waiting_s, float(today.fates[base].flow_s.mean()))
     said = f"Waiting under `{base}` on {several(today.gpus, 'GPU')} is {waiting} on average"
     if not enough:
         answer = f"{said}; no policy keeps it as short on any of these clusters."

@@ -7,7 +7,7 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.messages import printable, several
-from dlsched.evaluation.answer import UNITS, lasting
+from dlsched.core.quantities import duration, percent, ratio, rounded, time_unit
 from dlsched.evaluation.clusters import HAPPENED, Cluster, in_common
 from dlsched.evaluation.figures import Part, means_by
 from dlsched.statistics.fairness import fairness
@@ -30,12 +30,9 @@ class Unit(NamedTuple):
         """Write a time without its unit; with one of its own where it is much shorter than that.
 
         >>> Unit("h", 3600.0).text(5400.0), Unit("s", 1.0).text(12345.6), Unit("h", 3600.0).text(1.0)
-        ('1.50', '12,346', '1 s')
+        ('1.50', '12,300', '1 s')
         """
-        value = seconds / self.seconds
-        if 0 < abs(value) < 0.01:
-            return lasting(seconds)
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.2f}"
+        return duration(seconds) if 0 < abs(seconds) < self.seconds / 100 else rounded(seconds / self.seconds)
 
     def cell(self, seconds: float, note: str = "") -> Cell:
         """A cell with a time; a dash for nan."""
@@ -48,7 +45,7 @@ def unit_of(seconds: float) -> Unit:
     >>> unit_of(50.0).name, unit_of(3000.0).name, unit_of(20000.0).name, unit_of(864000.0).name
     ('s', 'min', 'h', 'days')
     """
-    return next(Unit(name, length_s) for name, length_s, from_s in UNITS if seconds >= from_s)
+    return Unit(*time_unit(seconds))
 
 
 def sizes_of(gpus: IntArray) -> tuple[IntArray, list[str]]:
@@ -79,7 +76,7 @@ def policies(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
             for seconds in (fate.waiting_s, fate.flow_s)
             for value in (float(seconds.mean()), *np.percentile(seconds, (50, 95)).tolist())
         ]
-        ratio = None if not cluster.least_flow_s else float(fate.flow_s.mean()) / cluster.least_flow_s
+        over = None if not cluster.least_flow_s else float(fate.flow_s.mean()) / cluster.least_flow_s
         rows.append([
             name_cell(name, looks[name].label),
             change,
@@ -88,7 +85,7 @@ def policies(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
             _plain(float(np.median(fate.slowdown))),
             _share(fate.used),
             NOTHING if fate.scattered is None else _share(fate.scattered),
-            NOTHING if ratio is None else number_cell(ratio, f"{ratio:.3f}", at_most=True),
+            NOTHING if over is None else number_cell(over, ratio(over), at_most=True),
             _jain(cluster, fate.slowdown),
         ])  # fmt: skip
     for name, why in cluster.unanswered.items():
@@ -112,17 +109,17 @@ def policies(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
         Column("flow / bound", "Mean flow time over the least that is proven possible."),
         Column("Jain's index", "Of the users' mean slowdowns: 1 is equal."),
     ]
-    over = f"intervals over {cluster.units}" if cluster.units else "too few jobs for intervals"
-    caption = f"{several(len(cluster.jobs.ids), 'job')} on {several(cluster.gpus, 'GPU')}; {over}"
+    intervals = f"intervals over {cluster.units}" if cluster.units else "too few jobs for intervals"
+    caption = f"{several(len(cluster.jobs.ids), 'job')} on {several(cluster.gpus, 'GPU')}; {intervals}"
     return Table(caption, columns, rows)
 
 
 def _plain(value: float) -> Cell:
-    return number_cell(value, f"{value:,.2f}" if value < 1000 else f"{value:,.0f}")
+    return number_cell(value, rounded(value))
 
 
 def _share(part: Part) -> Cell:
-    return NOTHING if part.share is None else number_cell(part.share, f"{100 * part.share:.1f} %")
+    return NOTHING if part.share is None else number_cell(part.share, percent(part.share))
 
 
 def _jain(cluster: Cluster, slowdown: FloatArray) -> Cell:
@@ -130,8 +127,7 @@ def _jain(cluster: Cluster, slowdown: FloatArray) -> Cell:
     known = index >= 0
     if len(names) < 2:
         return NOTHING
-    value = fairness(means_by(slowdown[known], index[known], len(names)).tolist())["jain_index"]
-    return number_cell(value, f"{value:.3f}")
+    return _plain(fairness(means_by(slowdown[known], index[known], len(names)).tolist())["jain_index"])
 
 
 def users_of(cluster: Cluster) -> tuple[IntArray, list[str]]:
@@ -188,7 +184,7 @@ def by_user(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | Non
         rows.append([
             name_cell(name, shown[name]),
             number_cell(float(jobs[user]), f"{jobs[user]:,}"),
-            number_cell(share, f"{100 * share:.1f} %"),
+            number_cell(share, percent(share)),
             unit.cell(float(before[user])),
             unit.cell(float(after[user])),
             number_cell(change, f"{100 * change:+.1f} %"),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.core.quantities import short
+from dlsched.core.quantities import short, time_unit
 from dlsched.plots.palette import FAINT
-from dlsched.plots.words import ticks, time_unit
+from dlsched.plots.words import ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from dlsched.core.quantities import time_unit
 from dlsched.plots.figure import NARROW_IN, canvas, headline, settle, text_size
 from dlsched.plots.flows import STEPS, Flows, Vector, draw_flows, mean_flow_s
 from dlsched.plots.palette import FAINT, HUES, OTHERS, ink_on
-from dlsched.plots.words import equal_names, labels, time_unit
+from dlsched.plots.words import equal_names, labels
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -12,7 +12,6 @@ from functools import cache
 from dlsched.core.messages import cut, told_apart
 
 LONGEST = 28  # characters of a name that is shown
-TIME_UNITS = (("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
 
 
 @cache
@@ -71,11 +70,6 @@ def equal_names(names: Sequence[str], letters: int, lines: int = 2) -> str:
         if len(wrapped) <= lines and max(map(len, wrapped)) <= letters:
             return "\n".join(wrapped)
     return f"{short(shown[0], letters)}" + (f"\n= {len(shown) - 1} more" if len(shown) > 1 else "")
-
-
-def time_unit(span_s: float) -> tuple[str, float]:
-    """Return name and seconds of the largest unit that fits thrice into the span, else of the second."""
-    return next(((name, unit_s) for name, unit_s in TIME_UNITS if span_s >= 3 * unit_s), TIME_UNITS[-1])
 
 
 def ticks(least: float, largest: float) -> list[float]:

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from statistics import fmean
 
+from dlsched.core.messages import listed
+from dlsched.core.quantities import mean
 from dlsched.reproduce.entry import Entry
-from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, listed, marks_of, mean_of, said
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, marks_of, mean_of
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.rows import Row
 
@@ -103,7 +105,7 @@ def _verdict(hours: dict[tuple[str, int], dict[int | None, float]], jobs: int, g
     else:
         verdict = f"doubling is {'better' if difference.value > 0 else 'worse'}"
     return (
-        f"Every {gap_s} s: the best fixed allocation is {best} unit{'s' * (best > 1)}; it takes {said(difference)} h more than "
+        f"Every {gap_s} s: the best fixed allocation is {best} unit{'s' * (best > 1)}; it takes {mean(difference)} h more than "
         f"doubling: {verdict}."
     )
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dlsched.core.messages import printable
-from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, short
+from dlsched.core.quantities import short
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.reports.html.distribution import GOLDEN
 from dlsched.study.reports.html.figure import GREY, Axis, Figure, Look, Trace, axis, looks

@@ -136,36 +136,3 @@ def marks_of(pairs: Iterable[tuple[float | str, Iterable[float]]]) -> list[Mark]
     """Make marks at the means of values; no mark if there is no value."""
     found = [(at, mean_of(values)) for at, values in pairs]
     return [Mark(at, estimate) for at, estimate in found if estimate is not None]
-
-
-def said(estimate: Estimate | None, digits: int = 2, ending: str = "") -> str:
-    """Write a number with its interval.
-
-    >>> said(Estimate(1.0, 0.5, 1.5), 1), said(Estimate(0.25)), said(None)
-    ('1.0 [0.5, 1.5]', '0.25', 'nothing')
-    """
-    if estimate is None:
-        return "nothing"
-    value = f"{estimate.value:z,.{digits}f}"
-    if estimate.low is None or estimate.high is None:
-        return f"{value}{ending}"
-    low, high = (f"{each:z,.{digits}f}" for each in (estimate.low, estimate.high))
-    return f"{value} [{low}, {high}]{ending}"
-
-
-def short(value: float) -> str:
-    """Write a number with three digits, or all before the point.
-
-    >>> short(1463.13), short(0.12345), short(10.01), short(0.0)
-    ('1,463', '0.123', '10.0', '0')
-    """
-    return f"{value:,.0f}" if abs(value) >= 99.95 or value == 0 else f"{value:#.3g}"
-
-
-def listed(words: Sequence[str]) -> str:
-    """Join words.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

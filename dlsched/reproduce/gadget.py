@@ -4,8 +4,10 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
+from dlsched.core.messages import listed
+from dlsched.core.quantities import mean
 from dlsched.reproduce.entry import Entry
-from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, listed, marks_of, mean_of, said
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, marks_of, mean_of
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.rows import Row
 
@@ -210,9 +212,7 @@ def fig7(rows: Sequence[Row]) -> Findings:
                 f"{KINDS[kind].capitalize()}, {where[preset]}: {said_broken}, so that no mean of the others is shown."
             )
         elif share is not None:
-            lines.append(
-                f"{KINDS[kind].capitalize()}, {where[preset]}: {said(share, 3)} of the optimum; {said_broken}."
-            )
+            lines.append(f"{KINDS[kind].capitalize()}, {where[preset]}: {mean(share)} of the optimum; {said_broken}.")
     if mine:
         least = min(value for values in mine.values() for value in values)
         above = least > max(OVER_OPTIMUM.values())

@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from dlsched.core.quantities import mean
 from dlsched.reproduce.entry import Entry
-from dlsched.reproduce.findings import Findings, Panel, Series, marks_of, mean_of, said
+from dlsched.reproduce.findings import Findings, Panel, Series, marks_of, mean_of
 from dlsched.study.rows import Row
 
 ORDERS = {
@@ -45,7 +46,7 @@ def grid(rows: Sequence[Row]) -> Findings:
             f"Load {load}{', early ends' * (ends == 'early')}",
             "Mean flow time of the streams, mean of the seeds with its 95 % interval"
             + (
-                f"; the mean of the bounds, which no schedule beats, is {said(mean_of(of[BOUND].values()), 0)} h."
+                f"; the mean of the bounds, which no schedule beats, is {mean(mean_of(of[BOUND].values()))} h."
                 if BOUND in of
                 else "."
             ),
@@ -73,10 +74,10 @@ def _conclusions(flows: Flows) -> list[str]:
             continue
         best = min(means, key=lambda method: means[method])
         where = f"Load {load}{', early ends' * (ends == 'early')}"
-        line = f"{where}: {_named(best, means)} is best on average, {said(mean_of(of[best].values()), 0)} h"
+        line = f"{where}: {_named(best, means)} is best on average, {mean(mean_of(of[best].values()))} h"
         if BOUND in of:
             over = mean_of(value / of[BOUND][seed] for seed, value in of[best].items() if of[BOUND].get(seed))
-            line += f", at most {said(over)} times the best schedule in hindsight" if over is not None else ""
+            line += f", at most {mean(over)} times the best schedule in hindsight" if over is not None else ""
         lines.append(f"{line}.")
     sized = [_compared(flows, f"{order}-marginal", f"{order}-{sizing}") for order in ORDERS for sizing in GIVEN]
     ordered = [_compared(flows, f"srpt-{sizing}", f"fifo-{sizing}") for sizing in GIVEN]

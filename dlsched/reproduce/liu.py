@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from dlsched.core import quantities
 from dlsched.reproduce.entry import Entry
-from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, said
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
 from dlsched.statistics.estimate import Estimate
 from dlsched.statistics.intervals import bootstrap_mean
 from dlsched.study.rows import Row
@@ -50,7 +51,8 @@ def sampling(rows: Sequence[Row]) -> Findings:
         if not of:
             continue
         name, _, worst = max(of, key=lambda each: each[2])
-        line = f"{NAMES[method].capitalize()}: {said(means[method], 3)} % above the optimum on average, {worst:.2f} % at worst"
+        on_average = quantities.mean(means[method])
+        line = f"{NAMES[method].capitalize()}: {on_average} % above the optimum on average, {worst:.2f} % at worst"
         line += f" ({name})" if worst > 0 else ""
         lines.append(line + (f", no answer or no proof to {asked - len(of)} of {asked}." if asked > len(of) else "."))
     mean = means[SAMPLED]

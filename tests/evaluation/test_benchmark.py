@@ -23,8 +23,8 @@ def test_a_question_is_worded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     text = whatif.section("by hand", "Three jobs.", question, tmp_path / "store")
     assert "switching from `what happened` to `shortest-first`" in text and "it saves 13.3 s a job" in text
     for line in (
-        "| what happened | – | 82.33 |",
-        "| shortest-first | -13.33 | 69.00 |",
+        "| what happened | – | 82.3 |",
+        "| shortest-first | -13.3 | 69.0 |",
         "| the bound |",
         "### 16 GPUs",
     ):

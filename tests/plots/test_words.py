@@ -4,7 +4,8 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from dlsched.plots.words import equal_names, labels, plain, short, ticks, time_unit
+from dlsched.core.quantities import time_unit
+from dlsched.plots.words import equal_names, labels, plain, short, ticks
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,6 @@ def test_ticks_are_few_and_within():
     assert all(3e-7 <= tick <= 2e9 for tick in ticks(3e-7, 2e9))
 
 
-def test_numbers_and_units():
-    """Four digits; the largest unit of which there are three."""
-    assert [time_unit(span)[0] for span in (179, 180, 10_800, 259_200)] == ["s", "min", "h", "days"]
+def test_units_of_time():
+    """The largest unit that fits twice."""
+    assert [time_unit(span)[0] for span in (119, 120, 7_200, 172_800)] == ["s", "min", "h", "days"]

@@ -74,7 +74,7 @@ def test_beside_says_what_is_stated() -> None:
     table = beside_table(FINDINGS)
     assert table is not None
     assert [[cell.text for cell in line] for line in table.rows] == [
-        ["forty", "2.00", "5", "-60 %"],
+        ["forty", "2", "5", "-60 %"],
         ["many", "–", "more than 2", "–"],
     ]
     words = Findings([], [Beside("many", Estimate(3.0), None, "more than 2")], "abstract", "ratio", [])

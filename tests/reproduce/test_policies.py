@@ -45,7 +45,7 @@ def test_the_grid_has_a_panel_for_each_case() -> None:
     drawn = {each.label: [(mark.at, mark.estimate.value) for mark in each.marks] for each in panel.series if each.marks}
     assert drawn == {"order of arrival": [("8 nodes each", 36.0)], "shortest remaining time": [("8 nodes each", 25.0)]}
     assert found.conclusions[0].startswith(
-        "Load 1.1, early ends: 8 nodes each in shortest remaining time is best on average, 25 [-39, 89] h, at most 2.50 [-3.85, "
+        "Load 1.1, early ends: 8 nodes each in shortest remaining time is best on average, 25.0 [-38.5, 88.5] h, at most 2.50 [-3.85, "
     )
     # differences -10 and -12: mean -11, half width 12.7: not told apart
     assert "is better in 0 and worse in 0 of 1 comparisons where sizes are given" in found.conclusions[-1]
@@ -69,7 +69,7 @@ def test_gaps_are_to_proven_optima_only() -> None:
     ]  # fmt: skip
     assert found.beside[0].difference == pytest.approx(2.0 / 2.04 - 1)
     assert found.conclusions == [
-        "Sampled market (the paper's): 2.000 % above the optimum on average, 3.00 % at worst (b), "
+        "Sampled market (the paper's): 2.00 % above the optimum on average, 3.00 % at worst (b), "
         "no answer or no proof to 1 of 3.",
         "On average the sampled market is within 2.04 % of the optimum here, though not on many-types.",
         "Instances left out, as no optimum was proven: 1.",

@@ -95,15 +95,6 @@ def differs(values: FloatArray, tests: int = 1) -> bool:
     return abs(mean) > half * float(wider)
 
 
-def listed(words: Sequence[str]) -> str:
-    """Join words with commas and an "and".
-
-    >>> listed(["a", "b", "c"]), listed(["a"]), listed([])
-    ('a, b and c', 'a', 'none')
-    """
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else "none"
-
-
 def compared(first: FloatArray, second: FloatArray) -> str:
     """Say whether the first is better (less) by the paired 95 % interval of the difference.
 

@@ -22,6 +22,7 @@ against best     wins, ties and losses against the best method, and the p-value 
 
 from collections.abc import Sequence
 
+from dlsched.core.messages import several
 from dlsched.core.quantities import UNKNOWN, duration, mean, ratio
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.groups import Comparison, Group, Line
@@ -89,7 +90,6 @@ def table(group: Group, keys: Sequence[str] | None = None) -> tuple[tuple[str, .
 
 def title(group: Group) -> str:
     """Write the title of a group's table; names are not escaped."""
-    counted = f"{group.instances:,} instance{'' if group.instances == 1 else 's'}"
     kinds = [
         f"{group.references[kind]:,} {words}"
         for kind, words in (("bound", "against a bound"), ("answer", "against an answer"), ("", "without a reference"))
@@ -97,7 +97,9 @@ def title(group: Group) -> str:
     ]
     if group.infeasible:
         kinds.append(f"{group.infeasible:,} without a solution")
-    return f"{', '.join(group.names)}: {counted}" + (f" ({', '.join(kinds)})" if kinds else "")
+    return f"{', '.join(group.names)}: {several(group.instances, 'instance')}" + (
+        f" ({', '.join(kinds)})" if kinds else ""
+    )
 
 
 def _cells(line: Line, shared: int, alone: str, tied: bool) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from dlsched.core.messages import printable
-from dlsched.core.quantities import mean, per_cent
+from dlsched.core.messages import listed, printable, several
+from dlsched.core.quantities import mean, per_cent, percent
 from dlsched.core.status import Sense
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.groups import FILES, SEARCHED, Group, Line
@@ -35,7 +35,7 @@ def sentence(groups: Sequence[Group]) -> str:
 def _of_many(groups: Sequence[Group]) -> str:
     families = list(dict.fromkeys(group.family for group in groups))
     instances = sum(group.instances for group in groups)
-    said = f"On {_count(instances, 'instance')} in {len(groups)} groups of {_listed(families)}"
+    said = f"On {several(instances, 'instance')} in {len(groups)} groups of {listed([*map(_short, families)])}"
     best = [(group, group.line(group.ranking[0])) for group in groups]
     rated = sorted(
         ((line.mean.value, group, line) for group, line in best if line.mean is not None), key=lambda each: each[0]
@@ -50,7 +50,7 @@ def _of_many(groups: Sequence[Group]) -> str:
     said += f", the best method of each group lies on average between {_mark(first, least)} ({_place(first, least)}) "
     said += f"and {_mark(last, most)} ({_place(last, most)}), at worst {_worst(where, widest)}"
     if len(told) < len(rated):
-        left = _count(len(rated) - len(told), "group")
+        left = several(len(rated) - len(told), "group")
         said += f"; means of {left} of fewer than {ENOUGH} or of searched instances are left out"
     return f"{said}{_rest(groups, rated)}."
 
@@ -59,8 +59,8 @@ def _rest(groups: Sequence[Group], rated: Sequence[object]) -> str:
     """Say which groups have no ratio, and how many cells failed."""
     unanswered = sum(line.failed for group in groups for line in group.lines)
     rest = len(groups) - len(rated)
-    said = f"; {_count(rest, 'group')} without a finite ratio to a reference" if rest else ""
-    return said + (f"; {_count(unanswered, 'cell')} failed" if unanswered else "")
+    said = f"; {several(rest, 'group')} without a finite ratio to a reference" if rest else ""
+    return said + (f"; {several(unanswered, 'cell')} failed" if unanswered else "")
 
 
 def _mark(group: Group, line: Line) -> str:
@@ -69,14 +69,16 @@ def _mark(group: Group, line: Line) -> str:
 
 
 def _place(group: Group, line: Line) -> str:
-    answers = _count(line.ratios, "instance")
-    return f"{_listed([line.method, *group.tied], '`')} on {answers} of {', '.join(map(_short, group.names))}"
+    answers = several(line.ratios, "instance")
+    return (
+        f"{listed([*map(_quoted, (line.method, *group.tied))])} on {answers} of {', '.join(map(_short, group.names))}"
+    )
 
 
 def _of_group(group: Group) -> str:
     origin = ["from files" if group.preset == FILES else f"({_short(group.preset)})"]
     origin += [f"with the objective {_short(group.objective)}"] if group.objective else []
-    said = f"On {_count(group.instances, 'instance')} of {_short(group.family)} {' '.join(origin)}"
+    said = f"On {several(group.instances, 'instance')} of {_short(group.family)} {' '.join(origin)}"
     answered = [line for line in map(group.line, group.ranking) if line.answers]
     if not answered:
         return f"{said}, no method has an answer{_why_not(group)}."
@@ -87,14 +89,14 @@ def _of_group(group: Group) -> str:
     candidates = sum(line.kind == first.kind for line in group.lines)
     name = f"{_quoted(first.method)}, the best of {candidates} {kind}," if candidates > 1 else _quoted(first.method)
     if tied:
-        name = f"{_listed([first.method, *tied], '`')}, tied for the best of {candidates} {kind},"
+        name = f"{listed([*map(_quoted, (first.method, *tied))])}, tied for the best of {candidates} {kind},"
     if first.mean is None and first.unbounded:
         return f"{said}, {name} has an answer to {first.answers:,}, none with a finite ratio to the reference."
     if first.mean is None:
         return f"{said} no optimum or bound is known: {_unrated(group, first, name)}."
     said += f", {name} {_verb(first, bool(tied))} {_distance(group, first, compared=True)}"
     if first.worst is not None and not _always_met(first):
-        over = f" over the {_count(group.shared, 'instance')} that all methods answered" if first.shared else ""
+        over = f" over the {several(group.shared, 'instance')} that all methods answered" if first.shared else ""
         said += f" on average{over}, worst {'of all ' * bool(over)}{_worst(group, first)}"
     said += _held_against(group, first)
     if first.failed:
@@ -195,19 +197,10 @@ def _p_value(line: Line) -> str:
 def _per_cent(estimate: Estimate, sign: int) -> str:
     """Write the distance of a ratio from 1, with its interval."""
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
-        return f"{per_cent(sign * (estimate.value - 1))} %"
+        return percent(sign * (estimate.value - 1))
     half = (estimate.high - estimate.low) / 2
     value, *ends = (per_cent(sign * (each - 1), half) for each in (estimate.value, estimate.low, estimate.high))
     return f"{value} % [{', '.join(ends[::sign])}]"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
-
-
-def _listed(names: Sequence[str], quote: str = "") -> str:
-    *firsts, last = (f"{quote}{_short(name)}{quote}" for name in names)
-    return f"{', '.join(firsts)} and {last}" if firsts else last
 
 
 def _short(name: str) -> str:

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dlsched.study.figures.cases import alike, cases, compared, differs, interval, listed, shown
+from dlsched.core.messages import listed
+from dlsched.study.figures.cases import alike, cases, compared, differs, interval, shown
 from tests.study.by_hand import answer, dead
 
 ROWS = [

@@ -8,8 +8,8 @@ import hashlib
 from pathlib import Path
 
 from dlsched.core.imports import needing
-from dlsched.core.messages import printable
-from dlsched.study.reports.html.words import block, counted
+from dlsched.core.messages import printable, several
+from dlsched.study.reports.html.words import block
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -40,7 +40,7 @@ def embedded(template: str, *, folder: Path = TEMPLATES, **values: object) -> st
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"printable": printable, "block": block, "counted": counted}
+    environment.filters |= {"printable": printable, "block": block, "several": several}
     script = _text("page.js")
     policy = [
         "default-src 'none'",

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dlsched.core.messages import printable
+from dlsched.core.messages import printable, several
 from dlsched.study.figures.groups import instance_of
-from dlsched.study.reports.html.words import counted
 from dlsched.study.rows import Row
 
 WORST = 10
@@ -25,7 +24,7 @@ class Trial:
         """The arguments with which it was generated, in words."""
         first = next(iter(self.rows.values()))
         sizes = [
-            counted(first.jobs, "job") if first.jobs is not None else "",
+            several(first.jobs, "job") if first.jobs is not None else "",
             f"{first.gpus:,} GPUs" if first.gpus is not None else "",
         ]
         origin = f"seed {first.seed}" if first.seed is not None else printable(first.source)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dlsched.core import quantities
-from dlsched.core.messages import printable
+from dlsched.core.messages import printable, several
 from dlsched.core.quantities import duration
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.groups import Comparison, Group, Line
@@ -14,15 +14,7 @@ from dlsched.study.reports.content import Content, Evidence
 from dlsched.study.reports.html.figure import Look
 from dlsched.study.reports.html.matrix import Trial
 from dlsched.study.reports.html.tables import NOTHING, Cell, Column, Table, name_cell, number_cell
-from dlsched.study.reports.html.words import (
-    block,
-    counted,
-    finite,
-    labels,
-    share,
-    short,
-    span,
-)
+from dlsched.study.reports.html.words import block, finite, labels, short, span
 from dlsched.study.rows import Row, RowColumn, table_columns
 
 WORST_SHOWN = 5
@@ -61,7 +53,7 @@ def methods_table(group: Group, looks: Mapping[str, Look]) -> Table:
     rows = [_method_cells(line, looks[line.method], bool(against)) for line in group.lines]
     if group.uneven:
         columns.insert(
-            3, Column("where all answered", f"mean over the {counted(group.shared, 'instance')} that all answered")
+            3, Column("where all answered", f"mean over the {several(group.shared, 'instance')} that all answered")
         )
         for line, row in zip(group.lines, rows, strict=True):
             row.insert(3, NOTHING if line.shared is None else _estimate_cell(line.shared, line.at_most))
@@ -80,16 +72,20 @@ def _method_cells(line: Line, look: Look, compared: bool) -> list[Cell]:
         ratio(line.median, line.at_most),
         ratio(line.p95, line.at_most),
         ratio(line.worst, line.worst_at_most),
-        Cell(share(line.at_optimum, line.cells), order=line.at_optimum),
-        Cell(share(line.proven, line.cells), order=line.proven),
+        Cell(_of(line.at_optimum, line.cells), order=line.at_optimum),
+        Cell(_of(line.proven, line.cells), order=line.proven),
         NOTHING if line.time_s is None else Cell(duration(line.time_s), order=line.time_s),
         NOTHING if line.par10 is None else Cell(duration(line.par10), order=line.par10, note=_timeouts(line.timeouts)),
     ]
     return cells + (_comparison_cells(line.comparison) if compared else [])
 
 
+def _of(part: int, whole: int) -> str:
+    return quantities.percent(part / whole if whole else 0.0)
+
+
 def _timeouts(number: int) -> str:
-    return counted(number, "timeout") if number else ""
+    return several(number, "timeout") if number else ""
 
 
 def mean_cell(line: Line) -> Cell:
@@ -128,7 +124,7 @@ def overview(content: Content, looks: Mapping[str, Look]) -> Table:
             [
                 Cell(title_of(group), link=anchor(index)),
                 Cell(f"{group.instances:,}", order=group.instances),
-                Cell(share(group.references.get("optimum", 0), group.instances)),
+                Cell(_of(group.references.get("optimum", 0), group.instances)),
                 name_cell(best.method, looks[best.method].label),
                 mean_cell(best),
                 worst,
@@ -169,7 +165,7 @@ def about(group: Group) -> str:
     """Describe the instances of a group, and the reference of their ratios."""
     jobs, gpus = span(row.jobs for row in group.rows), span(row.gpus for row in group.rows)
     sizes = [f"{jobs} jobs" if jobs else "", f"{gpus} GPUs" if gpus else ""]
-    text = ", ".join(part for part in (counted(group.instances, "instance"), *sizes) if part)
+    text = ", ".join(part for part in (several(group.instances, "instance"), *sizes) if part)
     kinds = [
         f"{words} on {group.references[kind]:,}" for kind, words in REFERENCES.items() if group.references.get(kind)
     ]
@@ -272,5 +268,5 @@ def failures(failed: Sequence[Row], looks: Mapping[str, Look]) -> tuple[Table | 
         Column(head, numbers=head == "cells") for head in ("method", "status", "cells", "message", "for example")
     ]
     left = len(counts) - len(cells)
-    words = f"{counted(left, 'other kind')} of failures, each at most as frequent, not listed." if left else ""
-    return Table(f"{counted(len(failed), 'cell')} without an answer", columns, cells), words
+    words = f"{several(left, 'other kind')} of failures, each at most as frequent, not listed." if left else ""
+    return Table(f"{several(len(failed), 'cell')} without an answer", columns, cells), words

@@ -58,27 +58,6 @@ def drawn(value: float) -> float:
     return float(digits(value))
 
 
-def share(part: int, whole: int) -> str:
-    """Write a share in percent; 0 and 100 only for exactly these.
-
-    >>> share(1, 3), share(1, 3000), share(2999, 3000), share(0, 5)
-    ('33 %', '< 1 %', '> 99 %', '0 %')
-    """
-    percent = 100 * part / whole if whole else 0.0
-    if 0 < percent < 1:
-        return "< 1 %"
-    return "> 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """Write a number and its noun.
-
-    >>> counted(1, "cell"), counted(12000, "cell"), counted(2, "family", "families")
-    ('1 cell', '12,000 cells', '2 families')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def span(values: Iterable[int | None]) -> str:
     """Write the least and the largest of numbers; empty without any.
 

@@ -4,12 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dlsched.core.messages import several
 from dlsched.plots.palette import FAINT
 from dlsched.plots.profile import draw_profiles, equal_curves
 from dlsched.plots.words import equal_names, ticks
 from dlsched.study.reports.html.profiles import factors_of_best
 from dlsched.study.reports.html.sizes import LEAST_S
-from dlsched.study.reports.html.words import counted, finite
+from dlsched.study.reports.html.words import finite
 from dlsched.study.reports.paper.panel import Panel
 
 if TYPE_CHECKING:
@@ -148,5 +149,5 @@ def _key(groups: Sequence[Sequence[str]], panel: Panel) -> "list[Artist]":
         name = equal_names([panel.styles[method].label for method in group], int(panel.width_in * 12), 1)
         key.append(Line2D([], [], color=style.colour, ls=style.dash, lw=1.3, label=name))
     if others:
-        key.append(Line2D([], [], color=FAINT, lw=0.7, label=counted(others, "other method")))
+        key.append(Line2D([], [], color=FAINT, lw=0.7, label=several(others, "other method")))
     return key

@@ -3,10 +3,10 @@
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from dlsched.core.messages import several
 from dlsched.plots.palette import FAINT
 from dlsched.plots.words import ticks
 from dlsched.study.reports.html.sizes import GAP, SHIFT, TIME, Bin, bins_of, points_of, size_of
-from dlsched.study.reports.html.words import counted
 from dlsched.study.reports.paper.panel import Panel
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def draw(figure: "FigureBase", panel: Panel) -> "list[Artist]":
     ]
     if count > len(shown):
         key.append(
-            Line2D([], [], color=FAINT, marker=".", ms=3.2, lw=0.6, label=counted(count - len(shown), "other method"))
+            Line2D([], [], color=FAINT, marker=".", ms=3.2, lw=0.6, label=several(count - len(shown), "other method"))
         )
     if any(row.at_most for row in panel.group.rows):
         key.append(Line2D([], [], marker="o", ls="none", ms=3.2, mfc="white", mec="0.3", label="at most (bounds)"))
