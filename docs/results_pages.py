@@ -3,6 +3,7 @@
 So they are kept once, where ``make bench`` writes them, and read in the documentation too.
 """
 
+import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -12,7 +13,7 @@ RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
 def unbroken(text: str) -> str:
     """Return a page whose numbers are not torn from their intervals and units at the end of a line."""
-    return text.replace(" ± ", "\u00a0±\u00a0").replace(" % |", "\u00a0% |")
+    return re.sub(r"(\d) (?=\\?\[[-+\d])", "\\1\u00a0", text).replace(" % |", "\u00a0% |")
 
 
 def copy_results(folder: Path) -> None:

@@ -30,7 +30,7 @@ LONG = ("worst.md", "ring_embedding.md", "srpt_mapping.md")
 """Pages whose commands take longest: they run in the campaigns."""
 FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (  # what differs from run to run, or from version to version
-    (r"\d+\.\d{3} s\b", "TIME"),
+    (r"(?<=  )(?:< )?[\d.]+ (?:s|min)\b", "TIME"),
     (
         r"\b(knapsack|dp|slots|columns|generation|branching|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT|Gurobi) \d+(\.\w+)+",
         r"\1 VERSION",

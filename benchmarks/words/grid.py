@@ -11,7 +11,7 @@ from dlsched.core.messages import listed
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.policies import ORDERS
 from dlsched.study import Study
-from dlsched.study.figures.cases import Cases, alike, cases, differs, interval
+from dlsched.study.figures.cases import Cases, alike, cases, differs, interval, shown
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 
@@ -74,7 +74,7 @@ def _shown(values: FloatArray, sign: str = "") -> str:
     if abs(mean) + half < 0.05:
         return "under 0.05" if values.round(6).any() else "0"
     digits = 0 if half == 0 else min(1, max(0, 1 - math.floor(math.log10(half))))
-    return f"{mean:{sign}z.{digits}f} ± {half:.{digits}f}"
+    return shown(values, sign, digits)
 
 
 def _counted(hours: Cases, pairs: Pairs) -> str:

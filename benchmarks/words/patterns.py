@@ -44,7 +44,7 @@ def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
             return "not run"
         mean, half = interval(values[case])
         said = "found" if mean - half > HALVED else "not certain" if mean > HALVED else "not found"
-        return f"halving {said}, {mean:.2f} ± {half:.2f}"
+        return f"halving {said}, {shown(values[case])}"
 
     fresh = [
         [

@@ -12,7 +12,7 @@ from dlsched.cli.study.run import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
-from dlsched.core.quantities import short
+from dlsched.core.quantities import percent, short
 from dlsched.reproduce.entries import ENTRIES, differs_of, entry_named, plan_of, unanswered
 from dlsched.reproduce.entry import Entry
 from dlsched.reproduce.findings import Beside, Findings, Panel
@@ -121,7 +121,7 @@ def _beside(each: Beside) -> tuple[str, ...]:
     if each.ours is not None and each.ours.low is not None and each.ours.high is not None:
         between = f"{short(each.ours.low)} to {short(each.ours.high)}"
     theirs = each.words if each.theirs is None else f"{each.theirs:,g}"
-    away = "-" if each.difference is None else f"{100 * each.difference:+.0f} %"
+    away = percent(each.difference, signed=True)
     return each.what, ours, between, theirs or "-", away
 
 

@@ -15,8 +15,10 @@ MOST = 6
 """Largest number of decimals."""
 AT_MOST = "<= "
 UNKNOWN = "-"
-TIME_UNITS = (("days", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
-"""Units of time and their seconds."""
+TIME_UNITS = (("days", 86_400.0, 172_800.0), ("h", 3_600.0, 7_200.0), ("min", 60.0, 300.0), ("s", 1.0, 0.0))
+"""Units of time, their seconds, and the seconds from which a time is written in them."""
+LEAST_S = 0.0001
+"""Shorter times are not told apart."""
 
 
 class Estimated(Protocol):
@@ -43,13 +45,13 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:,.2f}" if 1e2 <= abs(value) < 1e15 else f"{value:.6g}"
 
 
-def percent(share: float | None, within: float | None = None) -> str:
+def percent(share: float | None, *, signed: bool = False) -> str:
     """Write a share in per cent, as ``per_cent`` does; a dash where it is unknown.
 
-    >>> percent(0.01934), percent(1e-7), percent(0.0), percent(None)
-    ('1.9 %', '1e-05 %', '0 %', '-')
+    >>> percent(0.01934), percent(1e-7), percent(0.0), percent(None), percent(0.25, signed=True)
+    ('1.9 %', '1e-05 %', '0 %', '-', '+25 %')
     """
-    return UNKNOWN if share is None else f"{per_cent(share, within)} %"
+    return UNKNOWN if share is None else f"{'+' if signed and share > 0 else ''}{per_cent(share)} %"
 
 
 def per_cent(share: float, within: float | None = None) -> str:
@@ -98,23 +100,27 @@ def short(value: float) -> str:
 
 
 def time_unit(longest_s: float) -> tuple[str, float]:
-    """Return the largest unit of time that fits twice, and its seconds."""
-    return next((unit for unit in TIME_UNITS if longest_s >= 2 * unit[1]), TIME_UNITS[-1])
+    """Return the unit that such a time is written in, and its seconds."""
+    return next((unit, unit_s) for unit, unit_s, from_s in TIME_UNITS if longest_s >= from_s)
 
 
 def duration(value: float | None, beside: float = 0.0) -> str:
-    """Write seconds with three digits, in a unit that fits them, or fits a longer time ``beside`` them.
+    """Write seconds with three digits, in a unit that fits them, or that of a longer time ``beside`` unless it is too large.
 
     >>> duration(6.0), duration(0.0123), duration(90.0), duration(5400.0), duration(1e4), duration(2e6), duration(-90.0)
     ('6 s', '0.0123 s', '90 s', '90 min', '2.78 h', '23.1 days', '-90 s')
-    >>> duration(1440.0, beside=21780.0), duration(6.0, beside=21780.0)
-    ('0.4 h', '6 s')
+    >>> duration(1440.0, beside=21780.0), duration(60.0, beside=21780.0)
+    ('0.4 h', '60 s')
+    >>> duration(9e-5), duration(0.0)
+    ('< 0.0001 s', '0 s')
     """
     if value is None:
         return UNKNOWN
     unit, size = time_unit(max(abs(value), abs(beside)))
-    if 0 < abs(value) < size / 100:
+    if abs(value) < size / 10:
         unit, size = time_unit(abs(value))
+    if 0 < abs(value) < LEAST_S:
+        return f"< {LEAST_S} s"
     return f"{short(value / size)} {unit}"
 
 

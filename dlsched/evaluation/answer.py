@@ -21,7 +21,7 @@ def from_to(before_s: float, after_s: float, beside: float = 0.0) -> str:
     """Write a change.
 
     >>> from_to(21780.0, 1440.0), from_to(1440.0, 60.0, beside=21780.0)
-    ('from 6.05 h to 0.4 h', 'from 0.4 h to 0.0167 h')
+    ('from 6.05 h to 0.4 h', 'from 0.4 h to 60 s')
     """
     longest_s = max(before_s, after_s, beside)
     return f"from {duration(before_s, longest_s)} to {duration(after_s, longest_s)}"

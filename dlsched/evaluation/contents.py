@@ -7,6 +7,7 @@ from dlsched.catalogue.import_options import OF_EVALUATIONS
 from dlsched.catalogue.option import Value
 from dlsched.core.errors import UsageError
 from dlsched.core.messages import Refused
+from dlsched.core.quantities import percent
 from dlsched.evaluation.clusters import clusters_of
 from dlsched.evaluation.page import PageContent, unit_of
 from dlsched.evaluation.question import Question, audit_of, pieces, plan_of
@@ -99,15 +100,11 @@ def today_of(content: PageContent) -> tuple[tuple[str, ...], list[tuple[str, ...
     """Return the table of the policies on the cluster of today: its columns and its rows."""
     unit, today = unit_of(content.clusters), content.clusters[0]
     rows: list[tuple[str, ...]] = [
-        (name, unit.text(float(fate.waiting_s.mean())), unit.text(float(fate.flow_s.mean())), _share(fate.used.share))
+        (name, unit.text(float(fate.waiting_s.mean())), unit.text(float(fate.flow_s.mean())), percent(fate.used.share))
         for name, fate in today.fates.items()
     ]
     rows += [(name, why, "-", "-") for name, why in today.unanswered.items()]
     return ("policy", f"mean waiting, {unit.name}", f"mean flow, {unit.name}", "used"), rows
-
-
-def _share(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
 
 
 def seconds_of(window: float | str) -> float:

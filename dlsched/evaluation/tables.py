@@ -32,7 +32,7 @@ class Unit(NamedTuple):
         >>> Unit("h", 3600.0).text(5400.0), Unit("s", 1.0).text(12345.6), Unit("h", 3600.0).text(1.0)
         ('1.50', '12,300', '1 s')
         """
-        return duration(seconds) if 0 < abs(seconds) < self.seconds / 100 else rounded(seconds / self.seconds)
+        return duration(seconds) if 0 < abs(seconds) < self.seconds / 10 else rounded(seconds / self.seconds)
 
     def cell(self, seconds: float, note: str = "") -> Cell:
         """A cell with a time; a dash for nan."""
@@ -187,7 +187,7 @@ def by_user(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | Non
             number_cell(share, percent(share)),
             unit.cell(float(before[user])),
             unit.cell(float(after[user])),
-            number_cell(change, f"{100 * change:+.1f} %"),
+            number_cell(change, percent(change, signed=True)),
         ])  # fmt: skip
     heads = ("jobs", "of the GPU time", *(f"flow, {looks[name].label}, {unit.name}" for name in (base, best)), "change")
     return Table(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dlsched.core.messages import printable
-from dlsched.core.quantities import short
+from dlsched.core.quantities import percent, short
 from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.reports.html.distribution import GOLDEN
@@ -93,7 +93,12 @@ def _beside(each: Beside) -> list[Cell]:
     ours = NOTHING
     if each.ours is not None:
         ours = number_cell(each.ours.value, short(each.ours.value), note=interval(each.ours))
-    return [Cell(each.what), ours, theirs, NOTHING if away is None else number_cell(away, f"{100 * away:+.0f} %")]
+    return [
+        Cell(each.what),
+        ours,
+        theirs,
+        NOTHING if away is None else number_cell(away, percent(away, signed=True)),
+    ]
 
 
 def interval(estimate: Estimate) -> str:

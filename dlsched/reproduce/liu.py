@@ -57,8 +57,8 @@ def sampling(rows: Sequence[Row]) -> Findings:
         lines.append(line + (f", no answer or no proof to {asked - len(of)} of {asked}." if asked > len(of) else "."))
     mean = means[SAMPLED]
     if mean is not None:
-        kept = "within" if mean.value <= REPORTED else "beyond"
-        above = [preset for preset, values in by_preset.items() if sum(values) / len(values) > REPORTED]
+        kept = "within" if _within(mean.value) else "beyond"
+        above = [preset for preset, values in by_preset.items() if not _within(sum(values) / len(values))]
         lines.append(
             f"On average the sampled market is {kept} {REPORTED} % of the optimum here"
             + (f", though not on {', '.join(above)}." if above and kept == "within" else ".")
@@ -83,6 +83,11 @@ def sampling(rows: Sequence[Row]) -> Findings:
         "gap to the optimum, %",
         lines,
     )
+
+
+def _within(gap: float) -> bool:
+    """Whether a gap is at most the reported one, to the digits that the abstract states."""
+    return round(gap, 2) <= REPORTED
 
 
 SAMPLING = Entry(

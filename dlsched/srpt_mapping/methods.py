@@ -54,8 +54,7 @@ def run_milp(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
 def run_annealing(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """Run every policy, then simulated annealing over orders from the best one; stops at a limit."""
     warm(instance, search)
-    offer_policies(instance, search, nodes=0)
-    anneal_held(instance, search)
+    anneal_held(instance, search, offer_policies(instance, search, nodes=0)[0])
     return TerminationStatus.FEASIBLE
 
 
@@ -68,7 +67,7 @@ def run_plan(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
         There are too many jobs.
     """
     warm(instance, search)
-    plan_held(instance, search)
+    plan_held(instance, search, offer_policies(instance, search, nodes=0))
     return TerminationStatus.FEASIBLE
 
 

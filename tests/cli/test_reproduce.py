@@ -54,7 +54,7 @@ def test_trend_of_two_seeds_is_what_the_policies_give(small: Path, cli: Callable
     ended = cli("reproduce", "capes-trend", "--quick", "--store", "other.sqlite", "--workers", "1")
     assert ended.code == 0 and (small / "other.sqlite").exists()
     (line,) = (line for line in ended.out.splitlines() if "fixed, 4 units, a job every 1000 s" in line)
-    assert line.split()[-6:] == ["2.10", "to", "2.10", "2.1", "+0", "%"]
+    assert line.split()[-6:] == ["2.1", "to", "2.1", "2.1", "0", "%"]
 
 
 def test_the_page_alone_on_standard_output(small: Path, cli: Callable[..., Ended]) -> None:

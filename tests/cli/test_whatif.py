@@ -264,7 +264,7 @@ def test_slices_are_left_out_or_whole_and_both_are_said(here: Path, cli: Callabl
     page = (here / "page.html").read_text(encoding="utf-8")
     assert "not looked at, 14 jobs on parts of GPUs among them, held 50 % of the GPU time that 4 GPUs have;" in out.out
     assert "14 jobs on parts of GPUs among them" in page and "<dt>Parts of GPUs</dt>" in page
-    assert column(out, "what happened")[0] == "1.50" and column(out, "fifo")[0] == "0.00"
+    assert column(out, "what happened")[0] == "1.50" and column(out, "fifo")[0] == "0"
     whole = cli(*ASKED, "--gpus", "4,2", "--slices", "whole", "-s", "whole.sqlite")
     assert "audit: Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 14.\n" in whole.err
     assert "14 jobs on parts of GPUs have a whole one for every part here" in whole.out

@@ -50,5 +50,5 @@ def test_ticks_are_few_and_within():
 
 
 def test_units_of_time():
-    """The largest unit that fits twice."""
-    assert [time_unit(span)[0] for span in (119, 120, 7_200, 172_800)] == ["s", "min", "h", "days"]
+    """Two days, two hours, five minutes."""
+    assert [time_unit(span)[0] for span in (299, 300, 7_200, 172_800)] == ["s", "min", "h", "days"]

@@ -1,4 +1,6 @@
-"""The method ``exact``: the bound, every policy, annealing, and two searches by turns."""
+"""The method ``exact``: the bound, every heuristic, and two searches by turns."""
+
+from collections.abc import Sequence
 
 from dlsched.algorithms.start_tree import CLOSE
 from dlsched.core.errors import ContradictionError, SolverError, UsageError
@@ -23,20 +25,20 @@ LOOKS, CONFLICTS = 10_000, 250
 Either takes about .1 s."""
 TURNS = 8
 """Turns after which ``exact`` without limits ends."""
-FEW = 20
-"""Largest number of jobs for which our own search runs before annealing; it mostly finishes then."""
+FEW = 12
+"""Largest number of jobs for which CP-SAT has a turn before the heuristics that know all jobs; mostly it ends the search."""
 
 
 def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """The bound and every policy; what these leave open is decided block by block (``blocks``) where layouts are not too many.
 
     Our own search and CP-SAT take turns, each twice as long as the one before, and share what they find; in between
-    annealing runs once, and prices prove what they can. Without limits it ends after ``TURNS`` turns, and says so. With too
-    many layouts there are prices and a plan.
+    prices prove what they can, and ``plan`` and ``annealing`` run once, as the methods of these names do. Without limits it
+    ends after ``TURNS`` turns, and says so. With too many layouts there are prices, a plan and annealing.
     """
     warm(instance, search)
     prove(search, combined(instance, tick=search.tick))
-    offer_policies(instance, search)
+    schedules = offer_policies(instance, search)
     if _tight(search):
         return TerminationStatus.OPTIMAL
     try:
@@ -48,20 +50,20 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
         if len(instance.jobs) == 1 and instance.jobs[0].begun is None:
             return _by_placement(instance, search)
         prove_prices(instance, search)
-        (plan_held if len(instance.jobs) <= LARGEST else anneal_held)(instance, search)
+        _by_heuristics(instance, search, schedules)
         return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
-    annealed = len(instance.jobs) > FEW and not search.proven
-    if annealed:
-        anneal_held(instance, search)
     closing = Closing(instance, found, search)
     try:
-        return _in_turns(instance, closing, search, annealed)
+        return _in_turns(instance, closing, search, schedules)
     finally:
         closing.conclude()
 
 
-def _in_turns(instance: Instance, closing: Closing, search: Search[Schedule], annealed: bool) -> TerminationStatus:
+def _in_turns(
+    instance: Instance, closing: Closing, search: Search[Schedule], schedules: Sequence[Schedule]
+) -> TerminationStatus:
     with_solver = availability.SOLVERS["cpsat"].available
+    heuristics_at = int(len(instance.jobs) <= FEW)
     turn = 0
     while True:
         if turn == TURNS and not search.budget.limited:
@@ -81,11 +83,17 @@ def _in_turns(instance: Instance, closing: Closing, search: Search[Schedule], an
             return TerminationStatus.OPTIMAL
         if not turn:
             prove_prices(instance, search)
-        if not annealed:
-            annealed = True
-            anneal_held(instance, search)
+        if turn == heuristics_at:
+            _by_heuristics(instance, search, schedules)
             closing.adopt(search.incumbent)
         turn += 1
+
+
+def _by_heuristics(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:
+    """``plan`` and ``annealing``, each as without the other: what the methods find, ``exact`` finds too."""
+    if len(instance.jobs) <= LARGEST:
+        plan_held(instance, search, schedules)
+    anneal_held(instance, search, schedules[0])
 
 
 def _tight(search: Search[Schedule]) -> bool:

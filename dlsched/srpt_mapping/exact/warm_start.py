@@ -1,5 +1,9 @@
 """First answers of a search: those of the policies, and the best of them improved by annealing."""
 
+from collections.abc import Sequence
+
+from numpy.random import default_rng
+
 from dlsched.core.budget import Stopped
 from dlsched.core.search import Search
 from dlsched.srpt_mapping.dispatching.annealing import anneal
@@ -19,33 +23,31 @@ def warm(instance: Instance, search: Search[Schedule]) -> None:
         raise
 
 
-def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int = 1) -> None:
-    """Hold the best answer of all policies; each counts as ``nodes`` nodes."""
+def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int = 1) -> list[Schedule]:
+    """Hold the best answer of all policies, and return it with each of theirs; each counts as ``nodes`` nodes."""
+    schedules = []
     for name, policy in POLICIES.items():
-        if name != WARM:
-            search.tick(nodes)
-            search.offer(policy(instance, tick=search.tick), source=name)
+        search.tick(nodes * (name != WARM))
+        found = policy(instance, tick=search.tick)
+        assert found is not None  # there is an incumbent
+        search.offer(found, source=name)
+        schedules.append(found)
+    return [search.incumbent, *schedules]
 
 
-def anneal_held(instance: Instance, search: Search[Schedule]) -> None:
-    """Simulated annealing over orders from the answer held on."""
+def anneal_held(instance: Instance, search: Search[Schedule], start: Schedule) -> None:
+    """Simulated annealing over orders, with random numbers of its own: the same steps from the same start, whoever calls."""
 
     def better(schedule: Schedule) -> None:
         search.offer(schedule, source="annealing")
 
-    anneal(instance, search.incumbent, search.generator, tick=search.tick, better=better)
+    anneal(instance, start, default_rng(search.seed), tick=search.tick, better=better)
 
 
-def plan_held(instance: Instance, search: Search[Schedule]) -> None:
-    """The plan from every policy's answer, and from prices."""
+def plan_held(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:
+    """The plan from some schedules, and from prices; random as ``anneal_held``."""
 
     def better(schedule: Schedule) -> None:
         search.offer(schedule, source="plan")
 
-    schedules = [search.incumbent]
-    for policy in POLICIES.values():
-        found = policy(instance, tick=search.tick)
-        assert found is not None  # there is an incumbent
-        search.offer(found, source="plan")
-        schedules.append(found)
-    plan(instance, schedules, search.generator, tick=search.tick, better=better)
+    plan(instance, schedules, default_rng(search.seed), tick=search.tick, better=better)

@@ -76,10 +76,11 @@ def shown(values: FloatArray, sign: str = "", digits: int = 2) -> str:
     """Mean and interval as text.
 
     >>> shown(np.array([1.0, 3.0])), shown(np.array([1.0, 3.0]), "+", 1)
-    ('2.00 ± 12.71', '+2.0 ± 12.7')
+    ('2.00 [-10.71, 14.71]', '+2.0 [-10.7, +14.7]')
     """
     mean, half = interval(values)
-    return f"{mean:{sign}.{digits}f} ± {half:.{digits}f}"
+    middle, *ends = (f"{each:{sign}z.{digits}f}" for each in (mean, mean - half, mean + half))
+    return f"{middle} [{', '.join(ends)}]" if half else middle
 
 
 def differs(values: FloatArray, tests: int = 1) -> bool:

@@ -31,7 +31,7 @@ def test_intervals() -> None:
     """Of 1, 2, 3: t with two degrees of freedom is 4.302653, the deviation 1; of one value there is none."""
     assert interval(np.array([1.0, 2.0, 3.0])) == (2.0, pytest.approx(4.302653 / math.sqrt(3), rel=1e-6))
     assert interval(np.array([5.0])) == (5.0, 0.0)
-    assert shown(np.array([1.0, 2.0, 3.0]), "+", 1) == "+2.0 ± 2.5"
+    assert shown(np.array([1.0, 2.0, 3.0]), "+", 1) == "+2.0 [-0.5, +4.5]"
     with pytest.raises(ValueError, match="found none"):
         interval(np.array([]))
 

@@ -25,7 +25,7 @@ QUARTILES_FROM = 4
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
-def distribution(found: Sequence[Trial], looks: Mapping[str, Look], room: int) -> Figure:
+def distribution(found: Sequence[Trial], looks: Mapping[str, Look], room: int, what: str) -> Figure:
     """Draw the ratios of all methods; `room` is the largest number of instances in the plot."""
     title = "Ratios"
     ratios = {
@@ -56,7 +56,7 @@ def distribution(found: Sequence[Trial], looks: Mapping[str, Look], room: int) -
         says.strip(),
         TOP + BOTTOM + 58 * len(looks),
         traces,
-        axis(low, high, "ratio to the reference"),
+        axis(low, high, what),
         Axis("", 0.5 - len(looks), 0.55, bare=True),
         notes,
         (_summary(answered, looks), _instances(shown, looks)),

@@ -84,7 +84,11 @@ def _section(content: Content, group: Group, index: int) -> Section:
     here = {line.method: of_all[line.method] for line in group.lines}
     found = trials(group.rows)
     room = max(FEWEST, min(MOST, DOTS // max(1, len(here) * len(content.groups))))
-    figures = [distribution(found, here, room), profile(found, here, group.family), *against_size(found, here)]
+    figures = [
+        distribution(found, here, room, group.ratio),
+        profile(found, here, group.family),
+        *against_size(found, here),
+    ]
     kinds, left = failures(group.failed, here)
     return Section(
         title_of(group),

@@ -43,7 +43,7 @@ def test_dots_are_the_ratios_and_bounds_are_hollow() -> None:
             row("j", "b", None, status="timeout"),
         ]
     )
-    figure = distribution(found, LOOKS, 10)
+    figure = distribution(found, LOOKS, 10, "time over the least time")
     assert [(trace.name, trace.x, trace.symbol, trace.hollow) for trace in figure.traces] == [
         ("a", [1.25], "o", [False]),
         ("a", [1.5], "o", [True]),
@@ -54,12 +54,13 @@ def test_dots_are_the_ratios_and_bounds_are_hollow() -> None:
         ["j", "10 jobs, 64 GPUs, seed 1", "≤ 1.5", "timeout"],
     ]
     assert "hollow" in figure.says
+    assert figure.x is not None and figure.x.title == "time over the least time"
 
 
 def test_the_bar_is_the_middle_half_of_all_instances() -> None:
     """Of 1, 1.1, ..., 1.8 the quarters are 1.2, 1.4 and 1.6, though only some dots are drawn."""
     found = trials([row(f"i{index}", "a", 1 + index / 10) for index in range(9)])
-    figure = distribution(found, looks(["a"]), 3)
+    figure = distribution(found, looks(["a"]), 3, "ratio")
     assert [trace.x for trace in figure.traces if not trace.name] == [[1.2, 1.6], [1.4, 1.4]]
     assert texts(figure, 0) == [["a", "9", "1", "1.2", "1.4", "1.6", "1.76", "1.8"]]
 
@@ -130,7 +131,11 @@ def test_what_cannot_be_drawn_is_said_in_one_sentence() -> None:
     """One method, one size, and no answer."""
     found = trials([row("i", "a", None, status="error")])
     only = looks(["a"])
-    figures = [distribution(found, only, 9), profile(found, only, "ring_allocation"), *against_size(found, only)]
+    figures = [
+        distribution(found, only, 9, "ratio"),
+        profile(found, only, "ring_allocation"),
+        *against_size(found, only),
+    ]
     assert not any(figure.traces for figure in figures)
     assert not_drawn(figures) == (
         "Ratios: not drawn, no answer has a ratio; performance profile: not drawn, one method alone is compared with no "
@@ -205,7 +210,7 @@ def hostile() -> list[Row]:
 def test_every_number_of_a_plot_stands_in_its_table(found: list[Row]) -> None:
     """Each dot with its sign in its method's column, each step, and each median with its range; and no further number."""
     look = looks(list(dict.fromkeys(each.method for each in found)))
-    ratios, *others = [distribution(trials(found), look, 100), *against_size(trials(found), look)]
+    ratios, *others = [distribution(trials(found), look, 100, "ratio"), *against_size(trials(found), look)]
     heads = [column.head for column in ratios.tables[1].columns]
     for index, method in enumerate(heads[2:], 2):
         of_method = [trace for trace in ratios.traces if trace.name == method]
