@@ -249,6 +249,18 @@ def test_without_limits_the_search_ends_and_says_so(monkeypatch):
     assert solve(OPEN, limits=Limits(nodes=10**6)).status is TerminationStatus.OPTIMAL
 
 
+@pytest.mark.parametrize(("preset", "seed"), [("mixed", 1), ("mixed", 3), ("data-parallel", 0)])
+def test_no_heuristic_is_better(preset, seed):
+    """Thirteen gangs on eight GPUs that want three times as many: within one limit on nodes, no heuristic's answer is better."""
+    instance = srpt_mapping.generate(preset=preset, jobs=13, gpus=8, seed=seed, load=3.0)
+    exact = solve(instance, limits=Limits(nodes=4000))
+    assert check(instance, exact.solution) == []
+    for method in srpt_mapping.FAMILY.methods.values():
+        if method.kind == "heuristic":
+            other = solve(instance, method=method.name, limits=Limits(nodes=4000))
+            assert exact.objective <= other.objective * (1 + CLOSE), method.name
+
+
 @pytest.mark.parametrize("after", [1, 4, 12, 40])
 def test_an_interrupt_keeps_the_best_answer(after):
     """Ctrl-C among the policies or in the search; the answer is the best that was reported."""

@@ -24,14 +24,15 @@ def warm(instance: Instance, search: Search[Schedule]) -> None:
 
 
 def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int = 1) -> list[Schedule]:
-    """Hold the best answer of all policies, and return it with each of theirs; each counts as ``nodes`` nodes."""
-    schedules = []
+    """Hold the best answer of all policies; return it, the one held before, and theirs. Each counts as ``nodes`` nodes."""
+    schedules = [search.incumbent]
     for name, policy in POLICIES.items():
-        search.tick(nodes * (name != WARM))
-        found = policy(instance, tick=search.tick)
-        assert found is not None  # there is an incumbent
-        search.offer(found, source=name)
-        schedules.append(found)
+        if name != WARM:
+            search.tick(nodes)
+            found = policy(instance, tick=search.tick)
+            assert found is not None  # there is an incumbent
+            search.offer(found, source=name)
+            schedules.append(found)
     return [search.incumbent, *schedules]
 
 
