@@ -28,7 +28,6 @@ TAKING_APART = {
 ALLOWED = {
     ("core/imports.py", "str(error)"): "what the system's linker says of a library, which has no fields",
     ("study/engines/dask_engine.py", "str(error)"): "the first line of what Dask says",
-    ("testing/solver_answers.py", "str(refused)"): "a test of what the refusal of any solver says to people",
     ("study/figures/groups.py", "row.instance"): "files of instances have no field that says that a search found them",
     ("results/verification.py", "result.method"): "a result file of a stranger: is the name one that a method may have",
 }

@@ -42,7 +42,6 @@ ALLOWED = {
     "worst/proving/showing.py": "the same",
     "worst/competitive/witnesses.py": "the same",
     "testing/matching_placement.py": "an independent formula, compared with a tolerance",
-    "testing/solver_models.py": "products of small integers",
     "cluster/topologies.py": "whole powers of integers",
     "worst/competitive/verification/covering.py": "the same",
     "cluster/drawn_networks.py": "the same",

@@ -1,4 +1,4 @@
-"""Test your own heuristics: instances by hypothesis, brute force, and the contracts of methods and of solvers.
+"""Test your own heuristics: instances by hypothesis, brute force, and the contract of methods.
 
 >>> from dlsched import ring_allocation
 >>> from dlsched.testing import hold_to_contract
@@ -25,7 +25,6 @@ from dlsched.testing.ring_allocation import (
 )
 from dlsched.testing.ring_brute_force import brute_force_max_min, brute_force_ring
 from dlsched.testing.ring_embedding import ring_embedding_instances
-from dlsched.testing.solver_contract import hold_solver_to_contract
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 from dlsched.testing.tables import cost_tables
 
@@ -55,7 +54,6 @@ __all__ = [
     "cost_tables",
     "doubling_instances",
     "elastic_stream_instances",
-    "hold_solver_to_contract",
     "hold_to_bound",
     "hold_to_contract",
     "matching_placement_instances",

@@ -3,13 +3,13 @@
 import math
 
 import pytest
+from solver_contract.models import linear_model, packing
 
 from dlsched import Limits, TerminationStatus, ring_allocation, solve
 from dlsched.core.errors import SolverError
 from dlsched.core.status import Sense
 from dlsched.solvers import gurobi
 from dlsched.solvers.milp import solve_milp
-from dlsched.testing.solver_models import linear_model, packing
 
 LICENSED = 2000
 """Variables, and rows, that the licence of the wheel allows."""

@@ -1,4 +1,4 @@
-"""Clauses of ``dlsched.testing.solver_contract`` on a solver's answers to models that were solved by hand."""
+"""Clauses of ``solver_contract`` on a solver's answers to models that were solved by hand."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.outcome import Outcome
-from dlsched.testing.solver_models import covering, linear_model, optimum_by_enumeration, packing, violation
+from solver_contract.models import covering, linear_model, optimum_by_enumeration, packing, violation
 
 _NEAR = 1e-9  # relative
 _INSIDE = 1e-6  # of a row or a bound

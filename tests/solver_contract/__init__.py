@@ -1,4 +1,4 @@
-"""The contract that every solver of linear models keeps, for those of ``dlsched.catalogue.solvers`` and for yours.
+"""The contract that every solver of linear models keeps, those of ``dlsched.catalogue.solvers`` and one that you add there.
 
 ======================  ==========================================================================================
 clause                  what is asserted
@@ -27,60 +27,22 @@ interrupt               after Ctrl-C none of its processes is left
 A clause on a capability is for the solvers whose record declares it. The model is ``MathOptInterface.Test`` of JuMP.
 """
 
-from collections.abc import Collection
-
 from dlsched.catalogue.solvers import SOLVERS, Solver
-from dlsched.core.errors import UsageError
-from dlsched.testing import solver_answers, solver_conduct
+from solver_contract import answers, conduct
 
-CLAUSES = {**solver_answers.CLAUSES, **solver_conduct.CLAUSES}
+CLAUSES = {**answers.CLAUSES, **conduct.CLAUSES}
 """By name: whether a clause is for a solver, and what asserts it."""
 
 
-def hold_solver_to_contract(
-    solver: str, *, include: Collection[str] | None = None, exclude: Collection[str] = ()
-) -> tuple[str, ...]:
-    """Assert that a solver keeps the contract of this module, clause by clause.
-
-    Parameters
-    ----------
-    solver
-        Its name in the catalogue; it must be installed.
-    include, exclude
-        The clauses that are held, all by default, and those that are left out.
-
-    Returns
-    -------
-    The names of the clauses that it was held to.
-
-    Raises
-    ------
-    AssertionError
-        A clause is broken; the message names it and the solver.
-    UsageError
-        No such clause or solver.
-
-    >>> hold_solver_to_contract("highs", include=["version", "optimum", "incumbents"])
-    ('version', 'optimum')
-    """
-    _require("clause", {*(include or ()), *exclude}, CLAUSES)
-    _require("solver", {solver}, SOLVERS)
+def hold_solver_to_contract(solver: str, clause: str) -> None:
+    """Assert that a solver, by its name in the catalogue, keeps a clause; the error names both."""
     record = SOLVERS[solver]
-    held = tuple(name for name in clauses_of(record) if name not in exclude and (include is None or name in include))
-    for name in held:
-        try:
-            CLAUSES[name][1](record)
-        except AssertionError as broken:
-            raise AssertionError(f"{record.full_name} does not keep the clause {name}: {broken}") from broken
-    return held
+    try:
+        CLAUSES[clause][1](record)
+    except AssertionError as broken:
+        raise AssertionError(f"{record.full_name} does not keep the clause {clause}: {broken}") from broken
 
 
 def clauses_of(solver: Solver) -> tuple[str, ...]:
     """Names of the clauses that are for a solver, by what its record declares."""
     return tuple(name for name, (is_for, _) in CLAUSES.items() if is_for(solver))
-
-
-def _require(what: str, asked: Collection[str], known: Collection[str]) -> None:
-    strange = sorted(set(asked) - set(known))
-    if strange:
-        raise UsageError(where=what, found=repr(strange[0]), allowed=", ".join(known))

@@ -1,4 +1,4 @@
-"""Clauses of ``dlsched.testing.solver_contract`` on conduct: starts, progress reports, limits, clean-up."""
+"""Clauses of ``solver_contract`` on conduct: starts, progress reports, limits, clean-up."""
 
 import contextlib
 import time
@@ -16,7 +16,7 @@ from dlsched.solvers import child
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.milp import run, solve_milp
 from dlsched.solvers.outcome import Bounded, Incumbent, Outcome
-from dlsched.testing.solver_models import (
+from solver_contract.models import (
     covering,
     optimum_by_enumeration,
     optimum_by_sums,

@@ -1,4 +1,4 @@
-"""Small linear models whose optima are known by hand, or by enumeration, for ``dlsched.testing.solver_contract``."""
+"""Small linear models whose optima are known by hand, or by enumeration, for ``solver_contract``."""
 
 import math
 import random
