@@ -14,7 +14,7 @@ import dlsched
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.tolerance import rounding
-from dlsched.families import FAMILIES, AnyFamily
+from dlsched.families import FAMILIES, AnyFamily, family_of
 from dlsched.proofs.checker import check_proof
 from dlsched.proofs.models import model_of
 from dlsched.proofs.proof import Proof
@@ -65,29 +65,45 @@ def has_rows(instance: object) -> bool:
         return False
 
 
-def seeds() -> list[object]:
-    """A few in every run, two of each family, the others in the campaigns."""
-    return [*range(SHORT), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(SHORT, PROOFS))]
+def seeds(most: int, short: int) -> list[object]:
+    """A few in every run, the others in the campaigns."""
+    return [*range(short), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(short, most))]
 
 
-@pytest.mark.parametrize("seed", seeds())
-def test_both_checkers_accept_it(
-    seed: int, tmp_path: Path, viprchk: Callable[[Path], bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The instance by its seed, the moment uniform among those of the whole search; the optimum is another method's."""
-    numbers, path = np.random.default_rng([seed, 2026]), tmp_path / "proof.vipr"
-    family = FAMILIES[list(FAMILIES)[seed % len(FAMILIES)]]
-    instance = drawn(family, numbers)
-    _, ticks = ended(instance, path, MOST, monkeypatch)
-    proof, _ = ended(instance, path, int(numbers.integers(1, ticks + 1)), monkeypatch)
-    assert proof.status in ("interrupted", "optimal", "feasible")
-    assert viprchk(path)
-    found = check_proof(path, instance)
+def hold(proof: Proof, path: Path, instance: object, accepts: Callable[[Path], bool]) -> None:
+    """Assert that both checkers accept a proof, and that its range holds the optimum, which is another method's."""
+    assert accepts(path)
+    found = check_proof(path, instance)  # type: ignore[arg-type]
     assert (found.lower is None, found.upper is None) == (proof.lower is None, proof.upper is None)
     assert found.lower is None or float(found.lower) >= proof.lower  # what its solution decodes to may be better
     assert found.upper is None or float(found.upper) <= proof.upper
     best = dlsched.solve(instance).objective  # type: ignore[arg-type]
     assert best is not None
-    room = NEAR * abs(best - family.constant(instance)) + rounding(best, family.constant(instance))
+    constant = family_of(instance).constant(instance)  # type: ignore[arg-type]
+    room = NEAR * abs(best - constant) + rounding(best, constant)
     assert found.lower is None or found.lower <= best + room
     assert found.upper is None or found.upper >= best - room
+
+
+@pytest.mark.parametrize("seed", seeds(PROOFS, SHORT))
+def test_both_checkers_accept_it(
+    seed: int, tmp_path: Path, viprchk: Callable[[Path], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all families in turn; the moment is uniform among those of the whole search."""
+    numbers, path = np.random.default_rng([seed, 2026]), tmp_path / "proof.vipr"
+    instance = drawn(FAMILIES[list(FAMILIES)[seed % len(FAMILIES)]], numbers)
+    _, ticks = ended(instance, path, MOST, monkeypatch)
+    proof, _ = ended(instance, path, int(numbers.integers(1, ticks + 1)), monkeypatch)
+    assert proof.status in ("interrupted", "optimal", "feasible")
+    hold(proof, path, instance, viprchk)
+
+
+@pytest.mark.parametrize("seed", seeds(100, 3))
+def test_trees_that_end_at_any_case(seed: int, tmp_path: Path, viprchk: Callable[[Path], bool]) -> None:
+    """Gangs, whose proofs split into many cases: the search ends after 2 to 63 of them."""
+    numbers, path, family = np.random.default_rng([seed, 7]), tmp_path / "proof.vipr", FAMILIES["srpt_mapping"]
+    preset = list(family.presets)[seed % len(family.presets)]
+    instance = family.generate(preset=preset, jobs=int(numbers.integers(5, 8)), gpus=8, seed=seed)
+    proof = dlsched.prove(instance, path, limits=Limits(nodes=int(2 ** numbers.uniform(1, 6))))
+    assert proof.status in ("node_limit", "optimal", "feasible")
+    hold(proof, path, instance, viprchk)
