@@ -103,15 +103,16 @@ def run(
     linear: int = 1,
     symmetry: bool = True,
     cuts: bool = True,
+    probing: bool = True,
 ) -> "tuple[int, cp_model.CpSolver, float | None]":
     """Solve a CP-SAT model to a gap of 0; return its code, the solver, and its bound; nodes are conflicts.
 
     The bound is None if unknown. Without a solution CP-SAT states a bound of 0 that it has not proven; then
     the last bound that was passed to ``bounded`` is returned. ``bounded`` gets every better bound and must
     not raise. ``linear``: size of the linear relaxation, 0 to 2. ``symmetry``, ``cuts``: whether CP-SAT
-    looks for symmetries, and for cutting planes.
+    looks for symmetries, and for cutting planes. ``probing``: whether it probes between restarts.
 
-    Probing stays off: with it CP-SAT 9.15 proved wrong optima for models whose enforced rows had
+    Probing before the search stays off: with it CP-SAT 9.15 proved wrong optima for models whose enforced rows had
     coefficients near 2**40, and, with symmetries and a hint, for times near 2**34. Without probing it still
     proved wrong optima for an objective with an additional row of its own and coefficients from 2**33 on,
     when it searched for rows contained in others; so that search stays off too.
@@ -128,6 +129,8 @@ def run(
         solver.parameters.symmetry_level = 0
     if not cuts:
         solver.parameters.cut_level = 0
+    if not probing:
+        solver.parameters.inprocessing_probing_dtime = 0.0
     solver.parameters.catch_sigint_signal = False
     if limits.time_s is not None:
         solver.parameters.max_time_in_seconds = limits.time_s

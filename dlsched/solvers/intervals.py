@@ -151,8 +151,8 @@ def solve(
     def tell(bound: float) -> None:
         say(Bounded(int(bound), name))
 
-    # linear=1 can shift times by whole units
-    code, solver, bound = run(cp, limits, Watch(), bounded=tell, linear=2, symmetry=False)
+    # linear=1 can shift times by whole units, and so does probing, for minutes where the unit is fine
+    code, solver, bound = run(cp, limits, Watch(), bounded=tell, linear=2, symmetry=False, probing=False)
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     status = status_of(code, limits, solver)
     return Outcome(

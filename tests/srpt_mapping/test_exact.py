@@ -204,6 +204,14 @@ def test_cpsat_neither_aborts_nor_hangs(seed):
     assert result.objective == pytest.approx(branched(instance)[0], rel=SOLVED)
 
 
+def test_cpsat_does_not_creep():
+    """Six gangs in 2,000 conflicts: where CP-SAT probes between restarts it moves times on by single units, and does not end."""
+    instance = srpt_mapping.generate(preset="mixed", jobs=6, gpus=8, seed=4, load=3.0)
+    result = solve(instance, method="intervals", limits=Limits(nodes=2000))
+    assert result.status is TerminationStatus.OPTIMAL
+    assert result.objective == pytest.approx(branched(instance)[0], rel=SOLVED)
+
+
 def test_what_policies_leave_open():
     """OPEN is such an instance: the search runs, and improves on every policy."""
     result = solve(OPEN)
