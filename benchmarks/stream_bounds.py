@@ -210,7 +210,8 @@ def add_trace(page: Page) -> None:
     taken_s = path_s[-1][0]
     page.raw["trace"] = {"prices": [taken_s], "verify": [verified_s]}
     page.add(
-        f"`dlsched import philly {path.name} --gpus 400 --max-gpus 8`: {said['jobs']:,} jobs. Prices on {said['intervals']:,} "
+        f"`dlsched import {path.name} --source philly --gpus 400 --max-gpus 8`: {said['jobs']:,} jobs. "
+        f"Prices on {said['intervals']:,} "
         f"intervals prove a mean flow time of {value / 3600:,.3f} h, area and length {said['simple'] / 3600:,.3f} h "
         f"({said['simple'] / value:.0%}). Found in {taken_s:.1f} s, within 1 % after {near_s:.1f} s, verified in "
         f"{verified_s:.1f} s; peak memory {said['peak_gb']:.2f} GB.",

@@ -188,7 +188,7 @@ def add_trace(page: Page) -> None:
     begin = time.process_time()
     trace, _ = import_philly(str(path), gpus=CLUSTERS[0])
     words = f"read and validated in {time.process_time() - begin:.1f} s, before the clock"
-    page.add(f"`dlsched import philly {path.name} --gpus 400`, {words}.")
+    page.add(f"`dlsched import {path.name} --source philly --gpus 400`, {words}.")
     if page.quick:
         trace = first_jobs(trace, 2000, CLUSTERS[0])
     jobs = len(trace.jobs)

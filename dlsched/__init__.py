@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dlsched.evaluation.whatif import WhatIf, whatif
     from dlsched.families import FAMILIES, check, read, read_result, verify, write
     from dlsched.generation import generate
+    from dlsched.listing import methods, presets
     from dlsched.modelling import formulate
     from dlsched.proofs.proof import Proof, prove
     from dlsched.solving import bound, solve
@@ -80,6 +81,8 @@ __all__ = [
     "gap",
     "generate",
     "matching_placement",
+    "methods",
+    "presets",
     "prove",
     "ratio",
     "read",
@@ -106,6 +109,7 @@ _HOMES = {
     "dlsched.evaluation.whatif": ["WhatIf", "whatif"],
     "dlsched.families": ["FAMILIES", "check", "read", "read_result", "verify", "write"],
     "dlsched.generation": ["generate"],
+    "dlsched.listing": ["methods", "presets"],
     "dlsched.modelling": ["formulate"],
     "dlsched.proofs.proof": ["Proof", "prove"],
     "dlsched.solving": ["bound", "solve"],

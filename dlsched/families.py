@@ -118,6 +118,13 @@ def read(path: str | os.PathLike[str]) -> Any:
             gc.enable()
 
 
+def read_or_same(instance: InstanceFile | str | os.PathLike[str]) -> InstanceFile:
+    """Return an instance, read from its file if a path is given; UsageError for anything else."""
+    made: InstanceFile = read(instance) if isinstance(instance, str | os.PathLike) else instance
+    family_of(made)  # refuses what is none
+    return made
+
+
 def instance_from(data: Json, path: str, *, null: bool = True) -> InstanceFile:
     """Validate the content of an instance file; ``path`` is for messages. InstanceError: it is no valid instance.
 

@@ -1,11 +1,12 @@
 """``solve`` and ``bound``: any method, or one of the user's own, on an instance of any family."""
 
+import os
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.result import Result, Solution
-from dlsched.families import family_of
+from dlsched.families import family_of, read_or_same
 from dlsched.method_choice import MethodLike, method_of
 
 if TYPE_CHECKING:
@@ -45,11 +46,11 @@ def solve(instance: "ring_embedding.Instance", **given: Unpack[Solving]) -> "Res
 @overload
 def solve(instance: "async_sgd.Instance", **given: Unpack[Solving]) -> "Result[async_sgd.Allocation]": ...
 @overload
-def solve(instance: InstanceFile, **given: Unpack[Solving]) -> Result[Solution]: ...
+def solve(instance: InstanceFile | str | os.PathLike[str], **given: Unpack[Solving]) -> Result[Solution]: ...
 
 
 def solve(
-    instance: InstanceFile,
+    instance: InstanceFile | str | os.PathLike[str],
     *,
     method: MethodLike = "exact",
     limits: Limits | None = None,
@@ -65,7 +66,7 @@ def solve(
     Parameters
     ----------
     instance
-        As ``read`` returns it; it is not changed.
+        As ``read`` returns it, or the path of its file; it is not changed.
     method
         A name from ``dlsched methods``; ``exact`` is the family's best exact method. Or your own: a function of an
         instance, a policy or its class, ``"file.py:function"``, or a ``Method``.
@@ -92,7 +93,10 @@ def solve(
     ------
     UsageError, SolverMissingError
         The call cannot be carried out as asked.
+    InstanceError
+        The file holds no valid instance.
     """
+    instance = read_or_same(instance)
     family = family_of(instance)
     return family.solve(
         instance,
@@ -122,11 +126,11 @@ def bound(instance: "ring_embedding.Instance", **given: Unpack[Bounding]) -> "Re
 @overload
 def bound(instance: "async_sgd.Instance", **given: Unpack[Bounding]) -> "Result[async_sgd.Allocation]": ...
 @overload
-def bound(instance: InstanceFile, **given: Unpack[Bounding]) -> Result[Solution]: ...
+def bound(instance: InstanceFile | str | os.PathLike[str], **given: Unpack[Bounding]) -> Result[Solution]: ...
 
 
 def bound(
-    instance: InstanceFile,
+    instance: InstanceFile | str | os.PathLike[str],
     *,
     limits: Limits | None = None,
     time_limit: float | None = None,
@@ -138,7 +142,7 @@ def bound(
     Parameters
     ----------
     instance
-        As ``read`` returns it.
+        As ``read`` returns it, or the path of its file.
     limits, time_limit
         When to stop; seconds, instead of ``limits``.
     progress, verbose
@@ -148,12 +152,15 @@ def bound(
     ------
     UsageError, SolverMissingError
         The call cannot be carried out as asked.
+    InstanceError
+        The file holds no valid instance.
 
     >>> import dlsched
     >>> result = dlsched.bound(dlsched.ring_allocation.example())
     >>> result.bound == result.certificate.value
     True
     """
+    instance = read_or_same(instance)
     family = family_of(instance)
     return family.solve(
         instance, method=family.best_bound, limits=limits, time_limit=time_limit, progress=progress, verbose=verbose

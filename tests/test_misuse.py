@@ -67,7 +67,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: DL.compare(EXAMPLE, ["exact"], seed="a"), "seed: found 'a'"),
     (lambda: DL.compare(EXAMPLE, ["exact"], solutions=[None]), "solutions: found NoneType"),
     (lambda: DL.compare(EXAMPLE, ["exact"], 5), "limits: found 5"),
-    (lambda: DL.compare(EXAMPLE, "doubling").plot(width_in="7"), "plot width: found '7'"),
+    (lambda: DL.compare(EXAMPLE, "doubling").plot(width="7"), "plot width: found '7'"),
     (lambda: DL.compare(EXAMPLE, "doubling").plot(3), "path: found int"),
     (lambda: DL.compare(EXAMPLE, "doubling").plot("x.xyz"), "found 'x.xyz'"),
     (lambda: DL.generate(["rings"]), "family: found ['rings']"),

@@ -55,7 +55,7 @@ COMMANDS = {
     "stream": f"stream {GANGS} -o OUT",
     "doctor": "doctor --json",
     "export": f"export {RACKS} --format lp -o OUT",
-    "import": "import pcs TRACE -o OUT",
+    "import": "import TRACE --source pcs -o OUT",
     "methods": "methods --json",
     "worst": "worst ring_allocation --method doubling --budget 300 --json -o OUT",
     "worst-proof": "worst ring_allocation --method doubling --jobs 2 --prove --budget 100 --certificate OUT",

@@ -26,6 +26,34 @@ def test_a_function_is_a_method() -> None:
     assert dlsched.solve(instance, method=lambda given: None).status is dlsched.TerminationStatus.NO_SOLUTION
 
 
+def test_a_path_is_an_instance(tmp_path: Path) -> None:
+    """``solve`` and ``bound`` read the file, as ``compare`` does; what is no instance is refused, a file with its name."""
+    instance = ring_allocation.example()
+    dlsched.write(instance, tmp_path / "a.json")
+    assert dlsched.solve(tmp_path / "a.json").objective == dlsched.solve(instance).objective
+    assert dlsched.bound(str(tmp_path / "a.json")).bound == dlsched.bound(instance).bound
+    with pytest.raises(dlsched.InstanceError, match=r"none\.json: cannot be read"):
+        dlsched.solve(tmp_path / "none.json")
+    with pytest.raises(dlsched.UsageError, match="instance: found int"):
+        dlsched.solve(3)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("text", ["mine_of_leaps:leap", "mine_of_leaps.py:leap", "./mine_of_leaps.py:leap"])
+def test_module_and_file_name_a_function(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both spellings, from the current folder, wherever methods are named."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine_of_leaps.py").write_text(
+        "def leap(instance):\n    return {'gpus': {job.id: 1 for job in instance.jobs}}\n", encoding="utf-8"
+    )
+    instance = ring_allocation.example()
+    expected = ring_allocation.objective(instance, ring_allocation.Allocation(one_each(instance)["gpus"]))  # type: ignore[arg-type]
+    assert dlsched.solve(instance, method=text).objective == expected
+    assert dlsched.compare(instance, text).rows[0].objective == expected
+    with dlsched.study.run(instances=[instance], methods=[text], workers=1) as ran:
+        assert [row.objective for row in ran.rows()] == [expected]
+    assert dlsched.find_worst("ring_allocation", text, budget=2).ratio >= 1
+
+
 def test_a_location_and_a_record_are_methods(tmp_path: Path) -> None:
     """``file.py:function`` as on the command line; and a family's own record."""
     (tmp_path / "mine.py").write_text("def f(instance):\n    return {'gpus': {job.id: 1 for job in instance.jobs}}\n")
@@ -50,6 +78,10 @@ def test_a_policy_is_simulated_whether_a_class_or_an_object() -> None:
     expected = dlsched.solve(instance, method="marginal").objective
     assert dlsched.solve(instance, method=Counting).objective == expected
     assert dlsched.solve(instance, method=policy).objective == expected and policy.calls == 0
+    stream = elastic_stream.simulate(instance, Counting)
+    assert (
+        stream == elastic_stream.simulate(instance, policy) and elastic_stream.objective(instance, stream) == expected
+    )
     with pytest.raises(dlsched.UsageError, match="found a policy"):
         dlsched.solve(ring_allocation.example(), method=policy)
 

@@ -43,10 +43,10 @@ COLUMNS = ("job", "action", "gpus", "nodes", "time")
     },
 )
 def run(
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="What has recorded the queue.", autocompletion=completion.sources)
-    ],
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file, with the jobs that run and wait.")],
+    source: Annotated[
+        str, typer.Option(metavar="SOURCE", help="What has recorded the queue.", autocompletion=completion.sources)
+    ],
     gpus: Annotated[
         int | None,
         typer.Option(metavar="N", help="GPUs of the cluster; those of the nodes, or the most in use at once."),

@@ -49,7 +49,7 @@ def run(
             metavar="FILE", help="Draw gaps and a profile; of streams, gangs and rings the answers, a file each."
         ),
     ] = None,
-    plot_width: Annotated[float, typer.Option(metavar="IN", help="Width of plots; 3.3 is a column of a paper.")] = 7.0,
+    width: Annotated[float, typer.Option(metavar="IN", help="Width of plots; 3.3 is a column of a paper.")] = 7.0,
 ) -> int:
     """Run methods on instances; table of objective, bound, gap, ratio to the optimum and time."""
     if as_json and as_csv:
@@ -58,7 +58,7 @@ def run(
     if plot is not None:
         from dlsched.cli.plots import require_plot
 
-        require_plot(plot, plot_width)
+        require_plot(plot, width)
     instances, claims, errors = _read_all(files or [], solutions or [])
     wanted = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     by_family = {instance.family: methods_of(family_of(instance), wanted) for instance in instances}
@@ -69,7 +69,7 @@ def run(
     if plot is not None and rows:
         from dlsched.cli.plots import draw
 
-        draw(rows, instances, plot, plot_width)
+        draw(rows, instances, plot, width)
     wrong = list(dict.fromkeys(row.wrong for row in rows if row.wrong))
     for error in errors:
         print(f"dlsched: {error}", file=sys.stderr)

@@ -68,7 +68,7 @@ def _targets(names: Sequence[str], path: Path) -> list[Path]:
 def _draw_gaps(rows: Sequence[Compared], instances: Sequence[InstanceFile], path: str, width_in: float) -> None:
     from dlsched.plots import draw_comparison
 
-    written = draw_comparison(points_of(rows), path, width_in=width_in, **axis_of(instances))
+    written = draw_comparison(points_of(rows), path, width=width_in, **axis_of(instances))
     print(f"plot: {written}", file=sys.stderr)
 
 

@@ -20,13 +20,13 @@ NAME = "import"
 
 @taking(OPTIONS.values(), before="happened")
 def run(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file; the folder of AdaptDL, of PAI.")],
     source: Annotated[
         str,
-        typer.Argument(
+        typer.Option(
             metavar="SOURCE", help=f"What kind of file: {', '.join(SOURCES)}.", autocompletion=completion.sources
         ),
     ],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file; the folder of AdaptDL, of PAI.")],
     happened: Annotated[
         str | None, typer.Option(metavar="RESULT", help="Write what really happened, for check and compare.")
     ] = None,

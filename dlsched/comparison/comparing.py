@@ -1,6 +1,7 @@
 """``compare``: every method on every instance, and answers from elsewhere, against the best that is proven."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +18,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.result import Result, Solution
 from dlsched.core.watching import limits_of, watched
-from dlsched.families import family_of, objective_name, read
+from dlsched.families import family_of, objective_name, read, read_or_same
 from dlsched.method_choice import MethodLike, method_of
 from dlsched.results.reading import Claim, claim_from
 
@@ -125,7 +126,12 @@ def methods_of(family: AnyFamily, wanted: Sequence[MethodLike] | None) -> list[A
     """Return the methods that are wanted of a family; None: all but its bounds."""
     if wanted is None:
         return [method for method in family.methods.values() if method.kind != "bound"]
-    return [method_of(family, each) for each in wanted]
+    chosen, times = [method_of(family, each) for each in wanted], Counter[str]()
+    for place, method in enumerate(chosen):
+        times[method.name] += 1
+        if times[method.name] > 1 and ":" in method.name:  # two functions of one name, such as lambdas
+            chosen[place] = replace(method, name=f"{method.name} ({times[method.name]})")
+    return chosen
 
 
 def owners_of(claim: Claim, instances: Sequence[InstanceFile]) -> set[int]:
@@ -150,13 +156,10 @@ def _instances(given: Source | Sequence[Source]) -> list[InstanceFile]:
     sources = cast("list[Source]", list(given) if isinstance(given, Iterable) and not single else [given])
     found: list[InstanceFile] = []
     for source in sources:
-        if isinstance(source, InstanceFile):
-            found.append(source)
-        elif isinstance(source, str | os.PathLike):
-            folder = Path(source)
-            found += map(read, sorted(folder.glob("*.json")) if folder.is_dir() else [source])
+        if isinstance(source, str | os.PathLike) and Path(source).is_dir():
+            found += map(read, sorted(Path(source).glob("*.json")))
         else:
-            family_of(source)  # refuses it
+            found.append(read_or_same(source))
     if not found:
         raise UsageError(where="instances", found="none", allowed="at least one")
     return found

@@ -5,20 +5,26 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from dlsched.comparison.points import axis_of, points_of
 from dlsched.comparison.rows import Compared
-from dlsched.comparison.tables import Table, data_of, remarks_of, tables_of
+from dlsched.comparison.tables import data_of, details_of, has_summary, remarks_of, summary_of, tables_of
 from dlsched.core.errors import UsageError
 from dlsched.core.files import path_of
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable, several
+from dlsched.core.renaming import renamed
+from dlsched.core.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+LINES = 60
+"""Lines of a comparison that is printed, at most."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,7 +76,8 @@ class Comparison:
             [entry | dict(row.figures) for entry, row in zip(data_of(self.rows), self.rows, strict=True)]
         )
 
-    def plot(self, path: str | os.PathLike[str] | None = None, *, width_in: float = 7.0) -> "Figure":
+    @renamed(width_in="width")
+    def plot(self, path: str | os.PathLike[str] | None = None, *, width: float = 7.0) -> "Figure":
         """Draw ratios and a profile; return the figure of Matplotlib, which is also written if there is a ``path``.
 
         Raises
@@ -89,7 +96,7 @@ class Comparison:
         ]
         try:
             target, axis = None if path is None else path_of(path), axis_of(self.instances)
-            return comparison_figure(points_of(named), target, width_in=width_in, **axis)
+            return comparison_figure(points_of(named), target, width_in=width, **axis)
         except ValueError as error:
             raise UsageError(f"plot: {error}") from None
 
@@ -98,43 +105,46 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Say in one line how much was compared."""
-        methods = len({row.label for row in self.rows})
-        cut = ", interrupted" if self.interrupted else ""
-        return f"Comparison({several(len(self.instances), 'instance')}, {several(methods, 'method')}{cut})"
+        methods = len({row.method for row in self.rows if row.asked})
+        answers = sum(row.kind == "foreign" for row in self.rows)
+        counts = [several(len(self.instances), "instance"), several(methods, "method")]
+        counts += [f"{several(answers, 'answer')} from elsewhere"] * bool(answers) + ["interrupted"] * self.interrupted
+        return f"Comparison({', '.join(counts)})"
+
+    def to_string(self, *, all: bool = False) -> str:
+        """Return the summary, the tables and the remarks as text, of many instances the first; ``all``: of all."""
+        tables, said = self._told(all)
+        return "\n\n".join([*(table.text() for table in tables), *said])
 
     def __str__(self) -> str:
-        """Return the tables and the remarks as text."""
-        return "\n\n".join([*map(_text, self.tables), *self.remarks])
+        """Return the text, 60 lines at most."""
+        lines = self.to_string().splitlines()
+        left = len(lines) - LINES + 1
+        return "\n".join(
+            [*lines[: LINES - 1], f"and {left} more lines; to_string(all=True) has all"] if left > 1 else lines
+        )
 
     def _repr_html_(self) -> str:
         """Return the same for notebooks."""
-        said = (f"<p>{escape(printable(remark))}</p>" for remark in self.remarks)
-        return "".join([*map(_html, self.tables), *said])
+        tables, said = self._told(False)
+        return "".join([*(table.html() for table in tables), *(f"<p>{escape(printable(each))}</p>" for each in said)])
+
+    def _told(self, all: bool) -> tuple[list[Table], list[str]]:
+        """Return the tables that are shown, the summary first, and what is said below them."""
+        summary = [summary_of(self.rows)] if has_summary(self.rows) else []
+        details, said = details_of(self.rows), self.remarks
+        room = LINES + 1 - _lines(summary) - 2 * len(said)
+        if all or _lines(details) <= room:
+            return [*summary, *details], said
+        shown, groups = list[Compared](), [list(group) for _, group in groupby(self.rows, key=lambda row: row.index)]
+        while _lines(details_of([*shown, *groups[0]])) <= room - 2:
+            shown += groups.pop(0)
+        if len(groups) + bool(shown) == 1:  # a single instance: its answers without their figures
+            return details[:1], said
+        more = f"and {several(len(groups), 'more instance')}; to_string(all=True) has all"
+        return [*summary, *(details_of(shown) if shown else [])], [more, *said]
 
 
-def _text(table: Table) -> str:
-    rows: Sequence[Sequence[str]] = [table.columns, *(tuple(map(printable, row)) for row in table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    right = [name in table.right for name in table.columns]
-    lines = [
-        "   ".join(
-            cell.rjust(width) if last else cell.ljust(width)
-            for cell, width, last in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
-    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
-
-
-def _html(table: Table) -> str:
-    right = [name in table.right for name in table.columns]
-
-    def row(cells: Sequence[str], tag: str) -> str:
-        entries = (
-            f'<{tag} style="text-align:{"right" if last else "left"}">{escape(printable(cell))}</{tag}>'
-            for cell, last in zip(cells, right, strict=True)
-        )
-        return f"<tr>{''.join(entries)}</tr>"
-
-    body = "".join(row(cells, "td") for cells in table.rows)
-    return f"<table><thead>{row(table.columns, 'th')}</thead><tbody>{body}</tbody></table>"
+def _lines(tables: Sequence[Table]) -> int:
+    """Lines of tables, each with one that is empty below it."""
+    return sum(len(table.rows) + 3 for table in tables)

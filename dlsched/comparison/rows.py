@@ -39,7 +39,8 @@ class Compared:
     for the exit code: a line on standard error; empty when nothing is wrong. ``family`` and ``index`` are those of the
     instance among the files; empty and -1 for an answer that belongs to none. ``objective_name`` and ``sense`` are those of
     its instance: what its objective is called where its family has several, and which is better. ``verdict`` is empty of an
-    objective that contradicts what is proven. ``message`` is what a user's function says, or what is said of it.
+    objective that contradicts what is proven. ``message`` is what a user's function says, or what is said of it. ``asked`` is
+    whether it is of a method that was asked for: not of the bound that ratios need, nor of an answer from elsewhere.
     """
 
     instance: str
@@ -59,6 +60,7 @@ class Compared:
     sense: str = ""
     verdict: Verdict = field(default_factory=Verdict)
     message: str = ""
+    asked: bool = True
 
     @property
     def gap(self) -> float | None:
@@ -103,9 +105,10 @@ def compare_one(
         if interrupted:
             break
     if not interrupted and _needs_bound(family, instance, rows):
-        rows.append(_method_row(family, instance, family.method(family.best_bound), limits, seed, watch))
+        bound = _method_row(family, instance, family.method(family.best_bound), limits, seed, watch)
+        rows.append(replace(bound, asked=False))
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
-    rows += [_claim_row(family, instance, path, claim) for path, claim in claims.items()]
+    rows += [replace(_claim_row(family, instance, path, claim), asked=False) for path, claim in claims.items()]
     reference = reference_of(rows, family.sense_for(instance), _known(family, instance))
     return [_held(row, reference) for row in rows], interrupted
 

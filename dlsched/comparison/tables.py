@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
 from dlsched.comparison.rows import Compared
 from dlsched.core.instance import InstanceFile
 from dlsched.core.quantities import duration, number, percent
+from dlsched.core.table import Table
 from dlsched.families import family_of
 
 if TYPE_CHECKING:
@@ -19,16 +19,6 @@ FIELDS = (
     "message",
 )
 """Columns of a comparison as data, before the further figures."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of texts: names of columns, those aligned to the right, rows, and whether equal first entries are a group."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    right: tuple[str, ...]
-    grouped: bool = True
 
 
 def data_of(rows: Sequence[Compared]) -> list[dict[str, object]]:
@@ -43,13 +33,21 @@ def figures_of(rows: Sequence[Compared]) -> list[str]:
 
 def tables_of(rows: Sequence[Compared]) -> list[Table]:
     """Return the tables: the answers; their figures, if any; and a summary, if there are several instances."""
+    return [*details_of(rows), *([summary_of(rows)] if has_summary(rows) else [])]
+
+
+def has_summary(rows: Sequence[Compared]) -> bool:
+    """Whether the rows are of several instances."""
+    return len({row.index for row in rows if row.family}) > 1
+
+
+def details_of(rows: Sequence[Compared]) -> list[Table]:
+    """Return the tables of answers, and of their figures, if any."""
     columns = ("instance", "method", "status", "objective", "bound", "gap", "ratio", "time")
     tables = [Table(columns, tuple(map(_cells, rows)), columns[3:])]
     figures = figures_of(rows)
     if figures:
         tables.append(_of_figures(rows, figures))
-    if len({row.index for row in rows if row.family}) > 1:
-        tables.append(summary_of(rows))
     return tables
 
 

@@ -63,7 +63,8 @@ def require_arguments(presets: Collection[str], preset: str, seed: int, **counts
         raise UsageError(where="preset", found=repr(preset), allowed=", ".join(presets))
     for name, value in counts.items():
         if value is not None and (not isinstance(value, int) or value < 1):
-            raise UsageError(where=name, found=value, allowed="an integer >= 1")
+            found = repr(value) if isinstance(value, str) else shown(value)
+            raise UsageError(where=name, found=found, allowed="an integer >= 1")
         if value is not None and value > LARGEST_DRAWN:
             raise UsageError(where=name, found=shown(value), allowed=f"an integer from 1 to {LARGEST_DRAWN:,}")
     require_seed(seed)

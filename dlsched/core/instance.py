@@ -152,6 +152,10 @@ class InstanceFile(Part):
         The validator stops at the first wrong entry of a list, so the entries after it are validated again
         on their own.
         """
+        frames = [field for field, value in data.items() if is_frame(value)]
+        if frames:
+            allowed = f"a list of objects; {cls.__name__}.from_frame takes frames"
+            return [f"{field}: found a frame, allowed: {allowed}" for field in frames]
         errors = error.errors(include_url=False)
         for first in list(errors):
             match first["loc"]:

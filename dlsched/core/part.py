@@ -87,6 +87,12 @@ class Part(Brief, BaseModel):
         def __delattr__(self, name: str) -> None:
             raise InstanceError(f"{name}: {type(self).__name__} is immutable")
 
+    def __dir__(self) -> list[str]:
+        """Fields and what dlsched defines, without the names of Pydantic."""
+        own = {name for kind in type(self).__mro__ if kind not in BaseModel.__mro__ for name in vars(kind)}
+        hidden = {*dir(BaseModel)} - {"model_copy"}
+        return sorted(name for name in own | type(self).model_fields.keys() if name[0] != "_" and name not in hidden)
+
     def _shown(self) -> dict[str, object]:
         """Fields that are shown, by name: those that differ from their default."""
         fields = type(self).model_fields

@@ -15,4 +15,4 @@ def draw(instance: Instance, answers: Sequence[tuple[str, Stream]], path: Path, 
     restart_s = {job.id: job.restart_s for job in instance.jobs}
     rows = [StreamRow(label, stream.periods, flow_times(instance, stream), restart_s) for label, stream in answers]
     arrivals_s = {job.id: job.arrival_s for job in instance.jobs}
-    return draw_streams(rows, path, units=instance.units, arrivals_s=arrivals_s, title=instance.name, width_in=width_in)
+    return draw_streams(rows, path, units=instance.units, arrivals_s=arrivals_s, title=instance.name, width=width_in)

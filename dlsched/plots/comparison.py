@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Literal, get_args
 
+from dlsched.core.renaming import renamed
 from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, headline, require_width, text_size
 from dlsched.plots.palette import COLOURS, DASHES, FAINT, HUES
 from dlsched.plots.profile import axis_from_one, draw_profiles, equal_curves, hues
@@ -53,12 +54,13 @@ class Point:
 Rows = Mapping[str, Mapping[str, Point]]  # method -> instance -> point
 
 
+@renamed(width_in="width")
 def draw_comparison(
     points: Sequence[Point],
     path: Path | str,
     *,
     title: str | None = None,
-    width_in: float = PAGE_IN,
+    width: float = PAGE_IN,
     ratio: str = RATIO,
 ) -> Path:
     """Draw the ratios and the performance profiles of all methods to `path`, and return it.
@@ -75,7 +77,7 @@ def draw_comparison(
     SolverMissingError
         Matplotlib is not installed, or cannot be loaded.
     """
-    comparison_figure(points, path, title=title, width_in=width_in, ratio=ratio)
+    comparison_figure(points, path, title=title, width_in=width, ratio=ratio)
     return Path(path)
 
 

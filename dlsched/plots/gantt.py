@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dlsched.core.renaming import renamed
 from dlsched.plots.figure import PAGE_IN
 from dlsched.plots.flows import Vector, require_flows
 from dlsched.plots.timeline import SAME, Box, Scene, draw_timelines
@@ -88,6 +89,7 @@ def _free_gpus(free_s: Sequence[float], start_s: float, count: int) -> list[int]
     return sorted(sorted(range(len(free_s)), key=lambda gpu: max(free_s[gpu], start_s))[:count])
 
 
+@renamed(width_in="width")
 def draw_gangs(
     rows: Sequence[GangRow],
     path: Path | str,
@@ -95,7 +97,7 @@ def draw_gangs(
     servers: Mapping[str, int],
     releases_s: Mapping[str, float],
     title: str | None = None,
-    width_in: float = PAGE_IN,
+    width: float = PAGE_IN,
 ) -> Path:
     """Draw who is on which GPUs over time (left) and the distributions of flow times (right) to `path`, and return it.
 
@@ -134,7 +136,7 @@ def draw_gangs(
         panel_in=panel_in,
         most=PANELS,
         title=title,
-        width_in=width_in,
+        width_in=width,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.core.quantities import short
+from dlsched.core.renaming import renamed
 from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, headline, settle, text_size
 from dlsched.plots.palette import SEQUENCE, VERMILLION, ink_on
 from dlsched.plots.timeline import require_rows
@@ -53,6 +54,7 @@ def workers_by_slot(rings: Mapping[int, tuple[int, int]], slots: int, columns: i
     return found
 
 
+@renamed(width_in="width")
 def draw_slots(
     rows: Sequence[SlotRow],
     path: Path | str,
@@ -60,7 +62,7 @@ def draw_slots(
     slots: int,
     arrivals: Mapping[str, int],
     title: str | None = None,
-    width_in: float = PAGE_IN,
+    width: float = PAGE_IN,
 ) -> Path:
     """Draw the workers of every job in every slot to `path`, and return it.
 
@@ -86,16 +88,16 @@ def draw_slots(
         equal[0].append(row) if equal else groups.append([row])
     groups = sorted(groups, key=lambda group: -group[0].utility)[:PANELS]
     jobs = _most_served([group[0] for group in groups], list(arrivals))
-    narrow = width_in < NARROW_IN
+    narrow = width < NARROW_IN
     across = 1 if narrow or len(groups) == 1 else 2
     down = math.ceil(len(groups) / across)
-    letters = int(0.8 * width_in / across / (0.058 if narrow else 0.07)) - 14  # what a panel is wide, less the utility
+    letters = int(0.8 * width / across / (0.058 if narrow else 0.07)) - 14  # what a panel is wide, less the utility
     panel_in = min(max(0.13 * len(jobs), 0.5), 2.6 if down > 1 else 5.2)
     # A cell's rough size in points: if cells are too small for a dot, the key has none.
-    dotted = min(60 * width_in / across / slots, 72 * panel_in / len(jobs)) >= DOT_IN_POINTS and any(
+    dotted = min(60 * width / across / slots, 72 * panel_in / len(jobs)) >= DOT_IN_POINTS and any(
         servers > 1 for group in groups for held in group[0].rings.values() for _, servers in held.values()
     )
-    with canvas(path, width_in, down * (panel_in + 0.42) + 0.75) as figure:
+    with canvas(path, width, down * (panel_in + 0.42) + 0.75) as figure:
         panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel().tolist()
         for axes in panels[len(groups) :]:
             axes.axis("off")
@@ -126,7 +128,7 @@ def draw_slots(
         headline(figure, title)
         settle(figure)
         for axes, group in zip(panels, groups, strict=False):
-            _write(axes, jobs, group[0], most, text_size(width_in) - 1.5, dotted)
+            _write(axes, jobs, group[0], most, text_size(width) - 1.5, dotted)
     return Path(path)
 
 

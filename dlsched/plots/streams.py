@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.core.renaming import renamed
 from dlsched.plots.figure import PAGE_IN
 from dlsched.plots.flows import STEPS, Vector, require_flows
 from dlsched.plots.timeline import Box, Scene, draw_timelines
@@ -74,6 +75,7 @@ def held_units(periods: Sequence[tuple[float, float, int]] | Vector, edges: Sequ
     return sums / np.diff(edges)
 
 
+@renamed(width_in="width")
 def draw_streams(
     rows: Sequence[StreamRow],
     path: Path | str,
@@ -81,7 +83,7 @@ def draw_streams(
     units: int,
     arrivals_s: Mapping[str, float] | None = None,
     title: str | None = None,
-    width_in: float = PAGE_IN,
+    width: float = PAGE_IN,
 ) -> Path:
     """Draw the units held over time (left) and the distributions of flow times (right) to `path`, and return it.
 
@@ -122,7 +124,7 @@ def draw_streams(
         panel_in=0.72,
         most=PANELS,
         title=title,
-        width_in=width_in,
+        width_in=width,
     )
 
 

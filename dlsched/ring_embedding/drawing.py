@@ -20,4 +20,4 @@ def draw(instance: Instance, answers: Sequence[tuple[str, Embedding]], path: Pat
                 rings.setdefault(job, {})[slot] = sum(ring.workers.values()), len(ring.order)
         rows.append(SlotRow(label, rings, objective(instance, embedding)))
     arrivals = {job.id: job.arrival_slot for job in instance.jobs}
-    return draw_slots(rows, path, slots=instance.slots, arrivals=arrivals, title=instance.name, width_in=width_in)
+    return draw_slots(rows, path, slots=instance.slots, arrivals=arrivals, title=instance.name, width=width_in)

@@ -26,4 +26,4 @@ def draw(instance: Instance, answers: Sequence[tuple[str, Schedule]], path: Path
         flows_s = [max(ends_s[job] - release_s, 0.0) for job, release_s in releases_s.items()]
         rows.append(GangRow(label, gangs, flows_s))
     servers = {server.id: server.gpus for server in instance.servers}
-    return draw_gangs(rows, path, servers=servers, releases_s=releases_s, title=instance.name, width_in=width_in)
+    return draw_gangs(rows, path, servers=servers, releases_s=releases_s, title=instance.name, width=width_in)

@@ -31,15 +31,15 @@ def dump(tmp_path: Path) -> Path:
 def test_from_standard_input_and_moments_as_they_are_read(program: Any, cli: Any, dump: Path) -> None:
     """The same actions; and where nobody is there, the error names a moment that ``--at`` takes."""
     named, piped = (
-        cli("advise", "slurm", dump, *GIVEN, "--json"),
-        program("advise", "slurm", "-", *GIVEN, "--json", stdin=DUMP),
+        cli("advise", dump, "--source", "slurm", *GIVEN, "--json"),
+        program("advise", "-", "--source", "slurm", *GIVEN, "--json", stdin=DUMP),
     )
     assert piped.code == 0 and json.loads(piped.out)["file"] == "standard input"
     assert json.loads(piped.out)["actions"] == json.loads(named.out)["actions"]
-    late = cli("advise", "slurm", dump, "--at", "2020-03-01T10:00:00", "--json")
+    late = cli("advise", dump, "--source", "slurm", "--at", "2020-03-01T10:00:00", "--json")
     assert late.code == 3 and "at 2020-03-01T10:00:00, allowed: " in late.err
     moment = late.err.rstrip().removesuffix(".").split(" to ")[-1]
-    assert cli("advise", "slurm", dump, "--gpus", 16, "--at", moment, "--json").code == 0
+    assert cli("advise", dump, "--source", "slurm", "--gpus", 16, "--at", moment, "--json").code == 0
 
 
 GIVEN = ("--gpus", 8, "--gpus-of-node", 4, "--at", "2026-03-01T10:00:00")
@@ -47,7 +47,7 @@ GIVEN = ("--gpus", 8, "--gpus-of-node", 4, "--at", "2026-03-01T10:00:00")
 
 def test_actions_as_json(cli: Any, dump: Path) -> None:
     """By hand: of 2 free GPUs, first come first served with backfilling gives 5 two; at 10:30 4 has 4 + 2, and 6 waits for 3."""
-    ended = cli("advise", "slurm", dump, *GIVEN, "--policy", "fifo-backfill", "--json")
+    ended = cli("advise", dump, "--source", "slurm", *GIVEN, "--policy", "fifo-backfill", "--json")
     assert ended.code == 0
     data = ended.json
     now, half_past = "2026-03-01T10:00:00", "2026-03-01T10:30:00"
@@ -71,7 +71,7 @@ def test_actions_as_json(cli: Any, dump: Path) -> None:
 def test_the_same_as_csv_and_table(cli: Any, dump: Path, tmp_path: Path) -> None:
     """Files hold all actions, the table what changes; the method has two names."""
     rows, whole = tmp_path / "actions.csv", tmp_path / "actions.json"
-    command = ("advise", "slurm", dump, *GIVEN, "--method", "fifo-backfill")
+    command = ("advise", dump, "--source", "slurm", *GIVEN, "--method", "fifo-backfill")
     written = cli(*command, "-o", rows)
     assert (written.code, written.out) == (0, "")
     found = list(csv.DictReader(rows.read_text(encoding="utf-8").splitlines()))
@@ -86,12 +86,14 @@ def test_the_same_as_csv_and_table(cli: Any, dump: Path, tmp_path: Path) -> None
 
 def test_the_latest_time_of_the_file_by_default(cli: Any, dump: Path) -> None:
     """Job 6 came at 10:00, the latest there is."""
-    assert cli("advise", "slurm", dump, "--gpus", 8, "--json").json["at"] == "2026-03-01T10:00:00"
+    assert cli("advise", dump, "--source", "slurm", "--gpus", 8, "--json").json["at"] == "2026-03-01T10:00:00"
 
 
 def test_other_families(cli: Any, dump: Path) -> None:
     """Counts for those that wait beside those that run; or for all, by a policy of one's own."""
-    data = cli("advise", "slurm", dump, *GIVEN, "--family", "ring_allocation", "--scaling", "own", "--json").json
+    data = cli(
+        "advise", dump, "--source", "slurm", *GIVEN, "--family", "ring_allocation", "--scaling", "own", "--json"
+    ).json
     assert [each["action"] for each in data["actions"]] == ["keep", "keep", "wait", "start", "wait"]
     own = dump.with_name("own.py")
     own.write_text(
@@ -101,7 +103,18 @@ def test_other_families(cli: Any, dump: Path) -> None:
         "        last = max(view, default=None)\n"
         "        return {} if last is None else dict.fromkeys(view, 0) | {last: view.allowed(last)[-1]}\n"
     )
-    command = ("advise", "slurm", dump, *GIVEN, "--family", "elastic_stream", "--movable", "--policy", f"{own}:Last")
+    command = (
+        "advise",
+        dump,
+        "--source",
+        "slurm",
+        *GIVEN,
+        "--family",
+        "elastic_stream",
+        "--movable",
+        "--policy",
+        f"{own}:Last",
+    )
     found = {each["job"]: each["action"] for each in cli(*command, "--json").json["actions"]}
     assert found == {"2": "stop", "3": "stop", "4": "wait", "5": "wait", "6": "start"}
 
@@ -114,7 +127,7 @@ def test_hostile_names(cli: Any, tmp_path: Path) -> None:
             [("name", "came", "began", "ended", "n", "where"), (HOSTILE, 0, 0, "", 1, "@n"), ("+b", 5, "", "", 1, "")]
         )
     mapping = "id=name,arrival=came,start=began,end=ended,gpus=n,nodes=where,state=n"
-    command = ("advise", "csv", path, "--map", mapping, "--gpus", 2, "--policy", "fifo")
+    command = ("advise", path, "--source", "csv", "--map", mapping, "--gpus", 2, "--policy", "fifo")
     ended = cli(*command, "--json", "-o", rows)
     assert ended.code == 0, ended.err
     first, second = ended.json["actions"]
@@ -131,7 +144,7 @@ def test_any_method_of_gangs(cli: Any, dump: Path, tmp_path: Path) -> None:
     With 4 at 10:30, beside which 6 has no room until 11:40, it is 30 + 630 + 130. A function of one's own starts the last to
     come first.
     """
-    ended = cli("advise", "slurm", dump, *GIVEN, "--policy", "exact", "--json")
+    ended = cli("advise", dump, "--source", "slurm", *GIVEN, "--policy", "exact", "--json")
     assert ended.code == 0
     actions = {each["job"]: (each["action"], each["time"]) for each in ended.json["actions"]}
     assert actions["4"] == ("wait", "2026-03-01T11:00:00")
@@ -144,7 +157,7 @@ def test_any_method_of_gangs(cli: Any, dump: Path, tmp_path: Path) -> None:
         "    count = len(instance.jobs)\n"
         "    return dispatch(instance, joins_s=[0.0] * count, keys=range(count, 0, -1), place=compact)\n"
     )
-    own = cli("advise", "slurm", dump, *GIVEN, "--policy", f"{tmp_path / 'mine.py'}:last_first", "--json")
+    own = cli("advise", dump, "--source", "slurm", *GIVEN, "--policy", f"{tmp_path / 'mine.py'}:last_first", "--json")
     assert own.code == 0, own.err
     actions = {each["job"]: (each["action"], each["time"]) for each in own.json["actions"]}
     assert actions["6"] == ("start", "2026-03-01T10:00:00") and actions["5"] == ("wait", "2026-03-01T10:30:00")
@@ -167,24 +180,27 @@ def test_any_method_of_gangs(cli: Any, dump: Path, tmp_path: Path) -> None:
 )
 def test_what_cannot_be_asked(cli: Any, dump: Path, more: tuple[object, ...], code: int, said: str) -> None:
     """Ends with the code of wrong usage or of bad input, in one line."""
-    ended = cli("advise", "slurm", dump, *more)
+    ended = cli("advise", dump, "--source", "slurm", *more)
     assert (ended.code, ended.out) == (code, "")
     assert said in ended.line
 
 
 def test_files_and_sources(cli: Any, dump: Path, tmp_path: Path) -> None:
     """One that is not there, one that is no dump, a source that is no queue."""
-    assert cli("advise", "slurm", tmp_path / "none").code == 3
-    assert cli("advise", "kueue", dump).code == 3
-    ended = cli("advise", "gavel-speeds", dump)
-    assert (ended.code, ended.line.split(":")[1]) == (2, " source")
+    assert cli("advise", tmp_path / "none", "--source", "slurm").code == 3
+    assert cli("advise", dump, "--source", "kueue").code == 3
+    ended = cli("advise", dump, "--source", "gavel-speeds")
+    assert (ended.code, ended.line.split(":")[1]) == (2, " --source")
 
 
 def test_a_trace_that_does_not_say_when_jobs_ran(cli: Any, tmp_path: Path) -> None:
     """There is nothing to decide, and no instance of a moment."""
     path = tmp_path / "some.trace"
     path.write_text("A3C\trun\t--max-steps\t0\t1000\t0.0\t1\n")
-    for command in (("advise", "gavel", path, "--gpus", 1), ("import", "gavel", path, "--family", "ring_allocation")):
+    for command in (
+        ("advise", path, "--source", "gavel", "--gpus", 1),
+        ("import", path, "--source", "gavel", "--family", "ring_allocation"),
+    ):
         ended = cli(*command)
         assert (ended.code, "found no job that says when it ran" in ended.line) == (3, True)
 
@@ -205,7 +221,7 @@ def test_arrays_and_slices(cli: Any, tmp_path: Path, family: str) -> None:
     """Of twenty GPUs one is held and one has slices; array 6 starts one task beside the one that runs, 7 two, and 9 starts."""
     path = tmp_path / "sacct.txt"
     path.write_text(ARRAY, encoding="utf-8")
-    command = ("advise", "slurm", path, "--gpus", 20, "--family", family, "--json")
+    command = ("advise", path, "--source", "slurm", "--gpus", 20, "--family", family, "--json")
     data = cli(*command).json
     assert data["free_gpus"] == 18
     assert [each["job"] for each in data["actions"] if each["action"] == "start"] == ["6_1", "7_0", "7_1", "9"]
@@ -246,7 +262,7 @@ def test_jobs_left_out_hold_their_gpus(cli: Any, tmp_path: Path, family: str, po
     """
     path = tmp_path / "left-out.txt"
     path.write_text(LEFT_OUT, encoding="utf-8")
-    asked = ("advise", "slurm", path, "--gpus", 8, "--states", "PENDING", "--family", family, "--json")
+    asked = ("advise", path, "--source", "slurm", "--gpus", 8, "--states", "PENDING", "--family", family, "--json")
     asked += ("--scaling", "own") if family != "srpt_mapping" else ("--gpus-of-node", 4)
     ended = cli(*asked, "--policy", policy)
     assert (ended.code, ended.json["free_gpus"]) == (0, 4)

@@ -75,9 +75,9 @@ WRONG_USAGE = [
     "schema nosuch",
     "import nosuch FILE",
     "import pcs",
-    "import pcs TRACE --gpus 0",
-    "import pcs TRACE --epochs -1",
-    "import pcs TRACE --epochs nan",
+    "import TRACE --source pcs --gpus 0",
+    "import TRACE --source pcs --epochs -1",
+    "import TRACE --source pcs --epochs nan",
 ]
 
 
@@ -118,7 +118,7 @@ def test_3_for_an_output_that_cannot_be_written(
         "prove": ["prove", example],
         "generate": ["generate", "ring_allocation"],
         "export": ["export", example],
-        "import": ["import", "pcs", trace],
+        "import": ["import", trace, "--source", "pcs"],
     }[words.split()[0]]
     out = tmp_path / "nosuch" / "out"
     ended = cli(*command, "-o", out)
@@ -129,7 +129,7 @@ def test_3_for_an_output_that_cannot_be_written(
 
 def test_3_for_a_missing_trace(cli: Command) -> None:
     """The importer names the file."""
-    ended = cli("import", "pcs", "missing.csv")
+    ended = cli("import", "missing.csv", "--source", "pcs")
     assert (ended.code, ended.line) == (3, "dlsched: missing.csv: cannot be read: No such file or directory")
 
 

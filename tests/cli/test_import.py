@@ -26,7 +26,7 @@ def trace(tmp_path: Path) -> Path:
 
 def test_the_instance_and_its_audit(cli: Any, trace: Path, tmp_path: Path) -> None:
     """By hand: 1281167 / 256 iterations of 1000 us are 5.00456 s; every audited sentence stands in ``source`` too."""
-    ended = cli("import", "pcs", trace)
+    ended = cli("import", trace, "--source", "pcs")
     assert ended.code == 0
     data = ended.json
     assert data["format"] == "dlsched/ring_allocation/1"
@@ -37,14 +37,14 @@ def test_the_instance_and_its_audit(cli: Any, trace: Path, tmp_path: Path) -> No
     assert all(sentence.removeprefix("audit: ") in data["source"] for sentence in sentences)
     assert any("ToyModel" in sentence for sentence in sentences)
     out = tmp_path / "instance.json"
-    written = cli("import", "pcs", trace, "-o", out)
+    written = cli("import", trace, "--source", "pcs", "-o", out)
     assert (written.code, written.out, out.read_text(encoding="utf-8")) == (0, "", ended.out)
     assert cli("solve", out).code == 0
 
 
 def test_gpus_and_epochs_are_taken(cli: Any, trace: Path) -> None:
     """As given, and no longer said to be assumed."""
-    ended = cli("import", "pcs", trace, "--gpus", 7, "--epochs", 2.5)
+    ended = cli("import", trace, "--source", "pcs", "--gpus", 7, "--epochs", 2.5)
     assert (ended.json["gpus"], ended.json["jobs"][0]["epochs"]) == (7, 2.5)
     assert "cluster is given" not in ended.err
 
@@ -60,7 +60,9 @@ def philly(tmp_path: Path) -> Path:
 
 def test_a_job_trace_is_a_stream(cli: Any, philly: Path, tmp_path: Path) -> None:
     """Its options reach the instance, and the audit stands in ``source`` too."""
-    ended = cli("import", "philly", philly, "--restart", 10, "--from", "2017-10-01T00:30", "--to", "2017-10-02")
+    ended = cli(
+        "import", philly, "--source", "philly", "--restart", 10, "--from", "2017-10-01T00:30", "--to", "2017-10-02"
+    )
     data = ended.json
     assert (ended.code, data["format"], data["units"]) == (0, "dlsched/elastic_stream/1", 8)
     (job,) = data["jobs"]
@@ -68,9 +70,13 @@ def test_a_job_trace_is_a_stream(cli: Any, philly: Path, tmp_path: Path) -> None
     sentences = ended.err.splitlines()
     assert "audit: Jobs that arrive outside the window, left out: 1." in sentences
     assert all(sentence.removeprefix("audit: ") in data["source"] for sentence in sentences)
-    assert list(cli("import", "philly", philly, "--max-gpus", 4).json["jobs"][0]["epoch_time_s"]) == ["1", "2", "4"]
+    assert list(cli("import", philly, "--source", "philly", "--max-gpus", 4).json["jobs"][0]["epoch_time_s"]) == [
+        "1",
+        "2",
+        "4",
+    ]
     out = tmp_path / "stream.json"
-    assert cli("import", "philly", philly, "--gpus", 3, "-o", out).code == 0
+    assert cli("import", philly, "--source", "philly", "--gpus", 3, "-o", out).code == 0
     assert json.loads(out.read_text(encoding="utf-8"))["name"] == "philly-2x3"
 
 
@@ -79,7 +85,7 @@ def test_gavel_on_other_gpus(cli: Any, tmp_path: Path) -> None:
     path = tmp_path / "some.trace"
     path.write_text("A3C\trun\t--max-steps\t0\t1000\t0.0\t1\n")
     times = [
-        cli("import", "gavel", path, *options).json["jobs"][0]["epoch_time_s"]["1"]
+        cli("import", path, "--source", "gavel", *options).json["jobs"][0]["epoch_time_s"]["1"]
         for options in ((), ("--gpu-type", "K80"))
     ]
     assert times == [139.358, 290.802]
@@ -87,7 +93,9 @@ def test_gavel_on_other_gpus(cli: Any, tmp_path: Path) -> None:
 
 def test_job_traces_are_gangs(cli: Any, philly: Path, tmp_path: Path) -> None:
     """Each of the three; options reach the instance, and the audit stands in ``source`` too."""
-    ended = cli("import", "philly-gangs", philly, "--gpus", 16, "--from", "2017-10-01T00:30", "--to", "2017-10-02")
+    ended = cli(
+        "import", philly, "--source", "philly-gangs", "--gpus", 16, "--from", "2017-10-01T00:30", "--to", "2017-10-02"
+    )
     data = ended.json
     assert (ended.code, data["format"], len(data["servers"])) == (0, "dlsched/srpt_mapping/1", 2)
     (job,) = data["jobs"]
@@ -98,8 +106,8 @@ def test_job_traces_are_gangs(cli: Any, philly: Path, tmp_path: Path) -> None:
     gavel, tiresias = tmp_path / "some.trace", tmp_path / "tiresias_60_jobs.csv"
     gavel.write_text("A3C\trun\t--max-steps\t0\t1000\t0.0\t1\n")
     tiresias.write_text("job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n0,2,5,606,vgg19,164,30\n")
-    assert cli("import", "gavel-gangs", gavel).json["jobs"][0]["model"] == "ResNet-50"
-    assert cli("import", "tiresias", tiresias).json["jobs"][0]["iterations"] == 606.0
+    assert cli("import", gavel, "--source", "gavel-gangs").json["jobs"][0]["model"] == "ResNet-50"
+    assert cli("import", tiresias, "--source", "tiresias").json["jobs"][0]["iterations"] == 606.0
 
 
 @pytest.mark.parametrize(
@@ -133,7 +141,7 @@ def test_job_traces_are_gangs(cli: Any, philly: Path, tmp_path: Path) -> None:
 )
 def test_an_option_that_does_not_fit_is_2(source: str, option: str, value: str, message: str, cli: Any) -> None:
     """One line names it, before the file is read."""
-    ended = cli("import", source, "absent", option, value)
+    ended = cli("import", "absent", "--source", source, option, value)
     assert (ended.code, ended.out) == (2, "")
     assert message in ended.line
 
@@ -155,7 +163,7 @@ def sacct(tmp_path: Path) -> Path:
 def test_a_queue_and_what_happened(cli: Any, sacct: Path, tmp_path: Path) -> None:
     """By hand: they end after 3,600 and 5,400 s. The result is one that check and compare take; the audit is in ``source``."""
     out, result = tmp_path / "instance.json", tmp_path / "happened.json"
-    ended = cli("import", "slurm", sacct, "--happened", result, "-o", out)
+    ended = cli("import", sacct, "--source", "slurm", "--happened", result, "-o", out)
     assert (ended.code, ended.out) == (0, "")
     data = json.loads(out.read_text(encoding="utf-8"))
     assert [(job["id"], job["user"], job["release_s"]) for job in data["jobs"]] == [
@@ -172,24 +180,28 @@ def test_a_queue_and_what_happened(cli: Any, sacct: Path, tmp_path: Path) -> Non
 
 def test_families_of_a_queue(cli: Any, sacct: Path, philly: Path, tmp_path: Path) -> None:
     """Each with its options; traces of simulators too."""
-    stream = cli("import", "slurm", sacct, "--family", "elastic_stream", "--estimates", "--restart", 5).json
+    stream = cli("import", sacct, "--source", "slurm", "--family", "elastic_stream", "--estimates", "--restart", 5).json
     assert [(job["epochs"], job["stops_at"], job["restart_s"]) for job in stream["jobs"]] == [
         (7200.0, 0.5, 5.0),
         (3600.0, 0.5, 5.0),
     ]
-    one = cli("import", "slurm", sacct, "--states", "failed, timeout", "--gpus", 6, "--gpus-of-node", 4).json
+    one = cli(
+        "import", sacct, "--source", "slurm", "--states", "failed, timeout", "--gpus", 6, "--gpus-of-node", 4
+    ).json
     assert ([job["id"] for job in one["jobs"]], [each["gpus"] for each in one["servers"]]) == (["8"], [4, 2])
-    told = cli("import", "slurm", sacct, "--estimates", "--communication", "published").json
+    told = cli("import", sacct, "--source", "slurm", "--estimates", "--communication", "published").json
     assert all(job["predicted_iterations"] == pytest.approx(2 * job["iterations"], rel=1e-5) for job in told["jobs"])
-    late = cli("import", "slurm", sacct, "--from", "2025-03-01T00:30", "--carried").json
+    late = cli("import", sacct, "--source", "slurm", "--from", "2025-03-01T00:30", "--carried").json
     assert [(job["id"], job["iterations"]) for job in late["jobs"]] == [("7", 1800.0), ("8", 1800.0)]
-    gangs = cli("import", "philly", philly, "--family", "srpt_mapping").json
+    gangs = cli("import", philly, "--source", "philly", "--family", "srpt_mapping").json
     assert [job["iterations"] for job in gangs["jobs"]] == [3600.0, 60.0]
-    same = cli("import", "philly", philly, "--family", "elastic_stream")
-    assert same.out == cli("import", "philly", philly).out
+    same = cli("import", philly, "--source", "philly", "--family", "elastic_stream")
+    assert same.out == cli("import", philly, "--source", "philly").out
     table = tmp_path / "jobs.csv"
     table.write_text("submit;n;run_s\n0;2;60\n")
-    mapped = cli("import", "csv", table, "--map", "arrival=submit,gpus=n,duration=run_s", "--delimiter", ";").json
+    mapped = cli(
+        "import", table, "--source", "csv", "--map", "arrival=submit,gpus=n,duration=run_s", "--delimiter", ";"
+    ).json
     assert mapped["jobs"][0]["iterations"] == 60.0
 
 
@@ -199,7 +211,10 @@ def test_slices_of_a_queue(cli: Any, sacct: Path) -> None:
     sacct.write_text(
         "\n".join([*rows, rows[1].replace("gres/gpu=", "gres/gpu:a100_1g.5gb=").replace("7|", "77|", 1)]) + "\n"
     )
-    out, whole = cli("import", "slurm", sacct), cli("import", "slurm", sacct, "--slices", "whole")
+    out, whole = (
+        cli("import", sacct, "--source", "slurm"),
+        cli("import", sacct, "--source", "slurm", "--slices", "whole"),
+    )
     assert (len(out.json["jobs"]), len(whole.json["jobs"])) == (len(rows) - 1, len(rows))
     assert "audit: Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: 1." in out.err
     assert "audit: Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 1." in whole.err
@@ -208,12 +223,14 @@ def test_slices_of_a_queue(cli: Any, sacct: Path) -> None:
 def test_what_happened_may_not_be_known(cli: Any, sacct: Path, philly: Path, tmp_path: Path) -> None:
     """Then nothing is written: code 3, or 2 where no trace is read as a queue."""
     result = tmp_path / "happened.json"
-    ended = cli("import", "slurm", sacct, "--gpus", 4, "--from", "2025-03-01T00:05", "--happened", result)
+    ended = cli("import", sacct, "--source", "slurm", "--gpus", 4, "--from", "2025-03-01T00:05", "--happened", result)
     assert ended.code == 0
-    ended = cli("import", "philly", philly, "--family", "srpt_mapping", "--happened", tmp_path / "other.json")
+    ended = cli(
+        "import", philly, "--source", "philly", "--family", "srpt_mapping", "--happened", tmp_path / "other.json"
+    )
     assert (ended.code, ended.out) == (3, "")
     assert "What happened is not known: 2 of 2 jobs do not say when they started." in ended.line
-    ended = cli("import", "philly", philly, "--happened", tmp_path / "other.json")
+    ended = cli("import", philly, "--source", "philly", "--happened", tmp_path / "other.json")
     assert (ended.code, ended.out) == (2, "")
     assert "source: found 'philly', allowed: what is read as a queue" in ended.line
     assert not (tmp_path / "other.json").exists()
@@ -240,7 +257,7 @@ def test_options_of_queues_that_do_not_fit(
     source: str, options: tuple[str, ...], message: str, cli: Any, sacct: Path
 ) -> None:
     """One line names each."""
-    ended = cli("import", source, sacct, *options)
+    ended = cli("import", sacct, "--source", source, *options)
     assert (ended.code, ended.out) == (2, "")
     assert message in ended.line
 
@@ -253,7 +270,7 @@ def test_every_option_of_a_source_is_one_of_the_command() -> None:
 
 def test_a_window_without_jobs_is_3(cli: Any, philly: Path) -> None:
     """One line names the file."""
-    ended = cli("import", "philly", philly, "--from", "2020-01-01")
+    ended = cli("import", philly, "--source", "philly", "--from", "2020-01-01")
     assert (ended.code, ended.out) == (3, "")
     assert str(philly) in ended.line
 
@@ -265,7 +282,7 @@ def test_a_malformed_trace_is_3(text: str, cli: Any, tmp_path: Path) -> None:
     """One line names the file."""
     path = tmp_path / "speedups.csv"
     path.write_text(text)
-    ended = cli("import", "pcs", path)
+    ended = cli("import", path, "--source", "pcs")
     assert (ended.code, ended.out) == (3, "")
     assert str(path) in ended.line
 
@@ -276,7 +293,7 @@ def test_a_trace_that_is_no_text_is_3(cli: Any, tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     for source in SOURCES:
         options = ("--map", "arrival=a,gpus=b,duration=c") if source == "csv" else ()
-        ended = cli("import", source, path, *options)
+        ended = cli("import", path, "--source", source, *options)
         assert (ended.code, ended.out) == (3, ""), source
         assert str(path) in ended.line, source
 

@@ -61,6 +61,42 @@ def test_answers_from_elsewhere_are_results_or_files(tmp_path: Path) -> None:
         dlsched.compare(dlsched.generate("ring_allocation", seed=3), "exact", solutions=result)
 
 
+def test_many_instances_print_as_a_page() -> None:
+    """The summary first, at most 60 lines, and how many instances are left out; ``to_string`` and the rows have all."""
+    many = [ring_allocation.example().model_copy(update={"name": f"copy-{number}"}) for number in range(40)]
+    none, one = (lambda instance: None), (lambda instance: one_each(instance))
+    found = dlsched.compare(many, ["equal", none, one])
+    assert repr(found) == "Comparison(40 instances, 3 methods)"
+    lines = str(found).splitlines()
+    assert lines[0].split()[:2] == ["method", "answers"] and 50 < len(lines) <= 60
+    labels = [line.split("  ")[0] for line in lines[2:5]]
+    assert labels[0] == "equal" and labels[1].endswith(":lambda") and labels[2].endswith(":lambda (2)")
+    shown = [number for number in range(40) if any(line.startswith(f"copy-{number} ") for line in lines)]
+    assert (
+        shown == list(range(len(shown)))
+        and f"and {40 - len(shown)} more instances; to_string(all=True) has all" in lines
+    )
+    whole = found.to_string(all=True)
+    assert all(f"copy-{number} " in whole for number in range(40)) and "more instance" not in whole
+    assert found._repr_html_().count("<tr>") < 60
+    few = dlsched.compare(many[:2], ["equal"])
+    assert str(few) == few.to_string(all=True) and str(few).startswith("method ") and "equal" in few._repr_html_()
+    page = str(dlsched.compare(many[:1], [one] * 70)).splitlines()
+    assert len(page) == 60 and page[-1].startswith("and ") and "more lines; to_string(all=True)" in page[-1]
+
+
+def test_what_was_asked_is_counted() -> None:
+    """Not the bound that ratios need; answers from elsewhere apart."""
+    instance = dlsched.generate("ring_allocation", jobs=3, gpus=6, seed=1)
+    theirs = dlsched.solve(instance, method="hull")
+    found = dlsched.compare([instance, instance], ["equal", "doubling"])
+    assert [row.method for row in found.rows[:3]] == ["equal", "doubling", "lagrange"]
+    assert repr(found) == "Comparison(2 instances, 2 methods)"
+    assert repr(dlsched.compare(instance, ["lagrange"], solutions=theirs)) == (
+        "Comparison(1 instance, 1 method, 1 answer from elsewhere)"
+    )
+
+
 def test_it_is_data(tmp_path: Path) -> None:
     """It is pickled, equal to its copy, and becomes a data frame and a figure."""
     pytest.importorskip("pandas")
@@ -69,7 +105,7 @@ def test_it_is_data(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(found)) == found != Comparison(())
     frame = found.frame()
     assert list(frame["method"]) == ["exact", "doubling"] and list(frame["ratio"]) == [row.ratio for row in found.rows]
-    figure = found.plot(tmp_path / "ratios.pdf", width_in=3.3)
+    figure = found.plot(tmp_path / "ratios.pdf", width=3.3)
     assert figure.get_figwidth() == pytest.approx(3.3) and (tmp_path / "ratios.pdf").stat().st_size > 0
     assert next(axes.get_xlabel() for axes in found.plot().axes) == (
         "weighted sum of remaining times over the optimal\nweighted sum of remaining times"

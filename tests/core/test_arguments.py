@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched import FAMILIES
+from dlsched import FAMILIES, UsageError
 from dlsched.core.part import Part
 
 CLASSES = [
@@ -58,3 +58,12 @@ class Shown:
             more = getattr(self.module, own.kwarg.annotation.slice.id)
             found |= dict.fromkeys(more.__required_keys__, False) | dict.fromkeys(more.__optional_keys__, True)
         return found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_number_as_text_is_quoted(family: str) -> None:
+    """Readers see that it is a text; a number is not quoted."""
+    with pytest.raises(UsageError, match=r"^jobs: found '3', allowed: an integer >= 1$"):
+        FAMILIES[family].generate(jobs="3")
+    with pytest.raises(UsageError, match=r"^jobs: found -3, allowed: an integer >= 1$"):
+        FAMILIES[family].generate(jobs=-3)

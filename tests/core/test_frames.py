@@ -118,3 +118,12 @@ def test_errors_of_further_frames_name_them():
         matching_placement.Instance.from_frame(jobs, workers=workers, alpha=workers)
     with pytest.raises(InstanceError, match=r"^workers: found nothing, allowed: this field is required"):
         matching_placement.Instance.from_frame(jobs)
+
+
+def test_a_frame_in_a_field_names_from_frame() -> None:
+    """An instance is made of lists; the message says what takes frames."""
+    workers = pandas.DataFrame({"id": ["v0"], "type": ["v100"]})
+    with pytest.raises(
+        InstanceError, match=r"^workers: found a frame, allowed: a list of objects; Instance\.from_frame"
+    ):
+        matching_placement.Instance(name="a", workers=workers, jobs=[])  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pydantic import BaseModel
 
 import dlsched
 from dlsched import FAMILIES, InstanceError, async_sgd, matching_placement, ring_allocation, ring_embedding
@@ -118,3 +119,15 @@ def test_fields_of_a_job_make_the_same_job(family):
     instance = dlsched.FAMILIES[family].example()
     fields = {name: getattr(instance, name) for name in type(instance).model_fields}
     assert type(instance)(**fields) == instance
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_dir_lists_what_is_ours(family: str) -> None:
+    """Fields, methods and properties of dlsched; none of Pydantic's 28 public names but the copy, which is ours."""
+    instance = FAMILIES[family].example()
+    for part in (instance, instance.jobs[0]):
+        names = dir(part)
+        assert {*type(part).model_fields, "model_copy"} <= {*names} and names == sorted(names)
+        assert [name for name in names if name.startswith("_") or name in dir(BaseModel)] == ["model_copy"]
+        assert all(hasattr(part, name) for name in names)
+    assert {"as_data", "from_frame", "sha256", "name"} <= {*dir(instance)}

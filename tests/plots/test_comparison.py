@@ -152,17 +152,17 @@ def test_no_colour_stands_for_two_curves(tmp_path, drawn):
 @pytest.mark.parametrize(("suffix", "width_in"), [(".svg", 3.3), (".svg", 7.0), (".pdf", 3.3)])
 def test_width_of_a_paper(suffix, width_in, tmp_path):
     """Files are exactly as wide as a column or a page (72 points an inch)."""
-    path = draw_comparison([point()], tmp_path / f"figure{suffix}", width_in=width_in)
+    path = draw_comparison([point()], tmp_path / f"figure{suffix}", width=width_in)
     size = rb'width="([0-9.]+)pt"' if suffix == ".svg" else rb"MediaBox \[ 0 0 ([0-9.]+) "
     assert float(re.search(size, path.read_bytes())[1]) == pytest.approx(72 * width_in)
     with pytest.raises(ValueError, match=r"plot width: found 0.5, allowed: inches from 2.5 to 40"):
-        draw_comparison([point()], path, width_in=0.5)
+        draw_comparison([point()], path, width=0.5)
 
 
 @pytest.mark.parametrize("width_in", [3.3, 7.0])
 def test_all_text_is_within_and_readable(width_in, tmp_path, drawn):
     """At both widths no text leaves the figure, and none is smaller than 5.5 points."""
-    draw_comparison(grid(12, 3, uneven), tmp_path / "figure.png", width_in=width_in, title="twelve methods")
+    draw_comparison(grid(12, 3, uneven), tmp_path / "figure.png", width=width_in, title="twelve methods")
     outside, small = strays(drawn[0])
     assert (outside, small) == ([], [])
 

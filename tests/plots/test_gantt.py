@@ -101,9 +101,7 @@ def test_all_text_is_within_and_readable(width_in, tmp_path, drawn):
     odd = {"a$b$\x1b[0m": Gang(0.0, 9.0, {0: 2}), "\n\ud800" * 30: Gang(1e-9, 1e-3, {1: 1})}
     rows = [GangRow(name, odd, [1e-3, 9.0 + index]) for index, name in enumerate(["$m", "x" * 200, "a\nb$\\frac$"])]
     servers = {"_$s$": 2, "t" * 50: 2}
-    draw_gangs(
-        rows, tmp_path / "f.png", servers=servers, releases_s=dict.fromkeys(odd, 0.0), width_in=width_in, title="$"
-    )
+    draw_gangs(rows, tmp_path / "f.png", servers=servers, releases_s=dict.fromkeys(odd, 0.0), width=width_in, title="$")
     assert strays(drawn[0]) == ([], [])
 
 

@@ -80,7 +80,7 @@ def test_all_text_is_within_and_readable(width_in, tmp_path, drawn):
         SlotRow(name, {job: {slot: (index + 1, 2)} for job, slot in jobs.items()}, 10.0 - index)
         for index, name in enumerate(["$m$", "y" * 100, "a b\nc"])
     ]
-    draw_slots(rows, tmp_path / "figure.png", slots=12, arrivals=jobs, width_in=width_in, title="\x07$x$" * 40)
+    draw_slots(rows, tmp_path / "figure.png", slots=12, arrivals=jobs, width=width_in, title="\x07$x$" * 40)
     assert strays(drawn[0]) == ([], [])
 
 

@@ -254,9 +254,7 @@ def test_all_text_is_within_and_readable(width_in, tmp_path, drawn):
     """At the width of a column and of a page no text leaves the figure, and none is smaller than 5.5 points."""
     rows = [turns(f"a-method-of-a-long-name-{m}", 15, width=m + 1) for m in range(7)]
     arrivals_s = {f"job{i}": 60.0 * i for i in range(15)}
-    draw_streams(
-        rows, tmp_path / "figure.png", units=64, arrivals_s=arrivals_s, title="fifteen jobs", width_in=width_in
-    )
+    draw_streams(rows, tmp_path / "figure.png", units=64, arrivals_s=arrivals_s, title="fifteen jobs", width=width_in)
     assert strays(drawn[0]) == ([], [])
     assert len(panels(drawn[0])[0]) == (4 if width_in < 5 else 6)
 

@@ -17,7 +17,10 @@ def run(
     out: OutPath = None,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help=f"Columns of rows, or of tables: {', '.join(KEYS)}. By default all."),
+        typer.Option(
+            metavar="A,B",
+            help=f"Columns of rows, or of tables: {', '.join(KEYS)}; all. By default all; in LaTeX those that fit.",
+        ),
     ] = None,
 ) -> int:
     """Write rows (csv, parquet, json) or tables (latex, markdown) of a study."""

@@ -26,7 +26,7 @@ from dlsched.elastic_stream.simulation.limits import BARREN, FEW, IDLE
 from dlsched.elastic_stream.simulation.messages import how_far, items_of, restarts_for_ever, wrong, wrong_key
 from dlsched.elastic_stream.simulation.present_job import PresentJob
 from dlsched.elastic_stream.simulation.queue_stream import Keep, QueueStream, Rule
-from dlsched.elastic_stream.simulation.view import Policy, View
+from dlsched.elastic_stream.simulation.view import Policy, PolicyLike, View
 from dlsched.elastic_stream.solution import Stream
 
 Step = Callable[[str], None]
@@ -41,14 +41,14 @@ def no_step(progress: str) -> None:
 
 
 def simulate(
-    instance: Instance, policy: Policy, *, every_s: float | None = None, step: Step = no_step, tick: Tick = no_tick
+    instance: Instance, policy: PolicyLike, *, every_s: float | None = None, step: Step = no_step, tick: Tick = no_tick
 ) -> Stream:
     """Run a policy on a stream and return the periods of all jobs.
 
     Parameters
     ----------
     instance, policy
-        The stream, and a fresh policy.
+        The stream, and a fresh policy, or its class, which is called with nothing.
     every_s
         Ask the policy at multiples of this many seconds too; not with ``tick_s``, which asks at ticks alone.
     step, tick
@@ -70,7 +70,7 @@ def simulate(
     def keep(job: int, start_s: float, end_s: float, units: int) -> None:
         held[job].append((start_s, end_s, units))
 
-    run(instance, policy, keep, every_s=every_s, step=step, tick=tick)
+    run(instance, policy() if isinstance(policy, type) else policy, keep, every_s=every_s, step=step, tick=tick)
     return Stream({job.id: periods for job, periods in zip(instance.jobs, held, strict=True)})
 
 

@@ -6,7 +6,7 @@ come it may ask only when its ``clairvoyant`` is true; a policy without one is n
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from dlsched.core.arrays import FloatArray
 from dlsched.core.budget import Tick
@@ -31,6 +31,10 @@ class Policy(Protocol):
     def decide(self, view: "View") -> Mapping[int, int]:
         """Return units by job; a job that is not named keeps what it holds, 0 lets it wait."""
         ...
+
+
+PolicyLike: TypeAlias = Policy | type[Policy]
+"""A policy, or its class, which is called with nothing."""
 
 
 class View:

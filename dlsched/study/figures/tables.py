@@ -72,6 +72,11 @@ def keys_of(group: Group) -> tuple[str, ...]:
     return tuple(key for key in KEYS if key != "shared" or group.uneven)
 
 
+def paper_keys_of(group: Group) -> tuple[str, ...]:
+    """Names of the columns of a table that fits a column of a paper; its means are over the same instances."""
+    return ("method", "answers", "shared", "worst", "time") if group.uneven else ("method", "mean", "worst", "time")
+
+
 def table(group: Group, keys: Sequence[str] | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the chosen columns of a group's table, by default those it needs, and a row of text for each method.
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dlsched.core.messages import printable
+from dlsched.core.table import Table
 from dlsched.study.figures.groups import Group
 from dlsched.study.figures.overview import overview, remarks
 from dlsched.study.figures.tables import note_of, table, title
@@ -31,27 +32,19 @@ class Summary:
     def __repr__(self) -> str:
         parts = [printable(self.sentence)]
         for group in self.groups:
-            parts.append(f"{printable(title(group))}\n{_text(*table(group))}")
+            parts.append(f"{printable(title(group))}\n{_table(*table(group)).text(between=2, ruled=False)}")
         return "\n\n".join([*parts, *remarks(self.groups)])
 
     def _repr_html_(self) -> str:
         if len(self.groups) > 1:
-            tables = [_html(*overview(self.groups))]
+            tables = [_table(*overview(self.groups)).html()]
         else:
-            tables = [f"<p>{html.escape(printable(title(group)))}</p>{_html(*table(group))}" for group in self.groups]
+            tables = [
+                f"<p>{html.escape(printable(title(group)))}</p>{_table(*table(group)).html()}" for group in self.groups
+            ]
         said = [*remarks(self.groups), *([note_of(self.groups)] if len(self.groups) == 1 else [])]
         return "".join([*tables, *(f"<p><small>{html.escape(words)}</small></p>" for words in said)])
 
 
-def _text(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a table in columns of equal width, the first one aligned to the left."""
-    lines = [list(map(printable, row)) for row in (columns, *rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    aligned = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
-    return "\n".join("  ".join(line).rstrip() for line in aligned)
-
-
-def _html(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{html.escape(printable(cell))}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    return Table(columns, rows, columns[1:])

@@ -31,7 +31,7 @@ def export(
     path: str | os.PathLike[str] = "-",
     *,
     limit_s: float | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | str | None = None,
 ) -> None:
     """Write a study to a file (``-``: standard output).
 
@@ -47,7 +47,9 @@ def export(
         Limit of time of a cell in seconds, for the figures.
     columns
         Columns to write, in that order: those of rows, or ``method``, ``answers``, ``proven``, ``mean``, ``shared``,
-        ``median``, ``p95``, ``worst``, ``time`` and ``best`` of tables; None: all, ``shared`` where it differs.
+        ``median``, ``p95``, ``worst``, ``time`` and ``best`` of tables; None: all, ``shared`` where it differs, and in LaTeX
+        those that fit a column of a paper.
+        ``"all"``: all.
 
     Raises
     ------
@@ -73,7 +75,7 @@ def require_columns(form: str, columns: Sequence[str] | None) -> Sequence[str]:
     if form not in FORMATS:
         raise UsageError(where="format", found=repr(form), allowed=", ".join(FORMATS))
     known = KEYS if form in TABLES else COLUMNS
-    if columns is None:
+    if columns is None or columns == ALL or list(columns) == [ALL]:
         return known
     if not isinstance(columns, Sequence):
         raise UsageError(where="columns", found=repr(columns), allowed="a list of names")
@@ -146,5 +148,7 @@ ROWS: Mapping[str, Callable[[Iterable[Row], BinaryIO, Sequence[str]], None]] = {
     "json": _write_json,
 }
 TABLES = {"latex": latex, "markdown": markdown}
+ALL = "all"
+"""Stands for all columns."""
 FORMATS = (*ROWS, *TABLES)
 """Formats of ``dlsched study export --format``."""

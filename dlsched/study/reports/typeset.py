@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dlsched.core.messages import printable
 from dlsched.core.quantities import AT_MOST
 from dlsched.study.figures.groups import FILES, Group
-from dlsched.study.figures.tables import RATIOS, keys_of, note, note_of, table, title
+from dlsched.study.figures.tables import RATIOS, note, note_of, paper_keys_of, table, title
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -46,7 +46,9 @@ def latex(groups: Sequence[Group], columns: Sequence[str] | None = None) -> str:
         )
         labels[slug] = labels.get(slug, 0) + 1
         tables.append(
-            _latex_table(group, columns or keys_of(group), slug if labels[slug] == 1 else f"{slug}-{labels[slug]}")
+            _latex_table(
+                group, columns or paper_keys_of(group), slug if labels[slug] == 1 else f"{slug}-{labels[slug]}"
+            )
         )
     return "\n".join(tables)
 
@@ -59,7 +61,7 @@ def _latex_table(group: Group, keys: Sequence[str], label: str) -> str:
     return "\n".join(
         (
             r"\begin{table}",
-            r"\centering",
+            r"\centering\footnotesize",
             rf"\caption{{{latex_text(title(group))}}}",
             rf"\label{{tab:{label}}}",
             rf"\begin{{tabular}}{{{''.join('l' if key == 'method' else 'r' for key in keys)}}}",

@@ -17,6 +17,7 @@ from dlsched.worst.competitive.runs import ARRIVAL
 from dlsched.worst.competitive.search import Found, Leaf, search
 from dlsched.worst.competitive.stream import Speeds, play
 from dlsched.worst.competitive.witnesses import Point, Region, approaching, attaining, shown
+from dlsched.worst.proving.setting import OWN
 
 KIND, FAMILY = "competitive", "elastic_stream"
 MOST_JOBS = 5
@@ -144,7 +145,7 @@ def prove_policy(
         HiGHS gives no answer, or one that no rationals confirm.
     """
     if method not in POLICIES:
-        why = f", {_NOT[method]}" if method in _NOT else ""
+        why = f", {_NOT[method]}" if method in _NOT else OWN * (":" in method)
         raise UsageError(where="method", found=f"{method!r}{why}", allowed=", ".join(POLICIES))
     if not 1 <= jobs <= MOST_JOBS:
         raise UsageError(where="jobs", found=jobs, allowed=f"1 to {MOST_JOBS}")

@@ -25,6 +25,8 @@ TABLES = {
     "convex": "sublinear, and the saving per added unit does not rise",
 }
 OFFERED = ("powers", "all")
+OWN = ", one of your own, which cannot be proven yet"
+"""What is said of a user's method that a proof is asked of."""
 METHODS = {"ring_allocation": ("doubling", "marginal", "hull"), "async_sgd": ("marginal",)}
 NONE = 0
 """Target of a job that no further step improves."""
@@ -120,4 +122,4 @@ def _powers(most: int) -> tuple[int, ...]:
 def _among(field: str, found: str, allowed: Iterable[str]) -> None:
     names = tuple(allowed)
     if found not in names:
-        raise UsageError(where=field, found=repr(found), allowed=", ".join(names))
+        raise UsageError(where=field, found=repr(found) + OWN * (":" in found), allowed=", ".join(names))

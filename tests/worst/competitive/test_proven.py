@@ -2,8 +2,10 @@
 
 import json
 import random
+import re
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,7 +123,11 @@ def test_several_tables_are_worse_than_one() -> None:
         ({"method": "plan"}, "it knows the whole stream"),
         ({"method": "priced"}, "in floats"),
         ({"method": "exploratory"}, "fixed number of seconds"),
-        ({"method": "nothing"}, "method: found 'nothing'"),
+        ({"method": "nothing"}, "method: found 'nothing', allowed: doubling"),
+        (
+            {"method": "mine.py:Policy"},
+            "found 'mine.py:Policy', one of your own, which cannot be proven yet, allowed: doub",
+        ),
         ({"jobs": 0}, "jobs: found 0"),
         ({"jobs": 6}, "jobs: found 6"),
         ({"limits": Limits(nodes=3)}, "the proof is not done"),
@@ -132,3 +138,15 @@ def test_what_is_refused(arguments: dict[str, Any], said: str) -> None:
     asked: dict[str, Any] = {"method": "equal", "speeds": speeds_of(TWO), "jobs": 2}
     with pytest.raises(UsageError, match=said):
         prove_policy(**asked | arguments)
+
+
+def test_the_page_begins_with_the_policies() -> None:
+    """Its first sentence names every policy that can be proven, of queues by their two halves, and how many they are."""
+    page = (Path(__file__).parents[3] / "docs" / "competitive.md").read_text(encoding="utf-8")
+    sentence = page.split("\n\n")[1].split(". ")[0]
+    names = re.findall(r"`([\w-]+)`", sentence.partition("own yet: ")[2])
+    halves = [name for name in names if name.endswith("-")]
+    after = names[names.index(halves[-1]) + 1 :]
+    alone = names[: names.index(halves[0])]
+    assert {*alone, *(half + rule for half in halves for rule in after)} == {*POLICIES}
+    assert f"these {len(POLICIES)} policies" in sentence

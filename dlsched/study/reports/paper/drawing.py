@@ -150,12 +150,16 @@ def _drawn(panels: Sequence[Panel], kind: Kind, width_in: float) -> "Figure":
                 len(rows), columns, height_ratios=[sum(of) for of in zip(heights, keys, strict=True)], squeeze=False
             ).flat
             drawn = [(part, kind.draw(part, panel)) for part, panel in zip(parts, panels, strict=False)]
-            together = len({frozenset(map(_look, key)) for _, key in drawn}) == 1
+            every = {_look(artist): artist for _, key in drawn for artist in key}
+            # one key serves all panels where each name has one look, and each look one name
+            together = len({look[0] for look in every}) == len({look[1:] for look in every}) == len(every)
             for place, ((part, key), panel) in enumerate(zip(drawn, panels, strict=True)):
                 if len(panels) > 1 or panel.group.generated:
                     part.axes[0].set_title(short(", ".join(panel.group.names), int(each_in * 15)))
                 row = place // columns
-                if key and (not together or place == (len(rows) - 1) * columns):
+                if every and together and place == (len(rows) - 1) * columns:
+                    keys[row] = _key(part, list(every.values()), each_in)
+                elif key and not together:
                     keys[row] = max(keys[row], _key(part, key, each_in))
     return figure
 
@@ -167,7 +171,7 @@ def _look(artist: "Artist") -> tuple[object, ...]:
 
 
 def _key(part: "FigureBase", artists: "Sequence[Artist]", width_in: float) -> float:
-    """Write the key below a panel, in as many columns as fit; return its height in inches."""
+    """Write a key below a panel, in as many columns as fit; return its height in inches."""
     columns = width_of_key([str(artist.get_label()) for artist in artists], width_in)
     part.legend(
         handles=list(artists),

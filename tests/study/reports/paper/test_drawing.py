@@ -42,6 +42,19 @@ def test_every_figure_is_readable_at_the_width_of_a_column(what: str, instances:
         assert axes.get_position().height * height / figure.dpi > 0.7
 
 
+def test_panels_share_a_key() -> None:
+    """Where one has fewer methods, too: every name once, below the last panel."""
+    from dataclasses import replace
+
+    from matplotlib.legend import Legend
+
+    first = rows_of({"a": [1.0, 1.5], "b": [1.2, 1.1], "c": [1.4, 1.9]})
+    second = [replace(row, preset="other") for row in rows_of({"a": [1.0, 1.5], "c": [1.4, 1.9]})]
+    figure = plot(summarise([*first, *second]), "profile", 3.3)
+    (legend,) = figure.findobj(Legend)
+    assert sorted(text.get_text() for text in legend.get_texts()) == ["a", "b", "c"]
+
+
 def test_equal_figures_give_equal_files(tmp_path: Path) -> None:
     """In every format that needs no LaTeX."""
     groups = summarise(rows(instances=12), 60.0)
