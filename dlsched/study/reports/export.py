@@ -75,7 +75,7 @@ def require_columns(form: str, columns: Sequence[str] | None) -> Sequence[str]:
     if form not in FORMATS:
         raise UsageError(where="format", found=repr(form), allowed=", ".join(FORMATS))
     known = KEYS if form in TABLES else COLUMNS
-    if columns is None or columns == ALL or list(columns) == [ALL]:
+    if columns in (None, ALL, [ALL], (ALL,)):
         return known
     if not isinstance(columns, Sequence):
         raise UsageError(where="columns", found=repr(columns), allowed="a list of names")
