@@ -1,20 +1,19 @@
-"""What clusters and jobs are like: all-reduce costs, speeds and losses fitted or published, arrivals, job graphs, networks.
+"""Models of clusters and jobs: all-reduce costs, fitted and published speeds, loss curves, arrivals, job graphs, networks.
 
 ===========================================  ==========================================================================
-module                                       what it holds
+module                                       content
 ===========================================  ==========================================================================
-``all_reduce``                               what an all-reduce costs
+``all_reduce``                               seconds of an all-reduce
 ``speed_law``, ``speed_table``               seconds of an epoch by count of GPUs, as a law and as a table
-``speed_fit``, ``loss_curve``                laws of speed and of loss fitted to measurements
-``training_job``                             fields and counts of a data-parallel job, which two families
-share ``job_graph``, ``least_iteration``           pipeline and data-parallel stages; seconds of an
-iteration, and the least ``spreading``, ``grouping``                  replicas shared out to servers: at
-best, and by Heavy-Edge ``network``, ``forest``, ``routes``          nodes, links and paths; trees of them;
-the way a ring takes ``topologies``, ``drawn_networks``           racks, fat trees and others; networks drawn
-at random
+``speed_fit``, ``loss_curve``                fits of the speed law and of the loss curve to measurements
+``training_job``                             fields and counts of a data-parallel job, shared by two families
+``job_graph``, ``least_iteration``           pipeline and data-parallel stages; lower bound on the seconds of an iteration
+``spreading``, ``grouping``                  splits of replicas over servers: fastest, and by Heavy-Edge
+``network``, ``forest``, ``routes``          nodes, links and paths; trees of them; routes between servers
+``topologies``, ``drawn_networks``           racks, fat trees and other topologies; random networks
 ``stage``                                    a pipeline stage, as instances hold it
-``utility``                                  what total work is worth to a job
-``arrivals``                                 times at which jobs arrive, drawn
+``utility``                                  utility of a job's total work
+``arrivals``                                 random arrival times
 ``published`` and ``published_*``            published measurements, with their sources
 ===========================================  ==========================================================================
 """

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 Times = npt.NDArray[np.float64]
 
+# The day of ``daynight_arrivals`` starts at the mean rate, which rises first.
 _DAY_S = 86400
 _SWING = 0.9  # share of the mean rate by which the rate rises and falls in a day
 
@@ -33,6 +34,7 @@ def burst_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> 
 def daynight_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> Times:
     """Draw Poisson arrivals of rate (1 + 0.9 sin(2 pi t / day)) jobs / span, by thinning."""
     times: list[float] = []
+    # Thinning: candidates come at the highest rate; each stays with probability rate / highest rate.
     now, most = 0.0, 1 + _SWING
     while len(times) < jobs:
         now += float(generator.exponential(span_s / jobs / most))

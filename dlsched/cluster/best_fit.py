@@ -18,24 +18,13 @@ Packed = list[tuple[int, tuple[int, ...]]]
 
 
 def best_fit(graph: JobGraph, free: Sequence[int], shares: Sequence[float], inside: float) -> Packed:
-    """Pack the stages of a job on servers whose free GPUs hold it together.
+    """Pack the stages of a job on servers with enough free GPUs in all; return the fastest packing of the bisection.
 
-    Every stage is packed whole if that is possible and there are at most two stages or the numbers of
-    replicas divide one another, such as powers of two: then some level packs each stage alone, and best fit
-    decreasing finds a place for all whenever there is one. A stage that no server holds takes the servers
-    with the most room and leaves its rest to the server that it fits best.
-
-    Parameters
-    ----------
-    free, shares
-        GPUs, and bandwidth of a GPU's share of the card, of every server, shape (M,).
-    inside
-        Bandwidth between GPUs of one server.
-
-    Returns
-    -------
-    Packed
-        The fastest of the packings that the bisection looks at. Cost: O(M log M + S log S (log M + servers used)).
+    ``free``: GPUs a server; ``shares``: B/s of one GPU's share of its card, both shape (M,); ``inside``: B/s between
+    GPUs of one server. Cost: O(M log M + S log S (log M + servers used)). Every stage is packed whole if that is
+    possible and there are at most two stages, or the numbers of replicas divide one another (such as powers of two):
+    some level packs each stage alone, and best fit decreasing then places all whenever possible. A stage that no server
+    holds takes the servers with the most room; its rest goes to the server that it fits best.
     """
     rooms = sorted((room, server) for server, room in enumerate(free) if room)
     edges = _cut_s(graph, min(shares[server] for _, server in rooms))
@@ -50,6 +39,7 @@ def best_fit(graph: JobGraph, free: Sequence[int], shares: Sequence[float], insi
 
     best = _packed(graph, rooms, _blocks(edges, levels[-1]))
     assert best is not None
+    # Bisection over levels: a higher level cuts more edges, so blocks get smaller and easier to pack.
     low, high = 0, len(levels) - 1
     for _ in range(_MOST_STAGES // len(loose)):
         if low == high:
@@ -90,6 +80,8 @@ def _packed(graph: JobGraph, rooms: Sequence[tuple[int, int]], blocks: Sequence[
             insort(left, (room - sum(counts), server))
 
     sized = [(sum(graph.replicas[stages.start : stages.stop]), stages) for stages in blocks]
+    # Largest block first; a stage larger than every server fills the roomiest ones, and its rest is placed like a
+    # block.
     for size, stages in sorted(sized, key=lambda each: -each[0]):
         while left[-1][0] < size:
             if len(stages) > 1:

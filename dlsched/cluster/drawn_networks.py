@@ -1,4 +1,4 @@
-"""Random networks of the shapes of ``topologies``, and networks as instance files hold them."""
+"""Random networks of the shapes of ``topologies``, and networks as plain data of instance files."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -18,22 +18,16 @@ _GBIT = 1.25e8  # B/s
 def drawn_topology(
     generator: np.random.Generator, shape: Shape, servers: int, server_gbit: Ends, upper_gbit: Ends
 ) -> Topology:
-    """Draw a network.
-
-    Parameters
-    ----------
-    shape, servers
-        Kind of network, and number of its servers.
-    server_gbit, upper_gbit
-        Bandwidths of the links of servers, and of those above them.
-    """
+    """Draw a network; ``server_gbit`` and ``upper_gbit`` are ranges of bandwidth of servers' links and of those above them."""
     if shape == "fat-tree":
+        # The smallest k-ary fat tree that holds all servers: k^3 / 4 of them, k even.
         ports = next(k for k in range(2, 2 * servers + 2, 2) if k**3 // 4 >= servers)
         return fat_tree(ports, drawn_bandwidth(generator, server_gbit), servers=servers)
     near = [drawn_bandwidth(generator, server_gbit) for _ in range(servers)]
     if shape == "racks":
         sizes = _groups(generator, servers, (2, 3, 4, 5))
         return racks(sizes, near, [drawn_bandwidth(generator, upper_gbit) for _ in sizes])
+    # ``general`` is a leaf-spine network or a ring of switches, with even chances.
     if generator.random() < 0.5:
         sizes, spines = _groups(generator, servers, (2, 3)), int(generator.integers(2, 4))
         upper = [drawn_bandwidth(generator, upper_gbit) for _ in range(spines * len(sizes))]

@@ -8,17 +8,9 @@ from dataclasses import dataclass
 class Forest:
     """Nodes in depth-first order, so that each comes after the one above it.
 
-    Parameters
-    ----------
-    nodes
-        Indices of the nodes in the list that was given.
-    above
-        For every position of the order, the position of the node above; -1 for a tree's top.
-    upward
-        The directed link to the node above, -1 for a tree's top: link e is 2e from its first end to its
-        second, 2e + 1 back.
-    part
-        Number of the tree that the node is in; numbers ascend in the order, with gaps.
+    ``nodes``: indices in the input list. By position in the order: ``above``, the position of the node above (-1 at a
+    tree's top); ``upward``, the directed link to it (-1 at a top): link e is 2e from its first end to its second, 2e +
+    1 back; ``part``, the number of the node's tree (ascending, with gaps).
     """
 
     nodes: tuple[int, ...]
@@ -27,11 +19,12 @@ class Forest:
     part: tuple[int, ...]
 
     def path(self, here: int, there: int) -> tuple[int, ...] | None:
-        """Directed links from one position of the order to another, None without a route."""
+        """Directed links from one position of the order to another; None without a route."""
         if self.part[here] != self.part[there]:
             return None
         first: list[int] = []
         second: list[int] = []
+        # The later position is never above the earlier one: climb from the later until both meet.
         while here != there:
             if here > there:
                 first.append(self.upward[here])
@@ -45,6 +38,7 @@ class Forest:
         """Ascending positions of the subtree at ``position``, over usable links."""
         reached = [position]
         known = {position}
+        # In depth-first order a subtree is a run of positions, which ends at the first node linked above its top.
         for below in range(position + 1, len(self.above)):
             if self.above[below] < position:
                 break
@@ -67,6 +61,7 @@ def forest(nodes: Sequence[str], links: Iterable[tuple[str, str]]) -> Forest:
         first, second = (index[end] for end in ends)
         neighbours[first].append((second, 2 * number + 1))
         neighbours[second].append((first, 2 * number))
+    # Depth-first walk with a stack; a ``top`` that another tree's walk reached before starts no tree of its own.
     position: dict[int, int] = {}
     found: list[tuple[int, int, int, int]] = []
     for part, top in enumerate(_from_the_middle(neighbours)):
@@ -85,6 +80,7 @@ def _from_the_middle(neighbours: Sequence[Sequence[tuple[int, int]]]) -> list[in
     leaves = [node for node, count in enumerate(degree) if count <= 1]
     order: list[int] = []
     gone: set[int] = set()
+    # Peel leaves layer by layer; reversed, the order starts with the middle.
     while leaves:
         order += leaves
         gone |= set(leaves)

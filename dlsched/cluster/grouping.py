@@ -24,11 +24,10 @@ _REMEMBERED = 2_000  # stages times rooms up to which rows are remembered
 def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
     """Heavy-Edge: share the replicas out to rooms that hold exactly as many; rows by room and stage.
 
-    Each room in turn first gets the two ends of the heaviest edge between replicas not yet placed; then, one
-    by one, the replica with the largest weight of edges to those already there (ties: the earliest stage).
-    Weights: 2 O_sv / (k_s k_v) between replicas of neighbour stages, 2 h_s / k_s between replicas of one
-    stage. Cost: O(g S). After ``_MOST_STEPS`` / S replicas or groups of replicas, the rest follows in the
-    order of the chain.
+    Each room in turn first gets the two ends of the heaviest edge between unplaced replicas; then, one by one, the
+    replica with the largest weight of edges to those in the room (ties: the earliest stage). Weights: 2 O_sv / (k_s
+    k_v) between replicas of neighbour stages, 2 h_s / k_s between replicas of one stage. Cost: O(g S). After
+    ``_MOST_STEPS`` / S replicas or groups of replicas, the rest follows in the order of the chain.
     """
     if len(rooms) == 1:
         return (graph.replicas,)
@@ -53,6 +52,7 @@ def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...],
     best = min((remembering(grouped, graph, rooms)(graph, rooms), chained(graph, rooms)), key=seconds)
     if graph.gpus**2 > _MANY:
         return best
+    # Pairs of (server, stage) to exchange: a round of swaps evaluates about this many placements.
     looked_at = max(1, (len(rooms) * len(graph.replicas)) ** 2 // 2)
     for _ in range(min(_ROUNDS, _MOST_SWAPS // looked_at)):
         better = min(_swaps(best), key=seconds, default=best)
@@ -63,7 +63,7 @@ def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...],
 
 
 def remembering(rule: Callable[..., Rows], graph: JobGraph, rooms: Sequence[int]) -> Callable[..., Rows]:
-    """Return the rule; beyond ``_REMEMBERED`` without its cache, which would grow too large."""
+    """Return the rule; above ``_REMEMBERED`` stages times rooms without its cache, which would grow too large."""
     few = len(rooms) * len(graph.replicas) <= _REMEMBERED
     return rule if few else cast(Callable[..., Rows], rule.__wrapped__)  # type: ignore[attr-defined]
 
@@ -97,7 +97,7 @@ def _swaps(rows: Rows) -> Iterator[Rows]:
 
 
 def _fill_room(graph: JobGraph, left: list[int], room: int, steps: int) -> tuple[list[int], int]:
-    """Move ``room`` replicas from ``left`` into a server in at most ``steps`` steps; return them by stage and the steps left."""
+    """Move ``room`` replicas from ``left`` to a server in at most ``steps`` steps; return them by stage and the unused steps."""
     stages = range(len(left))
     here = [0] * len(left)
     pull = [0.0] * len(left)  # weight of the edges from a replica of each stage to those here
@@ -108,6 +108,7 @@ def _fill_room(graph: JobGraph, left: list[int], room: int, steps: int) -> tuple
         for other in range(max(0, stage - 1), min(len(left), stage + 2)):
             pull[other] += count * graph.edge_weight(stage, other)
 
+    # One step places an edge's two ends, or as many replicas of the best stage as single placements in turn would.
     while room:
         if steps <= 0:
             rest = _fill_in_order(left, room)
@@ -127,11 +128,13 @@ def _fill_room(graph: JobGraph, left: list[int], room: int, steps: int) -> tuple
 
 
 def _turns(graph: JobGraph, best: int, left: Sequence[int], pull: Sequence[float]) -> int:
-    """Return how many replicas of the stage that pulls most go before another stage pulls more."""
+    """Return how many replicas of the stage that pulls most are placed before another stage pulls more."""
     turns = left[best]
     for other in (best - 1, best + 1):
         if 0 <= other < len(left) and left[other]:
             faster = graph.edge_weight(best, other) - graph.edge_weight(best, best)
+            # After n turns the pull of ``other`` has gained n ``faster`` on the best stage's; ties go to the earlier
+            # stage.
             ahead = pull[best] - pull[other]
             if faster > 0 and ahead < turns * faster:
                 turns = max(1, math.ceil(ahead / faster) if other < best else math.floor(ahead / faster) + 1)
@@ -139,7 +142,7 @@ def _turns(graph: JobGraph, best: int, left: Sequence[int], pull: Sequence[float
 
 
 def _heaviest(graph: JobGraph, left: Sequence[int]) -> tuple[int, int] | None:
-    """Return the stages of the ends of the heaviest edge between replicas left, None if there is no edge."""
+    """Return the stages of the ends of the heaviest edge between unplaced replicas, None if there is no edge."""
     edges = [(first, second) for first in range(len(left)) for second in (first, first + 1) if second < len(left)]
     held = [(a, b) for a, b in edges if left[a] and left[b] and (a != b or left[a] >= 2)]
     heaviest = max(held, key=lambda edge: graph.edge_weight(*edge), default=None)

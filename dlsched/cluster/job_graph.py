@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class JobGraph:
-    """The stages of a job; all four fields have one entry a stage. Equal graphs have equal hashes.
+    """The stages of a job; each of the four fields has one entry per stage. Equal graphs have equal hashes.
 
     >>> graph = JobGraph((2, 1), (0.5, 0.25), (8.0, 0.0), (0.0, 0.0))
     >>> graph.gpus, graph.iteration_s([(2, 1)], [1.0], inside=16.0)
@@ -68,17 +68,19 @@ class JobGraph:
         )
 
     def iteration_s(self, counts: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
-        """alpha(x): seconds of a placement's iteration; ``counts``, ``shares``: an entry a server used."""
+        """alpha(x): seconds of a placement's iteration; ``counts`` and ``shares`` have one entry per server used."""
         splits = tuple(zip(*counts, strict=True))
         return max(self.stage_s(stage, splits, shares, inside) for stage in range(len(splits)))
 
     def stage_s(self, stage: int, splits: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
-        """Seconds of a placement's stage; ``splits``: replicas by stage and server, to the next at least."""
+        """Seconds of one stage of a placement; ``splits``: replicas by stage and server, at least to the next stage."""
         here = splits[stage]
         used = [index for index, count in enumerate(here) if count]
+        # The ring is as fast as its slowest link: inside one server, or the least share of the cards that it passes.
         band = inside if len(used) == 1 else min(shares[index] for index in used)
         ring_s = self.ring_bytes(stage) / band
         slowest_s = 0.0
+        # By server: the share ``near`` of each neighbour stage is reached inside the server, the rest through the card.
         for index in used:
             transfer_s = 0.0
             for other, sent in self.neighbours(stage):

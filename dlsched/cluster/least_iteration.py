@@ -8,7 +8,7 @@ and c_m = g^m / b_out are seconds a byte, w_v = 2 O_sv / k_s, and all servers of
     q >= 2 servers: p_s + 2 (k_s - 1) / k_s h_s c_r + sum_v w_v (c - max(0, c - c_in) / q), c = min_m c_m; q: the least
                     number of servers that hold k_s, at least 2; c_r: the least max c_m of any 2 or more that hold it
 
-(The shares phi of a stage's partners on the servers that it uses add up to at most 1, so on one of these
+(The shares phi of a stage's partners on its servers add up to at most 1, so on one of these
 servers their weighted mean is at most 1 / q.) The bound is never below alpha^low if b_in >= b_out / g^m.
 """
 
@@ -26,18 +26,10 @@ _known: dict[tuple[JobGraph, tuple[int, ...], float, float], Fraction] = {}
 def exact_least_iteration_s(
     graph: JobGraph, sizes: tuple[int, ...], inside: float, nic: float, *, tick: Tick = no_tick
 ) -> Fraction:
-    """Return the seconds; results are cached.
+    """Return the lower bound on the seconds of an iteration; results are cached.
 
-    Parameters
-    ----------
-    graph
-        A job that the servers hold.
-    sizes
-        GPUs of all servers, ascending.
-    inside, nic
-        b_in, and b_out of a server's network card, B/s.
-    tick
-        Called for every stage and every size that holds it; it may raise to stop.
+    The servers must hold the job. ``sizes``: GPUs of all servers, ascending; ``inside`` and ``nic``: b_in and b_out in
+    B/s; ``tick`` is called for every stage and every size that holds it, and may raise to stop.
     """
     key = graph, sizes, inside, nic
     if key not in _known:
@@ -59,10 +51,12 @@ def _stage_s(
     ]
     near = 1 / inside
     choices = []
+    # On one server: every size that holds the stage is a choice, since a larger server has a smaller share per GPU.
     tick()
     for size in set(sizes[bisect_left(sizes, replicas) :]):
         tick()
         choices.append(ring * near + _transfer_s(weights, size - replicas, near, size / nic))
+    # On several servers: the ring crosses cards, and the best-placed one sees at most 1 / count of the partners.
     several = _several(replicas, sizes)
     if several is not None:
         count, slowest = several
@@ -77,6 +71,7 @@ def _transfer_s(weights: list[tuple[Fraction, int]], room: int, near: Fraction, 
     total = sum((weight for weight, _ in weights), Fraction(0)) * far
     if far <= near:
         return total
+    # Fractional knapsack: the partners with most bytes a replica go on the server first.
     for weight, partners in sorted(weights, key=lambda pair: pair[0] / pair[1], reverse=True):
         placed = min(room, partners)
         room -= placed

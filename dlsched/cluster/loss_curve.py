@@ -145,6 +145,7 @@ def fit_loss_curve(epochs: ArrayLike, losses: ArrayLike) -> LossFit:
     if distinct.size < 3:
         raise NotIdentifiable(f"a loss curve needs at least 3 distinct epochs, found {distinct.tolist()}")
 
+    # Grid over b2, then golden sections between the neighbours of its best point.
     trials = measured.min() * (1 - GRID)
     errors = [_fit_above(at, measured, floor)[0] for floor in trials]
     best = int(np.argmin(errors))
@@ -174,6 +175,7 @@ def _fit_above(epochs: Vector, losses: Vector, floor: float) -> tuple[float, Los
     above = losses - floor
     fitted = above
     for _ in range(PASSES):
+        # Rows weighted by y f turn errors of the reciprocal into errors of the loss; columns scaled to 1 for ``nnls``.
         columns = np.column_stack([epochs, np.ones_like(epochs)]) * (fitted * above)[:, np.newaxis]
         scale = columns.max(axis=0)
         b0, b1 = nnls(columns / scale, fitted)[0] / scale

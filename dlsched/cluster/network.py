@@ -11,6 +11,7 @@ from dlsched.core.instance import Name, NonNegative, Positive
 from dlsched.core.messages import Refused
 from dlsched.core.part import Part
 
+# The range in which products of amounts neither overflow nor underflow.
 _LEAST, _MOST = 1e-100, 1e100
 
 
@@ -31,9 +32,9 @@ _Pair = Annotated[tuple[Name, Name], Field(strict=False)]
 
 
 class Node(Part):
-    """A switch, or a server if it has a ``capacity``: how much it has of each resource, 0 of those it omits.
+    """A switch, or a server if it has a ``capacity``: its amount of each resource, 0 of resources omitted.
 
-    ``power_on_w``: watts that a server takes while it is on, beyond those of its workers.
+    ``power_on_w``: watts of a server that is on, beyond those of its workers.
     """
 
     id: Name
@@ -74,13 +75,7 @@ class Path(Part):
 
 
 def require_network(nodes: Sequence[Node], links: Sequence[Link], paths: Sequence[Path] | None) -> None:
-    """Refuse links to unknown nodes or given twice, invalid paths, and, without paths, a cycle of links.
-
-    Raises
-    ------
-    Refused
-        Names the field.
-    """
+    """Refuse unknown ends, duplicate links, invalid paths and (without paths) a cycle; ``Refused`` names the field."""
     known = {node.id for node in nodes}
     seen: dict[frozenset[str], int] = {}
     for index, link in enumerate(links):
@@ -111,7 +106,7 @@ def _require_ends(
     kind: str,
     kinds: str,
 ) -> None:
-    """Refuse ends that are equal or unknown, or a pair of ends that an earlier entry has."""
+    """Refuse ends that are equal or unknown, or a pair of ends that an earlier entry has too."""
     entry = field[:-1]
     for end in ends:
         if end not in known:
@@ -124,6 +119,7 @@ def _require_ends(
 
 
 def _require_forest(nodes: Set[str], links: Sequence[Link]) -> None:
+    # Union-find with path halving: a link inside one component closes a cycle.
     root = {name: name for name in nodes}
 
     def top(name: str) -> str:

@@ -1,7 +1,7 @@
-"""Training speeds that others measured and published: the numbers behind realistic instances.
+"""Published training speeds: the numbers behind realistic instances.
 
-The figures lie in ``published_speeds.json``, written by the readers of `dlsched.traces.speedups`; each record names
-its source, and says there what was assumed (data set, epoch, batch on one GPU or on all of them).
+The figures are in ``published_speeds.json``, written by the readers of `dlsched.traces.speedups`. Each record's
+``source`` names where it comes from, and what was assumed (data set, epoch, batch on one GPU or on all of them).
 """
 
 import functools
@@ -16,25 +16,10 @@ from dataclasses import dataclass
 class PublishedSpeed:
     """Seconds per epoch of one training job at the GPU counts at which it was measured.
 
-    Parameters
-    ----------
-    model, gpu, dataset
-        What was trained, on which type of GPU and on which data; ``None`` where the source does not say.
-    batch_samples
-        Samples of one step. Whether on each GPU or on all of them together, ``source`` says.
-    epoch_samples
-        Samples of one epoch, in the same unit as ``batch_samples``.
-    counts
-        GPU counts, strictly increasing; the first need not be 1.
-    epoch_time_s
-        Seconds per epoch at these counts, as published: neither monotone nor convex in general.
-    source
-        One sentence: where the figures come from, their licence, and what was assumed.
-
-    Raises
-    ------
-    ValueError
-        Counts that do not increase, or figures that are not positive, finite and one for each count.
+    ``gpu`` and ``dataset`` are None if the source does not name them; ``source`` (origin, licence, assumptions) says
+    whether ``batch_samples`` is per GPU or in all. ``counts`` increase strictly from any number >= 1; the times are as
+    published, in general neither monotone nor convex. ValueError: counts that do not increase, or figures that are not
+    positive, finite and one for each count.
 
     >>> speed = PublishedSpeed("ResNet-50", "V100", 64, "ImageNet", 1281167, (1, 2), (4555.0, 2527.0), "an example")
     >>> speed.epoch_time_s[speed.counts.index(2)]
@@ -70,7 +55,7 @@ class PublishedSpeed:
 
 @functools.cache
 def published_speeds() -> tuple[PublishedSpeed, ...]:
-    """Return all the published speeds that dlsched carries, in the order of the file."""
+    """Return all published speeds shipped with dlsched, in the order of the file."""
     text = (importlib.resources.files("dlsched.cluster") / "published_speeds.json").read_text(encoding="utf-8")
     speeds = []
     for record in json.loads(text):
@@ -81,7 +66,7 @@ def published_speeds() -> tuple[PublishedSpeed, ...]:
 
 
 def speeds_json(speeds: Iterable[PublishedSpeed]) -> str:
-    """Return the text of a file of published speeds: a JSON list, one record a line."""
+    """Return the text of a file of published speeds: a JSON list, one record per line."""
     lines = []
     for speed in speeds:
         record = {

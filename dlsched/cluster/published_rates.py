@@ -1,8 +1,7 @@
 """Published training rates on one GPU, by GPU type and model: which type suits which model.
 
-The figures lie in ``published_rates.json``. Each names its source; a figure that was not measured directly
-also says how it was derived. K80, P100 and V100 come from Gavel (OSDI 2020), T4 from AdaptDL (Pollux, OSDI
-2021), A100 is scaled.
+The figures are in ``published_rates.json``, each with its source; a figure that was not measured directly also has its
+derivation. K80, P100 and V100 come from Gavel (OSDI 2020), T4 from AdaptDL (Pollux, OSDI 2021), A100 is scaled.
 """
 
 import functools
@@ -20,27 +19,10 @@ from dlsched.core.display import Brief
 class PublishedRates(Brief):
     """Samples per second of one training job on one GPU of each type.
 
-    Parameters
-    ----------
-    model, sample
-        What is trained, and what one sample of it is.
-    batch_samples
-        Samples of one step on the one GPU.
-    gradient_bytes
-        Bytes of the gradient, 4 a parameter; ``None`` where the number of parameters is not known.
-    gradient_source
-        Where the number of parameters comes from; ``None`` if and only if ``gradient_bytes`` is.
-    samples_per_s
-        GPU type -> samples per second.
-    how
-        GPU type -> how the rate was made, for the types whose rate is scaled or interpolated and not measured.
-    sources
-        GPU type -> where the rate comes from, for every type.
-
-    Raises
-    ------
-    ValueError
-        Figures that are not positive and finite, a rate without a source, or words about a type without a rate.
+    ``batch_samples``: samples of a step on the one GPU; ``gradient_bytes``: 4 a parameter, None with
+    ``gradient_source`` if the number of parameters is unknown. By GPU type: ``samples_per_s``; ``sources``; ``how``,
+    the derivation of rates that are scaled or interpolated. ValueError: figures that are not positive and finite, a
+    rate without a source, a derivation without a rate.
 
     >>> rates = PublishedRates("M", "image", 8, None, None, {"V100": 40.0, "A100": 90.0}, {"A100": "V100 x 2.25"},
     ...                        {"V100": "an example", "A100": "an example"})
@@ -82,10 +64,10 @@ class PublishedRates(Brief):
 
 @functools.cache
 def published_rates() -> tuple[PublishedRates, ...]:
-    """Return all the published rates that dlsched carries, one a model, in the order of the file.
+    """Return all published rates shipped with dlsched, one record per model, in the order of the file.
 
     Sources: Gavel (Narayanan et al., OSDI 2020), AdaptDL (Qiao et al., OSDI 2021) and the tables of
-    NVIDIA/DeepLearningExamples, as each figure's own words say.
+    NVIDIA/DeepLearningExamples; each figure names its own.
     """
     text = (importlib.resources.files("dlsched.cluster") / "published_rates.json").read_text(encoding="utf-8")
     found = []

@@ -1,8 +1,8 @@
 """Published models as chains of blocks, and their cuts into pipeline stages with data-parallel replicas.
 
-The figures lie in ``published_stages.json``. Each model names the source of its seconds per iteration, of its number of
-parameters and of the work of its blocks; a model that was not measured directly says how its figures were
-derived.
+The figures are in ``published_stages.json``. Each model names the source of its seconds per iteration, of its number of
+parameters and of the work of its blocks; a model that was not measured directly has the derivation of its
+figures.
 
 ===========================  ========================================================================================
 figure                       where it comes from
@@ -32,19 +32,8 @@ from dlsched.core.display import Brief
 class Block:
     """A piece of a model that a pipeline does not cut, such as a transformer layer.
 
-    Parameters
-    ----------
-    name
-        The block's name, unique in its model.
-    parameters
-        Number of parameters.
-    work
-        Work of forward and backward, in the unit that the model's ``work_source`` names; only the block's
-        share of the model's work is used.
-    output_bytes
-        Bytes that the block hands to the next one for one sample; 0 for the last.
-    arithmetic
-        How the three numbers were counted.
+    ``work`` of forward and backward has the unit of the model's ``work_source``; only the block's share of it is used.
+    ``output_bytes``: bytes for the next block per sample, 0 for the last. ``arithmetic``: how the numbers were counted.
     """
 
     name: str
@@ -58,18 +47,9 @@ class Block:
 class PublishedStage:
     """A stage of a pipeline, with the fields of a job of srpt_mapping.
 
-    Parameters
-    ----------
-    blocks
-        Names of the model's blocks in it.
-    replicas
-        Data-parallel replicas, one GPU each.
-    compute_s
-        Seconds of forward and backward of one replica in an iteration.
-    output_bytes
-        Bytes that an iteration of the whole job moves from this stage to the next, and back again; 0 for the last.
-    parameter_bytes
-        Bytes of the stage's gradients, which its replicas all-reduce.
+    ``compute_s``: forward and backward of one replica in an iteration; ``output_bytes``: from this stage to the next in
+    an iteration of the whole job, and as many back, 0 for the last; ``parameter_bytes``: gradients that its replicas
+    all-reduce.
     """
 
     blocks: tuple[str, ...]
@@ -81,35 +61,12 @@ class PublishedStage:
 
 @dataclass(frozen=True, repr=False)
 class PublishedModel(Brief):
-    """A model that others measured, and the blocks that it is a chain of.
+    """A measured model, and its chain of blocks in the order of the forward pass.
 
-    Parameters
-    ----------
-    model, sample
-        What is trained, and what one sample of it is.
-    batch_samples
-        Samples of an iteration on one GPU that holds the whole model.
-    gpu
-        Type of that GPU.
-    iteration_s
-        Seconds of that iteration.
-    iteration_source
-        Where the seconds come from.
-    iteration_how
-        How the seconds were scaled or interpolated; ``None`` if they were measured directly.
-    parameter_bytes_each
-        Bytes of one parameter's gradient.
-    parameter_source
-        Which architecture it is, and which total is published.
-    work_source
-        Meaning and source of the work of the blocks.
-    blocks
-        The blocks in the order of the forward pass.
-
-    Raises
-    ------
-    ValueError
-        Figures that are not positive and finite, words that are missing, two blocks of one name, or bytes after the last.
+    ``batch_samples`` and ``iteration_s``: samples and seconds of an iteration of the whole model on one ``gpu``;
+    ``iteration_how``: how the seconds were scaled or interpolated, None if measured; ``parameter_bytes_each``: bytes of
+    one parameter's gradient. ValueError: figures that are not positive and finite, missing words, two blocks of one
+    name, or bytes after the last block.
 
     >>> model = PublishedModel("M", "image", 8, "V100", 0.6, "invented", None, 4, "invented", "invented",
     ...                        (Block("a", 10, 1, 100, "-"), Block("b", 20, 2, 50, "-"), Block("c", 30, 3, 0, "-")))
@@ -159,7 +116,7 @@ class PublishedModel(Brief):
 
     @property
     def measured(self) -> bool:
-        """Whether the seconds of an iteration were measured as they stand."""
+        """Whether the seconds of an iteration were measured directly."""
         return self.iteration_how is None
 
     @property
@@ -170,20 +127,9 @@ class PublishedModel(Brief):
     def stages(self, pipeline: int, replicas: int | Sequence[int]) -> tuple[PublishedStage, ...]:
         """Cut the chain into stages so that the slowest is as fast as possible; ties: least sum of squares.
 
-        An iteration of the job processes ``batch_samples`` for each replica of the first stage; the replicas of another
-        stage share these samples evenly.
-
-        Parameters
-        ----------
-        pipeline
-            Number of stages, from 1 to the number of blocks.
-        replicas
-            Replicas of every stage, or one number for all of them; at least 1.
-
-        Raises
-        ------
-        ValueError
-            A pipeline longer than the blocks or without stages, no replicas, or replicas for another number of stages.
+        An iteration processes ``batch_samples`` for each replica of the first stage; the replicas of another stage
+        share these samples evenly. ``replicas`` has one number per stage, or is one number for all. ValueError: a
+        number of stages not from 1 to that of the blocks, or replicas below 1 or for another number of stages.
         """
         if not 1 <= pipeline <= len(self.blocks):
             raise ValueError(
@@ -195,6 +141,8 @@ class PublishedModel(Brief):
         if min(counts) < 1:
             raise ValueError(f"replicas must be at least 1, found {counts}")
         work = [block.work for block in self.blocks]
+        # Seconds of one unit of work for all samples of an iteration: ``batch_samples`` times the first stage's
+        # replicas.
         second = self.iteration_s * counts[0] / sum(work)
         found = []
         for (first, last), count in zip(pairwise(balanced_cut(work, counts)), counts, strict=True):
@@ -212,19 +160,10 @@ class PublishedModel(Brief):
 
 
 def balanced_cut(work: Sequence[int], replicas: Sequence[int]) -> tuple[int, ...]:
-    """Return where to cut a chain so that the largest work of a stage over its replicas is least.
+    """Return 0 and the end of each stage, for a cut with the least largest work per replica; ties: least sum of squares.
 
-    Parameters
-    ----------
-    work
-        Work of the blocks, any unit.
-    replicas
-        Replicas of the stages; every stage gets at least one block, so not more stages than blocks.
-
-    Returns
-    -------
-    tuple of int
-        0, then the end of each stage. Among the best cuts, the sum of the squares is least too.
+    ``work`` by block, in any unit; ``replicas`` by stage, at most as many stages as blocks, since each gets at least
+    one.
 
     >>> balanced_cut([1, 1, 1, 1, 6], [1, 1, 1])
     (0, 2, 4, 5)
@@ -238,6 +177,7 @@ def balanced_cut(work: Sequence[int], replicas: Sequence[int]) -> tuple[int, ...
     def each(stage: int, first: int, last: int) -> float:
         return (ends[last] - ends[first]) / replicas[stage]
 
+    # Two passes: the first finds the least maximum, the second the least sum of squares under it.
     largest, _ = _least(each, len(work), len(replicas), max)
 
     def squares(total: float, one: float) -> float:
@@ -251,6 +191,7 @@ def _least(
 ) -> tuple[float, tuple[int, ...]]:
     """Return the least value of a cut, and the cut, by a dynamic program over (stage, end)."""
     best: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, (0,))}
+    # Every stage needs a block, so stage s ends after at least s + 1 blocks and leaves one for each later stage.
     for stage in range(stages):
         best = {
             end: min(
@@ -265,10 +206,10 @@ def _least(
 
 @functools.cache
 def published_stages() -> tuple[PublishedModel, ...]:
-    """Return all the published models that dlsched carries, in the order of the file.
+    """Return all published models shipped with dlsched, in the order of the file.
 
     Sources: Oneflow-Inc/DLPerf, NVIDIA's Megatron-LM and DeepLearningExamples, Gavel (Narayanan et al., OSDI 2020),
-    PipeDream (Narayanan et al., SOSP 2019) and TensorFlow's benchmarks, as each figure's own words say.
+    PipeDream (Narayanan et al., SOSP 2019) and TensorFlow's benchmarks; each figure names its own.
     """
     text = (importlib.resources.files("dlsched.cluster") / "published_stages.json").read_text(encoding="utf-8")
     found = []

@@ -1,6 +1,6 @@
 """Published seconds of one training step of one worker, and published numbers of parameters.
 
-The figures lie in ``published_steps.json``: image classifiers, one worker with one GPU. Every number of parameters and
+The figures are in ``published_steps.json``: image classifiers, one worker with one GPU. Every number of parameters and
 every step names its source. Steps come from TensorFlow's benchmarks of May 2017 (P100, K80), from jcjohnson's
 cnn-benchmarks and soumith's convnet-benchmarks (Titan X) and from Gavel (V100); the numbers of parameters of VGG-16,
 ResNet-50 and ResNet-152 are those of ``published_stages``. Numbers of parameters are those with 1,000 classes;
@@ -21,8 +21,8 @@ PARAMETER_BYTES = 4
 """Bytes of one parameter, or of its gradient: single precision."""
 
 NETWORK_BYTES_PER_S: Mapping[int, float] = MappingProxyType({1: 1.25e8, 10: 1.25e9, 25: 3.125e9})
-"""Nominal speeds of networks: Gbit/s -> bytes per second in each direction, an eighth of the bits; nothing is taken off
-for headers."""
+"""Nominal speeds of networks: Gbit/s -> bytes per second in each direction, an eighth of the bits; headers
+are not subtracted."""
 
 IMAGENET_IMAGES = 1_281_167
 """Training images of ImageNet (ILSVRC 2012); see ``IMAGENET_SOURCE``."""
@@ -37,24 +37,8 @@ IMAGENET_SOURCE = (
 class Step:
     """One step of one worker: forward and backward of one mini-batch on one GPU.
 
-    Parameters
-    ----------
-    gpu
-        Type of GPU.
-    batch_samples
-        Samples of the mini-batch.
-    step_s
-        Seconds.
-    how
-        How the seconds follow from the published figures, and what they include besides forward and
-        backward; ``None`` if the seconds of forward and backward themselves were published.
-    source
-        Where the figure comes from.
-
-    Raises
-    ------
-    ValueError
-        A figure that is not positive and finite, or words that are missing.
+    ``how``: how ``step_s`` follows from the published figures, and what it includes besides forward and backward; None
+    if it was published itself. ValueError: a figure that is not positive and finite, or missing words.
     """
 
     gpu: str
@@ -74,23 +58,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PublishedSteps(Brief):
-    """A model, its number of parameters, and the steps of one worker that were measured.
+    """A model, its number of parameters, and measured steps of one worker: at least one, unique by GPU and batch.
 
-    Parameters
-    ----------
-    model, sample
-        What is trained, and what one sample of it is.
-    parameters
-        Number of parameters.
-    parameter_source
-        Where that number comes from.
-    steps
-        At least one; GPU and batch together name a step.
-
-    Raises
-    ------
-    ValueError
-        A number of parameters below 1, a source that is missing, no step, or two steps of one GPU and batch.
+    ValueError: fewer than 1 parameter, a missing source, no step, or two steps of one GPU and batch.
 
     >>> model = PublishedSteps("M", "image", 1000, "invented", (Step("P100", 64, 0.5, None, "invented"),))
     >>> model.parameter_bytes
@@ -121,7 +91,7 @@ class PublishedSteps(Brief):
 
 @functools.cache
 def published_steps() -> tuple[PublishedSteps, ...]:
-    """Return all the published steps that dlsched carries, one record a model, in the order of the file."""
+    """Return all published steps shipped with dlsched, one record per model, in the order of the file."""
     text = (importlib.resources.files("dlsched.cluster") / "published_steps.json").read_text(encoding="utf-8")
     return tuple(
         PublishedSteps(**(record | {"steps": tuple(Step(**step) for step in record["steps"])}))

@@ -8,7 +8,7 @@ Route = tuple[str, ...]
 
 
 class Router:
-    """Routes between servers: the paths that are listed, or the one path of a forest."""
+    """Routes between servers: the listed paths, or the unique path of a forest."""
 
     def __init__(self, nodes: Iterable[Node], links: Iterable[Link], paths: Iterable[Path] | None) -> None:
         self.known: dict[tuple[str, str], Route | None] = {}
@@ -19,7 +19,7 @@ class Router:
             self._climb(nodes, links)
 
     def _climb(self, nodes: Iterable[Node], links: Iterable[Link]) -> None:
-        """Find the node above every node."""
+        """Set ``above`` of every node; None at a tree's top."""
         neighbours: dict[str, list[str]] = {node.id: [] for node in nodes}
         for first, second in (link.ends for link in links):
             neighbours[first].append(second)
@@ -41,6 +41,7 @@ class Router:
         up, down = self._to_the_top(here), self._to_the_top(there)
         if up[-1] != down[-1]:
             return None
+        # Drop the common part above the meeting node, which stays last in both.
         while len(up) > 1 and len(down) > 1 and up[-2] == down[-2]:
             up.pop()
             down.pop()

@@ -101,6 +101,7 @@ def fit_speed_law(gpus: ArrayLike, epoch_time_s: ArrayLike, *, samples: ArrayLik
         shape = counts.shape if np.ndim(values) else ()
         jobs[:, column] = finite_array(name, values, shape, positive=name == "samples")
 
+    # Identifiability: whether rows of each measured job at counts 1, 2, 3, which determine its whole curve, add rank.
     matrix = _matrix(counts.astype(float), jobs)
     rank = _rank(matrix)
     distinct_jobs = np.unique(jobs, axis=0)

@@ -41,6 +41,8 @@ class SpeedTable(Mapping[int, float]):
     """Sum of the times, or infinity; no time is larger."""
 
     def __init__(self, epoch_time_s: Mapping[KeyT, float]) -> None:
+        # Tables are read by the million: the common case takes whole-tuple operations, and only a wrong entry a closer
+        # look.
         keys, times = tuple(epoch_time_s), tuple(epoch_time_s.values())
         if not keys:
             raise Refused("an empty object", "at least one count of GPUs")
@@ -127,13 +129,13 @@ class SpeedTable(Mapping[int, float]):
 
 
 def _all(values: tuple[object, ...], kind: type) -> bool:
-    """Return whether all values are of exactly that type."""
+    """Whether all values are of exactly that type."""
     return [*map(type, values)].count(kind) == len(values)
 
 
 @lru_cache(maxsize=1024)
 def _packer(length: int) -> Callable[..., bytes]:
-    """Return a packer of this many doubles; looking up the format would take longer than packing."""
+    """Return a packer of ``length`` doubles; looking up the format would take longer than packing."""
     return Struct(f"{length}d").pack
 
 

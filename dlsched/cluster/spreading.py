@@ -1,6 +1,6 @@
 """Exact search for the fastest spread of a job's replicas over servers that give fixed numbers of GPUs.
 
-A branch and bound of our own tries, stage by stage, every split of the stage's replicas over the servers.
+A branch and bound tries, stage by stage, every split of the stage's replicas over the servers.
 Once the next stage is split too, the seconds of a stage are known, and the search cuts branches that are no
 better than the best known spread. It is exact, and meant for small jobs.
 """
@@ -14,6 +14,7 @@ from dlsched.core.budget import Tick, TooMany, no_tick
 Rows = tuple[tuple[int, ...], ...]
 """Replicas by server and stage."""
 
+# Splits tried before ``TooMany``: some seconds; and a depth of recursion that Python bears.
 LARGEST = 200_000
 MOST_STAGES = 300
 
@@ -27,21 +28,9 @@ def best_rows(
 ) -> tuple[float, Rows]:
     """Return the least seconds of an iteration and the rows that attain it; results are cached.
 
-    Parameters
-    ----------
-    graph
-        The job.
-    usage
-        GPUs of every server used, > 0; their sum is the number of the job's replicas.
-    shares, inside
-        As in ``dlsched.cluster.job_graph``.
-    tick
-        Called for every split; it may raise to stop.
-
-    Raises
-    ------
-    TooMany
-        The job is too large for this search.
+    ``usage``: GPUs of every server used, > 0, in all as many as replicas; ``shares`` and ``inside`` as in
+    ``dlsched.cluster.job_graph``; ``tick`` is called for every split and may raise to stop. ``TooMany``: the job is too
+    large for this search.
     """
     key = graph, usage, shares, inside
     if key not in _known:
@@ -77,6 +66,7 @@ def _searched(
             if tried > LARGEST:
                 raise TooMany
             splits.append(split)
+            # Splitting a stage completes the seconds of the one before it, whose neighbours are now all placed.
             known_s = slowest_s if done == 0 else max(slowest_s, graph.stage_s(done - 1, splits, shares, inside))
             if known_s < best[0] and best[0] > floor_s:
                 search(splits, tuple(a - b for a, b in zip(left, split, strict=True)), known_s)
@@ -107,6 +97,7 @@ def splits_up_to(most: int, rooms: Sequence[int], *, tick: Tick = no_tick) -> li
     ways = [1] + [0] * most
     for room in rooms:
         tick()
+        # Prefix sums: a room takes 0 .. ``room`` replicas, so each new count is a window of the old ones.
         sums = list(accumulate(ways, initial=0))
         ways = [sums[count + 1] - sums[max(0, count - room)] for count in range(most + 1)]
     return ways

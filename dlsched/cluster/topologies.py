@@ -29,18 +29,10 @@ Link = tuple[str, str, float]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Topology(Brief):
-    """A network; ``paths`` is None for a tree, which has one path between any two nodes.
+    """A network; no two links join the same nodes.
 
-    Parameters
-    ----------
-    nodes
-        Names of servers and switches.
-    servers
-        Names of the servers.
-    links
-        Both ends of every link, and its B/s in each direction; no two links join the same nodes.
-    paths
-        For every connected pair of servers, the nodes from one to the other; the way back is the same.
+    ``paths``: nodes from one server to the other for every connected pair, the same on the way back; None for a tree,
+    which has one path between any two nodes.
     """
 
     nodes: tuple[str, ...]
@@ -50,22 +42,9 @@ class Topology(Brief):
 
 
 def racks(sizes: Sequence[int], server_bandwidth: Bandwidths, rack_bandwidth: Bandwidths) -> Topology:
-    """Racks of ``sizes`` servers below one core.
+    """Racks of ``sizes`` servers (>= 0) below one core; ``rack_bandwidth`` is that of links from racks to the core.
 
-    Parameters
-    ----------
-    sizes
-        Servers of each rack, >= 0.
-    server_bandwidth
-        Of the links from servers to their racks.
-    rack_bandwidth
-        Of the links from racks to the core.
-
-    Raises
-    ------
-    ValueError
-        No rack, a negative size, a number of bandwidths other than 1 or that of the links, or a bandwidth <=
-        0.
+    ValueError: no rack, a negative size, a number of bandwidths other than 1 or that of the links, a bandwidth <= 0.
 
     >>> racks([2, 1], 1.25e9, [5e9, 2.5e9]).links[2:]
     (('s2', 'rack1', 1250000000.0), ('rack0', 'core', 5000000000.0), ('rack1', 'core', 2500000000.0))
@@ -79,25 +58,11 @@ def racks(sizes: Sequence[int], server_bandwidth: Bandwidths, rack_bandwidth: Ba
 def fat_tree(k: int, bandwidth: float, *, servers: int | None = None, bundled: bool = True) -> Topology:
     """K pods of k/2 edge and k/2 aggregation switches, (k/2)^2 core switches, and k/2 servers at each edge switch.
 
-    Bundled, it is a tree: one link of their summed bandwidth replaces the k/2 links from an edge switch up,
-    and another the (k/2)^2 links from a pod to the core. What fits the links fits the bundles; the reverse
-    holds if traffic can be split over links.
-
-    Parameters
-    ----------
-    k
-        Ports of a switch, even and >= 2.
-    bandwidth
-        Of every link.
-    servers
-        Keep only this many servers, the first, with the switches above them; None: all k^3/4.
-    bundled
-        False: every switch and link by itself, with shortest paths.
-
-    Raises
-    ------
-    ValueError
-        ``k``, ``servers`` or ``bandwidth`` is out of range.
+    Bundled, it is a tree: one link of their summed bandwidth replaces the k/2 links from an edge switch up, and another
+    the (k/2)^2 links from a pod to the core. What fits the links fits the bundles; the reverse holds if traffic can be
+    split over links. Otherwise every switch and link stands by itself, with shortest paths. ``servers`` limits the
+    network to the first so many and the switches above them; None: all k^3/4. ValueError: ``k`` is odd or < 2, or
+    another argument is out of range.
 
     >>> fat_tree(4, 1e9).links[0], fat_tree(4, 1e9).links[16], fat_tree(4, 1e9).links[-1]
     (('s0', 'edge0', 1000000000.0), ('edge0', 'pod0', 2000000000.0), ('pod3', 'core', 4000000000.0))
@@ -138,21 +103,7 @@ def leaf_spine(
 ) -> Topology:
     """Leaf switches with ``sizes`` servers, each linked to every spine; no tree when there are several of both.
 
-    Parameters
-    ----------
-    sizes
-        Servers of each leaf, >= 0.
-    spines
-        Number of spine switches, >= 1.
-    server_bandwidth
-        Of the links from servers to their leaves.
-    spine_bandwidth
-        Of the links from leaves to spines: one, or one for each link, those of the first leaf first.
-
-    Raises
-    ------
-    ValueError
-        As ``racks``.
+    Several ``spine_bandwidth`` are ordered by leaf, then by spine. ValueError: no spine, or as ``racks``.
     """
     if spines < 1:
         raise ValueError(f"spines: found {spines}, allowed: an integer >= 1")
@@ -163,21 +114,9 @@ def leaf_spine(
 
 
 def ring_of_switches(sizes: Sequence[int], server_bandwidth: Bandwidths, ring_bandwidth: Bandwidths) -> Topology:
-    """Switches with ``sizes`` servers, each linked to the next and the last to the first.
+    """Three or more switches with ``sizes`` servers, each linked to the next and the last to the first.
 
-    Parameters
-    ----------
-    sizes
-        Servers of each switch, >= 0; at least three switches.
-    server_bandwidth
-        Of the links from servers to their switches.
-    ring_bandwidth
-        Of the link from each switch to the next.
-
-    Raises
-    ------
-    ValueError
-        As ``racks``, or fewer than three switches.
+    ``ring_bandwidth`` is that of the link from each switch to the next. ValueError: fewer than three, or as ``racks``.
     """
     if len(sizes) < 3:
         raise ValueError(f"sizes: found {len(sizes)} switches, allowed: at least 3")
@@ -190,19 +129,8 @@ def ring_of_switches(sizes: Sequence[int], server_bandwidth: Bandwidths, ring_ba
 def torus(rows: int, columns: int, bandwidth: float, *, periodic: bool = True) -> Topology:
     """Servers row by row, each linked to its neighbours; routes pass through servers.
 
-    Parameters
-    ----------
-    rows, columns
-        Of the grid, >= 1.
-    bandwidth
-        Of every link.
-    periodic
-        Whether the last of a row or column of three or more is linked to the first; False: a grid.
-
-    Raises
-    ------
-    ValueError
-        A size below 1 or a bandwidth that is not > 0.
+    Periodic: the last of a row or column of three or more is linked to the first. ValueError: a size < 1, a bandwidth
+    <= 0.
     """
     if rows < 1 or columns < 1:
         raise ValueError(f"found {rows} rows and {columns} columns, allowed: integers >= 1")
@@ -217,24 +145,12 @@ def torus(rows: int, columns: int, bandwidth: float, *, periodic: bool = True) -
 
 
 def general(graph: "networkx.Graph", servers: Sequence[object]) -> Topology:
-    """Take any graph, with a fixed route of fewest hops for each connected pair of servers.
+    """Return a topology with a fixed route of fewest hops for each connected pair of servers of any undirected graph.
 
-    If several neighbours lead on, they take turns: the pair of servers i and j takes neighbour (i + j)
-    modulo their number, in the order of the graph's nodes. So pairs spread over spines as they would by
-    hashing.
-
-    Parameters
-    ----------
-    graph
-        Undirected, without parallel edges; the edge attribute ``bandwidth_bytes_per_s`` is the bandwidth, B/s.
-    servers
-        The nodes that are servers; ``str`` names all nodes.
-
-    Raises
-    ------
-    ValueError
-        The graph is directed or has parallel edges or an edge from a node to itself; two nodes of the same name; a
-        server that is not a node, or named twice; an edge without a bandwidth > 0.
+    Edges have the attribute ``bandwidth_bytes_per_s``, B/s; ``str`` names the nodes. If several neighbours lead on,
+    they take turns: the pair of servers i and j takes neighbour (i + j) modulo their number, in the order of the
+    graph's nodes. So pairs spread over spines as they would by hashing. ValueError: directed, parallel or looping
+    edges, an edge without a bandwidth > 0, two nodes of one name, or a server that is no node or is named twice.
     """
     if graph.is_directed() or graph.is_multigraph():
         raise ValueError("graph: found a directed graph or parallel edges, allowed: networkx.Graph")
@@ -252,6 +168,7 @@ def general(graph: "networkx.Graph", servers: Sequence[object]) -> Topology:
         links += _links([(names[first], names[second])], 0.0 if held is None else held)
     paths = []
     hops = [_hops(graph, server) for server in servers]
+    # Walk from each server to every later one along edges that lower the distance in hops.
     for i, j in combinations(range(len(servers)), 2):
         if servers[i] not in hops[j]:
             continue

@@ -29,20 +29,10 @@ class Training(TypedDict, total=False):
 
 
 class TrainingJob(Part):
-    """A data-parallel training job; its speeds are given by ``epoch_time_s`` or by ``speed_law``, not both.
+    """A data-parallel training job; its speeds come from ``epoch_time_s`` or from ``speed_law``, never both.
 
-    Parameters
-    ----------
-    id
-        Its name, unique in the instance.
-    epochs
-        Epochs left, >= 0.
-    epoch_time_s
-        Seconds per epoch by number of GPUs; its keys are exactly the allowed counts.
-    speed_law
-        Seconds per epoch as a law; the allowed counts are 1 .. ``max_gpus``.
-    max_gpus
-        Largest count that a law allows; None: all GPUs of the cluster.
+    ``epochs``: epochs to go. The allowed counts are the keys of ``epoch_time_s`` (seconds per epoch by number of GPUs),
+    or 1 .. ``max_gpus`` of a law, where None means all GPUs of the cluster.
     """
 
     id: Name
@@ -87,7 +77,7 @@ class TrainingJob(Part):
         return counts if law is None else range(1, law.largest_useful_count(counts[-1]) + 1)
 
     def useful_times_s(self, gpus: int) -> dict[int, float]:
-        """Seconds per epoch on the counts of at most ``gpus``, ascending, that no smaller one matches."""
+        """Seconds per epoch on the useful counts, ascending, that are faster than every smaller count."""
         useful: dict[int, float] = {}
         best_s = math.inf
         for count in self.useful_counts(gpus):
@@ -118,6 +108,7 @@ class TrainingJob(Part):
         if self.speed_law is not None:
             counts = self.speed_law.least_area_counts(counts[-1])
         elif self.epoch_time_s is not None:
+            # Float products select the candidates, with room for their rounding; Fractions then decide among these few.
             areas = list(map(mul, counts, self.epoch_time_s.times_s))
             most = min(areas) * (1 + _ERROR)
             counts = [count for count, area in zip(counts, areas, strict=True) if area <= most]
@@ -131,7 +122,7 @@ class TrainingJob(Part):
 
 
 def without_default_counts(data: dict[str, Any], gpus: int) -> dict[str, Any]:
-    """Remove from the data, for the instance's hash, every ``max_gpus`` equal to the default, ``gpus``."""
+    """Remove every ``max_gpus`` equal to the default, ``gpus``, from the data before the instance is hashed."""
     for job in data["jobs"]:
         if job.get("max_gpus") == gpus:
             del job["max_gpus"]

@@ -57,16 +57,16 @@ class _Utility(Part):
         return True
 
     def error(self, most: float) -> float:
-        """What floats of it are off by, beyond a relative 2**-50, where they are at most ``most``."""
+        """Absolute error of its float values, beyond a relative 2**-50, for utilities of at most ``most``."""
         del most
         return 0.0
 
     def at(self, x: float) -> float:
-        """The utility of x."""
+        """Utility of one x."""
         return float(self.values(np.array([x]))[0])
 
     def values(self, x: Floats) -> Floats:
-        """The utility of every x."""
+        """Utility of every x, shape (n,)."""
         raise NotImplementedError
 
     @classmethod
@@ -146,12 +146,13 @@ class Sigmoid(_Utility):
         return self.midpoint == 0
 
     def error(self, most: float) -> float:
-        """What floats of it are off by, beyond a relative 2**-50."""
+        """Absolute error of its float values, beyond a relative 2**-50."""
         del most
         return self.height * 2.0**-49
 
     def at(self, x: float) -> float:
         """The utility of x."""
+        # exp only of a negative power, so that it cannot overflow; the two branches are equal in exact arithmetic.
         power = self.steepness * (x - self.midpoint)
         part = exp(-abs(power))
         return self.height * ((1.0 if power >= 0 else part) / (1 + part))
@@ -194,7 +195,7 @@ class AlphaFair(_Utility):
         return self
 
     def error(self, most: float) -> float:
-        """What floats of it are off by, beyond a relative 2**-50, where they are at most ``most``."""
+        """Absolute error of its float values, beyond a relative 2**-50, for utilities of at most ``most``."""
         return most * 2.0**-40
 
     def values(self, x: Floats) -> Floats:
@@ -203,6 +204,7 @@ class AlphaFair(_Utility):
         if self.shift == 0:
             plain: Floats = self.scale * float_power(x, power) / power
             return plain
+        # log1p and expm1 keep the digits that the difference of two powers would lose.
         grown = log1p(x / self.shift)
         if power == 0:
             return self.scale * grown
@@ -224,7 +226,7 @@ class FallingLoss(Part):
 
 
 class Loss(_Utility):
-    """scale (loss(0) - loss(x)): what the loss fell by; training that lowers it no more is worth nothing."""
+    """scale (loss(0) - loss(x)): the decrease of the loss; work that does not lower it is worth nothing."""
 
     kind: Literal["loss"] = "loss"
     scale: Size
