@@ -22,21 +22,10 @@ def anneal_orders(
     tries: int,
     temperature: float,
 ) -> None:
-    """Walk from an order to others that cost less; the caller keeps the best through ``cost``.
+    """Walk from an order to cheaper ones, for ``tries`` orders; the caller keeps the best through ``cost``.
 
-    Parameters
-    ----------
-    order
-        Order to start from.
-    cost
-        Returns the cost of an order; also gets the cost of the order that it would replace (infinite at
-        first).
-    generator
-        Random generator of steps and of acceptances.
-    tries
-        Number of orders to try.
-    temperature
-        Temperature at the first step, as a multiple of the cost of the first order.
+    ``cost`` gets an order and the cost of the order that it would replace (infinite at first); ``temperature`` of the
+    first step is a multiple of the cost of the first order.
 
     >>> best = []
     >>> anneal_orders([2, 1, 0], lambda order, now: best.append(order) or 1.0, np.random.default_rng(0), tries=1, temperature=1)

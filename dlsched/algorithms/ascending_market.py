@@ -30,7 +30,7 @@ from dlsched.core.budget import Tick, no_tick
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Market:
-    """Where prices end; ``counts`` has shape (S, G), ``prices`` (G,), and ``rounds`` is how often prices rose by 1."""
+    """Final prices, shape (G,); ``counts``, shape (S, G); ``rounds``: how often prices rose by 1."""
 
     counts: Counts
     prices: tuple[int, ...]
@@ -79,6 +79,8 @@ def ascending_market(
         while wanted:
             tick()
             found = _find_path(root, value, able, held, free, prices)
+            # The path shifts ``amount`` units along it: each job takes from its pair's resource and gives up one of the
+            # next.
             if found is None:
                 return None
             path, raises = found
@@ -103,6 +105,7 @@ def _find_path(
     gives up a unit of the resource in the next pair. ``short`` is how far the prices must rise until a
     resource outside enters the demand set of a reached job.
     """
+    # Dijkstra-like search: ``short`` of a resource outside is the rise until a reached job demands it too.
     taker, short, wanter = dict[int, int](), dict[int, int](), dict[int, int]()
     gives, fresh, rise = {root: -1}, [root], 0
     while True:

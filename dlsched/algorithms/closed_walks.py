@@ -11,20 +11,10 @@ from dlsched.core.budget import Tick, no_tick
 
 
 class ClosedWalks:
-    """Closed walks; stops without room are left out.
+    """Closed walks over the stops with room; ``least``: least price by units, shape (most + 1,), inf without a walk.
 
-    Parameters
-    ----------
-    room
-        Most units that can be left at each stop, shape (S,).
-    most
-        The largest number of units.
-    price
-        Price of a unit at each stop, shape (S,).
-    hop
-        Price of the hop from each stop to each other, inf if there is no way, shape (S, S).
-
-    ``least``, shape (most + 1,): least price by units, inf if there is no walk. Cost: O(most S^3).
+    ``room`` and ``price`` by stop: most units, and price of one, shape (S,); ``most``: largest number of units;
+    ``hop``: price of the hop between stops, shape (S, S), inf without a way. Cost: O(most S^3).
     """
 
     def __init__(self, room: Integers, most: int, price: Floats, hop: Floats, tick: Tick = no_tick) -> None:
@@ -38,6 +28,8 @@ class ClosedWalks:
         self._ready, self._left = [ready], [np.full((count, count), np.inf)]
         self.least: Floats = np.full(most + 1, np.inf)
         for size in range(1, most + 1):
+            # ``left``: walks that have just collected at the last stop; ``ready``: the same after the hop to the next
+            # stop.
             tick()
             left = np.full((count, count), np.inf)
             for stay in range(1, size + 1):
@@ -51,7 +43,7 @@ class ClosedWalks:
                 self.least[size] = min(self._alone(size).min(), ready.diagonal().min())
 
     def _alone(self, count: int) -> Floats:
-        """Price of a walk that stops once."""
+        """Price of a walk with a single stop."""
         return np.where(count <= self._room, count * self._price, np.inf)
 
     def stops(self, size: int) -> list[tuple[int, int]]:
@@ -59,6 +51,7 @@ class ClosedWalks:
         alone = self._alone(size)
         if alone.min() <= self.least[size]:
             return [(int(self._places[np.argmin(alone)]), size)]
+        # Backwards from the cheapest closed walk: which stop came before, and how many units it gave.
         first = int(np.argmin(self._ready[size].diagonal()))
         here, stops = first, []
         while size:

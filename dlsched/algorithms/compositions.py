@@ -35,6 +35,7 @@ def compositions(least: Sequence[int], most: Sequence[int], budget: int) -> Iter
     sizes = list(least)
     while True:
         yield tuple(sizes)
+        # Odometer: raise the last entry that the budget lets rise; all later ones return to their least.
         for index in range(len(sizes) - 1, -1, -1):
             spare += sizes[index] - least[index]
             if sizes[index] < most[index] and spare > sizes[index] - least[index]:
@@ -47,12 +48,9 @@ def compositions(least: Sequence[int], most: Sequence[int], budget: int) -> Iter
 
 
 def composition_at(least: Sequence[int], table: Table, rank: int) -> Sizes:
-    """Return the vector of a rank, counted from 0 in lexicographic order; ``table`` is that of ``completions``. Cost: O(S + b).
+    """Return the vector of a lexicographic rank from 0; ``table`` is that of ``completions``. Cost: O(S + b).
 
-    Raises
-    ------
-    UsageError
-        No vector has this rank.
+    ``UsageError``: no vector has this rank.
     """
     budget = len(table[0]) - 1
     if not 0 <= rank < table[0][budget]:

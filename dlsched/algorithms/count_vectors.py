@@ -24,6 +24,7 @@ def all_vectors(stock: Counts, least: int, most: int) -> Counts:
     rows = np.zeros((1, 0), dtype=np.int64)
     size = np.zeros(1, dtype=np.int64)
     for there, to_come in zip(stock, after, strict=False):
+        # An entry is at least what the later ones cannot make up for, so that every prefix can be completed.
         low = np.maximum(0, least - size - to_come)
         ways = np.maximum(np.minimum(there, most - size) - low + 1, 0)
         kept = np.repeat(np.arange(len(rows)), ways)
@@ -53,6 +54,7 @@ def undominated(counts: Counts, costs: Floats) -> Counts:
     f(c - e_g) <= cost(c). Every beaten vector is beaten by an unbeaten one: go on to what beats it, its sum
     falls. Cost: O(N G) look-ups.
     """
+    # Mixed radix: a vector is one integer, its neighbour c - e_g that integer less a power.
     radix = np.cumprod([1, *(counts.max(axis=0, initial=0) + 1).tolist()], dtype=object)[:-1]
     keys = counts.astype(object) @ radix
     least: dict[int, float] = {}

@@ -17,10 +17,7 @@ from dlsched.core.errors import UsageError
 def draws_needed(q: float, delta: float) -> int:
     """Return the least N with (1 - q)^N <= delta.
 
-    Raises
-    ------
-    UsageError
-        ``q`` or ``delta`` is not between 0 and 1.
+    ``UsageError``: ``q`` or ``delta`` is not between 0 and 1.
 
     >>> draws_needed(0.01, 0.01)
     459

@@ -15,19 +15,11 @@ Floats = npt.NDArray[np.float64]
 
 
 class Exchanges:
-    """Changes by job, kind given up and kind got.
+    """Changes by job, kind given up and kind received, for ``jobs`` jobs and ``stock`` units of each kind, shape (G,).
 
-    Changes are kept by kind given up, only for jobs that hold this kind: ``_changes[h]`` has a row for each
-    of ``_jobs[h]`` (-1: a row of infinities). ``_least`` and ``_second`` are the two least changes of each
-    pair of kinds, ``_first_job`` and ``_second_job`` the jobs they belong to; all have shape (G + 1, G + 1),
-    the kind given up first. Memory: O((units + S) G).
-
-    Parameters
-    ----------
-    stock
-        Units of each kind, shape (G,).
-    jobs
-        S.
+    ``_changes[h]`` has a row for each of ``_jobs[h]``, the jobs that hold kind h (-1: a row of infinities). ``_least``
+    and ``_second`` are the two least changes of each pair of kinds, ``_first_job`` and ``_second_job`` their jobs; all
+    have shape (G + 1, G + 1), the kind given up first. Memory: O((units + S) G).
     """
 
     def __init__(self, stock: Counts, jobs: int) -> None:
@@ -43,7 +35,7 @@ class Exchanges:
         self._stale: set[int] = set()
 
     def put(self, job: int, outs: Sequence[int], changes: Floats) -> None:
-        """Set the kinds that a job may give up, and its changes by kind got; shape (len(outs), G + 1)."""
+        """Set the kinds that a job may give up, and its changes by kind received; shape (len(outs), G + 1)."""
         held = self._held[job]
         for out in set(held).difference(outs):
             row = held.pop(out)
@@ -63,10 +55,12 @@ class Exchanges:
             self._settle(out)
         self._stale.clear()
         kinds = len(idle)
+        # A job alone: it swaps one of its units for an idle one (or for none).
         alone = self._least.copy()
         alone[:, :kinds][:, idle <= 0] = np.inf
         out, into = map(int, np.unravel_index(int(np.argmin(alone)), alone.shape))
         best = float(alone[out, into]), int(self._first_job[out, into]), -1, out, into
+        # Two jobs: where both least changes are of one job, one of them is replaced by the second least.
         same = self._first_job == self._first_job.T
         apart = np.minimum(self._least + self._second.T, self._second + self._least.T)
         together = np.where(same, apart, self._least + self._least.T)
@@ -82,7 +76,7 @@ class Exchanges:
         return best
 
     def _settle(self, out: int) -> None:
-        """Find the two least changes among the jobs that may give up one kind, for each kind that they may get."""
+        """Compute the two least changes among the jobs that may give up one kind, for each kind that they may receive."""
         changes, jobs = self._changes[out], self._jobs[out]
         every = np.arange(changes.shape[1])
         first = np.argmin(changes, axis=0)

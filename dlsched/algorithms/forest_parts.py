@@ -26,21 +26,11 @@ _Step = tuple[Floats | None, Floats, int]
 
 
 class ForestParts:
-    """Least prices for several jobs at once.
+    """Least prices for several jobs at once; ``least``, shape (J, most + 1), is inf where there is no such part.
 
-    Parameters
-    ----------
-    above, at
-        See the module.
-    room, price
-        Units that hosts hold, and the price of one on each, shape (J, S).
-    crossing
-        For every node the price of the link upward, shape (J,), inf if it may not be crossed; not used at a
-        top.
-    most
-        The largest number of units.
-
-    ``least``, shape (J, most + 1): inf where there is no such part.
+    ``above`` and ``at``: see the module. ``room`` and ``price``: units that hosts hold, and the price of one, shape (J,
+    S). ``crossing``: for every node the price of the link upward, shape (J,), inf if it may not be crossed, unused at a
+    top.
     """
 
     def __init__(
@@ -59,6 +49,7 @@ class ForestParts:
         self.least: Floats = np.full((len(room), most + 1), np.inf)
         self._top = np.zeros(self.least.shape, dtype=np.int64)
         self._steps: list[list[_Step]] = [[] for _ in above]
+        # From the leaves up: a node's own host first, then one step for every subtree with units.
         for node in range(len(above) - 1, -1, -1):
             tick()
             if node in at:
@@ -79,6 +70,7 @@ class ForestParts:
     def part(self, row: int, size: int) -> dict[int, int]:
         """Units by host of ``least[row, size]``."""
         units: dict[int, int] = {}
+        # Backwards through the steps of each node: how many units came with its last subtree.
         waiting = [(int(self._top[row, size]), size)]
         while waiting:
             node, left = waiting.pop()
@@ -94,13 +86,7 @@ class ForestParts:
         return units
 
     def near(self, row: int, size: int, slack: float, limit: int) -> list[Part]:
-        """Every part of that many units within the slack of the least, and some beyond it.
-
-        Raises
-        ------
-        TooMany
-            Some node has more parts than ``limit``.
-        """
+        """Every part of that many units within the slack of the least, and some beyond it; ``TooMany`` above ``limit`` a node."""
         below: list[list[list[Part]] | None] = [None] * len(self._above)
         found: list[Part] = []
         for node in range(len(below) - 1, -1, -1):
@@ -124,7 +110,7 @@ class ForestParts:
         return found
 
     def _joined(self, first: list[list[Part]], second: list[list[Part]], slack: float, limit: int) -> list[list[Part]]:
-        """Parts of both together, those beyond the slack dropped."""
+        """Parts of both together, within the slack."""
         together: list[list[Part]] = []
         for k in range(len(first)):
             pairs = [(first[a], second[k - a]) for a in range(k + 1) if first[a] and second[k - a]]
@@ -132,6 +118,7 @@ class ForestParts:
             kept = []
             for some, others in pairs:
                 self._tick()
+                # Both lists ascend by price, so the first pair above the bar ends its row.
                 for price, part in some:
                     if price + others[0][0] > bar:
                         break
@@ -150,7 +137,7 @@ def _step(steps: Sequence[_Step], given: Floats, child: int) -> _Step:
 
 
 def _total(step: _Step) -> Floats:
-    """Min-plus convolution of what was there and what is given."""
+    """Min-plus convolution of the prices before a step and those that it adds."""
     before, given, _ = step
     if before is None:
         return given

@@ -15,6 +15,7 @@ def alike(marked: npt.NDArray[np.bool_]) -> Iterator[tuple[Integers, Integers]]:
     >>> [(columns.tolist(), rows.tolist()) for columns, rows in alike(np.array([[1, 0], [0, 1], [1, 0]], dtype=bool))]
     [([1], [1]), ([0], [0, 2])]
     """
+    # Rows as 64-bit words, so that equal rows are found by comparing numbers.
     bits = np.packbits(marked, axis=1)
     words = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
     words[:, : bits.shape[1]] = bits

@@ -18,12 +18,7 @@ def busy_rows(
 ) -> Iterator[tuple[dict[int, float], float]]:
     """Yield weights by job, and a lower bound > 0 on the weighted sum of the waits (start less release).
 
-    Parameters
-    ----------
-    releases, lengths
-        r_i and p_i, shape (J,).
-    shares
-        Share of the machine that the job takes while it runs.
+    ``shares``: the part of the machine that each job takes while it runs; all arguments have shape (J,).
 
     >>> list(busy_rows([0.0, 0.0], [2.0, 2.0], [1.0, 1.0]))[0][0]
     {0: 0.5, 1: 0.5}
@@ -37,6 +32,7 @@ def busy_rows(
             if whole == 0 or tuple(held) in seen:
                 continue
             seen.add(tuple(held))
+            # The inequality for starts, divided by w(S) and with releases moved to the right side, rounded down.
             weights = {i: work[i] / whole for i in held}
             first = min(releases[i] for i in held)
             late = sum(weight * (releases[i] - first + lengths[i] / 2) for i, weight in weights.items())

@@ -6,12 +6,10 @@ only a few jobs can start or stop. Let free(j) be the units that the running job
 
 1. j runs if and only if free(j) is at least its size. Of the waiting jobs of one size the first has the most free, so
    only the first of each size is looked at.
-2. Between events the pass must give the same: no waiting job moves forward past a running one, unless ``sort_again``
-   gives the running ones new keys and all waiting ones are looked at (``fill`` with all units). If keys of
-   running jobs
-     fall, each at its own rate (``falling``), the keys that are held are too large: a job that does not fit
-     by them does not fit. They are computed anew when, for the first time in an event, a job seems to fit
-     before running jobs.
+2. Between events the pass must not change: no waiting job moves forward past a running one, unless ``sort_again``
+   gives the running ones new keys and all waiting ones are looked at (``fill`` with all units). If keys of running jobs
+   fall, each at its own rate (``falling``), the stored keys are too large: a job that does not fit by them does not fit.
+   They are computed anew when, for the first time in an event, a job seems to fit before running jobs.
 3. When jobs end, free(j) grows by at most their sizes, and each admission takes its size from all that come after it.
    When this gain is used up, no other job can fit. Jobs that arrived are then looked at one by one.
 4. When a job is admitted that does not fit into what is idle, running jobs behind it go through the pass again. The
@@ -30,20 +28,12 @@ Entry = tuple[float, int, int]
 
 
 class Line:
-    """Who runs and who waits.
+    """The running and the waiting jobs; ``changes`` has the units of all jobs that started or stopped at this event.
 
-    Attributes
-    ----------
-    shift
-        Amount added, at this event, to the key of a job that starts to run. If keys of running jobs fall as
-        time goes by, it is the time: the key held is then the time at which the key will be 0.
-    changes
-        Units by job, of all jobs that started or stopped at this event.
-    stopped
-        Jobs stopped at this event, with the keys that they had: they may yet go on as if nothing happened.
-    falling
-        If keys of running jobs fall each at its own rate: the key now, by job and size; set at every event.
-        Else None.
+    ``shift`` is added, at this event, to the key of a job that starts to run. If keys of running jobs fall as time goes
+    by, it is the time: the stored key is then the time at which the key will be 0. ``stopped``: jobs stopped at this
+    event, with their former keys; they may yet go on as if nothing happened. ``falling``, set at every event if keys of
+    running jobs fall each at its own rate: the key now, by job and size; else None.
     """
 
     falling: Callable[[int, int], float] | None = None
@@ -61,7 +51,7 @@ class Line:
         self.shift, self.changes, self.stopped = shift, {}, []
 
     def end(self, jobs: Iterable[int]) -> int:
-        """Let running jobs end; return the units that they held."""
+        """End running jobs; return the units that they free."""
         gain = 0
         for job in jobs:
             entry = self._entry_of.pop(job)
@@ -82,6 +72,7 @@ class Line:
             best = None
             free = self._free
             last = running[-1][0] if running else 0.0
+            # Step 1: only the first job of each size can be the next to start, and only one before the best so far.
             for size, queue in waiting.items():
                 head = queue[0]
                 if best is not None and head > best:
@@ -124,6 +115,7 @@ class Line:
                 return False
             free += behind[2]
             if free >= size:
+                # Stored keys are upper bounds while keys fall: recompute them once before believing that the job fits.
                 if self.falling is None:
                     return True
                 self.sort_again(self.falling)
@@ -141,8 +133,9 @@ class Line:
         return (self._pass_again() if self._free < 0 else 0) - size
 
     def _pass_again(self) -> int:
-        """Stop, in one pass, the running jobs that do not fit any more; return the units that they held."""
+        """Stop, in one pass, the running jobs that do not fit any more; return the units that they free."""
         running, before = self._running, self._free
+        # Step 4: walk back until the missing units stand behind the index; only jobs from there on can be stopped.
         index, behind = len(running), 0
         while behind < -before:
             index -= 1

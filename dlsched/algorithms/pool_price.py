@@ -35,6 +35,7 @@ def pool_price(
 
     if needed(0.0) <= pool(0.0):
         return 0.0
+    # Bisection over the bits of floats ends at two neighbouring floats, after at most 64 steps.
     low, high = 0, _bits(max(float(slopes[-1]) for slopes, _, _ in held))
     while high - low > 1:
         middle = (low + high) // 2

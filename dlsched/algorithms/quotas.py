@@ -35,6 +35,7 @@ class Quotas:
         """
         most = float(self.tops.min()) if most is None else most
         low, high = 0, int(np.searchsorted(self._values, most, side="right"))
+        # Quotas change only at utilities of some table: bisection over these.
         while high - low > 1:
             middle = (low + high) // 2
             needed = sum(

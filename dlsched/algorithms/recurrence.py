@@ -7,7 +7,7 @@ jobs.
 ``by``           prediction
 ===============  ====================================================================================================
 ``mean``         mean of the known jobs of the group
-``last``         the known job of the group with the latest earliest end
+``last``         the known job of the group whose earliest end is latest
 ``forest``       random forest on features of the job, and mean, last and count of the known jobs of the group
 ===============  ====================================================================================================
 
@@ -37,16 +37,9 @@ FIRST_TRAINING = 64
 class Recurring:
     """Jobs that recur, in any order.
 
-    Parameters
-    ----------
-    releases, ends
-        Release of each job, and the earliest time at which it could have ended; shape (J,).
-    figures
-        Figure to predict of each job, > 0; shape (J,).
-    groups
-        Groups of every job, the narrowest first; None if it has no group of that width.
-    features
-        Further features that a forest may learn from, a row for each job.
+    ``releases``, ``ends`` (earliest possible end) and ``figures`` (to predict, > 0) have shape (J,). ``groups`` of
+    every job, the narrowest first, None if it has none of that width; ``features``: a row for each job, which a forest
+    may learn from.
     """
 
     releases: FloatArray
@@ -69,16 +62,10 @@ class Recurring:
 
 @dataclass(frozen=True, slots=True)
 class PredictionErrors:
-    """How far predictions n~ are from the truth n.
+    """Errors of predictions n~ of true figures n: means and factors.
 
-    Parameters
-    ----------
-    eta1, eta2
-        Least factors >= 1 with n <= eta1 n~ and n~ <= eta2 n for every job.
-    mean_absolute_log
-        Mean of abs(ln(n~ / n)).
-    median_relative
-        Median of abs(n~ - n) / n.
+    ``eta1`` and ``eta2``: least factors >= 1 with n <= eta1 n~ and n~ <= eta2 n for every job; ``mean_absolute_log``:
+    mean of abs(ln(n~ / n)); ``median_relative``: median of abs(n~ - n) / n.
     """
 
     eta1: float
@@ -103,27 +90,11 @@ class PredictionErrors:
 
 
 def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: float, prior: float) -> FloatArray:
-    """Predict the figure of every job, shape (J,).
+    """Predict the figure of every job, shape (J,); ``by`` is ``mean``, ``last`` or ``forest``.
 
-    Parameters
-    ----------
-    jobs
-        All jobs; the known ones are among them.
-    by
-        ``mean``, ``last`` or ``forest``.
-    seed, trees
-        Random state and number of trees of the forest.
-    retrain
-        The forest is trained anew whenever ``retrain`` times as many jobs are known as at the last training, > 1.
-    prior
-        The prediction when nothing is known.
-
-    Cost: O(J log J); the forest O(``trees`` J log^2 J).
-
-    Raises
-    ------
-    UsageError
-        The forest is asked for, and scikit-learn is not installed.
+    The forest of ``trees`` trees is trained anew whenever ``retrain`` (> 1) times as many jobs are known as at the last
+    training; ``prior`` is the prediction from nothing. Cost: O(J log J); the forest O(``trees`` J log^2 J).
+    ``UsageError``: the forest needs scikit-learn.
     """
     if by == "forest":
         with needing("predictions by forest need scikit-learn", "predict", UsageError):
@@ -136,6 +107,7 @@ def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: flo
     features = np.column_stack([np.array(jobs.features), log(means), log(lasts), counts])
     logs = log(jobs.figures)
     predicted, counted = means, known[order]
+    # Batches of jobs between two trainings: each is predicted by the forest trained at its begin.
     begin = int(np.searchsorted(counted, FIRST_TRAINING))
     while begin < len(order):
         end = int(np.searchsorted(counted, retrain * float(counted[begin])))
@@ -148,7 +120,7 @@ def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: flo
 
 
 def codes(words: Sequence[Hashable], releases: FloatArray) -> list[int]:
-    """Number words as they first appear.
+    """Number words in order of first appearance, by release.
 
     >>> codes(["b", "a", "b"], np.array([1.0, 0.0, 2.0]))
     [1, 0, 1]
@@ -177,6 +149,7 @@ def _summaries(
     rows = np.empty((3, len(past)))
     done = 0
     for job in order.tolist():
+        # ``past`` is in order of earliest end, so the jobs known at this release are a prefix of it.
         for before in past[done : known[job]]:
             for key in jobs.keys(before):
                 held = pasts.setdefault(key, _Past())

@@ -6,12 +6,9 @@ from dlsched.core.arrays import FloatArray, IntArray
 
 
 def in_release_order(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Jobs in order of release (of equal ones as they stand), their releases and sizes, copied; all of shape (J,).
+    """Jobs in order of release (ties by index), their releases and sizes, copied; all of shape (J,).
 
-    Raises
-    ------
-    ValueError
-        A shape is not (J,), a number is not finite, or a size is below 0.
+    ValueError: a shape is not (J,), a number is not finite, or a size is below 0.
     """
     releases, sizes = np.asarray(releases, dtype=float), np.asarray(sizes, dtype=float)
     if releases.ndim != 1 or releases.shape != sizes.shape:
@@ -36,6 +33,7 @@ def sorted_stably(numbers: FloatArray) -> tuple[IntArray, FloatArray]:
     ordered = numbers[order]
     rises = ordered[1:] > ordered[:-1]
     if not rises.all():
+        # rank * N + index: one sort of integers orders by number, then by index.
         ranks = len(numbers) * np.concatenate(([0], np.cumsum(rises)))
         order = np.sort(ranks + order) - ranks
         ordered = numbers[order]  # zeros of both signs are equal

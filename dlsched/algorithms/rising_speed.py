@@ -8,14 +8,8 @@ from collections.abc import Sequence
 def srpt_ends(jobs: Sequence[tuple[float, float]], steps: Sequence[tuple[float, int]], speed: int) -> list[float]:
     """Return the ends in order of time.
 
-    Parameters
-    ----------
-    jobs
-        Release and work of at least one job, in order of release.
-    steps
-        Times at which the speed rises, and by how much, in order of time.
-    speed
-        Speed at the first release, >= 0; after all steps it is > 0.
+    ``jobs``: release and work of at least one job, in order of release; ``steps``: times at which the speed rises, and
+    by how much, in order of time; ``speed``: at the first release, >= 0, and > 0 after all steps.
 
     >>> srpt_ends([(0.0, 4.0), (1.0, 2.0)], [(2.0, 1)], 1)
     [2.5, 4.0]

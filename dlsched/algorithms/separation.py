@@ -19,14 +19,8 @@ def separated(
 ) -> list[list[int]]:
     """Return the jobs of every part, in order of release.
 
-    Parameters
-    ----------
-    releases, shortest
-        Release and least length of every job; shape (J,).
-    flows
-        Flow time of every job in the known schedule.
-    tick
-        Called for every job; it may raise to stop.
+    ``releases``, ``shortest`` (least lengths) and ``flows`` (flow times in the known schedule) have shape (J,);
+    ``tick`` is called for every job and may raise to stop.
 
     >>> separated([0.0, 1.0, 9.0], [2.0, 2.0, 2.0], [2.0, 3.0, 2.0])
     [[0, 1], [2]]
@@ -42,6 +36,7 @@ def separated(
             if parts[-1] and releases[job] >= latest_s:
                 parts.append([])
             parts[-1].append(job)
+            # Ends are rounded up, so that a tie never separates jobs that may meet.
             end_s = releases[job] + (shortest[job] + excess_s) * (1 + FEASIBLE)
             latest_s = max(latest_s, end_s + rounding(end_s))
         if len(parts) == 1:

@@ -19,18 +19,8 @@ def earliest_starts(
 ) -> list[float]:
     """Start each job at the earliest time from which its resources are free to its end, beside earlier jobs.
 
-    A job may start before one that precedes it in the order if it fits in front of it.
-
-    Parameters
-    ----------
-    capacities
-        Capacity of every resource, shape (M,).
-    jobs
-        Release, length and amount of every resource, in the order in which jobs get their starts.
-    tick
-        Called for every job; it may raise to stop.
-
-    Cost: O(J^2 M).
+    ``jobs``: release, length and amount of every resource, in order of choice; a job may start before an earlier one of
+    the order if it fits in front of it. ``tick`` is called for every job and may raise to stop. Cost: O(J^2 M).
 
     >>> earliest_starts([2], [(0.0, 3.0, [2]), (0.0, 2.0, [1]), (1.0, 1.0, [1])])
     [0.0, 3.0, 3.0]
@@ -65,7 +55,7 @@ class _Profile:
         return start_s
 
     def take(self, usage: Sequence[int], start_s: float, end_s: float) -> None:
-        """Take ``usage`` from a start to an end."""
+        """Reserve ``usage`` from a start to an end."""
         self._cut(start_s)
         self._cut(end_s)
         first, last = bisect_right(self.times, start_s) - 1, bisect_left(self.times, end_s)

@@ -40,27 +40,12 @@ _COMPILED_FROM = 100_000  # jobs; the interpreted loop takes less for fewer than
 
 
 def srpt_completions(releases: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Completion time of every job; their sum is the least possible.
+    """Completion time of every job, shape (J,), in their order; the sum is the least possible.
 
-    Parameters
-    ----------
-    releases
-        When each job is there, in any order; shape (J,), finite.
-    sizes
-        Its work; shape (J,), finite and >= 0.
-
-    Returns
-    -------
-    FloatArray
-        Completion times in the order of the jobs; shape (J,). Exact when all sums of the numbers are.
-
-    Cost: O(J log J). From 100,000 jobs on Numba compiles the loop if it is there, in two to four seconds, import included,
-    and keeps the result; a million jobs then take a few times as long as sorting them (``benchmarks/srpt.py``).
-
-    Raises
-    ------
-    ValueError
-        Shapes that differ, or numbers that are none of these.
+    ``releases`` (finite, in any order) and ``sizes`` (work, finite and >= 0) have shape (J,), else ValueError. Exact
+    when all sums of the numbers are. Cost: O(J log J). From 100,000 jobs on Numba, if installed, compiles the loop in
+    two to four seconds, import included, and keeps the result; a million jobs then take a few times as long as sorting
+    them (``benchmarks/srpt.py``).
 
     >>> srpt_completions(np.array([0.0, 1.0]), np.array([5.0, 1.0]))
     array([6., 2.])
@@ -77,6 +62,7 @@ def srpt_completions(releases: FloatArray, sizes: FloatArray) -> FloatArray:
         left_list, ends_list = left[:head].tolist(), ends[:head].tolist()
         _serve(releases[:head].tolist(), left_list, ends_list)
         left[:head], ends[:head] = left_list, ends_list
+    # After the last release the rest is served by work left: completions are running sums.
     unfinished = np.flatnonzero(np.isnan(ends))
     by_rest, lengths = sorted_stably(left[unfinished])
     lengths[0] += releases[-1]
@@ -87,11 +73,10 @@ def srpt_completions(releases: FloatArray, sizes: FloatArray) -> FloatArray:
 
 
 def srpt_schedule(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Who is served when: job, start and end of every uninterrupted piece, in order of time.
+    """Job, start and end of every uninterrupted piece, in order of time; three arrays of shape (P,), J <= P <= 2 J.
 
-    Parameters and errors as ``srpt_completions``. The three arrays have shape (P,), J <= P <= 2 J. The last piece of a job
-    ends at its completion, in the same bits. A job of size 0 has one piece of no length, which parts that of the job which
-    is served then. Cost: O(J log J), interpreted.
+    Parameters and errors as ``srpt_completions``. The last piece of a job ends at its completion, in the same bits. A
+    job of size 0 has one piece of no length, which divides that of the job served then. Cost: O(J log J), interpreted.
 
     >>> [column.tolist() for column in srpt_schedule(np.array([0.0, 1.0]), np.array([5.0, 1.0]))]
     [[0, 1, 0], [0.0, 1.0, 2.0], [1.0, 2.0, 6.0]]
@@ -131,6 +116,7 @@ def _serve(releases: list[float], left: list[float], ends: list[float]) -> None:
         while running >= 0 and now + rest <= release:
             now += rest
             ends[running] = now
+            # The next job: the stack's top or the heap's least, whichever has less left.
             if interrupted and not (waiting and waiting[0] < (left[interrupted[-1]], interrupted[-1])):
                 running = interrupted.pop()
                 rest = left[running]

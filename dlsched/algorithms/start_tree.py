@@ -40,7 +40,7 @@ CLOSE = 1e-10
 
 
 class ModeJob(NamedTuple):
-    """A job: release, length and usage of its modes, a key that jobs alike share; whether it has begun."""
+    """Release of a job, length and usage of its modes, a key that jobs alike share, and whether it has begun."""
 
     release_s: float
     modes: Sequence[tuple[float, Sequence[int]]]
@@ -49,7 +49,7 @@ class ModeJob(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """The job started last, its mode and start; the node before; flows so far; units taken; jobs left."""
+    """The last job started, its mode and start; the node before; flows so far; units taken; jobs not started."""
 
     job: int
     mode: int
@@ -61,20 +61,11 @@ class _Node(NamedTuple):
 
 
 class Tree:
-    """The search, which may be stopped and resumed at any node; when it is ``done``, no schedule is better than ``best_s``.
+    """The search, which can be stopped and resumed at any node; when it is ``done``, no schedule is better than ``best_s``.
 
-    Parameters
-    ----------
-    capacities
-        Capacity of every resource.
-    jobs
-        The first is released at 0; each has a mode that fits. Those that have begun are released then, and fit together.
-    best_s
-        Sum of flow times of a known schedule, or infinity; the caller may lower it at any time.
-    better
-        Called whenever a sum is less than ``best_s``.
-    tick
-        Called with 1 for every node and with nothing in between; it may raise to stop, and the search can be resumed.
+    The first job is released at 0; each has a mode that fits; those that have begun are released at 0 and fit together.
+    ``best_s``: sum of flow times of a known schedule, or infinity; the caller may lower it at any time. ``better`` is
+    called for every lower sum; ``tick`` with 1 for every node and with nothing in between, and may raise to stop.
     """
 
     def __init__(
@@ -124,7 +115,7 @@ class Tree:
         return self.done
 
     def _next(self) -> _Node | None:
-        """The next node that no cut takes, None when no node is left."""
+        """Return the next node that no cut removes, None at the end of the search."""
         while self._stack:
             node, children = self._stack[-1]
             for child in children:
@@ -135,7 +126,7 @@ class Tree:
         return None
 
     def _children(self, node: _Node) -> Iterator[tuple[float, float, int, int]]:
-        """End, start, job and mode of the children that the cut ``active`` leaves, the soonest end first."""
+        """End, start, job and mode of the children that the cut ``active`` retains, the soonest end first."""
         children = []
         for job in node.left:
             if self._twin[job] in node.left:
@@ -145,6 +136,8 @@ class Tree:
             self.looks += len(self._jobs[job].modes)
             from_s = max(node.last_s, self._jobs[job].release_s)
             for mode, (length_s, usage) in enumerate(self._jobs[job].modes):
+                # Modes that use resources of one capacity and state alike lead to equal subtrees: one of them is
+                # enough.
                 alike = tuple(sorted(zip(self._sizes, node.taken, usage, strict=True)))
                 if alike in tried:
                     continue
@@ -163,6 +156,7 @@ class Tree:
         sum_s = node.sum_s + (end_s - self._jobs[job].release_s)
         if sum_s + self._bound(rest, start_s, after) >= self.best_s * (1 - CLOSE):
             return None
+        # Resources of equal capacity and state are interchangeable, so the key sorts them.
         key = marshal.dumps(
             (sorted(rest), start_s, sorted(zip(self._sizes, after, strict=True))), 2
         )  # 2: no references
@@ -173,7 +167,7 @@ class Tree:
         return _Node(job, mode, start_s, node, sum_s, after, rest)
 
     def _bound(self, rest: frozenset[int], last_s: float, taken: Taken) -> float:
-        """Return a lower bound on the sum of the flow times of the jobs left."""
+        """Return a lower bound on the sum of the flow times of the jobs not started."""
         if not rest:
             return 0.0
         released = sorted(
@@ -195,7 +189,7 @@ def _path(node: _Node | None) -> Modes:
 
 
 def _earliest(sizes: Sequence[int], taken: Taken, usage: Sequence[int], from_s: float) -> float:
-    """Return the first time from which ``usage`` is free, as units taken now are only given back."""
+    """Return the first time from which ``usage`` is free: no unit in use is taken again later."""
     start_s = from_s
     for held, count, size in zip(taken, usage, sizes, strict=True):
         if not count:

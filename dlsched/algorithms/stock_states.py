@@ -2,9 +2,9 @@
 
 f_0(0) = 0,  f_i(u) = min over the vectors c <= u of group i of f_{i-1}(u - c) + cost_i(c);  the optimum is min_u f_S(u).
 
-A state u is what is taken of each resource: prod_g (s_g + 1) of them. Cost: O(sum_i N_i prod_g (s_g + 1)) additions for N_i
-vectors of group i, all states of one vector at once; memory 8 bytes for each state and group, from which the choice is
-read back.
+A state u is the number of units taken of each resource: prod_g (s_g + 1) of them. Cost:
+O(sum_i N_i prod_g (s_g + 1)) additions for N_i vectors of group i, all states of one vector at once; memory 8 bytes for
+each state and group, from which the choice is read back.
 """
 
 import math
@@ -28,18 +28,11 @@ def cheapest_choice(
     tick: Tick = no_tick,
     combine: np.ufunc = np.add,
 ) -> list[Counts] | None:
-    """Return the vector chosen for every group, or None if no choice keeps the stock.
+    """Return the vector chosen for every group, or None if no choice keeps the stock s_g, shape (G,).
 
-    Parameters
-    ----------
-    stock
-        s_g, shape (G,).
-    groups
-        Vectors of each group, shape (N, G), and their costs, shape (N,); read one group after another.
-    tick
-        Called before every vector; it may raise to stop.
-    combine
-        Combines two costs and never falls in either: ``np.add``, or ``np.maximum`` (of costs >= 0).
+    ``groups``: vectors of each group, shape (N, G), and their costs, shape (N,), read one group after another. ``tick``
+    is called before every vector and may raise to stop. ``combine`` joins two costs and never falls in either:
+    ``np.add``, or ``np.maximum`` (of costs >= 0).
     """
     shape = tuple(int(there) + 1 for there in stock)
     least = np.full(shape, np.inf)
@@ -49,6 +42,7 @@ def cheapest_choice(
         following = np.full(shape, np.inf)
         for row, cost in zip(counts.tolist(), costs.tolist(), strict=True):
             tick()
+            # All states at once: shifting the array by the vector pairs every state u with u - c.
             target = following[tuple(slice(count, None) for count in row)]
             source = least[tuple(slice(None, size - count) for size, count in zip(shape, row, strict=True))]
             np.minimum(target, combine(source, cost), out=target)

@@ -54,23 +54,13 @@ class Move:
 
 @dataclass(slots=True, eq=False)
 class Trail:
-    """The states after the jobs so far, and how each came about.
+    """The states after the jobs so far, and the way to each.
 
-    Parameters
-    ----------
-    price, slack
-        Price of a unit that is left over, and units to spare at shift 0.
-    tick
-        Called at least once for every ``_BLOCK`` sums.
-    most, reach
-        Keep at most ``most`` states after a job: those of least regret among the states at most ``reach``
-        from the slack; None: all. With a ``most`` some sums are missing, and a result proves nothing about
-        these.
-    cap
-        Sums of larger regret are left out; regrets up to half of ``cap`` count as equal when states are
-        chosen.
-    trails
-        Number of trails that exist at a time and share the memory.
+    ``price`` of an unused unit; ``slack``: units to spare at shift 0; ``tick``: called at least once for every
+    ``_BLOCK`` sums. Keep at most ``most`` states after a job (None: all): those of least regret among the states at
+    most ``reach`` from the slack; some sums are then missing, and a result proves nothing about these. Sums of larger
+    regret than ``cap`` are dropped; regrets up to half of it count as equal when states are chosen. ``trails`` exist at
+    a time and share the memory.
     """
 
     price: float
@@ -101,10 +91,7 @@ class Trail:
     def advance(self, move: Move, limit: float) -> States:
         """Combine the next job; keep the states whose excess can still get below ``limit``.
 
-        Raises
-        ------
-        MemoryError
-            The states need more memory than is allowed.
+        ``MemoryError``: too many states.
         """
         if not self._marks or self._held > memory.ALLOWED_BYTES // (8 * self.trails):
             self._marked += 16 * len(self.states.shifts)
@@ -122,6 +109,7 @@ class Trail:
         """Options of the first ``depth`` jobs on the way to a state after them."""
         options = [0] * depth
         layers: list[Layer] | None = self._layers
+        # From the last segment back; only the last has its layers, those of earlier ones are computed again.
         for begin, states in reversed(self._marks):
             if begin < depth:
                 for job, (parents, taken) in reversed(
@@ -142,6 +130,7 @@ class Trail:
 
     def _extended(self, states: States, move: Move, limit: float) -> tuple[States, Layer]:
         """Add one job: each of its options to each state."""
+        # Shifts outside least .. most cannot end within the slack below the limit, whatever the other jobs add.
         least = max(
             int(states.shifts[0]) + int(move.shifts.min()),
             self.slack - move.high_left - math.floor(limit / self.price) - 1,
@@ -178,6 +167,7 @@ class Trail:
         paid, options, moved = lowest[moved], taken[moved], moved + least
         alive = self._alive(move, moved, paid, limit)
         moved, paid, options = moved[alive], paid[alive], options[alive]
+        # Only records in the order of shifts can be optimal: see ``_records``.
         record = self._records(moved, paid)
         moved, paid, options = moved[record], paid[record], options[record]
         return moved, paid, np.searchsorted(states.shifts, moved - move.shifts[options]), options

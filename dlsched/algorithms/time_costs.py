@@ -28,12 +28,9 @@ _LARGEST = 600.0  # largest logarithm of a cost, so that sums of costs are finit
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """The times themselves. ``job`` is one job, or some or all jobs: then the last axis has one entry a job.
+    """The times themselves. ``job`` is one job, or some or all jobs: then the last axis has one entry per job.
 
-    Parameters
-    ----------
-    equal
-        Unit of time of each job in seconds, shape (S,): 1 in this class, else J(equal share).
+    ``equal``: unit of time of each job in seconds, shape (S,): 1 in this class, else J(equal share).
     """
 
     bottleneck: ClassVar[bool] = False
@@ -82,15 +79,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fair(Costs):
-    """Costs of alpha-fair utilities.
-
-    Parameters
-    ----------
-    power
-        p = alpha - 1.
-    least
-        Lower bound on each job's J, in seconds, shape (S,).
-    """
+    """Costs of alpha-fair utilities; ``power`` is p = alpha - 1, ``least`` a lower bound on each job's J, seconds, shape (S,)."""
 
     power: float
     least: Floats
@@ -110,11 +99,12 @@ class Fair(Costs):
 
     @property
     def steepness(self) -> float:
-        """The power of a cost, and 1 for what it is added to."""
+        """The power of a cost, at least 1."""
         return max(1.0, self.power + 1)
 
     def of(self, job: Jobs, times: Floats) -> Floats:
         """Cost of every time."""
+        # log and expm1 keep the digits of times close to the least.
         longer = log(times / self.least[job])
         if self.power == 0:
             return 1 + longer

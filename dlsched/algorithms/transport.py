@@ -38,6 +38,7 @@ def starved(allowed: Allowed, needed: Counts, stock: Counts) -> list[int]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
+    # A minimum cut: the jobs that the source's side of the residual network cannot serve.
     residual = csr_array(network - flow)
     residual.eliminate_zeros()
     reached = breadth_first_order(residual, jobs + kinds, return_predecessors=False)

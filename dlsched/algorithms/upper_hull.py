@@ -9,10 +9,7 @@ CountT = TypeVar("CountT", int, float)
 def upper_hull(points: Iterable[tuple[CountT, float]]) -> list[tuple[CountT, float]]:
     """Return the corners, without (0, 0), of the least concave function from (0, 0) on that lies above points.
 
-    Parameters
-    ----------
-    points
-        Counts > 0, ascending, and values.
+    The points have ascending counts > 0.
 
     >>> upper_hull([(1, 1.0), (2, 4.0), (3, 3.0), (4, 6.0)])
     [(2, 4.0), (4, 6.0)]

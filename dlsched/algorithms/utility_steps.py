@@ -38,6 +38,7 @@ class Step(NamedTuple):
 def steps(table: UtilityTable) -> list[Step]:
     """Steps of a utility, in order."""
     values = table.values.tolist()
+    # Table differences; a gain below ``least`` joins the next step.
     gains = [there - here for here, there in pairwise(values)]
     if not gains or max(gains) <= 0:
         return []

@@ -15,7 +15,7 @@ _FLAT = 1e-6  # of the largest utility: a stretch nearer to its envelope is not 
 
 
 def stretches(table: UtilityTable, unit: float) -> list[tuple[int, int]]:
-    """Cut 0 .. Z where mu is farthest below the envelope of a stretch, until it is near it everywhere."""
+    """Cut 0 .. Z where mu is farthest below the envelope of its stretch, until it is near it everywhere."""
     found = [(0, table.units)]
     while len(found) < _STRETCHES:
         worst, cut, index = max((*_farthest(table, low, high), index) for index, (low, high) in enumerate(found))
@@ -53,6 +53,7 @@ def tangents(table: UtilityTable, low: int, high: int, unit: float) -> list[Tang
             chosen[line] = offset, float(slopes[line])
             above = np.minimum(above, offset + slopes[line] * corners)
         far = int(np.argmax(above - values))
+        # Refine beside the corner at which the lines are farthest above the envelope.
         near = [line for line in (far - 1, far) if 0 <= line < len(slopes) and line not in chosen]
         wanted = near if above[far] - values[far] > _FLAT * unit else []
     return [_visible(offset, slope, high, VANISHING * unit) for offset, slope in chosen.values()]

@@ -72,10 +72,11 @@ class UtilityTable:
 
 
 def hull(values: Floats) -> Integers:
-    """Corners of the upper convex hull of (z, values[z]): found at once for an S, else one by one."""
+    """Corners of the upper convex hull of (z, values[z]): computed at once for an S shape, else one by one."""
     last = len(values) - 1
     if last < 1:
         return np.arange(len(values))
+    # An S shape: one chord from 0 touches it, and behind the touching point every bend is a corner.
     slopes = (values[1:] - values[0]) / np.arange(1, last + 1)
     touched = last - int(np.argmax(slopes[::-1]))
     steps = np.diff(values[touched:])

@@ -32,8 +32,7 @@ def _beyond(value: float) -> float:
 def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[int], int] | None:
     """Amounts and the right side, with its tolerance, in the largest unit that divides all amounts.
 
-    An amount above the right side becomes the right side plus 1, as n_k is 0 anyway. None: some exceed
-    ``largest``.
+    An amount above the right side becomes the right side plus 1, as n_k is 0 anyway. None: some exceed ``largest``.
     """
     limit = Fraction(_beyond(right))
     parts = [Fraction(repr(amount)) for amount in amounts]
@@ -48,10 +47,9 @@ def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[in
 
 
 def same(amounts: Sequence[float], right: float, most: Sequence[int]) -> tuple[list[int], int] | None:
-    """Find small whole amounts and a right side that allow the same n <= ``most``; None: none found.
+    """Find small whole amounts and a right side that allow the same n <= ``most``, or None.
 
-    If few jobs share a row, all n can be tried; then rounded amounts can replace amounts without a common
-    unit.
+    If few jobs share a row, all n can be tried; rounded amounts can then replace amounts without a common unit.
     """
     if math.prod(count + 1 for count in most) > _POINTS:
         return None
@@ -59,6 +57,7 @@ def same(amounts: Sequence[float], right: float, most: Sequence[int]) -> tuple[l
     limit = _beyond(right)
     parts = np.minimum(np.array(amounts), 2 * limit)
     through = dot(points, parts) <= limit
+    # Rounded amounts are equivalent if they separate exactly the same points.
     for scale in range(1, _SCALES):
         rounded = np.round(parts * (scale / limit)).astype(np.int64)
         for units in (rounded, np.maximum(rounded, parts > 0)):
