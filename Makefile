@@ -22,13 +22,14 @@ PIECE_12 = tests/test_own_certificates.py tests/modelling
 PIECE_13 = tests/cli
 PIECE_14 = tests/proofs
 
-.PHONY: help demo test coverage test-all test-lowest test-machines verify $(PIECES:%=verify-%) lint docs bench bench-speed clean
+.PHONY: help demo test test-slow coverage test-all test-lowest test-machines verify $(PIECES:%=verify-%) lint docs bench bench-speed clean
 
 help:
 	@echo "make demo      heuristics against proven optima in all six families, half a minute (own environment in $(VENV))"
-	@echo "make test      the whole test suite, in its own environment"
-	@echo "make coverage  the same, and the lines it reaches: at least 95 %"
-	@echo "make test-all  the same with Python 3.11, 3.12 and 3.13"
+	@echo "make test      the tests that take about a second each at most, in their own environment"
+	@echo "make test-slow the others, but for the long campaigns"
+	@echo "make coverage  both, and the lines they reach: at least 95 %"
+	@echo "make test-all  make test with Python 3.11, 3.12 and 3.13"
 	@echo "make test-lowest  the same with the oldest dependencies that are allowed"
 	@echo "make test-machines  a selection under settings that stand for other processors; MACHINES=libm for one of them"
 	@echo "make verify    the long agreement campaigns, and every shipped optimum proven again; in pieces: make verify-1 .. verify-14"
@@ -57,7 +58,10 @@ demo: $(VENV)/.plots
 # Bytecode is made first: hundreds of tests start processes that import dlsched.
 test: $(VENV)/.dev
 	@$(BIN)/python -m compileall -q -j 0 dlsched
-	$(PYTEST) -m "not long"
+	$(PYTEST) -m "not long and not slow"
+
+test-slow: $(VENV)/.dev
+	$(PYTEST) -m "slow and not long"
 
 coverage: $(VENV)/.dev
 	$(PYTEST) -m "not long" --cov=dlsched --cov-report=term:skip-covered --cov-fail-under=95

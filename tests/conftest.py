@@ -23,6 +23,18 @@ collect_ignore = [
 ]  # scripts that test_typing.py has mypy read; no package, as that would shadow the standard library's
 
 
+SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").splitlines())
+"""Tests of more than a second or so, by their names: ``make test`` leaves them to ``make test-slow``."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow tests."""
+    for item in items:
+        if item.nodeid in SLOW:
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_finish() -> None:
     """Take modules and tests, which live to the end, out of what the garbage collector walks through."""
     gc.collect()
