@@ -20,6 +20,8 @@ BRANCHING = f"dlsched branching {VERSION}"
 _SLOWEST_S = 1e-3
 """Seconds of a conflict that CP-SAT is given where time is limited: mostly it takes a third, but now and then a hundred times
 as long, and the other search has to have its turn."""
+_FEWEST_S = 2.0
+"""Seconds that CP-SAT has at least: starting its process and importing it take up to one."""
 
 
 class Closing:
@@ -117,5 +119,5 @@ def _limits(left: Limits, conflicts: int | None) -> Limits:
     return replace(
         left,
         nodes=conflicts if left.nodes is None else min(conflicts, left.nodes),
-        time_s=None if left.time_s is None else min(left.time_s, _SLOWEST_S * conflicts),
+        time_s=None if left.time_s is None else min(left.time_s, max(_FEWEST_S, _SLOWEST_S * conflicts)),
     )

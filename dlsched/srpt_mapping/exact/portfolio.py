@@ -26,7 +26,9 @@ Either takes about .1 s."""
 TURNS = 8
 """Turns after which ``exact`` without limits ends."""
 FEW = 12
-"""Largest number of jobs for which CP-SAT has a turn before the heuristics that know all jobs; mostly it ends the search."""
+"""Largest number of jobs for which CP-SAT comes before the heuristics that know all jobs; mostly it ends the search."""
+GLANCE = LOOKS // 10
+"""Layouts that our own search looks at before CP-SAT's first turn: the smallest instances need no solver."""
 
 
 def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
@@ -63,27 +65,29 @@ def _in_turns(
     instance: Instance, closing: Closing, search: Search[Schedule], schedules: Sequence[Schedule]
 ) -> TerminationStatus:
     with_solver = availability.SOLVERS["cpsat"].available
-    heuristics_at = int(len(instance.jobs) <= FEW)
+    few = len(instance.jobs) <= FEW
     turn = 0
     while True:
         if turn == TURNS and not search.budget.limited:
             search.say(f"the search ended after {TURNS} turns; with a limit on time or nodes it goes on to that limit")
             return TerminationStatus.FEASIBLE
         for index in closing.open(exactly=not turn):
-            if turn and with_solver:
+            if few and not turn:
+                closing.by_tree(index, GLANCE)
+            if (turn or few) and with_solver and not closing.blocks[index].closed:
                 try:
                     closing.by_intervals(index, CONFLICTS * 2**turn)
                 except ContradictionError:
                     raise
                 except SolverError as error:
                     search.say(f"{error}; our own search went on")
-            if not (turn and closing.blocks[index].closed):
+            if not ((turn or few) and closing.blocks[index].closed):
                 closing.by_tree(index, LOOKS * 2**turn)
         if not closing.open() or search.proven:
             return TerminationStatus.OPTIMAL
         if not turn:
             prove_prices(instance, search)
-        if turn == heuristics_at:
+        if turn == few:
             _by_heuristics(instance, search, schedules)
             closing.adopt(search.incumbent)
         turn += 1
