@@ -28,7 +28,7 @@ columns."""
 
 
 def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """Bound by column generation over mappings, which starts from the prices of the relaxation."""
+    """Bound by column generation over mappings, from the prices of the relaxation on."""
     relaxed = prove_horizon(instance, search)
     network = Network(instance, search.budget)
     if instance.one_slot:
@@ -48,7 +48,7 @@ def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatu
 
 
 def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
-    """Hand over the certificate of all slots as one pool, then that of the relaxation without rings."""
+    """Certify the bound of all slots as one pool, then that of the relaxation without rings."""
     if search.bound is None:
         certify(aggregated(instance, search.budget), search)
     relaxed = relax(instance, search.budget)
@@ -57,11 +57,9 @@ def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
 
 
 def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -> Columns:
-    """Run column generation over slots; hand over the certificate of its prices, even if stopped.
-
-    Computing the certificate takes time: with a time limit the search ends that much earlier.
-    """
+    """Run column generation over slots, and certify its last prices, even if stopped."""
     columns = Columns(network, relaxed)
+    # The search must stop early enough to compute the certificate, which takes time itself.
     spare = _certificate_s(network)
 
     def enough() -> None:
@@ -94,16 +92,12 @@ def _certificate_s(network: Network) -> float:
 def prove_slot(
     network: Network, relaxation: Relaxation, search: Search[Embedding], found: Filled | None = None
 ) -> None:
-    """Hand over the certificate of a slot's relaxation, and the bound of ``found`` if it is stronger.
-
-    With listed paths the certificate ignores links, so the relaxation's own bound is stronger. In a forest
-    only the certificate counts: the relaxation's bound, in floats and with the capacities of ``network``,
-    would prove no more, and could be wrong about an answer that uses the last thousandth of the checker's
-    tolerance.
-    """
+    """Certify a slot's relaxation; record the bound of ``found`` too if it is stronger."""
     instance = network.instance
     certify(slot_certificate(network, relaxation), search)
     nothing = sum(worth(job, 0) for job in instance.jobs)
+    # With listed paths the certificate ignores links, so the relaxation's own bound is stronger. In a forest it
+    # proves no more, and in floats may be too low for an answer that uses the last of the checker's tolerance.
     if found is not None and found.solver is not None and found.bound < relaxation.bound:
         search.prove((nothing + found.bound) * (1 + CLOSE), source=found.solver)
     elif instance.paths is not None:

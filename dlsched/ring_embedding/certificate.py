@@ -96,7 +96,7 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
 def certified(
     ceilings: Ceilings, formulation: str, prices: Mapping[str, float], tick: Tick = no_tick
 ) -> DualsCertificate:
-    """Make a certificate of prices by the names of their rows; ``tick`` is called for every job; errors as ``verify``."""
+    """The certificate of prices by row name, with the value that they prove; ``tick`` is called for every job."""
     return DualsCertificate(formulation, prices, rounded_up(_value(ceilings, formulation, prices, tick)))
 
 
@@ -169,6 +169,7 @@ def _read(
     labels = separable_labels([job.id for job in instance.jobs], "j")
     servers = separable_labels([server.id for server in instance.servers], "s")
     totals = {} if alone else dict.fromkeys((f"total_{label}" for label in labels), Fraction(0))
+    # Server rows: one price for all servers of a class, and one for each server, which add up.
     where: dict[tuple[str, str], tuple[int, list[int]]] = {}
     for q, row in enumerate(ceilings.rows):
         where |= {("pool", f"{row.name}_c{number}"): (q, held) for number, held in enumerate(ceilings.members)}
@@ -208,6 +209,7 @@ def _best_totals(ceilings: Ceilings, prices: Sequence[Fraction], tick: Tick) -> 
             raise ValueError(
                 f"the price of a worker-slot of job {name!r} is so high that all of them cost more than any float"
             )
+        # The greatest float of the differences, plus what rounding may have taken from it.
         most = float(np.max(upper - float(price) * np.arange(len(upper))))
         found.append(Fraction(most) + Fraction(2.0**-50) * (Fraction(float(upper[-1])) + price * len(upper)))
     return found
@@ -223,7 +225,7 @@ class _Prices:
 
     @cached_property
     def _alike(self) -> dict[tuple[Fraction, ...], list[int]]:
-        """Groups of servers with equal prices; to be called once all prices are set."""
+        """Servers by their prices; valid only once all prices are set."""
         alike: dict[tuple[Fraction, ...], list[int]] = {}
         for server, held in enumerate(self.at):
             alike.setdefault(tuple(held), []).append(server)
@@ -239,9 +241,9 @@ class _Prices:
         return exact_sum(parts + [price * loose(links[e].bandwidth_bytes_per_s) for e, price in self.links.items()])
 
     def best_ring(self, job: int, pi: Fraction | None) -> Fraction:
-        """Largest worth of a ring of the job above its prices and the price of its energy.
+        """Largest worth of a ring of the job above its prices and energy.
 
-        Its workers are worth ``pi`` each or, when that is None, their utility.
+        A worker is worth ``pi``; None: its utility.
         """
         ceilings, room = self.ceilings, self.ceilings.fits[job]
         energy = ceilings.instance.worker_prices[job]
@@ -249,6 +251,7 @@ class _Prices:
             held: sum((row.demand[job] * each for row, each in zip(ceilings.rows, held, strict=True)), energy)
             for held in self._alike
         }
+        # Without links in the price the cheapest servers are best, among those that links wide enough connect.
         offers = [[(paid[held], sum(room[s] for s in servers)) for held, servers in self._alike.items()]]
         if len(ceilings.parts(job)) > 1:
             offers = [[(paid[tuple(self.at[s])], room[s]) for s in part] for part in ceilings.parts(job)]
@@ -263,6 +266,7 @@ class _Prices:
             utility = [Fraction(value) for value in ceilings.tables[job].upper.tolist()]
         if ceilings.tree is None or not crossed:
             return max(value - price for each in offers for value, price in zip(utility, _cheapest(each), strict=False))
+        # Links have prices: the best set of servers is a matter of the tree.
         by_server = [paid[tuple(held)] for held in self.at]
         prices = {link: load * each for link, each in self.links.items()}
         least = ceilings.tree.cheapest(by_server, room, len(utility) - 1, prices, ceilings.closed[job])

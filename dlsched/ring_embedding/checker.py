@@ -110,6 +110,7 @@ def check(instance: Instance, embedding: Embedding) -> list[Violation]:
         load: Amounts = defaultdict(list)
         for name, ring in rings.items():
             where = f"{name} in slot {slot}"
+            # A ring with a broken rule reserves nothing, so one fault is not reported again as overuse.
             faults = _broken_workers(instance, name, ring, where)
             broken += faults
             if faults:
@@ -136,7 +137,7 @@ def check(instance: Instance, embedding: Embedding) -> list[Violation]:
 
 
 def infeasible(instance: Instance) -> str | None:
-    """None: running no job at all is feasible in every instance."""
+    """None: running no job is feasible in every instance."""
     del instance
     return None
 
@@ -188,7 +189,7 @@ def _broken_workers(instance: Instance, name: str, ring: Ring, where: str) -> li
 
 
 def _routed(ring: Ring, route: Router, where: str) -> tuple[list[tuple[str, str]], list[Violation]]:
-    """Directed links that the ring crosses, each as often as it does; or why it is not a ring."""
+    """Directed links that the ring crosses, once for each crossing; or the rule that it breaks."""
     if len(ring.order) != len(ring.workers) or any(name not in ring.order for name in ring.workers):
         message = f"the order {list(ring.order)} does not name each of its {len(ring.workers)} servers once"
         return [], [Violation("ring", where, message=message)]

@@ -1,4 +1,4 @@
-"""Embeddings as pictures: how many workers each job has in each slot."""
+"""Pictures of embeddings: how many workers each job has in each slot."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from dlsched.ring_embedding.solution import Embedding
 
 
 def draw(instance: Instance, answers: Sequence[tuple[str, Embedding]], path: Path, width_in: float) -> Path:
-    """Draw labelled answers."""
+    """Draw labelled embeddings, one below the other."""
     from dlsched.plots import SlotRow, draw_slots
 
     rows = []

@@ -61,7 +61,7 @@ _RING_GBIT, _LINK_GBIT = (gbit(RANGES[f"{name}[].bandwidth_bytes_per_s"].usual) 
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """Sizes by default, and ranges; the figures below that are not the paper's are choices of ours."""
+    """Default sizes, and ranges; those not from the paper are choices of ours."""
 
     jobs: int
     servers: int
@@ -213,7 +213,7 @@ def generate(
 
 
 def _given(preset: str, **numbers: float | None) -> dict[str, float]:
-    """Return the numbers that are given; UsageError if one is below 0 or the preset has no use for it."""
+    """The numbers that are not None; UsageError if one is negative or the preset has no use for it."""
     own = {name: float(value) for name, value in numbers.items() if value is not None}
     for name, value in own.items():
         if not 0 <= value < np.inf:
@@ -227,7 +227,7 @@ def _given(preset: str, **numbers: float | None) -> dict[str, float]:
 
 
 def _idle_power(gpus: int) -> float:
-    """Watts of a server that is on, by its GPUs."""
+    """Watts of a server that is on but idle, by its number of GPUs."""
     one, eight = _IDLE_W
     return four_digits(one + (eight - one) * (gpus - 1) / 7)
 
@@ -292,7 +292,7 @@ def _alpha_fair(recipe: _Recipe, most: float, height: float) -> Drawn:
 
 
 def _utility(generator: np.random.Generator, recipe: _Recipe, kind: str, most: float) -> Drawn:
-    """A utility whose argument reaches ``most`` when a job has all its workers in every slot."""
+    """A utility whose argument is ``most`` when a job has all its workers in every slot."""
     if kind == "alike":
         return _alpha_fair(recipe, float(np.mean(recipe.rate) * np.mean(recipe.workers)) * recipe.slots, 50.0)
     height = generator.uniform(*_HEIGHT)

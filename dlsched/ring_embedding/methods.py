@@ -26,17 +26,17 @@ def warm(instance: Instance, search: Search[Embedding]) -> None:
 
 
 def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The best exact method of the instance's objective."""
+    """Run the best exact method of the instance's objective."""
     return objective_of(instance).run_exact(instance, search)
 
 
 def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The plan that follows the relaxation, which bounds it."""
+    """Run the plan of the instance's objective, and its relaxation, which bounds it."""
     return objective_of(instance).run_plan(instance, search)
 
 
 def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The best bound of the instance's objective."""
+    """Run the best bound of the instance's objective."""
     return objective_of(instance).run_bound(instance, search)
 
 
@@ -51,13 +51,13 @@ def _warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
 
 
 def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The bound of column generation; refused if the objective is the least utility."""
+    """Run the bound of column generation; UsageError for the objective ``max_min``."""
     require_served(instance, "columns")
     return bounds.run_columns(instance, search)
 
 
 def _slot_greedy(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
-    """The exact slot greedy; it says in how many slots the best increase was not proven."""
+    """Run the exact slot greedy; a message counts the slots whose best increase is unproven."""
     open_slots = 0
 
     def solve_slot(network: Network, jobs: Sequence[int], gains: Gains) -> Slot:

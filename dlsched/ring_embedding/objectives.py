@@ -24,22 +24,9 @@ if TYPE_CHECKING:
 class RingObjective(Objective[Instance, Embedding]):
     """An objective of embeddings.
 
-    Parameters
-    ----------
-    additive
-        Whether it is a sum of what jobs gain: then gains of slots add up, and so do steps in the model with circuits.
-    goal
-        Adds it to a linear model with workers (``formulations.goals``).
-    proven
-        Value of a certificate: an upper bound at prices of worker-slots, given the worth of all other rows.
-    aggregated, horizon
-        Certificates of the relaxations as functions.
-    plan
-        The heuristic as a function.
-    warm, run_plan, run_bound, run_exact
-        The answer that is offered at once, and how the methods run.
-    run_program
-        How ``milp``, ``arc`` and ``circuit`` run: with ``program``, one of these names, and ``nodes`` for a solver.
+    ``additive``: it is a sum over jobs, so gains of slots add up. ``goal`` adds it to a linear model
+    (``formulations.goals``). ``proven``: upper bound at prices of worker-slots, given the worth of all other rows.
+    ``run_program`` runs the model named ``program`` with a node limit; the others are functions and methods by name.
     """
 
     additive: bool
@@ -110,13 +97,13 @@ OBJECTIVES: Mapping[str, RingObjective] = {"sum": SUM, "max_min": MAX_MIN}
 
 
 def objective_of(instance: Instance) -> RingObjective:
-    """Return the objective of an instance."""
+    """The record of an instance's objective."""
     found = OBJECTIVES[instance.objective]
     return NET if found is SUM and instance.charges else found
 
 
 def require_served(instance: Instance, method: str) -> None:
-    """Raise ``UsageError`` for an objective that the method cannot serve: it takes what adds the most to a sum."""
+    """Raise ``UsageError`` if the method cannot serve the instance's objective."""
     found = OBJECTIVES[instance.objective]
     if method in found.refused:
         allowed = served_by(method, OBJECTIVES.values())

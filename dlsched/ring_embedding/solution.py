@@ -54,13 +54,10 @@ def _rings_data(rings: Mapping[str, Ring]) -> dict[str, dict[str, object]]:
 
 
 def read_solution(data: Any, instance: Instance) -> Embedding:
-    """Read the ``solution`` of a result file; whether it is feasible is the checker's question.
+    """Read the ``solution`` of a result file; the checker decides whether it is feasible.
 
-    Raises
-    ------
-    InputError
-        It is not ``{"slots": [{"slot": 1, "rings": {job: {"workers": {server: n}, "order": [server, ...]}}}]}``, names a
-        slot twice, or leaves out the order of a ring of several servers.
+    InputError: it is not ``{"slots": [{"slot": 1, "rings": {job: {"workers": {server: n}, "order": [server, ...]}}}]}``,
+    names a slot twice, or omits the order of a ring of several servers.
     """
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("slots"), list):

@@ -46,15 +46,8 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
     In large instances the greedy comes after the plan, which takes less time and is as good.
     One slot: the program over mappings, closed exactly, in a forest by CP-SAT on the links that rings span. Several:
     S-shaped totals by SCIP; slot by slot ascent; the bound of column generation; and in small instances CP-SAT on circuits.
-    After the answer is proven, the search improves the answer and its bound until they meet within
-    ``CLOSED``: as long as a limit allows, and without limits only in small instances. A message says if it
-    ends without a proof.
-
-    Raises
-    ------
-    SolverError, SolverMissingError
-        A solver fails or is missing before the answer is proven; later failures are only reported in a
-        message.
+    After the proof, the search goes on until objective and bound meet within ``CLOSED``, without limits only in small
+    instances. A failed or missing solver is an error before the proof, and a message after it.
     """
     try:
         status = _search(instance, search)
@@ -86,6 +79,7 @@ def _search(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
         return TerminationStatus.OPTIMAL
     if instance.one_slot:
         return _one_slot(network, search)
+    # An utility that is not concave makes the envelopes too high; binaries choose the stretch instead.
     if not all(table.concave for table in plan.tables):
         plan = _by_totals(network, relaxed, plan, search)
     _ascend(plan, search)
@@ -97,12 +91,12 @@ def _search(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
 
 
 def _enough(instance: Instance, search: Search[Embedding]) -> bool:
-    """Whether the gap is closed, or the answer proven in a large instance without limits."""
+    """Whether the gap is closed or, in a large instance without limits, the answer proven."""
     return search.closed(CLOSED) or (search.proven and not search.budget.limited and not small(instance))
 
 
 def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """Offer the plan that follows the relaxation; until then hold what ``quick`` finds."""
+    """Offer the answer of ``quick``, then the plan that follows the relaxation."""
     search.offer(quick(instance), source="quick")
     network = Network(instance, search.budget)
     _steady(network, search)
@@ -140,6 +134,7 @@ def _concentrate(network: Network, search: Search[Embedding]) -> Plan:
 def _ascend(plan: Plan, search: Search[Embedding]) -> None:
     """Improve a plan slot by slot, if there are few slots or a limit."""
     keep, better = keeping(search, "ascent"), 0
+    # Making an embedding of many rings costs more than a step of the ascent: then only the last plan is offered.
     few = sum(len(slot.rings) for slot in plan.slots.values()) <= FEW
 
     def heard() -> None:
@@ -158,7 +153,7 @@ def _ascend(plan: Plan, search: Search[Embedding]) -> None:
 
 
 def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search[Embedding]) -> Plan:
-    """Return the better of the given plan and one from S-shaped totals, whose bound SCIP proves."""
+    """The better of ``plan`` and one from S-shaped totals, whose bound SCIP proves."""
     from dlsched.ring_embedding.horizon.totals import build_totals
     from dlsched.solvers.milp import solve_milp
 
@@ -198,7 +193,7 @@ def _one_slot(network: Network, search: Search[Embedding]) -> TerminationStatus:
 
 
 def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -> None:
-    """The bound of column generation, and the plan that follows its optimum, improved slot by slot."""
+    """Prove the bound of column generation; follow its optimum by a plan, improved slot by slot."""
     columns = search_columns(network, relaxed, search)
     if _enough(network.instance, search):
         return
@@ -210,9 +205,9 @@ def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -
 
 
 def _by_programs(instance: Instance, search: Search[Embedding], otherwise: str) -> TerminationStatus:
-    """Solve with CP-SAT on circuits; if its integers do not suffice, solve the linear program and say so.
+    """Solve by CP-SAT on circuits, or as a linear program if amounts share no unit; neither unless the instance is small.
 
-    If the instance is not small, solve neither; ``otherwise`` then says why there is no proof.
+    ``otherwise`` says in a message why there is no proof then.
     """
     closing = search.proven
     if not small(instance):

@@ -40,10 +40,9 @@ def circuits_or_rows(
     solved: str,
     closing: bool = False,
 ) -> TerminationStatus:
-    """Solve with CP-SAT on circuits; if its integers do not suffice, solve linear programs and say so.
+    """Solve with CP-SAT on circuits or, if amounts share no unit, as linear programs; the message ``solved`` says so.
 
-    ``solved``: the message that says so. ``closing``: the answer is proven already, so no message mentions
-    the rest of the gap, and without a limit no linear program is solved.
+    ``closing``: the answer is proven already; no message mentions the gap, and linear programs need a limit.
     """
     free = not search.budget.limited
     try:
@@ -62,7 +61,7 @@ def circuits_or_rows(
 
 
 def run_arc(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
-    """Solve the arc model; raises UsageError if it is too large."""
+    """Solve the arc model; UsageError if it is too large."""
     return objective_of(instance).run_program(instance, search, program="arc", nodes=nodes)
 
 
@@ -81,11 +80,12 @@ def run_circuit(instance: Instance, search: Search[Embedding], *, nodes: int | N
 def run_program(
     instance: Instance, search: Search[Embedding], *, program: Program, nodes: int | None = None
 ) -> TerminationStatus:
-    """Hand an instance with a sum objective to a solver as a whole; raises the errors of the methods."""
+    """Solve a model of the whole instance, whose objective is a sum; errors as those of the methods."""
     if program == "circuit":
         return _by_circuits(instance, search, nodes)
     build = LINEAR[program]
     if _idle(instance, search):
+        # First the best embedding that runs a worker: if nothing pays, it is far worse than running nothing.
         model = arrays(search, build(instance, budget=search.budget, goal="something"))
         outcome = solve_milp(model.model, solver=search.solver or "highs", limits=limits_of(search, nodes))
         search.budget.nodes += outcome.nodes or 0
@@ -99,16 +99,12 @@ def run_program(
 
 
 def _idle(instance: Instance, search: Search[Embedding]) -> bool:
-    """Whether energy has a price and the embedding held runs nothing; tolerances hide tiny gains.
-
-    If so, the solver first looks for the best embedding that runs a worker, which is far worse if nothing
-    pays.
-    """
+    """Whether energy has a price and the incumbent runs nothing, so that a solver's tolerance hides tiny gains."""
     return instance.charges and search.solution is not None and not any(search.solution.slots.values())
 
 
 def _nothing_pays(search: Search[Embedding], status: TerminationStatus, bound: float | None, solver: str) -> bool:
-    """Whether all embeddings that run a worker are worse than the one held; if so, record the proof."""
+    """Whether every embedding that runs a worker is worse than the incumbent; if so, record the proof."""
     held = search.objective
     if held is None or (status is not TerminationStatus.INFEASIBLE and (bound is None or bound >= held)):
         return False

@@ -88,9 +88,9 @@ def build_arc(
 
 
 def arcs_of_all(network: Network, variables: int) -> list[list[Arc]]:
-    """For every job, the ordered pairs of usable servers with a route; none for rings of one worker.
+    """Ordered pairs of usable servers with a route, by job.
 
-    UsageError: the variables of the rings, added to the existing ones, are too many.
+    UsageError: their variables and ``variables`` are too many together.
     """
     pairs: list[list[Arc]] = []
     for i, job in enumerate(network.instance.jobs):
@@ -122,7 +122,7 @@ def shared_links(instance: Instance, crossing: Crossings) -> Iterator[tuple[int,
 
 
 def cycle(held: list[Arc]) -> tuple[int, ...]:
-    """Servers along the arcs, from the first one on until one comes back or an arc is missing."""
+    """Servers along the arcs from the least one, until one comes back or an arc is missing."""
     after = dict(held)
     order = [min(after)]
     while (there := after.get(order[-1])) is not None and there not in order:
@@ -131,7 +131,7 @@ def cycle(held: list[Arc]) -> tuple[int, ...]:
 
 
 def _add_ring(model: WorkersModel, job: int, slot: int, pairs: list[Arc]) -> "dict[Arc, pulp.LpVariable]":
-    """The rows of one ring; return its arcs."""
+    """Add variables and rows of one ring; return its arcs."""
     import pulp
 
     model.network.tick()
@@ -144,6 +144,7 @@ def _add_ring(model: WorkersModel, job: int, slot: int, pairs: list[Arc]) -> "di
         (here, there): f"{model.jobs[job]}_{model.servers[here]}_{model.servers[there]}_{slot}" for here, there in pairs
     }
     passed = {pair: pulp.LpVariable(f"a_{name}", 0, 1, pulp.LpInteger) for pair, name in names.items()}
+    # Rows of one server: it has workers if and only if the ring passes through it or stands on it alone.
     for upto, s in enumerate(hosts, start=1):
         y = model.y[job, s, slot]
         out: Terms = [(a, 1) for (here, _), a in passed.items() if here == s]
@@ -160,6 +161,7 @@ def _add_ring(model: WorkersModel, job: int, slot: int, pairs: list[Arc]) -> "di
         model.add(f"only_{label[s]}", [(alone[s], 1), (first[s], -1)], 0)
     model.add(f"ring_{model.jobs[job]}_{slot}", [(chosen, 1) for chosen in first.values()], 1)
     size = len(hosts)
+    # Miller, Tucker, Zemlin: numbers grow along the ring, except on the arc back to its first server.
     for (here, there), a in passed.items():
         terms: Terms = [(number[here], 1), (number[there], -1), (a, size), (first[there], -size)]
         model.add(f"tour_{names[here, there]}", terms, size - 1)
@@ -169,13 +171,14 @@ def _add_ring(model: WorkersModel, job: int, slot: int, pairs: list[Arc]) -> "di
 def _add_bandwidths(
     model: WorkersModel, crossing: Crossings, chosen: "Mapping[tuple[int, int], dict[Arc, pulp.LpVariable]]"
 ) -> None:
-    """Add rows of the directed links whose bandwidth may be less than all rings together need."""
+    """Add rows of the directed links that may be too narrow for all rings together."""
     for link, ends, users, bandwidth in shared_links(model.instance, crossing):
         name = "_".join(model.nodes[end] for end in ends)
         most = {i: _most(model, i, crossing[i][link]) for i in users}
         amounts, right = row([model.network.load[i] for i in users], bandwidth, list(most.values()))
         for t in range(1, model.instance.slots + 1):
             there = [(i, a) for i, a in zip(users, amounts, strict=True) if (i, t) in chosen]
+            # A row that even all rings at once keep is left out.
             if sum(a * most[i] for i, a in there) > right:
                 terms: Terms = [(chosen[i, t][arc], a) for i, a in there for arc in crossing[i][link]]
                 model.add(f"bandwidth_{name}_{t}", terms, right)

@@ -53,9 +53,9 @@ _LARGEST_OBJECTIVE = 2.0**40
 
 @dataclass(eq=False)
 class Circuit(Formulation["cp_model.CpModel", Embedding]):
-    """The model; its ``constant`` is the utility of running nothing.
+    """The model.
 
-    ``decided``: the variables that ``decode`` reads, by name. ``error``: largest error of the utility by rounding.
+    ``decided``: the variables that ``decode`` reads, by name; ``error``: largest rounding error of the utility.
     """
 
     decided: "dict[str, cp_model.IntVar]" = field(default_factory=dict)
@@ -128,6 +128,7 @@ class _Builder:
         alone = {s: model.new_bool_var("") for s in hosts}
         skipped = {s: model.new_bool_var("") for s in hosts}
         passed = {pair: model.new_bool_var(f"a_{job}_{pair[0]}_{pair[1]}_{slot}") for pair in self.pairs[job]}
+        # The circuit numbers its stops from 0: a server that the ring does not pass is a loop.
         stop = {s: n for n, s in enumerate(hosts)}
         if passed:
             loops = [(stop[s], stop[s], skip) for s, skip in skipped.items()]
@@ -174,6 +175,7 @@ class _Builder:
             most = [min(each, self.instance.jobs[i].max_workers) for i, each in zip(users, count, strict=True)]
             what = f"bandwidths of rings on {self.instance.links[link // 2].ends}"
             amounts, right = _whole([self.network.load[i] for i in users], bandwidth, what, most)
+            # A row that all rings at once keep is not needed.
             if sum(amount * each for amount, each in zip(amounts, count, strict=True)) <= right:
                 continue
             for t in range(1, self.instance.slots + 1):
@@ -184,14 +186,16 @@ class _Builder:
                     self.model.add(load <= right)
 
     def _add_utilities(self) -> tuple[float, float]:
-        """Steps and the objective; return its unit, and the error of its rounding."""
+        """Add steps and the objective; return its unit and the largest error of its rounding."""
         held = [steps(table) for table in self.tables]
         prices = [price * table.units for price, table in zip(self.instance.worker_prices, self.tables, strict=True)]
         prices += [self.instance.on_prices[s] for s, _ in self.on]
+        # Largest power of two for which the objective stays below ``_LARGEST_OBJECTIVE``.
         most = math.fsum([*(step.gain for found in held for step in found), *map(float, prices)])
         power = math.frexp(_LARGEST_OBJECTIVE / most)[1] - 1 if most > 0 else 0
         total: list[cp_model.LinearExpr] = []
         off = [hidden(table, found) for table, found in zip(self.tables, held, strict=True)]
+        # Steps come in order, and those reached need worker-slots; errors of rounding add up in ``off``.
         for i, found in enumerate(held):
             reached = [self.model.new_bool_var("") for _ in found]
             for before, after in pairwise(reached):
@@ -241,7 +245,7 @@ class _Builder:
 
 
 def _rounded(price: Fraction, power: int) -> tuple[int, float]:
-    """Round a price to a whole multiple of 2**-power; return the multiple and the rounding error."""
+    """Round a price to a multiple of 2**-power: the multiple and the error."""
     scaled = price * Fraction(2) ** power
     return round(scaled), float(abs(round(scaled) - scaled) / Fraction(2) ** power)
 

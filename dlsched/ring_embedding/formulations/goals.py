@@ -43,12 +43,10 @@ from dlsched.ring_embedding.objectives import objective_of
 
 @dataclass(frozen=True)
 class Stairs:
-    """Quotas: numbers of worker-slots that jobs have to reach over all slots; stairs are numbered from 0.
+    """Quotas of worker-slots over all slots, by stair (from 0) and job; they never fall from stair to stair.
 
-    ``quotas``: by stair and job; they never fall from stair to stair, and all jobs must meet those of stair
-    0. None: the job cannot reach that stair. ``counts``: by stair, how many jobs must at least meet their
-    quota. ``maximise``: as many jobs as possible meet the quota of the last stair; otherwise any answer will
-    do.
+    None: the job cannot reach that stair; all jobs must meet stair 0. ``counts``: by stair, how many jobs must meet their
+    quota at least. ``maximise``: as many as possible meet the last one; otherwise any answer will do.
     """
 
     quotas: tuple[tuple[int | None, ...], ...]
@@ -56,7 +54,7 @@ class Stairs:
     maximise: bool = False
 
     def rises(self) -> Iterator[tuple[int, int, list[int]]]:
-        """Yield jobs, their quota of stair 0, and by how much it rises to each reachable stair from 1 on."""
+        """Yield each job, its quota of stair 0, and the rises to the stairs from 1 on that it can reach."""
         for job, held in enumerate(zip(*self.quotas, strict=True)):
             known = [quota for quota in held if quota is not None]
             yield job, known[0], [there - here for here, there in pairwise(known)]
@@ -67,7 +65,7 @@ Goal = Stairs | Literal["something"]
 
 
 def goal_of(instance: Instance, goal: Goal | None) -> Callable[[WorkersModel], None]:
-    """Return the function that adds a goal to a model; None: the objective of the instance."""
+    """The function that adds a goal to a model; None: the instance's objective."""
     if isinstance(goal, Stairs):
         return lambda model: _add_stairs(model, goal)
     if goal == "something":
@@ -83,7 +81,7 @@ def _add_something(model: WorkersModel) -> None:
 
 
 def add_sum(model: WorkersModel) -> None:
-    """The goal ``sum``."""
+    """Add the goal ``sum``."""
     unit = _unit(sum(table.most for table in model.tables))
     terms = [(g, gain / unit) for reached in _add_utilities(model, model.tables) for g, gain in reached]
     prices = model.network.worker_price.tolist(), model.network.on_price.tolist()
@@ -93,12 +91,13 @@ def add_sum(model: WorkersModel) -> None:
 
 
 def add_least(model: WorkersModel) -> None:
-    """The goal ``max_min``."""
+    """Add the goal ``max_min``."""
     import pulp
 
     top = min(float(table.values.max()) for table in model.tables)
     base = min(table.nothing for table in model.tables)
     unit = _unit(top - base)
+    # No job needs more than the least of all maxima: utilities above it are cut.
     cut = [replace(table, values=np.minimum(table.values, top)) for table in model.tables]
     least = pulp.LpVariable("least", 0, (top - base) / unit)
     for i, reached in enumerate(_add_utilities(model, cut)):
@@ -109,12 +108,12 @@ def add_least(model: WorkersModel) -> None:
 
 
 def _unit(most: float) -> float:
-    """1 for gains up to ``most`` of 1 to 2**14, else a power of two that brings them to 2**9 to 2**10."""
+    """1 for gains up to ``most`` of 1 to 2**14, else the power of two that scales them to 2**9 to 2**10."""
     return 1.0 if 1 <= most <= 2**14 or most == 0 else power_of_two(most) / 2**10
 
 
 def _add_utilities(model: WorkersModel, tables: Sequence[UtilityTable]) -> list[Terms]:
-    """Steps of every job's utility, with what they gain."""
+    """Add steps of every job's utility; return them with what they gain."""
     import pulp
 
     held = []

@@ -38,7 +38,7 @@ _VARIABLE_S = 1e-5  # measured: to read one variable of a PuLP model with its ro
 
 
 def limits_of(search: Search[Embedding], nodes: int | None) -> Limits:
-    """Remaining limits of the search; ``nodes`` is the node limit if the search has no limit of any kind."""
+    """Remaining limits of the search; ``nodes`` is the node limit if it has no limit of any kind."""
     left = search.left
     return left if search.budget.limited or nodes is None else replace(left, nodes=nodes)
 
@@ -46,7 +46,7 @@ def limits_of(search: Search[Embedding], nodes: int | None) -> Limits:
 def arrays(
     search: Search[Embedding], built: "Formulation[pulp.LpProblem, Embedding]"
 ) -> "Formulation[LinearModel, Embedding]":
-    """Convert a PuLP model to arrays; raises Stopped if there is no time left to read it."""
+    """Convert a PuLP model to arrays; Stopped if no time is left to read it."""
     left = search.left.time_s
     if left is not None and left <= built.model.numVariables() * _VARIABLE_S:
         raise Stopped(TerminationStatus.TIME_LIMIT)
@@ -56,7 +56,7 @@ def arrays(
 def solve_circuit(
     search: Search[Embedding], circuit: Circuit, limits: Limits, found: Callable[[Embedding], None]
 ) -> "tuple[TerminationStatus, cp_model.CpSolver, Embedding | None, float | None]":
-    """Run CP-SAT on a circuit model; return status, solver, answer, bound. ``found`` gets answers."""
+    """Run CP-SAT on a circuit model: status, solver, answer, bound; ``found`` receives the incumbents."""
     from ortools.sat.python import cp_model
 
     from dlsched.solvers.cpsat import run, status_of, version

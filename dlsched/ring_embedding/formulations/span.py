@@ -94,7 +94,7 @@ def build_span(
 
 
 def _add_link(model: WorkersModel, link: int, sides: Sides, jobs: list[int]) -> None:
-    """Add the rows of one link, for the slots in which it may be too narrow for all rings."""
+    """Add the rows of one link, in the slots in which it may be too narrow for all rings."""
     import pulp
 
     record = model.instance.links[link]
@@ -126,7 +126,7 @@ def _add_used(model: WorkersModel, name: str, job: int, servers: list[int], slot
 
 
 def _add_parts(model: WorkersModel) -> None:
-    """A ring stays in one part of the forest."""
+    """Keep every ring in one part of the forest."""
     import pulp
 
     part = model.network.part
@@ -145,6 +145,7 @@ def _add_parts(model: WorkersModel) -> None:
 
 def _sides(network: Network) -> list[Sides]:
     """Servers on the sides of the two ends of every link."""
+    # Nodes are numbered in preorder, so a subtree is a range: ``ends`` is one past its last node.
     ends = list(range(1, len(network.tree.above) + 1))
     tops = list(range(len(network.tree.above)))
     for node in range(len(ends) - 1, -1, -1):
@@ -155,6 +156,7 @@ def _sides(network: Network) -> list[Sides]:
     for node, upward in enumerate(network.tree.upward):
         if upward >= 0:
             tops[node] = top = tops[network.tree.above[node]]
+            # Below an upward link lies its subtree, beyond it the rest of the same tree.
             inside = (network.position >= node) & (network.position < ends[node])
             beside = (network.position >= top) & (network.position < ends[top]) & ~inside
             below, beyond = np.flatnonzero(inside).tolist(), np.flatnonzero(beside).tolist()

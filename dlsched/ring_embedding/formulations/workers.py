@@ -57,14 +57,8 @@ def require_few(variables: int) -> None:
 class WorkersModel:
     """A model with workers, the rows of servers and budgets, and a goal; rings are still to be added.
 
-    ``tables``: of every job, in place of its utility and of the most worker-slots that it can have; the price of energy is not
-    in them. ``goal`` adds its variables and rows, and sets the objective. ``complete``: whether all choices of workers remain,
-    worth their energy or not.
-
-    Raises
-    ------
-    UsageError
-        More than ``LARGEST`` variables.
+    ``tables``: every job's utility without energy, and by its length the most worker-slots; None: the instance's.
+    ``complete``: keep all choices of workers, worth their energy or not. UsageError: more than ``LARGEST`` variables.
     """
 
     def __init__(
@@ -159,6 +153,7 @@ class WorkersModel:
                 self.network.tick()
                 held = zip(users, amounts, strict=True)
                 terms = [(self.y[i, s, t], a) for i, a in held if (i, s, t) in self.y]
+                # A row that the bounds of its workers imply is left out.
                 if sum(a * y.upBound for y, a in terms) > right:
                     name, on = f"capacity_{self.servers[s]}_{resources[r]}_{t}", self.on.get((s, t))
                     self.add(name, terms if on is None else [*terms, (on, -right)], right if on is None else 0.0)
@@ -179,13 +174,14 @@ class WorkersModel:
 def paying(network: Network, tables: Sequence[UtilityTable]) -> list[UtilityTable]:
     """Cut tables after the largest count worth its energy; jobs and servers never worth it fit nothing.
 
-    A job that earns no more than its workers' energy costs may as well run none; a server that costs more
-    than all jobs can earn is off in every best embedding. So no price in a model exceeds what jobs can earn.
+    Some best embedding runs no job that earns less than its energy, and turns no server on that costs more than all jobs
+    can earn. So no price in a model exceeds what jobs can earn.
     """
     if not network.instance.charges:
         return list(tables)
     held = []
     for i, (table, price) in enumerate(zip(tables, network.worker_price, strict=True)):
+        # The largest count whose utility, less energy, is not below that of nothing by more than rounding.
         earned = table.values - table.nothing - price * np.arange(len(table.values))
         most = int(np.flatnonzero(earned >= -_ROUNDING * table.values.max())[-1])
         held.append(replace(table, values=table.values[: most + 1]))
@@ -202,7 +198,7 @@ def shared_servers(network: Network) -> Iterator[tuple[int, int, list[int], floa
 
 
 def embedded(network: Network, found: Found, *, complete: bool = False) -> Embedding:
-    """Name rings; leave out a ring that, by a solver's tolerance, does not fit beside the others, if not ``complete``."""
+    """Name rings; unless ``complete``, omit those that by a solver's tolerance do not fit beside the others."""
     slots = {}
     for number, rings in found.items():
         slots[number] = slot = Slot(network)

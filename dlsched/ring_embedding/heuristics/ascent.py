@@ -16,12 +16,13 @@ _GAIN = 1e-9  # relative; less is rounding
 
 
 def ascend(plan: Plan, *, better: Callable[[], None] = lambda: None, within: float = MEETING) -> None:
-    """Improve a plan in place; ``better`` is called when a slot improved; ``within``: gap at which a slot counts as best."""
+    """Improve a plan in place; ``better`` is called on every improvement; a slot is optimal at a gap of ``within``."""
     network, program = plan.network, MappingProgram(plan.network)
     for _ in range(ROUNDS):
         before = plan.gain()
         for number, slot in plan.slots.items():
             network.tick()
+            # What each job gains in this slot beside its worker-slots in the others.
             gains = {}
             for job, record in enumerate(network.instance.jobs):
                 other = plan.held[job] - slot.count(job)

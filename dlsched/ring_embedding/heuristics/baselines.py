@@ -161,7 +161,7 @@ def density(instance: Instance, *, budget: Budget | None = None, keep: Keep = fo
 
 
 class _Fixed:
-    """The fixed number of workers of a job, or fewer when only they are of use; ``workers`` < 1: ``UsageError``."""
+    """The fixed number of workers of a job, or fewer if only they are of use; UsageError if ``workers`` < 1."""
 
     def __init__(self, workers: int | None) -> None:
         if workers is not None and workers < 1:
@@ -177,7 +177,7 @@ class _Fixed:
 
 
 def _closed(network: Network, job: int, most: int) -> int:
-    """Find by bisection the most workers, up to ``most``, of a ring in the empty network."""
+    """The most workers, up to ``most``, of a ring in the empty network, by bisection."""
     empty = Slot(network)
     if most < 1 or empty.find(job, most) is not None:
         return most
@@ -191,6 +191,7 @@ def _closed(network: Network, job: int, most: int) -> int:
 def _ahead(progress: Progress, job: int, left: int) -> Floats:
     """Gains of 0 .. the most useful workers in this slot, on the job's envelope over ``left`` slots."""
     most, count, table = progress.most(job), int(progress.count[job]), progress.tables[job]
+    # Along the envelope of what the job can still reach, slope after slope.
     reach = min(int(progress.enough[job]), count + left * int(progress.network.most[job]))
     reached = replace(table, values=table.values[: reach + 1])
     slopes = np.zeros(most)

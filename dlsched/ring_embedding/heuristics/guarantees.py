@@ -10,7 +10,7 @@ _SOLVED = 1e-6  # relative precision to which the programs of slots are solved
 
 
 def applies(instance: Instance) -> bool:
-    """Whether utilities are concave, rings stay feasible when workers are taken away (a forest), and energy costs nothing."""
+    """Whether utilities are concave, the network is a forest (rings may lose workers), and energy costs nothing."""
     if objective_of(instance) is not SUM:
         return False
     return instance.paths is None and all(job.utility.concave for job in instance.jobs)

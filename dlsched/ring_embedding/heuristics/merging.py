@@ -52,7 +52,7 @@ def _by_use(plan: WorkerSlots) -> list[tuple[int, int]]:
 
 
 def _switch_on(plan: WorkerSlots, number: int) -> None:
-    """Switch servers on that several rings pay for."""
+    """Switch on servers that pay for several rings together."""
     network, slot = plan.network, plan.slots[number]
     gains = {}
     for job, record in enumerate(network.instance.jobs):
@@ -64,20 +64,22 @@ def _switch_on(plan: WorkerSlots, number: int) -> None:
 
 
 def _switch_off(plan: WorkerSlots, number: int, server: int, full: dict[int, set[int]]) -> None:
-    """Switch a server off if that pays; ``full``: slots known not to take any further worker of a job."""
+    """Switch a server off if that pays; ``full``: slots known to take no further worker, by job."""
     price = float(plan.network.on_price[server])
+    # First onto servers that are on already; if that does not pay, onto cheaper ones too.
     if not _pays(plan, number, server, 0.0, full):
         _pays(plan, number, server, price, full)
 
 
 def _pays(plan: WorkerSlots, number: int, server: int, below: float, full: dict[int, set[int]]) -> bool:
-    """Switch a server off, and servers cheaper than ``below`` on; if it does not pay, undo it: False."""
+    """Switch a server off, and servers cheaper than ``below`` on; if that does not pay, undo it: False."""
     slot, held = plan.slots[number], list(plan.held)
     counts = {job: slot.count(job) for job, (workers, _, _) in slot.rings.items() if server in workers}
     gains = {job: plan.network.gains(job, held[job] - count, count) for job, count in counts.items()}
     other, touched = without(slot, server, gains, plan.share, below), {number: slot}
     saved = slot.on_price - other.on_price
     plan.replace(number, other)
+    # Worker-slots that fit on no other server of this slot go to other slots; what fits nowhere is lost.
     for job in counts:
         if plan.held[job] < held[job]:
             _elsewhere(plan, job, held[job], touched, full[job])
@@ -90,7 +92,7 @@ def _pays(plan: WorkerSlots, number: int, server: int, below: float, full: dict[
 
 
 def _elsewhere(plan: WorkerSlots, job: int, total: int, touched: dict[int, Slot], full: set[int]) -> None:
-    """Give a job up to ``total`` worker-slots where no server is switched on for them; ``touched``: slots as they were."""
+    """Give a job up to ``total`` worker-slots on servers that are on; ``touched``: the slots before any change."""
     most, begin = int(plan.network.most[job]), plan.network.instance.jobs[job].arrival_slot
     for number in range(begin, plan.network.instance.slots + 1):
         if number in full or plan.held[job] == total:

@@ -73,7 +73,7 @@ class Plan(WorkerSlots):
             self.fill()
 
     def follow(self, by_epoch: Split, totals: list[int]) -> None:
-        """Steps 2 and 3: place what the relaxation gives, up to these totals."""
+        """Steps 2 and 3: place what the relaxation gives, up to ``totals``, from which it is subtracted."""
         wanted: dict[int, list[tuple[int, int]]] = {number: [] for number in self.slots}
         for e, span in enumerate(epochs(self.network.instance)):
             turn = 0
@@ -81,6 +81,7 @@ class Plan(WorkerSlots):
                 most = int(self.network.most[job])  # a solver may exceed it by rounding
                 whole = min(int(by_epoch.get((job, e), 0.0) + _ROUNDING), totals[job], most * span.slots)
                 totals[job] -= whole
+                # A job's odd worker-slots begin where those of the job before ended, so slots differ by one in all.
                 each, odd = divmod(whole, span.slots)
                 self.network.tick()
                 for index in range(span.slots):
@@ -90,16 +91,15 @@ class Plan(WorkerSlots):
                 turn += odd
         for number, rings in wanted.items():
             self.network.tick(self._rings)
+            # Largest share first: small rings fit between large ones, not the other way round.
             for count, job in sorted(rings, key=lambda ring: (-ring[0] * self.share[ring[1]], ring[1])):
                 self._place_most(job, number, count)
 
     def concentrate(self) -> None:
-        """Without a relaxation: place the largest rings in every slot, those that gain the most first.
-
-        With listed paths a ring may be possible with many workers but not with few.
-        """
+        """Without a relaxation: place the largest rings in every slot, those that gain the most first."""
         for number in self.slots:
             self.network.tick(self._rings)
+            # With listed paths a ring may exist for many workers but not for few.
             waiting = []
             for job, record in enumerate(self.network.instance.jobs):
                 most = min(int(self.network.most[job]), int(self.network.total[job]) - self.held[job])
@@ -110,13 +110,13 @@ class Plan(WorkerSlots):
                 self._place_most(job, number, most if gain < 0 else 0)
 
     def _place_most(self, job: int, number: int, count: int) -> None:
-        """Give the job up to ``count`` workers in a slot in which it has none."""
+        """Give the job the most workers, up to ``count``, in a slot in which it has none."""
         while count and not self.resize(job, number, count):
             count -= 1
 
 
 def whole_totals(totals: Floats, tables: Sequence[UtilityTable]) -> list[int]:
-    """Step 1."""
+    """Step 1: whole worker-slots by job, on a corner of the envelope where it is above the utility."""
     found = []
     for total, table in zip(totals.tolist(), tables, strict=True):
         whole = min(int(total + _ROUNDING), table.units)

@@ -20,11 +20,11 @@ Keep = Callable[[Embedding], None]
 
 
 def forget(embedding: Embedding) -> None:
-    """Keep nothing: the ``keep`` for callers that need no answer if they are stopped."""
+    """The ``keep`` of callers that need no answer if stopped."""
 
 
 def net_tables(network: Network) -> list[UtilityTable]:
-    """Utilities less the price of the workers' energy, which may fall; the power of servers is not in it."""
+    """Utilities less the price of the workers' energy, so they may fall; without the power of servers."""
     found = []
     for table, price in zip(network.tables, network.worker_price.tolist(), strict=True):
         values = table.values - price * np.arange(len(table.values)) if price else table.values
@@ -68,7 +68,7 @@ FillSlot = Callable[[Progress, int, Slot], Slot]
 
 
 def slot_by_slot(network: Network, fill_slot: FillSlot, keep: Keep) -> Embedding:
-    """Fill slot after slot, until every job is finished."""
+    """Fill slot after slot until every job is finished; if anything raises, ``keep`` receives the slots so far."""
     slots: dict[int, Slot] = {}
     rings, last = 0, max(job.arrival_slot for job in network.instance.jobs)
     try:

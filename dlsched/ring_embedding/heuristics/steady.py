@@ -19,14 +19,7 @@ STRETCHES = 40
 
 
 def steady(network: Network, keep: Keep = forget) -> Embedding:
-    """Fill stretch after stretch (see the module).
-
-    Parameters
-    ----------
-    network
-        Its budget is asked before every stretch and ring.
-    keep
-        Hears of the stretches filled so far, a feasible embedding, when anything raises.
+    """Fill stretch after stretch (see the module); if anything raises, ``keep`` receives the stretches so far.
 
     Guarantee: none. Cost: ``STRETCHES`` times that of ``slot.filling.fill``, and the rings of all slots. Source: ours.
     """
@@ -51,7 +44,7 @@ def steady(network: Network, keep: Keep = forget) -> Embedding:
 
 
 def rings_wanted(network: Network) -> int:
-    """Rough upper bound on the rings of use: each job has all its workers until more are of no use."""
+    """Rough upper bound on useful rings: each job has all its workers until more are useless."""
     progress, last = Progress(network), network.slots[-1]
     slots = (last + 1 - job.arrival_slot for job in network.instance.jobs)
     of_use = -(-progress.enough // np.maximum(network.most, 1))
@@ -59,7 +52,7 @@ def rings_wanted(network: Network) -> int:
 
 
 def _gains(progress: Progress, job: int, slots: int) -> Floats:
-    """Gains of 0, 1, 2 ... workers in each of that many slots, less the price of their energy."""
+    """Gains of 0, 1, 2 ... workers in each of ``slots`` slots, less the price of their energy."""
     table, count = progress.tables[job], int(progress.count[job])
     most = min(int(progress.network.most[job]), int(progress.enough[job] - count) // slots)
     at = count + slots * np.arange(most + 1)

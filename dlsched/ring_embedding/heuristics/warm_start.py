@@ -1,4 +1,4 @@
-"""First answers of a search: a quick one, then that of the greedy by density."""
+"""First answers of a search: that of ``quick``, then that of the greedy by density."""
 
 from collections.abc import Callable
 
@@ -21,14 +21,14 @@ _RINGS = 10_000
 
 
 def quick(instance: Instance) -> Embedding:
-    """Place every job on one server, the most utility for its share first, with the same ring in each of its slots.
+    """Place every job on one server, with the same ring in each of its slots, by utility per share; those that do not pay not.
 
-    A job that does not gain what its energy costs is left out. Guarantee: none; never worse than running nothing. Cost: one look
-    at all servers for each job, and ``_RINGS`` rings at most.
+    Guarantee: none; never worse than running nothing. Cost: one look at all servers per job, and ``_RINGS`` rings.
     """
     network = Network(instance)
     tables, price = net_tables(network), network.on_price
     slot, share, last = Slot(network), shares(network), network.slots[-1]
+    # By job: minus its average gain per share, its workers on one server, and the worker-slots of most utility.
     chosen: list[tuple[float, int, int, int]] = []
     for job, table in enumerate(tables):
         count = min(int(network.most[job]), int(network.fits[job].max()))
@@ -47,6 +47,7 @@ def quick(instance: Instance) -> Embedding:
         placed: Placed = {server: count}, (server,), []
         first = instance.jobs[job].arrival_slot
         numbers = range(first, first + min(total // count, last - first + 1, left))
+        # Only slots in which the server is still off have to pay for its power.
         off = sum(number not in slots or not slots[number].used[server] for number in numbers)
         gained = tables[job].values[count * len(numbers)] - tables[job].values[0]
         if instance.charges and gained <= off * price[server]:
@@ -68,15 +69,15 @@ def warm(instance: Instance, search: Search[Embedding]) -> None:
 
 
 def by_density(instance: Instance, search: Search[Embedding]) -> None:
-    """Offer the answer of the greedy by density; if it is stopped, the slots that it has filled."""
+    """Offer the answer of the greedy by density or, if it is stopped, the slots that it has filled."""
     keep = keeping(search, "density")
     keep(density(instance, budget=search.budget, keep=keep))
 
 
 def in_time(name: str, function: Callable[[Instance, Search[Embedding], Keep], Embedding]) -> Run[Instance, Embedding]:
-    """Run a heuristic as a method: ``function``, if stopped, hands what it has to its last argument.
+    """Make a method of a heuristic that, if stopped, gives its partial answer to its last argument.
 
-    If ``quick`` finds a better answer, the search holds that one.
+    If the answer of ``quick`` is better, that is the incumbent.
     """
 
     def run(instance: Instance, search: Search[Embedding]) -> TerminationStatus:

@@ -39,11 +39,11 @@ class WorkerSlots:
         self.share = shares(network)
 
     def tick(self) -> None:
-        """Stop at a limit, or earlier by the time needed to make and check the answer."""
+        """Stop at a limit, or earlier by the time that making and checking the answer takes."""
         self.network.tick(self._rings)
 
     def embedding(self) -> Embedding:
-        """The embedding made of the slots as they are."""
+        """The embedding of the slots as they are."""
         return embedding(self.network, self.slots)
 
     def gain(self) -> float:
@@ -53,7 +53,7 @@ class WorkerSlots:
         return gained - sum(slot.on_price for slot in self.slots.values())
 
     def resize(self, job: int, number: int, count: int) -> bool:
-        """Give the job ``count`` workers in a slot if its ring can be closed; within its limits, which the caller keeps."""
+        """Give the job ``count`` workers in a slot if its ring can be closed; the caller keeps the job's limits."""
         slot = self.slots[number]
         before = slot.count(job)
         done = slot.resize(job, count)
@@ -74,6 +74,7 @@ class WorkerSlots:
         heapq.heapify(queue)
         full: dict[int, Full] = {job: set() for job in range(len(self.held))}
         while queue:
+            # An entry is stale when its job has got worker-slots in the meantime.
             _, job, steps, held = heapq.heappop(queue)
             if held != self.held[job]:
                 continue
@@ -87,7 +88,7 @@ class WorkerSlots:
         return [(-slope / float(self.share[job]), job, steps, self.held[job])] if slope > 0 else []
 
     def _grow(self, job: int, steps: int, full: Full) -> bool:
-        """Give a job ``steps`` more worker-slots, or none; slots that need no further server come first.
+        """Give a job ``steps`` more worker-slots, or none.
 
         ``full``: slots known to take none, by the price that may be paid there.
         """
@@ -95,6 +96,7 @@ class WorkerSlots:
         values = self.net[job].values
         worth = float(values[self.held[job] + steps] - values[self.held[job]])
         done: list[tuple[int, int]] = []
+        # First slots in which no further server has to be switched on, then those whose power the gain pays for.
         for limit in (FREE, math.inf) if self.charged else (math.inf,):
             for number in range(begin, self.network.instance.slots + 1):
                 if (number, limit) in full:
@@ -114,7 +116,7 @@ class WorkerSlots:
         return False
 
     def afford(self, job: int, number: int, count: int, worth: float) -> bool:
-        """As ``resize``, if the gain is worth more than the power of the servers that it switches on."""
+        """As ``resize``, if ``worth`` is more than the power of the servers that it switches on."""
         slot = self.slots[number]
         before = slot.count(job)
         done = slot.grow(job, count, worth)

@@ -75,14 +75,14 @@ def slot_gains(network: Network) -> Gains:
 
 
 def slot_certificate(network: Network, relaxation: Relaxation) -> DualsCertificate:
-    """Certificate from the prices of one slot's relaxation, if every job has one slot."""
+    """Certificate from the prices of one slot's relaxation, for instances with one slot."""
     ceilings = Ceilings(network.instance)
     prices = _named(ceilings, epochs(network.instance)[0], relaxation)
     return certified(ceilings, "slot", prices, network.tick)
 
 
 def _named(ceilings: Ceilings, epoch: Epoch, relaxation: Relaxation) -> dict[str, float]:
-    """Prices of an epoch by the names of their rows, in the units of these; links have none where paths are listed."""
+    """Prices of an epoch by row name, in the units of the rows; links have none if paths are listed."""
     instance = ceilings.instance
     servers = separable_labels([server.id for server in instance.servers], "s")
     resources = separable_labels(instance.resources, "r")
@@ -100,10 +100,7 @@ def _named(ceilings: Ceilings, epoch: Epoch, relaxation: Relaxation) -> dict[str
 
 
 class Columns:
-    """The search for the best prices of worker-slots.
-
-    ``relaxed``: the relaxation without rings, whose prices come first.
-    """
+    """The search for the best prices of worker-slots, from those of the relaxation without rings on."""
 
     def __init__(self, network: Network, relaxed: Relaxed) -> None:
         self.instance, self.network, self.tables = network.instance, network, network.tables
@@ -120,10 +117,9 @@ class Columns:
         self._pieces = self._cut()
 
     def search(self, *, better: Callable[[], None] = lambda: None, enough: Callable[[], None] | None = None) -> None:
-        """Find better prices of worker-slots, and the ``relaxations`` that prove them.
+        """Improve the prices of worker-slots, and the ``relaxations`` that prove them.
 
-        ``better`` is called if the bound fell; ``enough`` in every round and epoch, and may raise to stop
-        the search early.
+        ``better`` is called if the bound fell; ``enough`` in every round and epoch; it may raise to stop the search.
         """
         trial = self._pi
         for _ in range(_ROUNDS):
@@ -150,7 +146,8 @@ class Columns:
         return certified(ceilings, "columns", prices, self.network.tick)
 
     def _try(self, pi: Floats, tick: Callable[[], None]) -> bool:
-        """Bound every epoch at these prices; say whether the bound fell."""
+        """Bound every epoch at these prices; return whether the bound fell."""
+        # sum_i max_z [mu_i - pi_i z]; the S_e of the epochs are added below.
         total = sum(
             float(np.max(table.values - price * np.arange(len(table.values))))
             for table, price in zip(self.tables, pi.tolist(), strict=True)
@@ -176,7 +173,7 @@ class Columns:
         return fell
 
     def _cut(self) -> tuple[Integers, Floats, Floats]:
-        """Pieces of the envelopes: job, width and gain; of many corners some, denser where slopes change."""
+        """Pieces of the envelopes (job, width, gain); of too many corners a part, denser where slopes change."""
         most = max(2, _PIECES // len(self.tables))
         jobs, widths, gains = [], [], []
         for i, table in enumerate(self.tables):
@@ -189,9 +186,10 @@ class Columns:
         return np.concatenate(jobs), np.concatenate(widths), np.concatenate(gains)
 
     def _combine(self) -> tuple[float, Floats]:
-        """The program over the points (epoch, price of its energy, workers): its value, and the prices of worker-slots."""
+        """Solve the program over the points: its value, and the prices of worker-slots."""
         from scipy.sparse import coo_array
 
+        # Columns are the points, then the pieces; rows are z_i of the jobs, then the sum of lambda by epoch.
         jobs, count = len(self.tables), len(self.points)
         piece, width, gain = self._pieces
         unit = power_of_two(max(table.most for table in self.tables))

@@ -42,7 +42,7 @@ _FIRST = 12  # tangents of a utility to begin with
 class Relaxed:
     """The optimum of the relaxation: worker-slots by job, shape (I,), and by (job, epoch), and the certificate.
 
-    ``on``: slots that the servers of a class are on in an epoch, together, by (epoch, class), of those that cost something.
+    ``on``: by (epoch, class), slots in which its servers are on, added up; classes whose power has a price only.
     """
 
     totals: Floats
@@ -93,17 +93,8 @@ def relax(instance: Instance, budget: Budget | None = None) -> Relaxed:
     Servers that cost nothing are always on. An embedding, averaged over the slots of each epoch and the servers of each class,
     keeps all of these, and so does the linear relaxation of ``span`` and ``arc``, whose rings cost nothing when workers are
     spread thinly. The envelopes enter as tangents, more of them where the last optimum lay (Kelley 1960). Where that would be
-    more than ``LARGEST`` w, all classes share one row: sum_i l_i^q w_ie <= sum_c C_c^q on_ec. That says no less where a
-    worker takes a unit of the one resource.
-
-    ``budget``: asked in every loop, and for the time that is left before every linear program.
-
-    Raises
-    ------
-    SolverError
-        HiGHS found no optimum.
-    Stopped
-        There are more than ``LARGEST`` w even so, or the time is up.
+    more than ``LARGEST`` w, all classes share one row, sum_i l_i^q w_ie <= sum_c C_c^q on_ec: as strong if a worker takes one
+    unit of the only resource. Stopped: more than ``LARGEST`` w even so, or a limit. SolverError: HiGHS has no optimum.
     """
     budget = budget or Budget()
     program = Program(instance, budget.tick)
@@ -118,8 +109,8 @@ def relax(instance: Instance, budget: Budget | None = None) -> Relaxed:
 class Program:
     """The relaxation's rows, its tangents, and its last optimum; utilities are those beyond that of nothing.
 
-    ``columns`` are w by job, epoch and group of classes, and on, without a job, by epoch and class, with their ``upper`` bounds
-    and ``costs``; z and theta of the jobs come after them.
+    ``columns`` are w by job, epoch and group of classes, and on, without a job, by epoch and class, with their ``upper``
+    bounds and ``costs``; z and theta of the jobs come after them.
     """
 
     def __init__(self, instance: Instance, tick: Tick) -> None:
@@ -156,7 +147,7 @@ class Program:
         self.totals: Floats = np.zeros(len(instance.jobs))
 
     def _add_epoch(self, epoch: int) -> None:
-        """Columns and rows of one epoch."""
+        """Add columns and rows of one epoch."""
         ceilings, members, span = self.ceilings, self.ceilings.members, self.spans[epoch]
         here = [i for i, record in enumerate(self.instance.jobs) if record.arrival_slot <= span.first]
         columns: dict[int, list[int]] = {i: [] for i in here}
@@ -168,6 +159,7 @@ class Program:
                     columns[i].append(len(self.columns))
                     self._hold((i, epoch, g), span.slots * min(room, ceilings.most[i]), self.worker_cost[i])
             workers = list(enumerate(self.columns[first:], start=first))
+            # Servers whose power has a price get a column ``on``; the capacity of the others is there for nothing.
             paid = {}
             for c in group:
                 if self.on_cost[c]:
@@ -191,18 +183,15 @@ class Program:
         self.costs.append(cost)
 
     def _add(self, terms: list[tuple[int, float]], right: float) -> tuple[int, float]:
-        """Write a row in a unit, a power of two, in which its largest coefficient is near 1; return its index and factor.
-
-        A row that holds for all values of the columns stays empty: its large right-hand side would blur the
-        others.
-        """
+        """Add a row scaled by a power of two to a largest coefficient near 1; return its index and factor."""
+        # A redundant row stays empty: its large right-hand side would blur the others.
         if sum(value * self.upper[column] for column, value in terms if value > 0) <= right:
             terms, right = [], 0.0
         factor = 2.0 ** -math.frexp(math.sqrt(0.5) * max((abs(value) for _, value in terms), default=1.0))[1]
         return self.rows.add([(column, value * factor) for column, value in terms], right * factor), factor
 
     def _touch(self, job: int, corner: int) -> None:
-        """Add the line through two neighbouring corners of an envelope, the second of them given."""
+        """Add the line through two neighbouring corners of an envelope, of which ``corner`` is the second."""
         table = self.tables[job]
         if not 0 < corner < len(table.corners):
             if len(table.corners) == 1:
@@ -213,9 +202,10 @@ class Program:
         self.tangents[job, corner] = float(table.values[b] - table.values[0]) - slope * b, slope
 
     def solve(self, time_s: float | None) -> bool:
-        """Solve with the present tangents, add those at the optimum; return whether they were close."""
+        """Solve with the present tangents and add those at the optimum; return whether they were close."""
         from scipy.sparse import vstack
 
+        # Columns of w and on, then z, then theta; theta_i <= offset + slope z_i for every tangent.
         jobs, first, rows = len(self.tables), len(self.columns), Rows()
         for (i, _), (offset, slope) in self.tangents.items():
             z, theta, rise = first + i, first + jobs + i, slope * self.tables[i].units
@@ -235,6 +225,7 @@ class Program:
         self.point = answer.x
         self.duals = np.maximum(0.0, -answer.upper) * self.unit
         self.totals = answer.x[first : first + jobs]
+        # Utility that the envelopes have at the optimum; the tangents claim at least as much.
         before, reached = len(self.tangents), -float(dot(np.array(self.costs), answer.x[:first]))
         for i, table in enumerate(self.tables):
             z_i = float(self.totals[i])
@@ -270,18 +261,15 @@ class Program:
         return found
 
     def on(self, point: Floats) -> dict[tuple[int, int], float]:
-        """Slots that servers are on by (epoch, class), of such a point."""
+        """Slots in which servers are on, by (epoch, class), of such a point."""
         columns = zip(self.columns, point[: len(self.columns)].tolist(), strict=True)
         return {(e, c): value for (i, e, c), value in columns if i is None}
 
 
 def _costs(ceilings: Ceilings) -> tuple[list[float], list[float]]:
-    """Prices of the energy of a worker by job, and of a server by class.
-
-    A price above twice the largest possible worth is cut to that: nothing uses it then, and solvers see no
-    1e100.
-    """
+    """Prices of the energy of a worker by job, and of a server by class, cut to twice their largest possible worth."""
     instance, tables = ceilings.instance, ceilings.tables
+    # Nothing uses what costs more than it can be worth, so cutting the price changes no optimum; solvers see no 1e100.
     steepest = [float(t.values[t.corners[1]] - t.values[0]) / int(t.corners[1]) if t.units else 0.0 for t in tables]
     workers = [min(float(price), 2 * slope) for price, slope in zip(instance.worker_prices, steepest, strict=True)]
     least = [min((float(share) for share in row.demand if share), default=1.0) for row in ceilings.rows]

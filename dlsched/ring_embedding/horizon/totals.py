@@ -21,7 +21,7 @@ from dlsched.solvers.rows import maximisation
 
 
 def build_totals(program: Program) -> LinearModel:
-    """Build the program, gains in the unit of ``program``; the relaxation's w and z come first."""
+    """Build the program, gains in the unit of ``program``; w, on and z of the relaxation come first."""
     jobs, first, rows = len(program.tables), len(program.columns), program.rows.copy()
     units = [power_of_two(table.most) for table in program.tables]
     upper = [*program.upper, *(float(table.units) for table in program.tables)]
@@ -35,6 +35,7 @@ def build_totals(program: Program) -> LinearModel:
         pieces = [(0, 0)] if table.concave else stretches(table, program.unit)
         if len(pieces) == 1:
             continue
+        # Three columns for every stretch: whether it is chosen, its worker-slots, its utility.
         start, end = len(upper), len(upper) + 3 * len(pieces)
         for b, (low, high) in zip(range(start, end, 3), pieces, strict=True):
             z, theta = b + 1, b + 2

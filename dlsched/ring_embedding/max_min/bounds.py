@@ -65,7 +65,7 @@ class Water:
         return certified(self.program.ceilings, "horizon", self._proof, self.budget.tick)
 
     def rise(self, most: float) -> None:
-        """Find the largest level, up to ``most``, that all jobs which are not fixed can have, or all that they can reach."""
+        """Set ``level`` to the largest, up to ``most``, that all jobs which are not fixed can have, or their maxima."""
         self.level, self._pi = most, np.zeros_like(self._pi)
         for _ in range(_ROUNDS):
             self.budget.tick()
@@ -73,6 +73,7 @@ class Water:
             theta = self._solve(quotas)
             if theta >= 1 - _CLOSE:
                 break
+            # Newton's method: at these prices no level between the next one and this one is in reach.
             self._pi = np.where(quotas, self.program.duals[self.program.spent], 0.0)
             if not self.fixed:
                 self._proof = self.program.prices()
@@ -84,7 +85,7 @@ class Water:
             self.level = lower
 
     def fix(self) -> bool:
-        """Fix the jobs that hold the others down or have all that they can; say whether any is still free."""
+        """Fix the jobs that limit the others or are at their maximum; return whether any is still free."""
         blocks = self._pi > _BLOCKS * self._pi.sum()
         for job, quota in enumerate(self.quotas.at(self.level)):
             if job not in self.fixed and (blocks[job] or self.quotas.tops[job] <= self.level):

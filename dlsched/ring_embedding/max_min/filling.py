@@ -48,17 +48,18 @@ class Filling:
         return float(self._values[job][self.plan.held[job] - less])
 
     def _reopen(self) -> None:
-        """Forget which slots cannot take a worker of a job."""
+        """Assume again that every slot from its arrival on can take a worker of a job."""
         slots, jobs = self.network.slots, self.network.instance.jobs
         self._open = [[number for number in slots if number >= job.arrival_slot] for job in jobs]
 
     def _least_first(self, lift: Callable[[int], set[int]]) -> bool:
-        """Lift the job with the least utility until none can be; ``lift`` returns the jobs that it changed."""
+        """Raise the job with the least utility until none can be raised; ``lift`` returns the jobs that it changed."""
         queue = [(self._value(job), job) for job in range(len(self._values))]
         heapq.heapify(queue)
         lifted = False
         while queue:
             value, job = heapq.heappop(queue)
+            # An entry is stale when the job's utility has changed since.
             if value == self._value(job):
                 self.plan.tick()
                 for other in lift(job):
@@ -67,13 +68,13 @@ class Filling:
         return lifted
 
     def _missing(self, job: int) -> int:
-        """Worker-slots that raise the utility of a job; 0 if none do."""
+        """Further worker-slots with which the utility of a job rises; 0 if none do."""
         values, held = self._values[job], self.plan.held[job]
         after = int(np.searchsorted(values, values[held] * (1 + _HAIR), side="right"))
         return after - held if after < len(values) else 0
 
     def _grow(self, job: int) -> set[int]:
-        """Raise a job by free capacity, or change nothing."""
+        """Raise a job by free capacity, or change nothing; return the jobs changed."""
         target = self.plan.held[job] + self._missing(job)
         room, before, saved = self._open[job], self.plan.held[job], dict[int, Slot]()
         while self.plan.held[job] < target and room:
@@ -82,20 +83,21 @@ class Filling:
                 room.pop()
         if before < target <= self.plan.held[job]:
             return {job}
+        # Not enough room for a higher utility: undo, and open the slots again that were closed on the way.
         if self.plan.held[job] > before:
             self._restore(saved)
             self._open[job] = sorted({*room, *saved})
         return set()
 
     def _widen(self, job: int, number: int) -> bool:
-        """Give a job the fewest further workers in a slot with which its ring can be closed; in a forest that is one."""
+        """Give a job the fewest further workers in a slot with which its ring can be closed; in a forest one."""
         count = self.plan.slots[number].count(job)
         left = int(self.network.total[job]) - self.plan.held[job]
         most = min(int(self.network.most[job]), count + (min(left, 1) if self.network.forest else left))
         return any(self.plan.resize(job, number, more) for more in range(count + 1, most + 1))
 
     def _take(self, job: int) -> set[int]:
-        """Raise a job by free capacity and workers of richer jobs, or change nothing."""
+        """Raise a job by free capacity and workers of richer jobs, or change nothing; return the jobs changed."""
         target, floor = self.plan.held[job] + self._missing(job), self._value(job) * (1 + _HAIR)
         if target == self.plan.held[job]:
             return set()
@@ -123,7 +125,7 @@ class Filling:
             yield from ((donor, number) for number, slot in slots.items() if donor != job and donor in slot.rings)
 
     def _exchanged(self, job: int, donor: int, number: int, floor: float) -> Slot | None:
-        """The slot with a worker more of the job and fewer of the donor, which stays above ``floor``; or None."""
+        """The slot with one worker more of the job and fewer of the donor, which stays above ``floor``; else None."""
         slot = self.plan.slots[number].copy()
         more, held = slot.count(job) + 1, slot.count(donor)
         for less in range(1, held + 1):

@@ -1,4 +1,4 @@
-"""Methods for max_min; they hold the embedding whose ascending utilities are lexicographically largest."""
+"""Methods for max_min; their incumbent has the lexicographically largest ascending utilities."""
 
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
@@ -32,20 +32,20 @@ def warm(instance: Instance, search: Search[Embedding]) -> None:
 
 
 def keep(instance: Instance, search: Search[Embedding], found: Embedding, source: str) -> None:
-    """Offer an embedding, in place of one held that is as good if its utilities in ascending order are larger."""
+    """Offer an embedding, also one with the incumbent's objective if its ascending utilities are larger."""
     fairer = search.solution is None or ascending(instance, found) > ascending(instance, search.solution)
     search.offer(found, source=source, or_equal=fairer)
 
 
 def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """Hand over the certificate of one pool, then that of the relaxation."""
+    """Certify the bound of all slots as one pool, then that of the relaxation."""
     certify(aggregated(instance, search.budget), search)
     certify(horizon(instance, search.budget), search)
     return TerminationStatus.FEASIBLE
 
 
 def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """Offer the plan that follows the relaxation; until then hold what ``quick`` finds."""
+    """Offer the answer of ``quick``, then plans that follow the relaxation."""
     keep(instance, search, quick(instance), "quick")
     certify(aggregated(instance, search.budget), search)
     water = Water(instance, search.budget)

@@ -53,7 +53,7 @@ def ascending(instance: Instance, embedding: Embedding) -> list[float]:
 
 
 def raise_levels(water: Water, first: Callable[[], None] = lambda: None) -> float:
-    """Step 1; call ``first`` at the first level. Return that level, or the least that jobs can reach."""
+    """Step 1; ``first`` is called at the first level, which is returned, or the least maximum of a job if lower."""
     most = float(water.quotas.tops.max())
     water.rise(most)
     least = min(water.level, float(water.quotas.tops.min()))
@@ -66,7 +66,7 @@ def raise_levels(water: Water, first: Callable[[], None] = lambda: None) -> floa
 
 
 def place(network: Network, water: Water, least: float, keep: Callable[[Embedding], bool]) -> None:
-    """Steps 2 and 3, from one start after another until ``keep`` accepts a plan, maybe half made."""
+    """Steps 2 and 3, from one start after another until ``keep`` accepts a plan; it also receives unfinished ones."""
 
     def lower() -> Water:
         other = Water(network.instance, network.budget)

@@ -54,19 +54,8 @@ def run_rounds(
 ) -> TerminationStatus:
     """Ask until the lexicographically best utilities are proven; a message says so, or how many are proven.
 
-    Parameters
-    ----------
-    program
-        ``milp``: the span model; ``arc``; ``circuit``.
-    upper
-        What the least utility cannot exceed.
-    nodes
-        Node limit of the solver for each question if the search has no limits at all.
-
-    Raises
-    ------
-    UsageError
-        The model is too large, or not of whole numbers (``circuit``).
+    ``upper``: bound of the least utility; ``nodes``: node limit of each question if the search has no limits at all.
+    UsageError: the model is too large, or its amounts share no unit (``circuit``).
     """
     rounds = _Rounds(instance, search, program, nodes)
     try:
@@ -79,7 +68,7 @@ def run_rounds(
 
 
 class _Open(Exception):  # noqa: N818  a signal, not an error
-    """A question stayed open, for the reason given."""
+    """A question stayed open, with the status that says why."""
 
     def __init__(self, status: TerminationStatus) -> None:
         super().__init__(str(status))
@@ -87,7 +76,7 @@ class _Open(Exception):  # noqa: N818  a signal, not an error
 
 
 class _Rounds:
-    """The questions, and the utilities ``held`` of the best embedding; the first ``proven`` are proven."""
+    """The questions, and the utilities ``held`` of the incumbent; the first ``proven`` are proven."""
 
     def __init__(self, instance: Instance, search: Search[Embedding], program: Program, nodes: int | None) -> None:
         self.instance, self.search, self.program, self.nodes = instance, search, program, nodes
@@ -110,7 +99,7 @@ class _Rounds:
         return "the least utility is as large as possible, and so is each next one"
 
     def run(self, upper: float | None) -> TerminationStatus:
-        """Ask both questions by turns until all places are proven or a question stays open."""
+        """Ask both questions in turn until all places are proven or a question stays open."""
         most = sorted(float(table[-1]) for table in self.tables)
         top = most[0] if upper is None or meets(most[0], upper) else min(most[0], upper)
         try:
@@ -124,7 +113,8 @@ class _Rounds:
         return TerminationStatus.OPTIMAL
 
     def _raised(self, top: float, *, likely: bool) -> float:
-        """Find the largest utility at the first unproven place, up to ``top`` (which is ``likely``)."""
+        """The largest utility at the first unproven place, by bisection up to ``top``, which is asked first if ``likely``."""
+        # Bisection over the values in tables; ``low`` is what the incumbent has.
         place = self.proven
         high = int(np.searchsorted(self.values, top, side="right")) - 1
         self._prove(high)
@@ -141,12 +131,12 @@ class _Rounds:
         return self.held[place]
 
     def _prove(self, index: int) -> None:
-        """Record a table value as bound of the least utility, unless the embedding held is proven."""
+        """Record a table value as bound of the least utility, unless that is proven."""
         if self.proven == 0 and not self.search.proven:
             self.search.prove(float(self.values[index]), source=self.search.solver_version or "tables of utilities")
 
     def _above(self, value: float, most: int) -> int:
-        """How many jobs have more than this in the best embedding; at most ``most``."""
+        """Number of jobs above ``value`` in the best embedding; at most ``most``."""
         count = sum(each > value for each in self.held)
         if count == most:
             return count
@@ -161,7 +151,7 @@ class _Rounds:
         return count
 
     def _ask(self, last: tuple[float, int], *, maximise: bool = False) -> tuple[TerminationStatus, int]:
-        """Ask for the proven values and this one; return the solver's status and its bound on the count."""
+        """Ask for the proven values and ``last``; return the solver's status and its bound on the count."""
         self.search.tick()
         asked = [*self.stairs, last]
         quotas = tuple(tuple(self._quotas(value)) for value, _ in asked)
@@ -199,20 +189,20 @@ class _Rounds:
         return self._ended(status), self._counted(bound)
 
     def _ended(self, status: TerminationStatus) -> TerminationStatus:
-        """Turn ``optimal`` into ``feasible``: an answer off by a solver's tolerance proves nothing."""
+        """``feasible`` for ``optimal``: an answer off by a solver's tolerance proves nothing."""
         return TerminationStatus.FEASIBLE if status is TerminationStatus.OPTIMAL else status
 
     def _counted(self, bound: float | None) -> int:
-        """Jobs that a bound allows, which solvers state to about 1e-6."""
+        """Jobs that a bound allows; solvers state it to about 1e-6."""
         return len(self.held) if bound is None else math.floor(bound + _WHOLE)
 
     def _consider(self, embedding: Embedding) -> None:
-        """Consider an answer on the way, which may break a rule by a solver's tolerance."""
+        """Consider an incumbent, which may break a rule by a solver's tolerance."""
         if not self.search.violations(embedding):
             self._hear(embedding, "incumbent")
 
     def _hear(self, embedding: Embedding, source: str) -> None:
-        """Hold an embedding if it is better than the one held."""
+        """Hold an embedding if it is better than the incumbent."""
         slots = worker_slots(self.instance, embedding)
         found = sorted(float(table[slots[job.id]]) for job, table in zip(self.instance.jobs, self.tables, strict=True))
         if found > self.held:
@@ -221,7 +211,7 @@ class _Rounds:
 
 
 def levelled(tables: Sequence[Floats]) -> list[Floats]:
-    """Set all values of a run to its largest; neighbours in a run differ by rounding only."""
+    """The tables with every run of values that differ by rounding only set to its largest value."""
     values = np.unique(np.concatenate(tables))
     begins = np.flatnonzero(np.diff(values, prepend=-1.0) > _EQUAL * values)
     largest = np.maximum.reduceat(values, begins)

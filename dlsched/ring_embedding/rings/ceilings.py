@@ -14,8 +14,8 @@ from dlsched.ring_embedding.rings.tree import Tree
 class Ceilings:
     """The most workers of every job: ``fits`` on each server, ``most`` in a slot, ``total`` over all slots (Z_i).
 
-    ``rows``, ``members`` of every class of servers and the class ``of`` every server are those of ``rows``; ``closed`` are
-    links of a forest too narrow for the job, by more than the checker tolerates and floats round.
+    ``rows``, ``members`` of every class of servers and the class ``of`` every server: as in ``rows``. ``closed``: links of a
+    forest too narrow for the job, by more than the checker tolerates and floats round.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -49,7 +49,7 @@ class Ceilings:
         return utility_tables(self.instance.jobs, self.total)
 
     def parts(self, job: int) -> list[list[int]]:
-        """Sets of servers that a ring of the job can combine; with listed paths the sets may be larger."""
+        """Sets of servers that a ring of the job can combine; one set of all with listed paths."""
         closed = self.closed[job]
         if closed not in self._parts:
             whole = [list(range(len(self.instance.servers)))]

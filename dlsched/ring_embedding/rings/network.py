@@ -86,6 +86,7 @@ class Network:
             self.hosted = {int(position): server for server, position in enumerate(self.position)}
         self._read_paths(instance.paths or ())
         self.fits: Integers = np.array([self.free(job, self.capacity) for job in range(len(jobs))])
+        # One part of the forest has to hold the whole ring.
         together = np.zeros((int(self.part.max()) + 1, len(jobs)), dtype=np.int64)
         np.add.at(together, self.part, self.fits.T)
         self.most: Integers = np.minimum([min(job.max_workers, _LARGEST) for job in jobs], together.max(axis=0))
@@ -103,7 +104,7 @@ class Network:
 
     @cached_property
     def slots(self) -> range:
-        """Slots from the first arrival on; UsageError if these are too many to be held one by one."""
+        """Slots from the first arrival on; UsageError if these are too many for memory."""
         first = min(job.arrival_slot for job in self.instance.jobs)
         count, most = self.instance.slots - first + 1, _NUMBERS // (_OBJECT + self.capacity.size + len(self.bandwidth))
         if count > most:
@@ -133,7 +134,7 @@ class Network:
         return fitting
 
     def room(self, kind: int, capacity: Floats) -> Integers:
-        """As above for all jobs of a kind, ``kinds``: jobs of equal demands, whatever their N_i."""
+        """As ``free`` for a kind of jobs, which have equal demands, whatever their N_i."""
         demand = self._demands[kind]
         used = demand > 0
         most = np.min(capacity[:, used] / demand[used], axis=1)
@@ -149,7 +150,7 @@ class Network:
         return found
 
     def crossed(self, order: Sequence[int]) -> list[int] | None:
-        """Directed links of a ring of servers in this order, each as often as it is crossed; None when it has no route."""
+        """Directed links of a ring in this order, each as often as crossed; None without a route."""
         if len(order) == 1:
             return []
         links: list[int] = []
@@ -161,14 +162,14 @@ class Network:
         return links
 
     def placed(self, workers: Workers, order: tuple[int, ...] | None = None) -> Placed:
-        """A ring with the links that it crosses, by default in the first order worth trying; its servers have routes."""
+        """A ring with the links that it crosses, by default in the first of its ``orders``; its servers have routes."""
         order = next(iter(self.orders(workers))) if order is None else order
         links = self.crossed(order)
         assert links is not None
         return workers, order, links
 
     def orders(self, servers: Iterable[int]) -> Iterable[tuple[int, ...]]:
-        """Orders of a ring worth trying: in a forest depth-first, which is best; else all, or a few."""
+        """Orders of a ring worth trying: in a forest depth-first, which is best; else all, or from each server to the nearest."""
         held = sorted(servers, key=lambda server: int(self.position[server]))
         if self.forest or len(held) <= 2:
             return [tuple(held)]

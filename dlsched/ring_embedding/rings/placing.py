@@ -90,7 +90,7 @@ class Slot:
             self.spare[link] -= sign * self.network.load[job]
 
     def resize(self, job: int, count: int) -> bool:
-        """Give the job ``count`` workers, placing its ring anew if needed; False: no change, it cannot."""
+        """Give the job ``count`` workers, placing its ring anew if needed; False: no place, and no change."""
         before, found = self.rings.pop(job, None), None
         if before is not None:
             self._take(job, before, -1)
@@ -104,7 +104,7 @@ class Slot:
         return found is not None or not count
 
     def grow(self, job: int, count: int, worth: float) -> bool:
-        """As ``resize``, if ``worth`` exceeds the price of servers switched on; False: nothing changed."""
+        """As ``resize``, if ``worth`` exceeds the price of servers switched on; False: no change."""
         before, paid = self.rings.get(job), self.on_price
         if worth <= 0 or not self.resize(job, count):
             return False
@@ -116,12 +116,13 @@ class Slot:
         return False
 
     def clear(self, job: int) -> None:
-        """Take away the job's ring."""
+        """Remove the job's ring."""
         self._take(job, self.rings.pop(job), -1)
 
     def find(self, job: int, count: int) -> Placed | None:
-        """A place for a ring of ``count`` workers, or None if this rule finds none."""
+        """A place for a ring of ``count`` workers; None if this rule sees none."""
         self.network.tick()
+        # First on servers that are on already; only if none of these hold the ring, on others too.
         room = self._room(job)
         found = self._placed(job, count, np.where(self._dear, 0, room)) if self._charged else None
         return found or self._placed(job, count, room)
@@ -129,6 +130,7 @@ class Slot:
     def _room(self, job: int) -> Integers:
         """Workers of a job that each server has room for, at most N_i, shape (S,); follows ``free``."""
         network = self.network
+        # ``free`` of a kind is compared with the copy at the last call: only changed servers are computed anew.
         kind, limit = network.kinds[job], network.limit[job]
         if kind not in self._rooms:
             self._rooms[kind] = self.free.copy(), network.room(kind, self.free)
@@ -164,6 +166,7 @@ class Slot:
         usable = (np.minimum(self.spare[0::2], self.spare[1::2]) >= load).tolist()
         at = np.zeros(len(network.tree.above), dtype=np.int64)
         at[network.position] = room
+        # From the leaves up: a subtree that holds the ring ends there, any other adds its room to the node above.
         below, above, upward = at.tolist(), network.tree.above, network.tree.upward
         best: tuple[int, int] | None = None
         for node in range(len(below) - 1, -1, -1):
@@ -183,7 +186,7 @@ class Slot:
         return network.placed(_filled(near, room, count))
 
     def _by_paths(self, job: int, count: int, room: Integers) -> Placed | None:
-        """Try servers around each server, in orders worth trying or a tour; the ring crossing least."""
+        """The place that costs and crosses least, around each server in orders worth trying; else a tour."""
         best: Placed | None = None
         least = (np.inf, np.inf)
         seen = set()
@@ -204,7 +207,7 @@ class Slot:
         return best
 
     def _tour(self, job: int, start: int, room: Integers, count: int) -> Placed | None:
-        """Go on to the nearest server with room and bandwidth, or back if that fails, until all fit."""
+        """A place by depth-first search: on to the nearest server with room and bandwidth, or back."""
         tries = _TRIES
         near: dict[int, list[int]] = {}
 
@@ -259,7 +262,7 @@ def tightest(room: Integers, count: int, rate: Floats | None = None) -> int | No
 
 
 def _filled(near: Sequence[int], room: Integers, count: int) -> Workers:
-    """Workers on servers in this order until all are placed."""
+    """Workers on servers in this order until ``count`` are placed."""
     workers: Workers = {}
     for server in near:
         workers[server] = min(count, int(room[server]))
@@ -270,7 +273,7 @@ def _filled(near: Sequence[int], room: Integers, count: int) -> Workers:
 
 
 def embedding(network: Network, slots: Mapping[int, Slot]) -> Embedding:
-    """Name the rings in slots by slot number."""
+    """The embedding of these slots, with jobs and servers by name."""
     jobs, servers = network.instance.jobs, [server.id for server in network.instance.servers]
 
     def named(placed: Placed) -> tuple[dict[str, int], list[str]]:

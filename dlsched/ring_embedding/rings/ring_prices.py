@@ -31,16 +31,10 @@ _STEPS = 2**27  # additions between two ticks, a quarter of a second
 
 
 class ForestPrices:
-    """Least prices of every size for several jobs in a forest.
+    """Least prices by size, for several jobs in a forest; ``least``, shape (J, K + 1): inf where there is no mapping.
 
-    Parameters
-    ----------
-    jobs, most
-        Jobs and the largest size of each, shape (J,).
-    server, link
-        Price of a worker on every server, shape (J, S), and of 1 B/s on every directed link, shape (D,).
-
-    ``least``, shape (J, K + 1): least price by size, inf where there is no mapping. Cost: O(J V K^2) for V nodes.
+    ``most``: largest size of each job; ``server``, shape (J, S): price of a worker; ``link``, shape (D,): of 1 B/s.
+    Cost: O(J V K^2) for V nodes.
     """
 
     def __init__(
@@ -66,7 +60,7 @@ class ForestPrices:
         return self._network.placed(self._parts.part(row, size))
 
     def near(self, row: int, most: Sequence[float], limit: int) -> list[tuple[float, Workers]]:
-        """Return prices and workers of all rings of n >= 1 workers that cost at most ``most[n]``, -inf where none is wanted.
+        """Prices and workers of all rings of n >= 1 workers that cost at most ``most[n]``; -inf: none of that size.
 
         ``TooMany``: some node has more parts than ``limit``, or there are more rings.
         """
@@ -82,13 +76,13 @@ class ForestPrices:
 
 
 def require_memory(numbers: int, steps: int) -> None:
-    """Stop if more prices than allowed would be held, or more added up between two ticks."""
+    """Stop if too many prices would be in memory, or be added up between two ticks."""
     if numbers > LARGEST or steps > _STEPS:
         raise Stopped(TerminationStatus.MEMORY_LIMIT)
 
 
 class Routes:
-    """Routes between servers by listed paths: whether there is one, its narrowest link, its price at prices of links."""
+    """Listed routes between servers: whether one exists, its narrowest link, its price at prices of links."""
 
     def __init__(self, network: Network) -> None:
         count = len(network.capacity)
@@ -108,7 +102,7 @@ class Routes:
         self._hops = np.array(hops, dtype=np.int64).reshape(-1, 2)
 
     def prices(self, link: Floats) -> Floats:
-        """Price of 1 B/s on the route of every pair of servers, 0 without one, shape (S, S)."""
+        """Price of 1 B/s on the route of every pair of servers, shape (S, S); 0 without a route."""
         price = np.zeros(self.narrowest.shape)
         held = np.bincount(self._hops[:, 0], weights=link[self._hops[:, 1]], minlength=len(self._pairs))
         price[self._pairs[:, 0], self._pairs[:, 1]] = held
@@ -116,11 +110,10 @@ class Routes:
 
 
 class WalkPrices:
-    """Least prices of every size for several jobs on listed paths.
+    """Least prices by size, for several jobs on listed paths; as ``ForestPrices``. Cost: O(J K S^3).
 
-    As ``ForestPrices``. A job whose cheapest workers, were all routes free, do not
-    stay below ``worthless``, shape (J, K + 1), in any size is not ``exact``: its ``least`` are those lower bounds, and it
-    has no rings. Cost: O(J K S^3).
+    A job is not ``exact``, has lower bounds as ``least`` and no rings, if these reach ``worthless``, shape (J, K + 1), in all
+    sizes: the cheapest workers with all routes free.
     """
 
     def __init__(
@@ -141,6 +134,7 @@ class WalkPrices:
         for row, job in enumerate(jobs):
             network.tick()
             fits = np.minimum(network.fits[job], most[row])
+            # The cheapest workers, all routes free: if even they cost too much in every size, no walk has to be computed.
             nearest = np.argsort(server[row], kind="stable")
             free = np.repeat(server[row][nearest], fits[nearest])[: most[row]].cumsum()
             self.least[row, 1 : len(free) + 1] = free
@@ -152,13 +146,14 @@ class WalkPrices:
                 self.least[row, : most[row] + 1] = self._walks[row].least
 
     def ring(self, row: int, size: int) -> Placed:
-        """The mapping of ``least[row, size]``; its order names a server twice where no order without that was found."""
+        """The mapping of ``least[row, size]``; its order may name a server twice if no other order is as cheap."""
         stops = self._walks[row].stops(size)
         workers: Workers = {}
         for server, count in stops:
             workers[server] = workers.get(server, 0) + count
         placed = self._network.placed(workers, tuple(server for server, _ in stops))
         fits = self._network.fits[self._jobs[row]]
+        # The walk comes back to a server: look for an order that does not, and crosses no link more often.
         if len(workers) < len(stops) and all(count <= fits[server] for server, count in workers.items()):
             crossed = Counter(placed[2])
             for other in self._network.orders(workers):

@@ -29,7 +29,7 @@ class Epoch(NamedTuple):
 
 
 class CapacityRow(NamedTuple):
-    """A row of every server: its name, what a worker of each job takes, and what a server of each class has, exactly."""
+    """A row of every server, exactly: what a worker of each job uses, and what a server of each class has."""
 
     name: str
     demand: tuple[Fraction, ...]
@@ -37,12 +37,12 @@ class CapacityRow(NamedTuple):
 
 
 def loose(value: float) -> Fraction:
-    """A capacity with more than its tolerance, exactly."""
+    """A capacity with a little more than its tolerance, exactly."""
     return Fraction(value) * (1 + _LOOSE)
 
 
 def epochs(instance: Instance) -> list[Epoch]:
-    """Runs of slots in which the same jobs may run, from the first arrival on."""
+    """Epochs from the first arrival on, in order."""
     starts = sorted({job.arrival_slot for job in instance.jobs})
     ends = [*starts[1:], instance.slots + 1]
     return [Epoch(start, end - start) for start, end in zip(starts, ends, strict=True)]

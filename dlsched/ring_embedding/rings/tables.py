@@ -20,13 +20,7 @@ def utility_table(job: Job, total: int) -> UtilityTable:
 
 
 def utility_tables(jobs: Sequence[Job], totals: Sequence[int]) -> list[UtilityTable]:
-    """One table for every job, of the most worker-slots that it can have.
-
-    Raises
-    ------
-    UsageError
-        They are more than ``LARGEST`` in all.
-    """
+    """One table per job, of the most worker-slots that it can have; UsageError: more than ``LARGEST`` in all."""
     count = sum(totals)
     if count > LARGEST:
         raise UsageError(found=f"jobs that can have {count} worker-slots or more in all", allowed=f"up to {LARGEST}")

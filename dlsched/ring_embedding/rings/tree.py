@@ -18,7 +18,7 @@ class Tree:
         self._hosts = {n: index[names[node]] for n, node in enumerate(self._walked.nodes) if names[node] in index}
 
     def parts(self, closed: Set[int] = frozenset()) -> list[list[int]]:
-        """Servers of every tree, when these links are taken away."""
+        """Servers of every tree of the forest without the links ``closed``."""
         top: list[int] = []
         found: dict[int, list[int]] = {}
         for node, (above, link) in enumerate(zip(self._walked.above, self._walked.upward, strict=True)):
@@ -35,9 +35,9 @@ class Tree:
         prices: Mapping[int, Fraction],
         closed: Set[int] = frozenset(),
     ) -> list[Fraction | None]:
-        """Return the least prices of rings of 0 .. ``most`` workers, None where no tree holds that many.
+        """Least prices of rings of 0 .. ``most`` workers; None where no tree holds that many.
 
-        ``paid``, ``room``: for one worker on each server, and how many it holds; ``prices``: of crossing a link, by its
+        ``paid``, ``room``: price of a worker on each server, and how many it holds; ``prices``: of crossing a link, by its
         index; ``closed``: links that the ring may not cross.
         """
         links = [upward // 2 for upward in self._walked.upward]

@@ -78,7 +78,7 @@ def best_slot(
 
 
 def _first(budget: Budget, conflicts: int) -> Limits:
-    """Limits of the first try: these conflicts if there are no limits; else half of the remaining time."""
+    """Limits of the first run: half of the remaining time, or so many conflicts if there are no limits."""
     left = budget.left
     if not budget.limited:
         return replace(left, nodes=conflicts)
@@ -87,6 +87,7 @@ def _first(budget: Budget, conflicts: int) -> Limits:
 
 def _by_arcs(network: Network, gains: Gains, found: Filled, nodes: int | None, better: Better) -> Filled:
     instance = network.instance
+    # One slot of the same network, with gains as utilities, as an instance of its own.
     jobs = [job.model_copy(update={"arrival_slot": 1}) for job in instance.jobs]
     held = [_utility(network, job, gains.get(job, np.zeros(1))) for job in range(len(jobs))]
     one = instance.model_copy(update={"slots": 1, "jobs": jobs, "known": None})
@@ -101,7 +102,7 @@ def _by_arcs(network: Network, gains: Gains, found: Filled, nodes: int | None, b
 
 
 def _utility(network: Network, job: int, gain: Floats) -> Floats:
-    """Gains of a job's workers before the price of their energy, which the arc model adds itself."""
+    """Gains of a job's workers before the price of their energy, which the arc model subtracts itself."""
     utility: Floats = gain - gain[0]
     if network.worker_price[job]:  # rounding may let it fall
         utility = np.maximum.accumulate(utility + network.worker_price[job] * np.arange(len(gain)))
@@ -109,7 +110,7 @@ def _utility(network: Network, job: int, gain: Floats) -> Floats:
 
 
 def _slot(network: Network, rings: Mapping[str, Ring]) -> Slot:
-    """The slot with these rings."""
+    """The slot of an embedding's rings."""
     slot, servers = Slot(network), network.instance.server_index
     for name, ring in rings.items():
         workers = {servers[server]: count for server, count in ring.workers.items()}

@@ -14,7 +14,7 @@ _LEAST = 1e-100  # every capacity > 0 is at least this
 
 
 def shares(network: Network) -> Floats:
-    """Dominant share of one worker of every job, shape (I,): the largest part of all servers' resource that it takes."""
+    """Dominant share of a worker of every job, shape (I,): its largest part of all servers' capacity of a resource."""
     instance = network.instance
     total = [math.fsum(server.holds(name) for server in instance.servers) for name in instance.resources]
     share: Floats = (network.demand / np.maximum(total, _LEAST)).max(axis=1)
@@ -24,18 +24,9 @@ def shares(network: Network) -> Floats:
 def fill(slot: Slot, gains: Gains, share: Floats) -> None:
     """Let rings grow and start while one of them gains and fits.
 
-    The ring next in turn has the largest average gain of its next workers over their dominant share; of S-shaped gains
-    as many next workers as make that average largest. Where these do not fit, fewer do, or none. A ring that grows may move.
+    The next ring has the largest average gain of its next workers over their dominant share (``share``); of S-shaped gains
+    as many workers as make that average largest. Where these do not fit, fewer do, or none. A ring that grows may move.
     It has to gain more than the power of the servers costs that it switches on.
-
-    Parameters
-    ----------
-    slot
-        Is filled.
-    gains
-        Of every job that may run, by number of workers.
-    share
-        As ``shares`` gives it.
 
     Guarantee: none. Cost: one search for servers per worker placed, and for each job at most N_i in vain.
     """
@@ -59,7 +50,7 @@ def fill(slot: Slot, gains: Gains, share: Floats) -> None:
 
 
 def steepest(gain: Floats, count: int) -> tuple[float, int]:
-    """The largest average of next workers from ``count`` on, and how many they are, the fewest of equals; (0, 0): none gains."""
+    """Largest average gain of next workers after ``count``, and their number, the least of equals; (0, 0): none gains."""
     if len(gain) - count > _FEW:
         average = (gain[count + 1 :] - gain[count]) / np.arange(1, len(gain) - count)
         best = int(np.argmax(average))

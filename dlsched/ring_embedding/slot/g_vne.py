@@ -48,25 +48,11 @@ THIRD = 1 / 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rounded:
-    """One slot by G-VNE.
+    """One slot by G-VNE; ``gain`` is less energy, ``bound`` the linear program's value, above every slot's gain.
 
-    Parameters
-    ----------
-    slot
-        The rings; with ``repair=False`` they may overuse servers and links.
-    gain
-        Increase in utility by the slot's rings, less what energy costs.
-    bound
-        Value of the linear program, an upper bound on every slot's gain.
-    tries
-        How often was drawn.
-    drawn
-        Gain of the try that was taken, before repair.
-    capacity, bandwidth
-        Largest use of a server's resource and of a directed link over what there is, in the try that was taken, before
-        repair; <= 1: not overused.
-    revisits
-        Rings of that try that come back to a server that they have passed, which only listed paths can bring about.
+    The rest is of the try taken, before repair: its gain ``drawn``; ``capacity`` and ``bandwidth``, the largest part used of
+    a server's resource and of a directed link (<= 1: not overused); ``revisits``, rings that pass a server twice, on
+    listed paths only.
     """
 
     slot: Slot
@@ -122,6 +108,7 @@ def g_vne(
     fill(full, gains, share)
     relaxation = (program or MappingProgram(network)).solve(gains, full.rings, close=close)
     likely = kept(relaxation, gains)
+    # Draw until a try gains a third of the program's value; else the best of all tries counts.
     drawn, turn = 0.0, 0
     best: dict[int, Placed] = {}
     while turn == 0 or (turn < tries and drawn < THIRD * relaxation.value):
@@ -157,7 +144,7 @@ def kept(relaxation: Relaxation, gains: Gains) -> dict[int, list[Weighted]]:
 
 
 def _draw(likely: Mapping[int, Sequence[Weighted]], rng: np.random.Generator) -> dict[int, Placed]:
-    """At most one mapping a job, each with its weight as probability."""
+    """At most one mapping per job, each with its weight as probability."""
     rings = {}
     for (job, mappings), number in zip(likely.items(), rng.random(len(likely)), strict=True):
         at = int(np.searchsorted(np.cumsum([each.weight for each in mappings]), number, side="right"))
@@ -174,7 +161,7 @@ def _worth(network: Network, rings: Mapping[int, Placed], gains: Gains) -> float
 
 
 def _repaired(network: Network, rings: Mapping[int, Placed], gains: Gains, share: Floats) -> Slot:
-    """Feasible rings, densest first: as drawn where that fits, else elsewhere, else smaller; then filled up."""
+    """Feasible rings, densest first: as drawn if that fits, else elsewhere, else smaller; then filled up."""
     slot = Slot(network)
     size = {job: sum(workers.values()) for job, (workers, _, _) in rings.items()}
     for job in sorted(rings, key=lambda job: (-gains[job][size[job]] / (size[job] * share[job]), job)):

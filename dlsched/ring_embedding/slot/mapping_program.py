@@ -48,10 +48,10 @@ class Weighted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """The program's solution: its value, an upper bound on it, and the mappings with a weight.
+    """The program's solution: value, upper bound, and mappings with a weight.
 
     ``server``, shape (S, R), and ``link``, shape (D,): the prices that prove the bound, of a unit of a resource and of 1 B/s.
-    ``on_price``: what the servers cost that the solution switches on, parts of them by part.
+    ``on_price``: power of the servers that the solution switches on, weighted.
     """
 
     value: float
@@ -63,7 +63,7 @@ class Relaxation:
 
 
 class MappingProgram:
-    """The mappings held for a network; one object serves all slots, and of those that were good at most ``kept`` are."""
+    """The mappings known for a network; one object serves all slots and keeps at most ``kept`` good ones."""
 
     def __init__(self, network: Network, *, kept: int = 4000) -> None:
         self._network, self._kept = network, kept
@@ -71,10 +71,10 @@ class MappingProgram:
         self._held: dict[tuple[object, ...], Column] = {}
 
     def solve(self, gains: Gains, start: Mapping[int, Placed], *, close: float = CLOSE) -> Relaxation:
-        """Solve the program of one slot; SolverError: HiGHS finds no optimum, though running nothing is feasible.
+        """Solve the program of one slot, with the rings ``start`` among its first columns.
 
-        ``gains``: of every job that may run, by number of workers: shape (n + 1,) for at most n workers, the first 0;
-        ``start``: rings to begin with.
+        ``gains``, shape (n + 1,) per job for at most n workers, begin with 0. SolverError: HiGHS has no optimum, though
+        running nothing is feasible.
         """
         jobs = [job for job, gain in gains.items() if len(gain) > 1 and gain.max() > 0]
         if not jobs:
@@ -91,6 +91,7 @@ class MappingProgram:
             self._network.tick()
             value, weights, choice, prices = rows.solve()
             joined = False
+            # Trial prices lie between the program's and the best ones; a trial that adds no mapping still improves the bound.
             for trial in best.trials(prices):
                 if best.bound - value <= close * value:
                     break
@@ -109,11 +110,12 @@ class MappingProgram:
 
     @property
     def held(self) -> list[tuple[int, Placed]]:
-        """Jobs and rings of the mappings held."""
+        """Jobs and rings of the known mappings."""
         return [(column.job, column.placed) for column in self._held.values()]
 
     def _join(self, rows: Rows, found: _Rings, choice: Floats, prices: Floats, least: float) -> bool:
-        """Hold the mappings found that the program would use; say whether there were any."""
+        """Add the mappings that the program would use; return whether there were any."""
+        # Per job the best size, and every size that gains more than the job's price.
         surplus = rows.gain - found.least
         surplus[~found.exact] = -np.inf
         wanted = surplus > np.minimum(choice, surplus.max(axis=1))[:, None] + least
@@ -130,7 +132,7 @@ class MappingProgram:
         return self._held.setdefault(column.key, column)
 
     def _forget(self, rows: Rows, choice: Floats, prices: Floats) -> None:
-        """If more than ``kept`` mappings are held, drop those worth the least at the last prices."""
+        """If more than ``kept`` mappings are known, drop those worth the least at the last prices."""
         if len(self._held) > self._kept:
             worth = [-rows.surplus(column, choice, prices) for column in rows.columns]
             good = np.argsort(worth, kind="stable")[: self._kept // 2]
@@ -139,13 +141,11 @@ class MappingProgram:
     def _priced(self, rows: Rows, prices: Floats, choice: Floats, loose: float) -> tuple[_Rings, float]:
         """The cheapest mappings at prices, and the bound that they prove.
 
-        Those of jobs that stay below their price ``choice`` for certain need not be exact.
-
-        Servers of one price would give every job the same ring. So each job has its own, lower by so little that the bound
-        is at most ``loose`` larger.
+        Mappings of jobs that surely stay below their price ``choice`` need not be exact.
         """
         network = self._network
         server, link = rows.units(prices)
+        # Equal prices would give every job the same ring: each job has its own, lower by at most ``loose`` in the bound.
         scattered = np.arange(len(rows.jobs) * len(server)) * _GOLDEN % 1.0
         worker = dot(network.demand[rows.jobs], server.T)
         worker -= scattered.reshape(worker.shape) * loose / (len(rows.jobs) * max(rows.most))

@@ -30,10 +30,10 @@ class Column:
 
 
 class Rows:
-    """The program's rows, each divided by its capacity, and the columns held of it; first of these ``on`` of dear servers.
+    """The program's rows, each divided by its capacity, and its columns, of which ``on`` of dear servers come first.
 
-    ``on_cost``, shape (S,): what a server costs while it is on, cut to twice what it could ever be worth here, so that
-    solvers see no 1e100; 0 of the others. ``paid``: what ``on`` of the last solution costs.
+    ``on_cost``, shape (S,): price of a server that is on, cut to twice its largest possible worth, so that solvers see no
+    1e100; 0 of the others. ``paid``: that of the last solution.
     """
 
     def __init__(self, network: Network, jobs: Sequence[int], gains: Gains) -> None:
@@ -63,15 +63,16 @@ class Rows:
             self._master.add(("on", server), float(self.on_cost[server]), entries, values)
 
     def _on_costs(self) -> Floats:
-        """See the class: a part f of a mapping gains f times its gain, and takes at least the least worker's part of a server."""
+        """Prices of ``on``, cut (see the class)."""
         network = self.network
+        # A part f of a mapping gains f times its gain, and uses at least the least worker's part of a server.
         part = network.demand[self.jobs][:, None, :] / np.where(network.capacity > 0, network.capacity, np.inf)
         least = np.where(part > 0, part, np.inf).min(axis=(0, 2))
         costs: Floats = np.minimum(network.on_price, 2 * float(self.gain.max()) / least)
         return costs
 
     def add(self, column: Column) -> bool:
-        """Hold a column; False when it is held already."""
+        """Add a column; False if it is known already."""
         rows, values = self._entries(column)
         row = self.index[column.job]
         entries = [row, *(len(self.jobs) + each for each in rows)]
@@ -81,7 +82,7 @@ class Rows:
         return True
 
     def _entries(self, column: Column) -> tuple[list[int], list[float]]:
-        """Rows of servers and links, and what the column uses of each."""
+        """Rows of servers and links, and the part that the column uses of each."""
         network, job = self.network, column.job
         resources = network.capacity.shape[1]
         rows, values = [], []
@@ -102,7 +103,7 @@ class Rows:
         return float(self.gain[row, column.size] - choice[row] - dot(prices[rows], np.array(values)))
 
     def value(self, prices: Floats) -> float:
-        """Amount that servers and links earn at prices; servers only the part above their power's price."""
+        """Worth of servers and links at prices; of servers only the part above their power's price."""
         of_servers = prices[: self.network.capacity.size].reshape(self.network.capacity.shape)
         if not self._dear:
             return float(prices.sum())
@@ -110,7 +111,7 @@ class Rows:
         return float(over.sum() + prices[of_servers.size :].sum())
 
     def prices(self, server: Floats, link: Floats) -> Floats:
-        """Prices of rows from those of units: the inverse of ``units``."""
+        """Prices of rows from those of units; inverse of ``units``."""
         network, held = self.network, list(self._links)
         return np.concatenate([(server * network.capacity).ravel(), link[held] * network.bandwidth[held]])
 
@@ -125,7 +126,7 @@ class Rows:
         return server, link
 
     def solve(self) -> tuple[float, Floats, Floats, Floats]:
-        """Solve the program of the columns held: its value, weights, prices of jobs, and of servers and links."""
+        """Solve the program of the known columns: its value, weights, prices of jobs, and of servers and links."""
         jobs = len(self.jobs)
         if not self.columns:
             return 0.0, np.zeros(0), np.zeros(jobs), np.zeros(self.count)
@@ -135,7 +136,7 @@ class Rows:
         return -optimum.value, weights, optimum.prices[:jobs], prices
 
     def whole(self) -> LinearModel:
-        """The program of the columns held, in whole numbers; its value is in ``unit``."""
+        """The program of the known columns in whole numbers; its value is in ``unit``."""
         matrix, ones = self._master.matrix().tocsr(), np.ones(len(self._master))
         scarce = np.flatnonzero(np.asarray(matrix.maximum(0).sum(axis=1)).ravel() > self._most)
         return maximisation(-self._master.costs, matrix[scarce], self._most[scarce], upper=ones, integer=ones)
@@ -153,10 +154,11 @@ def _together(network: Network, jobs: Sequence[int]) -> Integers:
 
 
 def pooled(rows: Rows) -> Floats:
-    """Prices of servers as if their resources were one pool and links free: where the search for prices begins."""
+    """Prices of servers as if their resources were one pool and links free: the first prices of a search."""
     from scipy.sparse import csc_array, hstack, vstack
 
     network = rows.network
+    # Columns are sizes of jobs, then ``on``; rows are one size per job, then the pool of every resource.
     job, size = np.nonzero(np.isfinite(rows.gain))
     pool = network.capacity.sum(axis=0)
     pool[pool == 0] = 1.0
@@ -179,10 +181,8 @@ def pooled(rows: Rows) -> Floats:
 
 
 def _scarce(network: Network, jobs: Sequence[int], most: Sequence[int]) -> list[int]:
-    """Directed links that the jobs could overload; in a forest one direction, as both are alike.
-
-    A mapping of k workers has at most k routes, and a depth-first ring crosses a link once in each direction.
-    """
+    """Directed links that the jobs could overload; in a forest one direction, as both are alike."""
+    # A mapping of k workers has at most k routes; a depth-first ring crosses a link once in each direction.
     times = [1 if network.forest else held for held in most]
     loads = [network.load[job] * many for job, held, many in zip(jobs, most, times, strict=True) if held > 1]
     step = 2 if network.forest else 1

@@ -32,10 +32,7 @@ def polish(
     tries: int = TRIES,
     within: float = MEETING,
 ) -> Slot:
-    """Return a slot that gains no less; end once the relative gap to the bound is at most ``within``.
-
-    ``rng`` draws the parts.
-    """
+    """A slot that gains no less; ends at a relative gap to the bound of ``within``. ``rng`` draws the parts."""
     best, gain = slot, gained(slot, gains)
     for _ in range(tries):
         if meets(gain, bound, within=within):
@@ -49,7 +46,7 @@ def polish(
 
 
 def _drawn(network: Network, slot: Slot, rng: np.random.Generator) -> set[int]:
-    """Jobs with rings near a server that is drawn, and some anywhere."""
+    """Jobs with rings near a random server, and some from anywhere."""
     jobs = sorted(slot.rings)
     if len(jobs) <= PART:
         return set(jobs)
@@ -61,11 +58,12 @@ def _drawn(network: Network, slot: Slot, rng: np.random.Generator) -> set[int]:
 
 
 def _anew(network: Network, gains: Gains, slot: Slot, out: set[int]) -> Slot:
-    """The slot with new rings for some jobs and for jobs without rings, chosen together."""
+    """The slot with new rings for the jobs ``out`` and for jobs without rings, chosen together."""
     left = Slot(network)
     for job, placed in slot.rings.items():
         if job not in out:
             left.put(job, placed)
+    # A network of what the other rings leave, in which servers that are on anyway cost nothing.
     part = copy.copy(network)
     part.capacity, part.bandwidth = np.maximum(left.free, 0.0), np.maximum(left.spare, 0.0)
     part.on_price = np.where([server in left.on for server in range(len(left.free))], 0.0, network.on_price)

@@ -57,7 +57,7 @@ _MARGIN = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filled:
-    """A slot, what its rings gain, an upper bound on what any can, and the relaxation that proves it."""
+    """A slot, the gain of its rings, an upper bound on any slot's gain, and the relaxation that proves it."""
 
     slot: Slot
     gain: float
@@ -75,14 +75,14 @@ class Filled:
         return meets(self.gain, self.bound, within=within)
 
     def improved(self, gains: Gains, slot: Slot, bound: float | None = None, solver: str | None = None) -> "Filled":
-        """The same with another slot, and maybe with a bound that a solver proved."""
+        """The same with another slot, and with a solver's bound if that is stronger."""
         gain = gained(slot, gains)
         known = self.bound if bound is None else min(self.bound, bound)
         return Filled(slot, gain, max(known, gain), self.relaxation, solver or self.solver)
 
 
 def gained(slot: Slot, gains: Gains) -> float:
-    """Add up what the rings of a slot gain, less the price of the servers that are on."""
+    """Gains of a slot's rings, less the price of the servers that are on."""
     return sum(float(gains[job][slot.count(job)]) for job in slot.rings) - slot.on_price
 
 
@@ -99,10 +99,9 @@ def fill_slot(
     start: Mapping[int, Placed] | None = None,
     within: float = MEETING,
 ) -> Filled:
-    """Steps 1 to 3 for given gains, by job and number of workers from 0 on; step 3 where the relative gap is above ``within``.
+    """Steps 1 to 3, for gains by job and number of workers from 0 on; step 3 if the relative gap is above ``within``.
 
-    ``start``: rings that fit, of which the slot returned is at least as good. A limit on time or nodes ends step 3 with what
-    it has found.
+    ``start``: rings that fit; the result is at least as good. A limit on time or nodes ends step 3 with its incumbent.
     """
     share = shares(network)
     best = Slot(network)
@@ -119,7 +118,7 @@ def fill_slot(
 
 
 def filled(network: Network, rings: Mapping[int, Placed], gains: Gains, share: Floats) -> Slot:
-    """Place the rings that fit, leave out the others, and fill what is left."""
+    """A slot with the rings that fit, then filled up."""
     slot = Slot(network)
     for job, placed in rings.items():
         slot.fit(job, placed)
@@ -136,10 +135,10 @@ def close_slot(
     better: Better = lambda slot: None,
     within: float = MEETING,
 ) -> Filled:
-    """Step 4; returns what was found when there are too many rings, or a limit is reached; in a forest.
+    """Step 4, in a forest, down to a relative gap of ``within``; ends early at a limit, or if there are too many rings.
 
-    ``nodes``: of a program over all rings within delta, where the network's limits set none; ``better`` hears of better
-    slots; ``within``: the relative gap at which it ends.
+    ``nodes``: node limit of a program over all rings within delta, if the network's limits set none; ``better`` receives
+    better slots.
     """
     best, share, parts = found, shares(network), list(PARTS)
     while parts and not best.closed(within):
@@ -163,7 +162,7 @@ def close_slot(
 
 
 def ending(limits: Limits, nodes: int | None) -> Limits:
-    """Return the limits, with this limit on nodes if they set none."""
+    """The limits, with ``nodes`` if they set none."""
     return replace(limits, nodes=nodes) if limits.nodes is None else limits
 
 
@@ -186,7 +185,7 @@ def _within_parts(network: Network, gains: Gains, best: Filled, parts: Sequence[
 def _best_of(
     network: Network, gains: Gains, rings: Rings, limits: Limits, *, isolated: bool = True
 ) -> tuple[dict[int, Placed], Outcome, float]:
-    """The best set of these rings that SCIP finds, its outcome, and the unit of its objective."""
+    """The best set of these rings by SCIP, its outcome, and the unit of its objective."""
     rows = Rows(network, sorted({job for job, _ in rings}), gains)
     for job, placed in rings:
         rows.add(Column(job, placed))
@@ -197,7 +196,7 @@ def _best_of(
 
 
 def rings_within(network: Network, gains: Gains, relaxation: Relaxation, delta: float) -> Rings:
-    """All rings whose gain over their price is within ``delta`` of their job's best; TooMany where they are too many."""
+    """All rings whose gain over their price is within ``delta`` of their job's best; TooMany if above ``RINGS``."""
     jobs = [job for job, gain in gains.items() if len(gain) > 1]
     sizes = [len(gains[job]) - 1 for job in jobs]
     worker = dot(network.demand[jobs], relaxation.server.T)
@@ -216,7 +215,7 @@ def rings_within(network: Network, gains: Gains, relaxation: Relaxation, delta: 
 def _chosen(
     network: Network, gains: Gains, program: MappingProgram, relaxation: Relaxation, gain: float
 ) -> dict[int, Placed]:
-    """Rings of the mappings held that together gain the most; without those that no better set can hold."""
+    """The best rings of the known mappings together, without those that no better set can contain."""
     held = [Column(job, placed) for job, placed in program.held]
     held = [column for column in held if column.size < len(gains.get(column.job, ()))]
     if not held:
@@ -227,6 +226,7 @@ def _chosen(
     best: dict[int, float] = {}
     for column, value in zip(held, surplus, strict=True):
         best[column.job] = max(best.get(column.job, 0.0), value)
+    # A better set has no ring that is worse than its job's best by more than the gap.
     gap, valued = relaxation.bound - gain, zip(held, surplus, strict=True)
     near = [(column.job, column.placed) for column, value in valued if best[column.job] - value <= gap]
     if not near:

@@ -45,10 +45,9 @@ _LARGEST_OBJECTIVE = 2.0**40
 
 
 def close_by_spans(network: Network, gains: Gains, found: Filled, limits: Limits, better: Better) -> Filled:
-    """Close the remaining gap of a slot in a forest, within limits.
+    """Close the gap of a slot in a forest within limits; ``better`` receives better slots.
 
-    What was found is returned where demands or bandwidths have no common unit up to 2**30, or the model would be too large.
-    ``better`` hears of better slots.
+    The slot is returned as it is if amounts share no unit up to 2**30, or the model would be too large.
     """
     jobs = [job for job, gain in gains.items() if len(gain) > 1]
     if len(jobs) * len(network.tree.above) > LARGEST:
@@ -113,7 +112,7 @@ class _Spans:
         return {job: self.network.placed(held) for job, held in workers.items()}
 
     def _add_job(self, job: int) -> "dict[int, cp_model.LinearExprT]":
-        """The job's workers on servers and below nodes, and its size; returns the latter by node, its size under -1."""
+        """Add the job's workers on servers and below nodes; return the latter by node, and its size under -1."""
         model, network, tree = self.model, self.network, self.network.tree
         most = len(self.gain[job]) - 1
         self.z[job] = [model.new_bool_var("") for _ in range(most)]
@@ -122,6 +121,7 @@ class _Spans:
         parts: list[list[cp_model.LinearExprT]] = [[] for _ in tree.above]
         room = [0] * len(tree.above)
         tops: list[tuple[cp_model.LinearExprT, int]] = []
+        # From the leaves up: a node has the workers of its server and of the nodes below; chains need no new variable.
         for node in range(len(tree.above) - 1, -1, -1):
             server = network.hosted.get(node)
             fits = 0 if server is None else min(most, int(network.fits[job, server]))
@@ -171,7 +171,7 @@ class _Spans:
         return True
 
     def _add_links(self, below: "dict[int, dict[int, cp_model.LinearExprT]]") -> bool:
-        """Rows of the links that their jobs could overload."""
+        """Add rows of the links that their jobs could overload; False: amounts share no unit."""
         network, tree = self.network, self.network.tree
         for node, upward in enumerate(tree.upward):
             if upward < 0:
@@ -203,6 +203,7 @@ class _Spans:
     def _add_objective(self, found: Filled) -> None:
         prices = {server: float(self.network.on_price[server]) for server in self.on}
         most = math.fsum([*(float(np.abs(gain).max()) for gain in self.gain.values()), *prices.values()])
+        # The largest power of two for which the objective stays within ``_LARGEST_OBJECTIVE``.
         self.power = math.frexp(_LARGEST_OBJECTIVE / most)[1] - 1
 
         def rounded(value: float) -> int:

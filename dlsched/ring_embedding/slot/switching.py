@@ -18,19 +18,10 @@ _LEAST = 1e-100
 
 
 def switched(slot: Slot, gains: Gains, share: Floats) -> Slot:
-    """Return a slot that is worth no less: servers are switched on while that pays, then off, until neither does.
+    """A slot worth no less, for gains by job and number of workers: servers switched on, then off, while that pays.
 
-    Parameters
-    ----------
-    slot
-        Stays as it is.
-    gains
-        Of every job that may run, by number of workers.
-    share
-        As ``filling.shares`` gives it.
-
-    Guarantee: none. Cost: ``fill`` for each server that is off, and one search for servers per worker on each that is on; again
-    after every success.
+    Guarantee: none. Cost: ``fill`` for each server that is off, and one search for servers per worker on each that is on;
+    again after every success.
     """
     if not slot.network.on_price.any():
         return slot
@@ -42,10 +33,7 @@ def switched(slot: Slot, gains: Gains, share: Floats) -> Slot:
 
 
 def emptied(slot: Slot, gains: Gains, share: Floats) -> Slot:
-    """Return a slot that is worth no less: servers switched off, those that cost the most for each worker first.
-
-    Arguments are those of ``switched``; gains may be those of the jobs with a ring.
-    """
+    """A slot worth no less: servers switched off, the most expensive per worker first; ``gains`` may omit jobs without a ring."""
     price, tried = slot.network.on_price, set[int]()
     while True:
         on = [s for s in np.flatnonzero((slot.used > 0) & (price > 0)).tolist() if s not in tried]
@@ -57,10 +45,7 @@ def emptied(slot: Slot, gains: Gains, share: Floats) -> Slot:
 
 
 def opened(slot: Slot, gains: Gains, share: Floats) -> Slot:
-    """Return a slot that is worth no less: servers switched on while that pays, the cheapest for what they hold first.
-
-    Arguments are those of ``switched``.
-    """
+    """A slot worth no less: servers switched on while that pays, the cheapest for their capacity first."""
     network, vain = slot.network, set[tuple[float, ...]]()
     average, most = _ahead(slot, gains)
     for server in np.argsort(network.on_price / holding(network), kind="stable").tolist():
@@ -68,6 +53,7 @@ def opened(slot: Slot, gains: Gains, share: Floats) -> Slot:
         kind = price, *network.capacity[server].tolist()
         if not price or slot.used[server] or kind in vain:
             continue
+        # A server is filled as if it cost nothing: several rings may pay for it together, though none does alone.
         other = slot
         if _could(network, server, average, most) > price:
             other = slot.copy()
@@ -83,7 +69,7 @@ def opened(slot: Slot, gains: Gains, share: Floats) -> Slot:
 
 
 def _ahead(slot: Slot, gains: Gains) -> tuple[Floats, Integers]:
-    """The best average gain of further workers of every job, and how many there can be, shape (I,) each."""
+    """Best average gain of further workers of every job, and their largest number, shape (I,) each."""
     average, most = np.zeros(len(slot.network.demand)), np.zeros(len(slot.network.demand), dtype=np.int64)
     for job, gain in gains.items():
         count = slot.count(job)
@@ -98,6 +84,7 @@ def _could(network: Network, server: int, average: Floats, most: Integers) -> fl
     capacity = network.capacity[server]
     jobs = np.flatnonzero((average > 0) & (network.demand <= capacity).all(axis=1))
     takes = (network.demand[jobs] / np.maximum(capacity, _LEAST)).max(axis=1)
+    # The jobs with the most gain per part of the server first, until it is full.
     order = np.argsort(-average[jobs] / takes, kind="stable")
     jobs, takes = jobs[order], takes[order]
     filled = np.cumsum(most[jobs] * takes)
@@ -106,11 +93,12 @@ def _could(network: Network, server: int, average: Floats, most: Integers) -> fl
 
 
 def without(slot: Slot, server: int, gains: Gains, share: Floats, below: float = 0.0) -> Slot:
-    """The slot after a server's rings move to servers on or cheaper than ``below``, as far as they fit."""
+    """The slot after the rings of a server move to others that are on or cost less than ``below``, as far as they fit."""
     other, price = slot.copy(), slot.network.on_price
     rings = {job: other.count(job) for job, (workers, _, _) in other.rings.items() if server in workers}
     for job in rings:
         other.clear(job)
+    # Servers that must stay off have no room meanwhile.
     closed = np.flatnonzero((other.used == 0) & (price >= below))
     kept = other.free[closed]
     other.free[closed] = 0.0
