@@ -32,12 +32,9 @@ def price_certificate(
     price: float | None,
     tick: Tick = no_tick,
 ) -> PriceCertificate:
-    """Lagrangian bound at the best price of a table, or at a given one, rounded down.
+    """Lagrangian bound at the best price of a table, or at ``price``, rounded down.
 
-    Raises
-    ------
-    UsageError
-        The instance is infeasible (no finite bound is best), or the price is negative or not finite.
+    ``UsageError``: the instance is infeasible (no finite bound is best), or the price is negative or not finite.
     """
     if price is None:
         frontier = best_price(tabulate(), instance.capacity, tick=tick)
@@ -61,21 +58,9 @@ def duals_certificate(
 ) -> DualsCertificate:
     """Linear programming bound of a table, rounded down.
 
-    Parameters
-    ----------
-    most
-        Upper bound of the variables, which the rows ``choice`` bound in any case.
-    tolerance
-        As in ``solvers.lp.linear_program``.
-    time_s, tick
-        Seconds for the whole computation, and a function called on the way.
-
-    Raises
-    ------
-    UsageError
-        The instance is infeasible.
-    Stopped
-        HiGHS overran the time.
+    ``most`` bounds the variables, which the rows ``choice`` bound in any case; ``tolerance`` as in
+    ``solvers.lp.linear_program``; ``time_s`` covers the whole computation. ``UsageError``: the instance is infeasible;
+    ``Stopped``: HiGHS overran the time.
     """
     from scipy.sparse import csr_array
 
@@ -96,6 +81,7 @@ def duals_certificate(
         tolerance=tolerance,
         time_s=budget.left.time_s,
     )
+    # Zero multipliers prove nothing and would only lengthen the file.
     duals = {"capacity": float(answer.upper[0])} | dict(zip(choice_rows(instance), answer.equal.tolist(), strict=True))
     certificate = DualsCertificate("milp", {row: dual for row, dual in duals.items() if dual != 0.0}, 0.0)
     return replace(certificate, value=rounded_down(proof.duals_bound(instance, certificate, tick=tick)))

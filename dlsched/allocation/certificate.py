@@ -3,7 +3,7 @@
 A price lambda proves sum_j min over w in W_j of (cost_j(w) + lambda w) - lambda C. Duals prove the same kind of bound from the
 rows of the formulation ``milp`` (``choice_program``), whose columns 0 <= x_jn <= 1 stand for the counts n that can fit: with
 -lambda the multiplier of ``capacity`` and mu_j those of ``choice``, sum_j (mu_j + sum_n min(0, cost_j(n) + lambda n - mu_j))
-- lambda C. The family finds the minima and the negative terms, since it knows its costs.
+- lambda C. The family computes the minima and the negative terms, since it knows its costs.
 """
 
 import sys
@@ -91,6 +91,7 @@ class Proof(Generic[CountedT]):
 
     def _require_price(self, price: float) -> None:
         if not 0 <= price <= self.largest:
+            # Multipliers and prices beyond ``largest`` would overflow the family's arithmetic.
             allowed = "finite and >= 0" if self.largest == _LARGEST else f"from 0 to {self.largest:g}"
             raise ValueError(f"price {price} must be {allowed}")
 
@@ -111,6 +112,7 @@ class Proof(Generic[CountedT]):
 
 def near_minima(values: Sequence[float], error: float) -> list[int]:
     """Indices of values that may be the least, given a relative error of at most ``error`` each."""
+    # 4 errors: two of each value, doubled to cover the rounding of this product itself.
     limit = min(values) * (1 + 4 * error) + TINY
     return [index for index, value in enumerate(values) if value <= limit]
 

@@ -41,18 +41,9 @@ def build_choice_program(
 ) -> Formulation["pulp.LpProblem", SolutionT]:
     """Build the model in PuLP.
 
-    Parameters
-    ----------
-    name, table, ids, capacity
-        The model's name, the costs, a name for every job of the table, and C.
-    solution
-        Converts counts by job, in the order of the table, into a solution.
-    means
-        Name of the variables among ``Formulation.variables``, whose keys are job and count.
-    start
-        Counts by job to start from.
-    tick
-        Called before every job.
+    ``ids`` has a name for every job of the table; ``solution`` converts counts by job, in the order of the table, into
+    a solution; ``means`` names the variables among ``Formulation.variables``, whose keys are job and count; ``start``:
+    counts by job to start from; ``tick`` is called before every job.
     """
     import pulp
 
@@ -119,6 +110,7 @@ def build_choice_arrays(
         upper=np.ones(table.pairs),
         integer=np.ones(table.pairs, dtype=bool),
         row_names=["capacity", *(f"choice_{label}" for label in labels)],
+        # The row ``capacity`` comes first, then ``choice``: every pair has one entry in each.
         row_starts=np.concatenate(([0], table.pairs + table.starts)),
         columns=np.tile(np.arange(table.pairs), 2),
         coefficients=np.concatenate((grid.counts.astype(np.float64), np.ones(table.pairs))),
@@ -135,6 +127,6 @@ def build_choice_arrays(
 
 
 def start_values(ids: Sequence[str], counts: Mapping[str, int]) -> dict[str, float]:
-    """Return counts by job as values of the model's variables; those not named are 0."""
+    """Return counts by job as values of the model's variables; all other variables are 0."""
     labels = plain_labels(ids, "j")
     return {f"x_{label}_{counts[job]}": 1.0 for job, label in zip(ids, labels, strict=True)}

@@ -1,4 +1,4 @@
-"""The core of a knapsack: the pairs that may improve on a base, and the best choice found among them; see ``knapsack``."""
+"""The core of a knapsack: pairs that may improve on a base, and the incumbent among their choices; see ``knapsack``."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _ROUNDING = 1e-13  # share of the largest term of a regret; better choices by le
 
 @dataclass(slots=True, eq=False)
 class Core:
-    """Pairs that may improve on the base, and the best choice found so far."""
+    """Pairs that may improve on the base, and the incumbent choice."""
 
     base: IntArray
     chosen: IntArray
@@ -41,7 +41,7 @@ class Core:
         best: float,
         near: tuple[IntArray, IntArray],
     ) -> "Core":
-        """Keep the pairs, except the base, of a regret below the ``best`` excess held, unless they are too dear.
+        """Select the pairs, except the base, of a regret below the excess ``best`` of ``chosen``, unless they are too dear.
 
         ``near``: pairs that include all of these, and their jobs.
         """
@@ -50,6 +50,7 @@ class Core:
         least, most = least_and_room(table, chosen)
         dearer = table.costs[pairs] - table.costs[base[jobs]]
         larger = price * (table.counts[pairs] - table.counts[base[jobs]])
+        # Pairs that no better choice can contain go first: too dear in cost, then too large in regret.
         keep = (table.costs[pairs] - least[jobs] <= most) | (pairs == base[jobs]) | (pairs == chosen[jobs])
         keep &= dearer + larger < best
         pairs, jobs, dearer, larger = pairs[keep], jobs[keep], dearer[keep], larger[keep]
@@ -57,7 +58,7 @@ class Core:
         noise = _ROUNDING * float((np.abs(dearer) + np.abs(larger)).max(initial=0.0))
         other = pairs != base[jobs]
         pairs, jobs, values = pairs[other], jobs[other], values[other]
-        moved = np.flatnonzero(chosen != base)  # the choice held has to be on the grid of the better ones
+        moved = np.flatnonzero(chosen != base)  # the incumbent has to be on the grid of the better choices
         every, bases = np.concatenate((pairs, chosen[moved])), np.concatenate((base[jobs], base[moved]))
         changes = whole_changes(table.counts[every] - table.counts[bases], table.costs[every], table.costs[bases])
         gain, floor, period = noise, 0.0, math.inf
@@ -85,6 +86,7 @@ class Core:
         Regrets up to a quarter of the floor count as ties: no sum of the least regrets attains the floor.
         """
         lot = np.random.default_rng(seed).random(len(keep))
+        # Two sorts: by regret, then stably by job, so that ``rank`` numbers each job's pairs from its least regret on.
         regrets = np.maximum(self.regrets[keep], self.floor / 4)
         order = np.lexsort((lot, regrets))
         order = order[np.argsort(self.jobs[keep][order], kind="stable")]
@@ -100,6 +102,7 @@ class Core:
             return keep
         shifts = self.shifts[keep]
         up, down = max(0, int(shifts.max())), max(0, -int(shifts.min()))
+        # K of step 4 in ``knapsack``.
         most = up + down - 1 + max(self.slack + down, up + int(min(excess / self.price, float(self.slack + down + up))))
         if most >= len(keep):
             return keep

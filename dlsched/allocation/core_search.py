@@ -19,24 +19,16 @@ _LARGEST_SKETCH = 1000  # pairs of a partial search if the lattice tells which e
 
 
 def search(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None]) -> None:
-    """Let the core hold the best choice: pairs by rising regret, or by the levels of its lattice.
+    """Search until ``core`` has the best choice: pairs by rising regret, or by the levels of its lattice.
 
-    Parameters
-    ----------
-    step, tick
-        Called for every job that is combined, and again and again in between.
-    better
-        Called with every better choice.
-
-    Raises
-    ------
-    MemoryError
-        The states need more memory than is allowed.
+    ``step`` is called for every combined job, ``tick`` repeatedly in between, ``better`` with every new incumbent.
+    ``MemoryError``: too many states.
     """
     threshold, size = -1.0, _FIRST_CORE
     if core.period < math.inf:
         _rise(core, step, tick, better)
     while core.may_improve(threshold):
+        # A choice with an excess up to the threshold uses only pairs with a regret up to it.
         proven, threshold = threshold, core.next_threshold(threshold, size)
         near = core.needed(threshold, threshold)
         few = len(near) <= _GROWTH * size
@@ -51,6 +43,7 @@ def _rise(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None]
     """Search the choices of the least excess that the lattice allows, then of the next: the floor rises."""
     levels = 1
     while core.may_improve(0.0):
+        # All choices of the first ``levels`` levels have regrets up to this cap; twice as many levels follow.
         reached = core.floor + (levels - 1) * core.period
         cap = reached + ROUNDED * core.period
         near, size, whole = core.needed(cap, core.best), _FIRST_CORE, False
@@ -73,10 +66,7 @@ def _look(
     better: Callable[[IntArray], None],
     cap: float = math.inf,
 ) -> bool:
-    """Search some states of some pairs, as long as that helps: this may prove a result without the others.
-
-    Returns whether nothing was left out.
-    """
+    """Search some states of some pairs, as long as that helps; return whether the search was complete."""
     held = np.inf
     for lot in range(_SKETCHES):
         if not core.may_improve(proven) or core.best >= held:

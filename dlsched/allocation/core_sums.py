@@ -30,12 +30,11 @@ def combine(
     sides: int = 2,
     cap: float = math.inf,
 ) -> bool:
-    """Find the best choice among pairs, given by position, and let the core keep it if it is better than the one held.
+    """Combine pairs, given by position; the core's incumbent becomes their best choice if that is better.
 
-    If it is stopped on the way, the core keeps the best choice so far, unless reading it takes as long
-    again. If a side has more states than ``enough``, it gives up; if more than ``most``, it goes on with
-    that many. In both cases it returns False: there may be a better choice. Choices with regrets above the
-    ``cap`` on either side are left out.
+    When stopped on the way, the core keeps the best choice so far, unless reading it takes as long again. If a side has
+    more states than ``enough``, it gives up; if more than ``most``, it goes on with that many. In both cases it returns
+    False: there may be a better choice. Choices with regrets above the ``cap`` on either side are skipped.
     """
     if not len(near):
         return True
@@ -49,6 +48,7 @@ def combine(
     try:
         for place in range(queue.jobs):
             step()
+            # Each job joins the side with fewer sums, so that both stay short.
             side = int(sides == 2 and len(trails[1].states.shifts) < len(trails[0].states.shifts))
             places[side].append(place)
             left[side] = left[side][0] - queue.low[place], left[side][1] - queue.high[place]
@@ -82,6 +82,7 @@ def least_pair(first: States, second: States, price: float, slack: int) -> tuple
     if len(first.shifts) > len(second.shifts):
         excess, (other, state) = least_pair(second, first, price, slack)
         return excess, (state, other)
+    # Of the sums that fit beside a first one, the largest shift is the best: see the module.
     room = slack - first.shifts
     match = np.searchsorted(second.shifts, room, side="right") - 1
     fit = np.flatnonzero(match >= 0)
@@ -143,6 +144,7 @@ def in_turn(core: Core, keep: IntArray) -> IntArray:
     grows = np.maximum.reduceat(core.shifts[keep], starts) > 0
     turn = np.empty(len(starts), dtype=np.int64)
     order = np.argsort(np.minimum.reduceat(core.regrets[keep], starts), kind="stable")
+    # Growing and shrinking jobs by turns, each kind by its least regret.
     for kind in (order[grows[order]], order[~grows[order]]):
         turn[kind] = np.arange(len(kind))
     job_turn = np.lexsort((grows, turn))

@@ -26,10 +26,7 @@ from dlsched.core.budget import Tick, no_tick
 class CostTable:
     """Pairs (count, cost) of every job, job after job, in flat arrays.
 
-    Raises
-    ------
-    ValueError
-        Shapes that do not fit, a job without a pair, counts that do not increase, a cost that is not finite.
+    ValueError: shapes that do not fit, a job without a pair, counts that do not increase, a cost that is not finite.
 
     >>> table = CostTable.from_rows([({1: 9.0, 2: 5.0}), ({1: 4.0})])
     >>> table.jobs, table.pairs, table.minimum_units
@@ -48,6 +45,7 @@ class CostTable:
         if self.counts.shape != self.costs.shape or np.any(np.diff(self.starts) < 1):
             raise ValueError("every job needs at least one pair, every count its cost")
         rises = self.counts[1:] > self.counts[:-1]
+        # Between two jobs counts may fall.
         rises[self.starts[1:-1] - 1] = True
         if not rises.all() or np.any(self.counts[self.starts[:-1]] < 1):
             raise ValueError("counts must be at least 1 and increase within a job")
@@ -64,7 +62,7 @@ class CostTable:
 
     @classmethod
     def from_rows(cls, rows: Iterable[dict[int, float]]) -> Self:
-        """Build the table from one {count: cost} dictionary a job."""
+        """Build the table from one {count: cost} dictionary per job."""
         ordered = [sorted(row.items()) for row in rows]
         starts = np.cumsum([0, *map(len, ordered)], dtype=np.int64)
         flat = [pair for row in ordered for pair in row]
@@ -82,16 +80,9 @@ class CostTable:
         *,
         tick: Tick = no_tick,
     ) -> Self:
-        """Tabulate costs at the given counts, ascending, of every job.
+        """Tabulate costs at the ascending counts of every job; ``cost`` gets a job's position and its counts.
 
-        Parameters
-        ----------
-        counts
-            Counts of every job.
-        cost
-            Returns the costs of a job's counts; gets the job's position and these counts.
-        tick
-            Called for every job.
+        ``tick`` is called for every job.
         """
         starts = np.concatenate(([0], np.cumsum([len(row) for row in counts])))
         flat, costs = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
@@ -137,16 +128,16 @@ class CostTable:
         return type(self)(starts, self.counts[keep], self.costs[keep])
 
     def of_jobs(self, jobs: IntArray) -> Self:
-        """Return the table of some jobs, at least one, given by position."""
+        """Return the table of some jobs, at least one, by position."""
         lengths = self.lengths[jobs]
         ends = np.cumsum(lengths)
         pairs = np.arange(ends[-1]) + np.repeat(self.first[jobs] - (ends - lengths), lengths)
         return type(self)(np.concatenate(([0], ends)), self.counts[pairs], self.costs[pairs])
 
     def counts_by_id(self, ids: Sequence[str], chosen: IntArray) -> dict[str, int]:
-        """Read the ``chosen`` pair indices, one a job, as counts of the jobs of these names."""
+        """Read the ``chosen`` pair indices, one per job, as counts of the jobs of these names."""
         return dict(zip(ids, self.counts[chosen].tolist(), strict=True))
 
     def total_cost(self, chosen: IntArray | Sequence[int]) -> float:
-        """Sum of the costs of the ``chosen`` pair indices, one a job."""
+        """Sum of the costs of the ``chosen`` pair indices, one per job."""
         return float(self.costs[np.asarray(chosen, dtype=np.int64)].sum())

@@ -54,12 +54,12 @@ def ids(instance: Counted) -> list[str]:
 
 
 def is_whole(count: object) -> bool:
-    """Whether it is a Python integer and no truth value."""
+    """Whether it is a Python integer, and not a bool."""
     return isinstance(count, int) and not isinstance(count, bool)
 
 
 def is_allowed(count: int, allowed: Sequence[int]) -> bool:
-    """Whether the count is among the allowed ones, which ascend; found by halving."""
+    """Whether the count is among the allowed ones, which ascend; by bisection."""
     if isinstance(allowed, range):
         return count in allowed
     index = bisect_left(allowed, count)
@@ -78,14 +78,9 @@ def plain_counts(given: Mapping[str, int]) -> FrozenMapping[str, int]:
 def read_counts(
     data: object, field: str, read: Callable[[Mapping[str, object], str, Where], int] = read_whole
 ) -> dict[str, int]:
-    """Read the ``solution`` of a result file, ``{field: {job: integer}}``; whether it is feasible is the checker's question.
+    """Read the ``solution`` of a result file, ``{field: {job: integer}}``; the checker decides whether it is feasible.
 
-    ``read``: reads one count.
-
-    Raises
-    ------
-    InputError
-        The data have another form.
+    ``read`` reads one count. ``InputError``: the data have another form.
     """
     given = read_object(data, {field}, ("solution",)).get(field)
     entries = read_object(given, set(given) if isinstance(given, dict) else set(), ("solution", field))
@@ -118,13 +113,7 @@ def broken_rules(instance: Counted, given: Mapping[str, int], unit: str) -> list
 
 
 def require_choices(instance: Counted, given: Mapping[str, int], unit: str) -> None:
-    """Refuse counts that have no objective.
-
-    Raises
-    ------
-    UsageError
-        A job has no count, or one that it does not allow.
-    """
+    """Refuse counts that have no objective: ``UsageError`` if a job has no count, or one that it does not allow."""
     broken = broken_choices(instance, given, unit)
     if broken:
         raise UsageError(f"no objective: {broken[0]}")

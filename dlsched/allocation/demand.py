@@ -26,7 +26,7 @@ class Demand:
         self._typical = saved / max(1, taken - table.minimum_units)  # what a unit saves on average
 
     def price_for(self, units: float, within: float, tick: Tick) -> tuple[float, int]:
-        """Return a price at which jobs take about ``units``, and the units they take; else the nearest of some tries."""
+        """Return a price at which jobs take about ``units``, and these units; else the nearest of some tries."""
         for _ in range(_ASKED):
             price, taken = min(self._points, key=lambda point: abs(point[1] - units))
             if abs(taken - units) <= within or (price == 0.0 and taken <= units):
@@ -44,6 +44,7 @@ class Demand:
         high, fewer = dearer[0]
         if not low:
             return high / 4
+        # Between two known points the demand is a power of the price: interpolate in logarithms.
         share = log(more / max(units, 1.0)) / log(more / fewer)
         return low * float_power(high / low, min(_MOST, max(_LEAST, share)))
 

@@ -24,6 +24,7 @@ def undominated(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
     position = np.arange(table.pairs) - np.repeat(table.first, table.lengths)
     best_before = np.full(table.pairs, np.inf)
     best_before[1:] = np.where(position[1:] > 0, table.costs[:-1], np.inf)
+    # Doubling windows: after each round ``best_before`` covers twice as many earlier pairs of the job.
     reach = 1
     while reach < int(position.max(initial=0)) + 1:
         tick()
@@ -50,6 +51,7 @@ def hull(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
         same = rows[:-1] == rows[1:]
         saved = table.costs[pairs[:-1]] - table.costs[pairs[1:]]
         added = np.where(same, table.counts[pairs[1:]] - table.counts[pairs[:-1]], 1)
+        # Slopes of consecutive pairs of one job; at a corner the saving per unit must fall strictly.
         slope = saved / added
         keep = np.ones(len(pairs), dtype=bool)
         keep[1:-1] = ~(same[:-1] & same[1:] & (slope[:-1] <= slope[1:]))

@@ -30,14 +30,10 @@ def solve_by_states(
 ) -> IntArray | None:
     """Return the pairs of least total cost whose counts add up to at most ``capacity``, or None if there are none.
 
-    O(P C) time and O(J C) memory. C is the smaller of the capacity and the sum of the largest counts, both
-    divided by the common divisor of all counts (``reduction.on_grid``). Among equals the smaller count wins.
-    ``step`` is called before every job and ``tick`` now and then.
-
-    Raises
-    ------
-    MemoryError
-        The program needs more than ``ALLOWED_BYTES`` of ``algorithms.memory``.
+    O(P C) time and O(J C) memory. C is the smaller of the capacity and the sum of the largest counts, both divided by
+    the common divisor of all counts (``reduction.on_grid``). Among equals the smaller count wins. ``step`` is called
+    before every job and ``tick`` now and then. ``MemoryError``: more than ``ALLOWED_BYTES`` of ``algorithms.memory``
+    are needed.
     """
     if table.minimum_units > capacity:
         return None
@@ -64,6 +60,7 @@ def solve_by_states(
             np.copyto(tail, total, where=better)
             decisions[job, counts[pair] :][better] = option
         best = reached
+    # Read the decisions backwards from the full capacity.
     chosen = np.zeros(table.jobs, dtype=np.int64)
     left = capacity
     for job in range(table.jobs - 1, -1, -1):

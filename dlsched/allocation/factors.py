@@ -75,7 +75,7 @@ def hulls(table: CostTable, capacity: int) -> float:
 
 
 def same_counts(table: CostTable, capacity: int, most: int) -> float:
-    """Factor of ``heuristics.same_counts``: over all jobs, the largest ratio of possible to given count."""
+    """Factor of ``heuristics.same_counts``: over all jobs, the largest ratio of possible to chosen count."""
     table = fitting(table, capacity)
     if not no_super_linear_speed(table):
         return math.inf

@@ -1,6 +1,6 @@
 """Greedy allocation on a cost table: doubling, marginal gain, and the steps of the lower convex hull.
 
-All start from every job's smallest count and return one pair index a job, shape (J,), or None when the smallest counts
+All start from every job's smallest count and return one pair index per job, shape (J,), or None when the smallest counts
 exceed the capacity. Equal gains go to the job that stands first in the table. ``tick`` is called now and then.
 """
 
@@ -79,6 +79,7 @@ def _climb(table: CostTable, capacity: int, following: IntArray, tick: Tick) -> 
         if steps % _BLOCK == 0:
             tick()
         _, job, pair = heap[0]
+        # A step that does not fit now never will: the free units only shrink.
         if next_units[pair] > left:
             heapq.heappop(heap)
             continue

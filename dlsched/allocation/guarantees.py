@@ -27,7 +27,7 @@ def falling_doublings(table: CostTable) -> bool:
 
 
 def doubling_loss(table: CostTable, capacity: int) -> float:
-    """Saving of the first doubling that did not fit, 0 when all fitted; ``greedy.double_greedily`` retraced step by step."""
+    """Saving of the first doubling that did not fit, 0 when all did; retraces ``greedy.double_greedily`` step by step."""
     tables = [dict(zip(counts, costs, strict=True)) for counts, costs in rows(table)]
     given = [min(row) for row in tables]
     while True:

@@ -7,14 +7,9 @@ from dlsched.core.errors import UsageError
 
 
 def same_counts(instance: Counted, most: int, name: str = "count") -> dict[str, int] | None:
-    """Give every job its largest allowed count <= ``most``, else its smallest; None if they do not fit together.
+    """Choose every job's largest allowed count <= ``most``, else its smallest; None if they do not fit together.
 
-    Cost: O(J log W).
-
-    Raises
-    ------
-    UsageError
-        ``most`` < 1, which the message calls ``name``.
+    Cost: O(J log W). ``UsageError``: ``most`` < 1; the message names it ``name``.
     """
     if most < 1:
         raise UsageError(where=name, found=most, allowed="an integer >= 1")

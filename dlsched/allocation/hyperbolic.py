@@ -21,16 +21,8 @@ def useful_most(
 ) -> list[int]:
     """Return w_j(p) of every job for a price p at which demand exceeds the capacity, rounded up generously.
 
-    Parameters
-    ----------
-    hyperbolic, linear
-        Coefficients of every job; shape (J,).
-    largest
-        Largest counts; shape (J,).
-    free
-        Which of them are in F; shape (J,).
-    spare
-        Capacity beyond the smallest counts of all jobs.
+    ``hyperbolic``, ``linear`` (coefficients), ``largest`` (counts) and ``free`` (whether in F) have shape (J,);
+    ``spare`` is the capacity beyond the smallest counts of all jobs.
     """
     needed = spare + 3.0 * len(hyperbolic)  # for every job 1 for its smallest count, 2 for rounding
     low, high = 0.0, float(np.max(hyperbolic, initial=0.0))
@@ -38,6 +30,7 @@ def useful_most(
     def exceeded(price: float) -> bool:
         return float(_demand(hyperbolic, linear, largest, price)[free].sum()) > needed
 
+    # Bisection: ``low`` stays a price at which demand exceeds the capacity, so the theorem holds there.
     if exceeded(low):
         for _ in range(_HALVINGS):
             middle = (low + high) / 2

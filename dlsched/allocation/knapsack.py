@@ -17,7 +17,7 @@ code                  mathematics
    multiples of a grain (``lattice``), so a better choice is better by at least that.
 3. Expanding core (after Pisinger 1995): pairs with regret <= t are combined by dynamic programming over (shift, regret)
    states. A choice whose excess is at most t uses no other pair, so when the best one found has excess <= t it is
-   optimal. Otherwise t grows, at most to the best excess found, which ends the search. Jobs that can grow take turns
+   optimal. Otherwise t grows, at most to the incumbent's excess, which ends the search. Jobs that can grow take turns
    with jobs that can only shrink, so that sums near 0, which fill the capacity, are met early.
    If there are many states, or many pairs of one regret, the jobs are split in two halves whose sums meet
      (``core_sums``), and some pairs and states are searched first (a beam). A choice is proven optimal if
@@ -71,32 +71,13 @@ def solve_knapsack(
     step: Tick = no_tick,
     tick: Tick = no_tick,
 ) -> Choice | None:
-    """Choose one pair a job, at least total cost, with counts adding up to at most ``capacity``.
+    """Choose one pair per job at least total cost, with counts adding up to at most ``capacity``.
 
-    Parameters
-    ----------
-    table, capacity
-        Costs and counts of J jobs, and the units available, C >= 0.
-    found
-        Called with every better choice (pairs, price), the first one after the price search.
-    step
-        Called once for every job of the core that is combined.
-    tick
-        Called again and again in between.
-
-    Returns
-    -------
-    The optimum (up to rounding), or None when even the smallest counts exceed the capacity. Ties may go either way,
-    but always the same.
-
-    Raises
-    ------
-    MemoryError
-        The core has more states than ``ALLOWED_BYTES`` of ``algorithms.memory`` hold; ``found`` was given the best choice before.
-
-    Notes
-    -----
-    Cost: the price search plus the core; in the worst case the core holds as many states a job as dynamic programming.
+    Returns the optimum (up to rounding), or None when even the smallest counts exceed the capacity; ties are
+    deterministic. ``found`` is called with every new incumbent (pairs, price), the first one after the price search;
+    ``step`` once for every combined job of the core, and ``tick`` repeatedly in between. Cost: the price search plus
+    the core; in the worst case the core has as many states per job as dynamic programming. ``MemoryError``: too many
+    states for ``ALLOWED_BYTES`` of ``algorithms.memory``, after ``found`` had the incumbent.
     """
     if table.minimum_units > capacity:
         return None
@@ -109,6 +90,7 @@ def solve_knapsack(
     found(chosen, price)
     if frontier.price == 0.0:
         return Choice(chosen, price)
+    # Step 0: drop pairs too dear for a better answer; if that shrinks the largest cost much, seek the price anew.
     base, originals = chosen, None  # originals: the pairs of ``small``, in the table; None: the same
     while _untamed(small, base):
         keep = within(small, base)
@@ -120,6 +102,7 @@ def solve_knapsack(
         frontier = _frontier(small, room, tick, relevant)
         base = _completed(small, room, frontier)
         tick()
+    # Step 2: a greedy completion of the base, first among pairs of small regret only.
     slack = room - int(small.counts[base].sum())
     for share in _SHARES if slack else (1.0,):
         most = share * (frontier.price * slack)

@@ -37,9 +37,9 @@ _BEYOND = 1.3  # the second price aims back by this multiple of the units that t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frontier:
-    """Two choices of one pair a job, both minimising cost + ``price`` x count: one fits the capacity, one need not.
+    """Two choices of one pair per job, both minimising cost + ``price`` x count: one fits the capacity, one need not.
 
-    ``fits`` and ``exceeds`` hold pair indices, shape (J,); they are equal when the price is 0 and all fits.
+    ``fits`` and ``exceeds`` are pair indices, shape (J,), and equal when the price is 0 and all fits.
     """
 
     price: float
@@ -52,8 +52,8 @@ def best_price(
 ) -> Frontier | None:
     """Maximise the Lagrangian bound; None when even the smallest counts exceed ``capacity``.
 
-    Cost: each pass is linear in the pairs still active, which shrink geometrically in practice. ``tick`` is called before
-    every pass; ``relevant`` finds the table's relevant pairs, and the caller goes on using it.
+    Cost: each pass is linear in the pairs still active, which shrink geometrically in practice. ``tick`` is called
+    before every pass; ``relevant`` computes the table's relevant pairs, and the caller goes on using it.
     """
     if table.minimum_units > capacity:
         return None
@@ -109,6 +109,7 @@ def _closed(table: CostTable, capacity: int, fits: IntArray, exceeds: IntArray, 
     while True:
         tick()
         low, high = active.starts[:-1], active.starts[1:] - 1
+        # The price at which both choices cost the same, over all undecided jobs.
         price = float((active.costs[low] - active.costs[high]).sum() / (active.counts[high] - active.counts[low]).sum())
         values = active.costs + price * active.counts
         lowest = first_minima(values, active.starts)
@@ -146,6 +147,7 @@ class _Active:
         lengths = high - low + 1
         ends = np.cumsum(lengths)
         index = np.arange(ends[-1] if len(ends) else 0) + np.repeat(low - (ends - lengths), lengths)
+        # Slope of the line through a job's first and last pair; only pairs below it can be minima in between.
         slope = (costs[low] - costs[high]) / (counts[high] - counts[low])
         keep = costs[index] + np.repeat(slope, lengths) * counts[index] < np.repeat(
             costs[low] + slope * counts[low], lengths
@@ -156,5 +158,5 @@ class _Active:
         return cls(rows, starts, index if pairs is None else pairs[index], counts[index], costs[index])
 
     def narrowed(self, low: IntArray, high: IntArray) -> Self:
-        """Return the jobs and pairs left between two choices, given as positions in these arrays."""
+        """Return the jobs and pairs that are undecided between two choices, given as positions in these arrays."""
         return self.between(self.rows, self.pairs, self, low, high)

@@ -62,6 +62,7 @@ def whole_changes(counts: IntArray, costs: FloatArray, base_costs: FloatArray) -
     both = both[both != 0]
     if not len(both):
         return Changes(counts, np.zeros(len(costs), dtype=np.int64), Fraction(1), 0)
+    # Integers on the grid of the lowest binary digit that any of the costs has.
     mantissas, exponents = np.frexp(both)
     digits = np.ldexp(mantissas, 53).astype(np.int64)
     _, lowest = np.frexp((digits & -digits).astype(np.float64))
@@ -99,6 +100,7 @@ def lattice(counts: IntArray, costs: IntArray, grain: int) -> Lattice | None:
     found = Lattice(0, 0, 0)
     largest = float(np.abs(counts).max(initial=0))
     off = np.flatnonzero(counts)
+    # Euclid pair by pair: only changes whose count is no multiple of the lattice's need to be added.
     while len(off):
         found = _joined(found, int(counts[off[0]]), int(costs[off[0]]))
         if found.period == grain or abs(found.cost) * largest / found.count >= _LARGEST:

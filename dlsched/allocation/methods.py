@@ -33,20 +33,10 @@ DP = f"dlsched dp {VERSION}"
 class Counting(Generic[CountedT, SolutionT]):
     """Functions of a family for allocations of counts, and the methods that use them.
 
-    Parameters
-    ----------
-    table
-        Costs of all counts that an optimal answer may need.
-    solution
-        Converts counts by job into a solution; calls the tick if this takes long.
-    warm
-        Offers the search a quick answer.
-    lagrange
-        The certificate of an instance at a price; keywords ``price`` and ``tick``.
-    whole_table
-        Returns the table to find a price for, from an instance and its ``table``: it also has the counts
-        that cannot fit beside the others. None: ``table`` has them, or a price for those that fit is best
-        for them too.
+    ``table``: costs of all counts that an optimal answer may need. ``solution`` converts counts by job, and calls the
+    tick if this takes long. ``warm`` offers the search a quick answer. ``lagrange``: the certificate of an instance,
+    with the keywords ``price`` and ``tick``. ``whole_table`` extends an instance's table by the counts that cannot fit
+    beside the others; None: ``table`` has them, or a best price without them is best.
     """
 
     table: Callable[[CountedT, Tick], CostTable]
@@ -72,7 +62,7 @@ class Counting(Generic[CountedT, SolutionT]):
         search.prove(certificate.value, source="certificate", certificate=certificate)
 
     def run_knapsack(self, instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
-        """Run our multiple-choice knapsack algorithm; a node is a job of the core that is combined."""
+        """Run the multiple-choice knapsack algorithm; a node is a combined job of the core."""
         table = self.table(instance, search.tick)
 
         def found(chosen: IntArray, price: float) -> None:
@@ -121,7 +111,7 @@ def price_of(instance: CountedT, table: CostTable, tick: Tick) -> float:
 
 
 def proven(search: Search[SolutionT], source: str) -> TerminationStatus:
-    """Record that the answer held is optimal."""
+    """Record that the incumbent is optimal."""
     assert search.objective is not None
     search.prove(search.objective, source=source)
     return TerminationStatus.OPTIMAL
@@ -132,7 +122,7 @@ def holding(
     quick: Callable[[CountedT], SolutionT | None],
     source: str,
 ) -> Callable[[CountedT, Search[SolutionT]], TerminationStatus]:
-    """Make a method hold a quick heuristic's answer if it is stopped before it has one of its own."""
+    """Make a method offer a quick heuristic's answer if it is stopped before it has one of its own."""
 
     @wraps(run)
     def held(instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:

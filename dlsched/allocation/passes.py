@@ -40,6 +40,7 @@ def first_minima(values: FloatArray, starts: IntArray) -> IntArray:
     lowest = np.minimum.reduceat(values, starts[:-1])
     hits = np.flatnonzero(values == np.repeat(lowest, np.diff(starts)))
     if len(hits) == len(lowest):
+        # Several pairs of a segment attain the minimum: the first hit of each segment counts.
         return hits
     return hits[np.searchsorted(hits, starts[:-1])]
 

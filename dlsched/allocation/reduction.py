@@ -43,7 +43,7 @@ def least_and_room(table: CostTable, chosen: IntArray) -> tuple[FloatArray, floa
 
 
 def within(table: CostTable, chosen: IntArray) -> BoolArray:
-    """Mark the pairs that an answer no worse than the ``chosen`` pairs can hold; shape (P,). These are always among them."""
+    """Mark the pairs, shape (P,), that an answer no worse than the ``chosen`` pairs can contain, these included."""
     least, room = least_and_room(table, chosen)
     keep = np.asarray(table.costs - np.repeat(least, table.lengths) <= room)
     keep[chosen] = True
@@ -51,14 +51,10 @@ def within(table: CostTable, chosen: IntArray) -> BoolArray:
 
 
 def open_pairs(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> CostTable:
-    """Keep the undominated pairs that an answer no worse than that of ``greedy.climb_hulls`` can hold.
+    """Return the undominated pairs that an answer no worse than that of ``greedy.climb_hulls`` can contain.
 
-    No cost in the table exceeds that answer's total, to which solvers' tolerances are relative.
-
-    Raises
-    ------
-    UsageError
-        The smallest counts do not fit.
+    No cost in the table exceeds that answer's total, to which solvers' tolerances are relative. ``UsageError``: the
+    smallest counts do not fit.
     """
     table = table.subset(undominated(table, tick=tick))
     chosen = climb_hulls(table, capacity, tick=tick)

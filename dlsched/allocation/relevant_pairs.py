@@ -42,7 +42,7 @@ class _Part:
 
 
 class RelevantPairs:
-    """Finds relevant pairs of a table at one price after another, and reuses those of the price before."""
+    """Relevant pairs of a table at one price after another; the pairs of the last price are reused."""
 
     def __init__(self, table: CostTable) -> None:
         self._table = table
@@ -94,6 +94,7 @@ class RelevantPairs:
     def _up_to(self, price: float, pairs: IntArray, over: FloatArray) -> _Part:
         """Return a part with all pairs for which price x (count - that of ``pairs``) is at most ``over``."""
         table = self._table
+        # An infinite quotient is welcome here: then all pairs of the job are relevant.
         with np.errstate(over="ignore"):
             further = np.floor(over / price * (1 + _MARGIN)) + 2
         ends = pairs + 1 + np.minimum(further, table.last - pairs).astype(np.int64)

@@ -4,7 +4,7 @@ A family has a linear program over columns, an algorithm that prices them, and p
 integral optimum near the bound. This package holds what does not depend on the family's columns:
 
 ===============  =======================================================================================================
-``master``       ``Master``: the columns held and their linear program. ``add`` a column as a sparse row, under a key that
+``master``       ``Master``: the known columns and their linear program. ``add`` a column as a sparse row, under a key that
                  says which it is; ``solve`` returns value, weights, prices of the rows at most and duals of the equalities
 ``smoothing``    ``Smoothing``: the best prices known and what they prove; which prices to try next
 ``pricing``      ``Pricing``: interface of a family whose columns are vectors of counts, one for each group

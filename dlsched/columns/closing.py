@@ -23,13 +23,8 @@ _BEAM_CELLS = 2_000_000  # cells of one group's pricing in a beam search
 class Closed:
     """How the search ended.
 
-    Parameters
-    ----------
-    counts
-        Counts of each group in an optimal choice, shape (S, G); None: the incumbent is optimal, or the
-        search gave up.
-    left
-        If the search gave up, the slack that had too many labels; else None.
+    ``counts`` of each group in an optimal choice, shape (S, G); None: the incumbent is optimal, or the search gave up.
+    ``left``: the slack that had too many labels if it gave up; else None.
     """
 
     counts: Counts | None
@@ -37,18 +32,10 @@ class Closed:
 
 
 def close_gap(pricing: Pricing, prices: Prices, upper: float, *, tick: Tick, proven: Callable[[float], None]) -> Closed:
-    """Find the cheapest choice that costs less than ``upper``, or prove that there is none.
+    """Find the cheapest choice that costs less than ``upper``, the incumbent's cost, or prove that there is none.
 
-    Parameters
-    ----------
-    pricing, prices
-        Pricing of every group, and the prices that column generation proved.
-    upper
-        Cost of the incumbent.
-    tick
-        Called before every group of every stage; it may raise to stop.
-    proven
-        Called with every better bound.
+    ``prices`` are those that column generation proved; ``tick`` is called before every group of every stage and may
+    raise to stop; ``proven`` is called with every better bound.
     """
     for slack in slacks(prices.bound, upper):
         try:
@@ -81,6 +68,7 @@ def search_beam(
     few: list[Listed | None] = [None] * pricing.groups
     full = np.zeros(pricing.groups, dtype=bool)
     for slack in slacks(prices.bound, upper):
+        # A negative threshold skips the groups whose lists are full.
         upto = np.where(full, -1.0, prices.least + slack + prices.room)
         for index, listed in enumerate(pricing.cheap(prices.prices, upto, cells=_BEAM_CELLS, tick=tick)):
             if full[index]:

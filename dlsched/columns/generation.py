@@ -2,7 +2,7 @@
 
     min sum_ic J_i(c) x_ic,   sum_c x_ic = 1 for every group,   sum_ic c_g x_ic <= s_g for every resource
 
-has more columns than can be listed. The master holds a few (``Master``); its prices p_g of the resources and
+has more columns than can be listed. The master has a few (``Master``); its prices p_g of the resources and
 u_i of the groups say which columns join: those with J_i(c) + p c < u_i. A column that costs more than the
 whole incumbent is in no better choice and never joins; so costs, as parts of the incumbent's, are at most 1.
 For any p >= 0 the optimum is at least
@@ -49,27 +49,12 @@ def generate(
     budget: Budget | None = None,
     proven: Callable[[Prices], None] | None = None,
 ) -> Prices:
-    """Return prices whose bound is the program's value, up to ``close``.
+    """Return prices whose bound is the program's value, up to a relative difference of ``close``.
 
-    Parameters
-    ----------
-    pool
-        The columns held, at least those of some choice; more join.
-    guess
-        Prices, shape (G,), of which some multiple may be good: multiples by powers of two are tried first.
-        None: no guess.
-    held
-        Prices of an earlier call with the same pool, from which this call goes on.
-    close
-        Relative difference of the program and its bound that is near enough.
-    tick
-        Called often; it may raise to stop.
-    step
-        Called in every round; it may raise too.
-    budget
-        Budget of the linear programs; ``Stopped`` is raised when one takes more.
-    proven
-        Called with every better bound.
+    ``pool``: the known columns, at least those of some choice; more join. ``guess``: prices, shape (G,), of which some
+    multiple may be good; multiples by powers of two are tried first. ``held``: prices of an earlier call with the same
+    pool, from which this call goes on. ``tick`` is called often and ``step`` in every round; both may raise to stop.
+    ``budget`` is that of the linear programs (``Stopped``). ``proven`` is called with every better bound.
     """
     budget = budget or Budget()
     pricing, stock, smoothing = pool.pricing, pool.stock, Smoothing(part=_PART)
@@ -107,6 +92,7 @@ def generate(
         optimum = pool.master.solve(budget.left.time_s)
         if best is not None and optimum.value - best.bound <= close * optimum.value:
             break
+        # Smoothed prices first; only if no trial brings a column is the program solved at these prices.
         for trial in smoothing.trials(optimum.prices):
             found = price(trial)
             joined = pool.join(found, optimum)
@@ -122,7 +108,7 @@ def generate(
 
 
 def _double(guess: Floats, price: Callable[[Floats], Priced], pool: "Pool", stock: Counts) -> None:
-    """Hold the columns at the guessed prices, which are doubled or halved as long as they prove more."""
+    """Add the columns at the guessed prices, which are doubled or halved as long as they prove more."""
 
     def bound(power: int) -> float:
         trial = guess * 2.0**power
@@ -138,7 +124,7 @@ def _double(guess: Floats, price: Callable[[Floats], Priced], pool: "Pool", stoc
 
 
 def _least(pricing: Pricing, found: Priced, prices: Floats, tick: Tick) -> Priced:
-    """Find the least values that bounds leave open, and their columns; values found become floors."""
+    """Compute the least values that bounds do not determine, and their columns; the values become floors."""
     least = found.floor.copy()
     unsure = found.floor < found.known * (1 - _SURE)
     listed = pricing.cheap(prices, np.where(unsure, found.known, -1.0), tick=tick)
@@ -158,14 +144,9 @@ def _least(pricing: Pricing, found: Priced, prices: Floats, tick: Tick) -> Price
 
 
 class Pool:
-    """The columns held so far, none of which costs more than all of the incumbent.
+    """The known columns, none of which costs more than all of the incumbent.
 
-    Parameters
-    ----------
-    pricing, stock
-        Pricing of every group, and the stock s_g.
-    start, upper
-        The incumbent, shape (S, G), whose columns are the first, and its cost.
+    ``stock``: s_g; ``start``, shape (S, G), and ``upper``: the incumbent, whose columns are the first, and its cost.
     """
 
     def __init__(self, pricing: Pricing, stock: Counts, start: Counts, upper: float) -> None:
@@ -177,13 +158,13 @@ class Pool:
         self.add(np.arange(len(start)), start)
 
     def known(self, prices: Floats) -> Floats:
-        """Return the least value of every group's held columns at some prices."""
+        """Return the least value of every group's known columns at some prices."""
         least = np.full(self.pricing.groups, np.inf)
         np.minimum.at(least, self._group, self._costs + dot(self._counts, prices))
         return least
 
     def listed(self, prices: Prices, slack: float = np.inf) -> list[Listed]:
-        """Columns held of every group that exceed its least value by at most ``slack``, cheapest first."""
+        """Known columns of every group that exceed its least value by at most ``slack``, cheapest first."""
         values = self._costs + dot(self._counts, prices.prices)
         kept = np.flatnonzero(values - prices.least[self._group] <= slack)
         order = kept[np.lexsort((values[kept], self._group[kept]))]
@@ -191,7 +172,7 @@ class Pool:
         return [Listed(self._counts[order[a:b]], values[order[a:b]]) for a, b in pairwise(cuts)]
 
     def add(self, group: Counts, counts: Counts) -> bool:
-        """Hold columns of groups, shapes (N,) and (N, G); say whether some are new and cheap enough."""
+        """Add columns of groups, shapes (N,) and (N, G); return whether some are new and cheap enough."""
         costs = self.pricing.costs(group, counts)
         fresh = []
         for index in np.flatnonzero(costs <= self._dearest).tolist():
@@ -209,9 +190,9 @@ class Pool:
         return bool(fresh)
 
     def join(self, found: Priced, optimum: Optimum | None) -> bool:
-        """Hold the columns that the linear program would use, a few of each group; say whether there were any.
+        """Add the columns that the linear program would use, a few of each group; return whether there were any.
 
-        Without a program all columns are held.
+        Without a program all columns are added.
         """
         group, counts, worth = found.group, found.counts, found.values
         if optimum is not None:
@@ -219,6 +200,7 @@ class Pool:
             worth = self.pricing.costs(group, counts) + dot(counts, optimum.prices) - dual
             kept = np.flatnonzero(worth < -CLOSE * np.abs(dual) - _NOTHING * self._upper)
             group, counts, worth = group[kept], counts[kept], worth[kept]
+        # The ``_JOINING`` best columns of every group, in one sort.
         order = np.lexsort((worth, group))
         group, counts = group[order], counts[order]
         first = np.searchsorted(group, group, side="left")

@@ -1,4 +1,4 @@
-"""Restricted master of column generation: the columns held so far, and the linear program over them.
+"""Restricted master of column generation: the known columns, and the linear program over them.
 
 minimise sum_c cost_c x_c,   rows 0 .. M - 1: A x <= ``most``,   rows M, M + 1 ..: A x = ``exactly``,   x >= 0
 
@@ -22,18 +22,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
-    """The optimum over the columns held.
+    """The optimum over the known columns: objective ``value``, and ``weights`` x in the order of the columns.
 
-    Parameters
-    ----------
-    value
-        Of the objective.
-    weights
-        x, in the order of the columns.
-    prices
-        Prices of the rows ``most``, >= 0: by how much the value falls if the right-hand side grows by one.
-    duals
-        Duals of the equalities: by how much the value rises if the right-hand side grows by one.
+    ``prices`` >= 0 of the rows ``most``: by how much the value falls if the right-hand side grows by one. ``duals`` of
+    the equalities: by how much it rises.
     """
 
     value: float
@@ -43,16 +35,10 @@ class Optimum:
 
 
 class Master:
-    """The columns held, each under a key, and their linear program.
+    """The known columns, each under a key, and their linear program.
 
-    Parameters
-    ----------
-    most, exactly
-        Right-hand sides of the rows <=, and of the equalities, which come after them.
-    unit
-        Divisor of the costs for the solver.
-    tolerance
-        HiGHS' feasibility tolerances; None: its default.
+    ``most`` and ``exactly``: right-hand sides of the rows <=, and of the equalities after them; ``unit``: divisor of
+    the costs for the solver; ``tolerance``: HiGHS' feasibility tolerances, None for its default.
     """
 
     def __init__(
@@ -67,15 +53,15 @@ class Master:
         self._ends = [0]
 
     def __len__(self) -> int:
-        """Number of columns held."""
+        """Number of known columns."""
         return len(self._costs)
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether the column of that key is held."""
+        """Whether the column of that key is known."""
         return key in self._keys
 
     def add(self, key: Hashable, cost: float, rows: Sequence[int], values: Sequence[float]) -> bool:
-        """Add a column with its entries by row; return False if its key is held already."""
+        """Add a column with its entries by row; return False if its key is known already."""
         if key in self._keys:
             return False
         self._keys.add(key)
@@ -87,25 +73,20 @@ class Master:
 
     @property
     def costs(self) -> Floats:
-        """Costs of the columns held, in ``unit``."""
+        """Costs of the known columns, in ``unit``."""
         return np.array(self._costs) / self._unit
 
     def matrix(self) -> "csc_array":
-        """A, rows by columns held."""
+        """A, rows by known columns."""
         from scipy.sparse import csc_array
 
         shape = len(self._most) + len(self._exactly), len(self)
         return csc_array((self._values, self._rows, self._ends), shape=shape)
 
     def solve(self, time_s: float | None = None) -> Optimum:
-        """Solve the linear program over the columns held.
+        """Solve the linear program over the known columns.
 
-        Raises
-        ------
-        SolverError
-            HiGHS finds no optimum.
-        Stopped
-            The ``time_s`` seconds are up.
+        ``SolverError``: no optimum; ``Stopped``: after ``time_s``.
         """
         matrix, first = self.matrix().tocsr(), len(self._most)
         answer = linear_program(
@@ -120,6 +101,7 @@ class Master:
         return Optimum(
             value=answer.objective * self._unit,
             weights=answer.x,
+            # Marginals of rows <= are <= 0 in SciPy; rounding may leave a tiny positive one.
             prices=np.maximum(0.0, -answer.upper) * self._unit,
             duals=answer.equal * self._unit,
         )

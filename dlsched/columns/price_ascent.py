@@ -2,7 +2,7 @@
 
 maximise  sum_p least_p(y) - s y  over y >= 0,   least_p(y) = min over plans x of p of (own(x) + usage(x) y)
 
-Every y gives a bound (``certificates.PricesCertificate``). The function is concave; a plan of p found at one
+Every y gives a bound (``certificates.PricesCertificate``). The function is concave; a plan of p computed at one
 y bounds least_p at every other y from above by own + usage y. A linear program maximises the sum of the
 lowest of these planes within a box around the best y known. The box grows when the planes were right, and
 shrinks when they were not. The plans of a group of participants count as one plane: with one group for each
@@ -36,16 +36,9 @@ _AGE = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cheapest:
-    """The cheapest plans found at some prices.
+    """The cheapest plans at some prices; ``least`` is a proven lower bound on the sum of their own + usage y.
 
-    Parameters
-    ----------
-    least
-        Proven lower bound on the sum over participants of their least own + usage y.
-    own
-        Costs of the plans without prices, shape (P,).
-    usage
-        Amounts of each supply that the plans take, shape (P, K).
+    ``own``: costs without prices, shape (P,); ``usage``: amounts of each supply, shape (P, K).
     """
 
     least: float
@@ -57,20 +50,10 @@ class Cheapest:
 class Ascent:
     """Prices that rise to the best ones; one ``step`` prices the plans once and solves one linear program.
 
-    Parameters
-    ----------
-    price
-        From prices, shape (K,), to the cheapest plans.
-    supply
-        Amounts of each supply, shape (K,), > 0.
-    start
-        Prices to begin with, shape (K,), >= 0.
-    groups
-        Group of each participant, shape (P,), a number from 0 on; None: a group each.
-    width
-        Width of the first box, in parts of the prices.
-    close
-        The ascent is ``closed`` when the planes promise at most this part of the value beyond it.
+    ``price`` maps prices, shape (K,), to the cheapest plans; ``supply`` > 0 and ``start`` >= 0 have shape (K,).
+    ``groups``: a number from 0 on for each participant, shape (P,); None: a group each. ``width``: of the first box, in
+    parts of the prices. The ascent is ``closed`` when the planes promise at most the part ``close`` of the value beyond
+    it.
     """
 
     price: Callable[[FloatArray], Cheapest]
@@ -92,12 +75,9 @@ class Ascent:
         self.best = self._trial = np.array(self.start, dtype=np.float64)
 
     def step(self, time_s: float | None = None) -> bool:
-        """Price the plans at the prices to be tried, and choose the next ones; say whether the bound rose.
+        """Price the plans at the trial prices, and choose the next ones; return whether the bound rose.
 
-        Raises
-        ------
-        SolverError, Stopped
-            As ``linear_program``.
+        ``SolverError`` and ``Stopped`` as in ``linear_program``.
         """
         found = self.price(self._trial)
         value = found.least - float(dot(self.supply, self._trial))
@@ -136,6 +116,7 @@ class Ascent:
         usage = vstack([planes.usage for planes in self._planes], format="csr")
         number = int(group.max()) + 1
         heights = csr_array((np.ones(len(group)), (np.arange(len(group)), group)), shape=(len(group), number))
+        # Powers of two scale the program without changing a digit; zero prices get a box of their own.
         unit, scale = _power(np.append(own, self.best * self.supply)), _power(self.supply)
         half = self.width * np.maximum(self.best, _FLOOR * max(float(self.best.max()), float(np.max(self.start))))
         box = np.column_stack([np.maximum(0.0, self.best - half), self.best + half])
@@ -156,6 +137,7 @@ class Ascent:
         begin, kept = 0, []
         for planes in self._planes:
             end = begin + len(planes.group)
+            # A binding row (negative marginal) resets a plane's age.
             planes.age[marginals[begin:end] < 0] = -1
             planes.age += 1
             begin = end
@@ -171,7 +153,7 @@ def _power(numbers: FloatArray) -> float:
 
 @dataclass(slots=True, eq=False)
 class _Planes:
-    """Upper planes of groups: own + usage y, and for how many rounds each has not mattered."""
+    """Upper planes of groups: own + usage y, and the number of rounds for which each has not mattered."""
 
     group: IntArray
     own: FloatArray

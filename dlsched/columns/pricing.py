@@ -10,15 +10,11 @@ from dlsched.core.budget import Tick, no_tick
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priced:
-    """Bounds and columns that a quick pricing finds.
+    """Bounds and columns of a quick pricing.
 
-    Parameters
-    ----------
-    floor, known
-        Bounds of u_i = min_c (J_i(c) + p c) of every group from below and above, shape (S,).
-    group, values, counts
-        Columns no dearer than the known ones of their groups, in no order: group of each and an upper bound
-        on its value, shape (N,), and its counts, shape (N, G).
+    ``floor`` and ``known``, shape (S,): bounds of u_i = min_c (J_i(c) + p c) of every group from below and above.
+    Columns no dearer than the known ones of their groups, in no order: ``group`` and ``values`` (upper bounds), shape
+    (N,), ``counts``, shape (N, G).
     """
 
     floor: Floats
@@ -39,7 +35,7 @@ class Pricing(Protocol):
         """J(c) of columns of groups, shapes (N,) and (N, G)."""
 
     def guess(self, prices: Floats, known: Floats, tick: Tick = no_tick) -> Priced:
-        """Bound the least J(c) + p c of every group quickly; ``known``, shape (S,): values of columns held."""
+        """Bound the least J(c) + p c of every group quickly; ``known``, shape (S,): values of known columns."""
 
     def cheap(
         self, prices: Floats, thresholds: Floats, *, cells: int | None = None, tick: Tick = no_tick

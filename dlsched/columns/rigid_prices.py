@@ -39,7 +39,7 @@ _SHORTEST = 1e-7
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigidJobs:
-    """Releases and lengths, seconds, and units, shape (I,); and how many units there are."""
+    """Releases and lengths, seconds, and units, shape (I,); ``total`` is the number of units."""
 
     release_s: FloatArray
     length_s: FloatArray
@@ -61,6 +61,7 @@ def cheapest_starts(jobs: RigidJobs, times: FloatArray, prices: FloatArray) -> P
     Cost: for every job the number of breakpoints after its release and after its end, as long as waiting
     could pay.
     """
+    # Price paid for one unit up to each breakpoint: piecewise linear, so ``interp`` is exact in between.
     paid = np.concatenate([[0.0], np.cumsum(prices * np.diff(times))])
 
     def cost_s(start_s: FloatArray, which: IntArray | slice) -> FloatArray:
@@ -69,6 +70,7 @@ def cheapest_starts(jobs: RigidJobs, times: FloatArray, prices: FloatArray) -> P
         return np.asarray(end_s - jobs.release_s[which] + jobs.units[which] * held)
 
     now_s = cost_s(jobs.release_s, slice(None))
+    # Waiting longer than the cost beyond the length cannot pay; it limits the windows of starts worth pricing.
     longest = now_s - jobs.length_s
     windows = []
     for after_s in (np.zeros_like(longest), jobs.length_s):
@@ -82,6 +84,7 @@ def cheapest_starts(jobs: RigidJobs, times: FloatArray, prices: FloatArray) -> P
             some = np.arange(begin, end)[counts[begin:end] > 0]
             if not len(some):
                 continue
+            # Ragged ranges flattened: the starts of all these jobs side by side, then one minimum per job.
             number = counts[some]
             offsets = np.cumsum(number) - number
             which = np.repeat(some, number)
@@ -104,7 +107,7 @@ def _chunks(ends: IntArray) -> list[tuple[int, int]]:
 
 
 def usage(jobs: RigidJobs, starts_s: FloatArray, times: FloatArray) -> "csr_array":
-    """Unit-seconds that every job takes between breakpoints, shape (I, K)."""
+    """Unit-seconds of every job between breakpoints, shape (I, K)."""
     from scipy.sparse import csr_array
 
     ends_s = starts_s + jobs.length_s
@@ -150,8 +153,7 @@ def waiting_prices(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the releases, starts and ends of a schedule as breakpoints, and jobs waiting per unit as prices.
 
-    Of more than ``most`` breakpoints, those stay that share the seconds waited evenly; without waiting
-    there are none.
+    Of more than ``most`` breakpoints, a selection shares the seconds waited evenly; without waiting there are none.
     """
     ends_s = starts_s + jobs.length_s
     times = np.unique(np.concatenate([jobs.release_s, starts_s, ends_s]))
@@ -171,6 +173,7 @@ def waiting_prices(
 
 def _waiting(jobs: RigidJobs, starts_s: FloatArray, times: FloatArray) -> FloatArray:
     """Mean number of released jobs that have not started, between breakpoints."""
+    # Integral of the jobs that have come less that of those that have started, at every breakpoint.
     waited = np.zeros(len(times))
     for moments_s, sign in ((jobs.release_s, 1.0), (starts_s, -1.0)):
         ordered = np.sort(moments_s)
@@ -183,14 +186,9 @@ def _waiting(jobs: RigidJobs, starts_s: FloatArray, times: FloatArray) -> FloatA
 def best_prices(jobs: RigidJobs, rounds: int, tick: Tick = no_tick) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield breakpoints and ever better prices: first 0, then from jobs waiting in ``pooled_starts``.
 
-    The jobs waiting are multiplied by the best of some powers of two; then at most ``rounds`` rounds of
-    ``Ascent`` follow. Seconds are multiples of the whole time, and units are shares of all, so that the
-    linear programs have one magnitude.
-
-    Raises
-    ------
-    SolverError, Stopped
-        As ``linear_program``, and as ``tick``, which is called for every job and in every round.
+    The jobs waiting are multiplied by the best of some powers of two; then at most ``rounds`` rounds of ``Ascent``
+    follow. Seconds are multiples of the whole time, and units are shares of all, so that the linear programs have one
+    magnitude. Raises as ``linear_program``, and as ``tick``, which is called for every job and in every round.
     """
     times, waiting = waiting_prices(jobs, pooled_starts(jobs, tick))
     yield times, np.zeros_like(waiting)

@@ -42,14 +42,9 @@ class Listed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prices:
-    """Prices, and the bound that they prove.
+    """Prices p_g of every resource, shape (G,), and the bound that they prove; ``stock`` is s_g.
 
-    Parameters
-    ----------
-    stock, prices
-        s_g and p_g of every resource, shape (G,).
-    least
-        u_i = min_c (J_i(c) + p c) of every group, or a lower bound if it is not known, shape (S,).
+    ``least``: u_i = min_c (J_i(c) + p c) of every group, or a lower bound if it is not known, shape (S,).
     """
 
     stock: Counts
@@ -86,13 +81,9 @@ def cheapest_within(
 ) -> Counts | None:
     """Return the counts of the cheapest choice that costs at most L + slack, shape (S, G), or None.
 
-    With a ``width`` only that number of labels of least cost is kept at every group: a beam search, which may miss it.
-    ``tick`` is called at every group; it may raise to stop.
-
-    Raises
-    ------
-    TooMany
-        The labels of some group would have more than ``CELLS`` numbers, or those of all be more than ``LABELS``.
+    With a ``width`` only that number of labels of least cost stays at every group: a beam search, which may miss it.
+    ``tick`` is called at every group and may raise to stop. ``TooMany``: the labels of some group would have more than
+    ``CELLS`` numbers, or those of all be more than ``LABELS``.
     """
     stock = prices.stock
     order = sorted(range(len(groups)), key=lambda index: len(groups[index].values))
@@ -106,6 +97,7 @@ def cheapest_within(
     made = 0
     for after, index in enumerate(order, 1):
         tick()
+        # Extend every label by the columns whose excess still fits the slack; they ascend, so these are a prefix.
         excess = groups[index].values - prices.least[index]
         ways = np.searchsorted(excess, slack - spent, side="right")
         if width is not None:
@@ -119,6 +111,7 @@ def cheapest_within(
         spent = spent[parent] + excess[column]
         taken = taken[parent] + groups[index].counts[column]
         left = stock - taken
+        # A label survives if the fewest units of later groups fit, and the price of units that must stay idle does too.
         fits = (left >= fewest[after:].sum(axis=0)).all(axis=1)
         idle = dot(np.maximum(left - most[after:].sum(axis=0), 0), prices.prices)
         kept = np.flatnonzero(fits & (spent + idle <= slack))
@@ -129,6 +122,7 @@ def cheapest_within(
         trail.append((parent[kept], column[kept]))
         if not len(kept):
             return None
+    # The trail back: which column and which label of the group before.
     label = int(np.argmin(spent + dot(stock - taken, prices.prices)))
     chosen = np.zeros((len(groups), len(stock)), dtype=np.int64)
     for index, (parents, columns) in zip(reversed(order), reversed(trail), strict=True):
@@ -151,6 +145,7 @@ def _first_of_each(taken: Counts, spent: Floats, stock: Counts) -> Counts:
 
 def _words(taken: Counts, stock: Counts) -> list[Counts]:
     """Count vectors in mixed radix, in as many 62-bit words as they need."""
+    # As many kinds as fit into 62 bits share a word.
     cuts, product = [0], 1
     for kind, radix in enumerate((stock + 1).tolist()):
         if product * radix > 2**62:

@@ -11,16 +11,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class Smoothing:
-    """The best prices known, and the bound that they prove.
+    """The best known prices, and the bound that they prove.
 
-    Parameters
-    ----------
-    sense
-        Sense of the program: bounds of a minimised program are better when larger.
-    guess
-        Prices without a known bound, tried before all others. None: no guess.
-    part
-        Share of the best prices in those that are tried.
+    ``sense`` of the program: bounds of a minimised program are better when larger. ``guess``: prices without a known
+    bound, tried before all others. ``part``: share of the best prices in the trials.
     """
 
     def __init__(self, sense: Sense = Sense.MINIMIZE, guess: Floats | None = None, *, part: float = 0.5) -> None:

@@ -37,14 +37,9 @@ _WHOLE = 1 - 1e-11
 
 
 class AnyTime:
-    """The jobs of a stream on a grid of breakpoints; ``cheapest`` takes one price an interval.
+    """The jobs (at least one) of a stream on a grid of breakpoints; ``cheapest`` takes one price per interval.
 
-    Parameters
-    ----------
-    jobs
-        At least one.
-    breakpoints
-        Ascending, shape (K + 1,), seconds.
+    ``breakpoints``: ascending, shape (K + 1,), seconds.
     """
 
     def __init__(self, jobs: Jobs, breakpoints: FloatArray) -> None:
@@ -52,6 +47,7 @@ class AnyTime:
         free_s = 2 * float((jobs.least_s + jobs.restart_s).max())
         late_s = max(float(breakpoints[-1]), float(jobs.release_s.max()))
         self.times = np.append(breakpoints, late_s + free_s)
+        # Each job begins with a few intervals; ``_price`` doubles them while its bound may come from a later end.
         self.first = np.clip(np.searchsorted(self.times, jobs.release_s, side="right") - 1, 0, len(self.times) - 2)
         soonest = np.searchsorted(self.times, jobs.release_s + jobs.least_s)
         self.looks = np.minimum(_FEW + soonest, len(self.times) - 1) - self.first
@@ -62,12 +58,12 @@ class AnyTime:
         return self._price(prices, precision, tick, traced=False)[0]
 
     def cheapest(self, prices: FloatArray, *, precision: float = 1e-4, tick: Tick = no_tick) -> Cheapest:
-        """Return the cheapest ways found: own costs are weighted flow times, usage is unit-seconds."""
+        """Return the cheapest schedules: own costs are weighted flow times, usage is unit-seconds."""
         least, own, usage = self._price(prices, precision, tick, traced=True)
         return Cheapest(float(least.sum()), own, usage)
 
     def worths(self, prices: FloatArray, *, tick: Tick = no_tick) -> FloatArray:
-        """Return the worth of each job's work at which its cheapest way does all of it, shape (J,)."""
+        """Return the worth of each job's work at which its cheapest schedule does all of it, shape (J,)."""
         self._price(prices, 1e-6, tick, traced=False)
         mean: FloatArray = self.jobs.weight * self.worth[:, :2].mean(axis=1)
         return mean
@@ -89,6 +85,7 @@ class AnyTime:
                 batch = _Batch(self, rows, extended)
                 found = batch.close(self.worth[rows], precision)
                 self.worth[rows] = np.column_stack([batch.bracket, self.worth[rows, :2]])
+                # The bound may be attained after the last interval so far: look at twice as many.
                 short = (found >= batch.elapsed[:, -1]) & (self.first[rows] + self.looks[rows] < len(self.times) - 1)
                 again.append(rows[short])
                 done = ~short
@@ -185,6 +182,7 @@ class _Batch:
         many = np.repeat(rows, worths.shape[1])
         gains, work = rewards(self.jobs.take(many), worths.ravel(), self.stretch.take(many))
         costs = self.elapsed[many] + worths.reshape(-1, 1) - gains
+        # h is concave on an interval, so the lower of its ends bounds it there; over worths the largest bound counts.
         lower = np.minimum(costs[:, :-1], costs[:, 1:]).reshape(*worths.shape, -1).max(axis=1)
         self.low[rows] = np.where(self.possible[rows], np.maximum(self.low[rows], lower), np.inf)
         for number in range(worths.shape[1]):
@@ -202,6 +200,7 @@ class _Batch:
             lower = (costs[each, at + 1] < costs[each, at]).astype(np.int64)
             worth[rows, column], side[rows, column] = worths, lower
             cost[rows, column], work[rows, column] = costs[each, at + lower], works[each, at + lower]
+        # Costs are concave in the worth, of slope 1 - work: rising up to the whole work, falling from there.
         rising = work < _WHOLE
         below = np.where(rising, worth, -np.inf).argmax(axis=1)
         above = np.where(work >= _WHOLE, worth, np.inf).argmin(axis=1)
@@ -212,6 +211,7 @@ class _Batch:
         self.done = np.column_stack([work[each, below], work[each, above]])
         slope_up, slope_down = 1 - self.done[:, 0], self.done[:, 1] - 1
         (low_mu, high_mu), (low_h, high_h) = self.bracket.T, (cost[each, below], cost[each, above])
+        # Where the two tangents meet; if one side is unknown, the trial goes four times as far.
         step = high_h - low_h + slope_down * (high_mu - low_mu)
         meet = low_mu + step / np.where(has_below & has_above, slope_up + slope_down, 1.0)
         promised = low_h + slope_up * (meet - low_mu)
@@ -223,8 +223,9 @@ class _Batch:
         return trial, np.where(both, promised, np.where(tiny, 0.0, np.inf))
 
     def mixed(self) -> tuple[FloatArray, FloatArray]:
-        """Flow times and unit-seconds by interval, of the mix of the bracket's two ways that does the work of each job."""
+        """Flow times and unit-seconds by interval, of the mix of the bracket's two schedules that does the work of each job."""
         below, above = self.done.T
+        # The mix of both schedules that does exactly all the work.
         share = np.clip((1 - below) / np.where(above > below, above - below, 1.0), 0.0, 1.0)
         own, held = np.zeros(len(self.rows)), np.zeros(self.stretch.prices.shape)
         each = np.arange(len(self.rows))

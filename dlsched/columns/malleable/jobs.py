@@ -9,21 +9,11 @@ from dlsched.core.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Jobs:
-    """Jobs that have work; some jobs of the instance may be left out.
+    """Jobs that have work, perhaps not all of the instance; arrays of shape (J,), ``counts`` and ``speeds`` (J, H).
 
-    Parameters
-    ----------
-    index
-        Positions in the instance, shape (J,).
-    release_s, least_s
-        Time at which each job can first hold units; seconds on its fastest count; shape (J,).
-    restart_s
-        Seconds of its pauses, 0 if they are not counted, shape (J,).
-    weight
-        Cost of a second of flow time, shape (J,).
-    counts, speeds
-        Units and speeds, shape (J, H), ascending; a job with fewer repeats its last. Without pauses only
-        those on the upper hull.
+    ``index``: positions in the instance; ``release_s``: when each job can first use units; ``least_s``: seconds on its
+    fastest count; ``restart_s``: seconds of its pauses, 0 if they are not counted; ``weight``: cost of a second of flow
+    time. Counts and speeds ascend, and a job with fewer repeats its last; without pauses only those on the upper hull.
     """
 
     index: IntArray

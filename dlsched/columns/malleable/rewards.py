@@ -1,6 +1,6 @@
 """Gains of jobs at prices over time, from the work done by some time, paid at one rate.
 
-For a worth mu > 0 of the whole work, the best way to hold units until T gains
+For a worth mu > 0 of the whole work, the best way to use units until T gains
 
     R(T) = max of integral from r to T of (mu f(w(t)) - price(t) w(t)) dt - sum over starts but the first of mu f(w) pause
 
@@ -24,10 +24,7 @@ _NEVER = -1
 class Stretch:
     """Intervals of constant price from the release of each job on, equally many for all jobs.
 
-    Parameters
-    ----------
-    prices, lasts_s
-        Price and length of the intervals, shape (J, N); lengths are 0 after a job's last interval.
+    ``prices`` and ``lasts_s`` (lengths) have shape (J, N); lengths are 0 after a job's last interval.
     """
 
     prices: FloatArray
@@ -44,7 +41,7 @@ def rewards(jobs: Jobs, worth: FloatArray, stretch: Stretch) -> tuple[FloatArray
 
 
 def plans(jobs: Jobs, worth: FloatArray, stretch: Stretch, ends: IntArray) -> FloatArray:
-    """Units held in each interval on a best way to gain until the end of interval ``ends - 1``; shape (J, N)."""
+    """Units used in each interval on a best way to gain until the end of interval ``ends - 1``; shape (J, N)."""
     if not jobs.restart_s.any():
         held: FloatArray = np.zeros(stretch.prices.shape)
         for more, faster in zip(_steps(jobs.counts), _steps(jobs.speeds), strict=True):
@@ -84,13 +81,14 @@ def _pausing(jobs: Jobs, worth: FloatArray, stretch: Stretch) -> tuple[FloatArra
         walk.step(interval)
         best = walk.gain.argmax(axis=0)
         gains[interval + 1], works[interval + 1] = walk.gain[best, walk.rows], walk.work[best, walk.rows]
+    # Not to run at all gains 0.
     idle = gains <= 0
     gains[idle] = works[idle] = 0.0
     return gains.T, works.T
 
 
 class _Walk:
-    """Dynamic program over intervals: gain and work by the count held last; last row: waiting again."""
+    """Dynamic program over intervals: gain and work by the last count used; last row: waiting again."""
 
     def __init__(self, jobs: Jobs, worth: FloatArray, stretch: Stretch) -> None:
         self.number, self.counts = jobs.counts.shape
@@ -111,6 +109,7 @@ class _Walk:
         gain, work, last = self.gain, self.work, self.counts
         best = gain.argmax(axis=0)
         any_gain, any_work = gain[best, self.rows], work[best, self.rows]
+        # A start loses the work of a pause at the worth, unless the job has never run.
         np.subtract(any_gain, self._lost, out=self._started)
         np.subtract(any_work, self._lost_work, out=self._start_work)
         fresh = self._started < 0
@@ -125,6 +124,7 @@ class _Walk:
         return goes_on, fresh, best
 
 
+# Forward once with all decisions stored, then backward from each job's own end.
 def _traced(jobs: Jobs, worth: FloatArray, stretch: Stretch, ends: IntArray) -> FloatArray:
     """Trace back the units by interval of the best way to each end."""
     walk = _Walk(jobs, worth, stretch)

@@ -1,6 +1,6 @@
 """Cheapest plans of single jobs at prices by slot, and their costs from any slot on, computed backward.
 
-Let a job have the share v of its work left at the start of slot t, of D seconds, and let h be its holding in
+Let a job have the share v of its work to do at the start of slot t, of D seconds, and let h be its holding in
 the slot before (nothing yet, nothing any more, or w units). From there on it costs at least psi_t(v, h):
 seconds to its end, and the units of its slots at their prices. psi is the least of
 
@@ -12,7 +12,7 @@ as at most D. From the horizon on units are free: the cost is the pause and v a_
 v a_w on the count held. This bounds psi for every horizon, and equals psi if no cheapest plan reaches the
 horizon.
 
-Work is kept in cells, what is left rounded down, so that psi is never above the least cost of a real plan. A traced plan
+Work is counted in cells, the rest rounded down, so that psi is never above the least cost of a real plan. A traced plan
 does no more work than its cells say, and costs psi exactly, so it gives a plane of the relaxed problem.
 """
 
@@ -36,17 +36,9 @@ _ROUND = 1e-9  # tolerance of work done, as a share of a cell
 class Kind:
     """Jobs that differ in their arrivals alone.
 
-    Parameters
-    ----------
-    counts
-        Units, ascending.
-    runs_s
-        Seconds of all the work on each count, descending.
-    pause_s
-        Pause at the start of every period but the first, at most a tick.
-    weight
-        Weight of a second of flow time. Prices are divided by it: psi is the cost of a job of weight 1 at
-        the divided prices.
+    ``counts``: units, ascending; ``runs_s``: seconds of all the work on each count, descending; ``pause_s``: pause at
+    the start of every period but the first, at most a tick; ``weight`` of a second of flow time, by which prices are
+    divided: psi is the cost of a job of weight 1.
     """
 
     counts: tuple[int, ...]
@@ -64,7 +56,8 @@ class Kind:
 class SlotPrices:
     """Prices of units and of blocks of units, constant from ``slots[k]`` to before ``slots[k + 1]``, 0 elsewhere.
 
-    ``prices[i, k]``, in seconds a block and second, is paid for each whole block of ``sizes[i]`` units that a job holds.
+    ``prices[i, k]``, in seconds per block and second, is paid for each whole block of ``sizes[i]`` units that a job
+    has.
     """
 
     slots: IntArray
@@ -81,7 +74,7 @@ class SlotPrices:
         return np.searchsorted(self.slots, slots, side="right") - 1
 
     def paid(self, counts: tuple[int, ...], first: int, end: int) -> FloatArray:
-        """Prices of counts of units, a second, in the slots from ``first`` to before ``end``; shape (slots, counts)."""
+        """Prices of counts of units, per second, in the slots from ``first`` to before ``end``; shape (slots, counts)."""
         blocks = np.array(counts)[:, None] // np.array(self.sizes)
         padded = np.pad(dot(blocks, self.prices), ((0, 0), (1, 1)))
         return np.ascontiguousarray(padded[:, self.interval(np.arange(first, end)) + 1].T)
@@ -112,6 +105,7 @@ class Costs:
         row, cell = FRESH, cells
         for at in range(len(units)):
             paid_s, following = self.paid_s[slot + at - self.first], self.psi[slot + at - self.first + 1]
+            # Follow the minimum of psi slot by slot: waiting, or a count on which the job ends or goes on.
             best_s, index, ends_s, after = self.tick_s + following[min(row, STOPPED), cell], -1, -1.0, cell
             for each in range(len(kind.counts)):
                 step = steps[row not in (FRESH, _held(kind, each))][each]
@@ -133,6 +127,7 @@ def costs(kind: Kind, first: int, horizon: int, tick_s: float, prices: SlotPrice
     psi = np.empty((horizon - first + 1, kind.rows, cells + 1))
     psi[-1] = _free(kind, cells)
     steady, paused = (_steps(kind, cells, tick_s, pause=pause) for pause in (False, True))
+    # Backwards over slots: psi now, from what psi is after the slot.
     for at in range(horizon - first - 1, -1, -1):
         now, following = psi[at], psi[at + 1]
         np.add(following[:HELD], tick_s, out=now[:HELD])  # waiting
@@ -165,6 +160,7 @@ def _steps(kind: Kind, cells: int, tick_s: float, *, pause: bool) -> list[_Step]
     steps = []
     for run_s in kind.runs_s:
         does = (tick_s - pause_s) * (cells / run_s)
+        # Cells that end within the slot, with room for rounding, so that psi is never too large.
         fits = min(cells, int(does + _HAIR * (1 + pause_s / run_s) * cells + _ROUND))
         ends_s = np.minimum(tick_s, pause_s + np.arange(fits + 1) * (run_s / cells))
         steps.append(_Step(fits, min(fits + 1, math.ceil(does)), run_s / cells, pause_s, ends_s))
