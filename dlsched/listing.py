@@ -103,7 +103,7 @@ def presets(family: str | ModuleType | None = None) -> Listing[PresetEntry]:
         There is no such family.
 
     >>> print(presets("async_sgd")[0].name)
-    mixed
+    published
     """
     return _listing(family, lambda record: (PresetEntry(record.name, *each) for each in record.presets.items()))
 

@@ -43,7 +43,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("house")
     shutil.copytree(PACKAGE, folder / "dlsched", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "tests").mkdir()
-    for path in (ROOT / "tests").glob("*.py"):
+    for path in (*(ROOT / "tests").glob("*.py"), ROOT / "tests" / "slow.txt"):
         shutil.copy(path, folder / "tests")
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
