@@ -36,7 +36,7 @@ _LATEST_S = 1e110
 
 
 def infeasible(instance: Instance) -> str | None:
-    """Return a sentence that proves by counting that no stream exists, or None."""
+    """The reason, by counting, why no stream exists, or None."""
     for index, job in enumerate(instance.jobs):
         if job.work > 0 and not instance.counts(index):
             least = job.counts(instance.units)[0]
@@ -69,7 +69,7 @@ def flow_times(instance: Instance, stream: Stream) -> list[float]:
 
 
 def follow_all(instance: Instance, stream: Stream) -> Sequence[Finished]:
-    """Follow every job, whose units must be allowed; the stream, which is immutable, keeps the result."""
+    """Follow every job, whose units must be allowed; the stream keeps the result."""
     if stream.followed is None or stream.followed[0] is not instance:
         get = stream.periods.get
         stream.keep(instance, [follow(instance, index, get(job.id, ())) for index, job in enumerate(instance.jobs)])
@@ -78,11 +78,7 @@ def follow_all(instance: Instance, stream: Stream) -> Sequence[Finished]:
 
 
 def follow(instance: Instance, index: int, periods: Sequence[Period]) -> Finished:
-    """Follow one job through its periods, whose units it must allow.
-
-    The last period may fall short of the work by the time tolerance of its end; the job still takes that
-    time.
-    """
+    """Follow one job through its periods, whose units must be allowed."""
     job, tick_s = instance.jobs[index], instance.tick_s
     speed = job.speed
     left, unit_seconds, last = job.work, 0.0, len(periods) - 1
@@ -91,6 +87,7 @@ def follow(instance: Instance, index: int, periods: Sequence[Period]) -> Finishe
     for number, period in enumerate(periods):
         pause_s = job.restart_s if number else 0.0
         time_s = speed.epoch_time_s(period.units)
+        # The last period may fall short by the tolerance of its end; the job still takes the whole time.
         needed_s = pause_s + left * time_s
         lasts_s = period.end_s - period.start_s if tick_s is None else _lasts_s(period, tick_s)
         lacks_s = needed_s - lasts_s
@@ -128,7 +125,7 @@ def check(instance: Instance, stream: Stream) -> list[Violation]:
 
 
 def _check_job(instance: Instance, index: int, periods: Sequence[Period], followed: list[Finished]) -> list[Violation]:
-    """Rules of one job on its own; how it fared is added to ``followed`` where that can be said."""
+    """Rules of a single job; ``followed`` receives its ``Finished`` if its periods are in order."""
     job, tick_s = instance.jobs[index], instance.tick_s
     found: list[Violation] = []
 
@@ -173,7 +170,7 @@ def _check_job(instance: Instance, index: int, periods: Sequence[Period], follow
 
 
 def _excess_s(instance: Instance, index: int, ran: Finished, period: Period) -> float:
-    """Seconds that the last period of a job lasts beyond its work (with ticks: beyond their tick), 0 within tolerance."""
+    """Seconds of a job's last period after its work (with ticks: after the tick of its end); 0 within tolerance."""
     excess_s = period.end_s - period.start_s - ran.needed_s
     if excess_s <= FEASIBLE * ran.needed_s or excess_s <= tolerance(ran.needed_s) + rounding(period.start_s):
         return 0.0
@@ -192,13 +189,13 @@ def _lasts_s(period: Period, tick_s: float) -> float:
 
 
 def _slack_s(period: Period) -> float:
-    """Seconds by which a period may miss a time: of what it lasts and of the clock's last digits, never much of it."""
+    """Seconds by which a period may miss a time: part of its length and the clock's last digits, at most a quarter."""
     lasts_s = period.end_s - period.start_s
     return min(FEASIBLE * lasts_s + rounding(period.end_s), lasts_s / 4)
 
 
 def _check_capacity(instance: Instance, stream: Stream) -> list[Violation]:
-    """Sweep over the moments at which units change; an excess too short to be more than rounding is passed over."""
+    """Sweep over the changes of units; an excess that vanishes when periods are shorter by their slack is none."""
     excess = None
     for exactly in (True, False):
         excess = first_excess(_changes(instance, stream, exactly=exactly), instance.units)
@@ -211,7 +208,7 @@ def _check_capacity(instance: Instance, stream: Stream) -> list[Violation]:
 
 
 def _changes(instance: Instance, stream: Stream, *, exactly: bool) -> list[tuple[float, int, float]]:
-    """By the clock: when units change, by how many, and the time; unless ``exactly``, of periods shorter by their slack."""
+    """Changes of units by time: clock, units, seconds; unless ``exactly``, of periods shorter by their slack."""
     tick_s = instance.tick_s
     changes: list[tuple[float, int, float]] = []
     for period in chain.from_iterable(stream.periods.values()):

@@ -1,4 +1,4 @@
-"""Streams as pictures: who holds how many units when, and who has ended by then."""
+"""Pictures of streams: units of every job over time, and which jobs have ended."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from dlsched.elastic_stream.solution import Stream
 
 
 def draw(instance: Instance, answers: Sequence[tuple[str, Stream]], path: Path, width_in: float) -> Path:
-    """Draw labelled answers."""
+    """Draw labelled streams, one below the other."""
     from dlsched.plots import StreamRow, draw_streams
 
     restart_s = {job.id: job.restart_s for job in instance.jobs}

@@ -38,7 +38,7 @@ _SLOW = (
 
 
 def _effort(name: str) -> tuple[int, bool, bool]:
-    """Sort key: fast policies first, of these shortest remaining time first, which is seldom bad; least service last."""
+    """Sort key: fast policies first, of these shortest remaining time, which is seldom bad, and least service last."""
     sizing = name.split("-")[-1]
     return _SLOW.index(sizing) + 1 if sizing in _SLOW else 0, name.startswith("las"), not name.startswith("srpt")
 
@@ -47,11 +47,11 @@ _FAST_FIRST = sorted(POLICIES, key=_effort)
 
 
 class _Enough(Exception):  # noqa: N818  a signal, not an error
-    """A stage has had its time, or a plan attains the bound."""
+    """A stage has used its time, or a plan attains the bound."""
 
 
 def run_exact(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """With ticks the policies, prices and our search over slots; without, or where that is too large, also plans in hindsight."""
+    """With ticks: policies, prices and our search over slots; without ticks, or if that is too large, plans in hindsight."""
     if instance.tick_s is None:
         return _in_hindsight(instance, search)
     status = _offer_policies(instance, search)
@@ -70,11 +70,9 @@ def run_exact(instance: Instance, search: Search[Stream]) -> TerminationStatus:
 
 
 def _in_hindsight(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """The policies, prices and a plan; then prices at the events of the best stream, and a plan again.
-
-    Where time is limited, policies have a third of it, and prices half of what is left each time.
-    """
+    """The policies, prices and a plan; then prices at the events of the best stream, and a plan again."""
     with suppress(_Enough):
+        # With a time limit, policies have a third of the time, and prices half of the rest each time.
         if _offer_policies(instance, search, tick=_share(search, 1 / 3)) is TerminationStatus.OPTIMAL:
             return TerminationStatus.OPTIMAL
     for _ in range(2):
@@ -84,7 +82,7 @@ def _in_hindsight(instance: Instance, search: Search[Stream]) -> TerminationStat
 
 
 def run_plan(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """A stream in hindsight from prices over time, and what they prove."""
+    """Offer a stream in hindsight from prices over time, and prove their bound."""
     _begin(instance, search)
     search.offer(quick_stream(instance, tick=search.tick), source="srpt")
     _improve(instance, search, _shortest(instance), effort=0)
@@ -93,19 +91,19 @@ def run_plan(instance: Instance, search: Search[Stream]) -> TerminationStatus:
 
 
 def run_bound(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """The best of area, length and prices; a node is a linear program."""
+    """Prove the best of area, length and prices; a node is a linear program."""
     bounds(instance, better=partial(_prove, search), solved=partial(search.tick, 1), tick=search.tick)
     return TerminationStatus.FEASIBLE
 
 
 def run_prices(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """Prices alone; a node is a linear program."""
+    """Prove the bound of prices alone; a node is a linear program."""
     _prove(search, prices(instance, better=partial(_prove, search), solved=partial(search.tick, 1), tick=search.tick))
     return TerminationStatus.FEASIBLE
 
 
 def _plan(instance: Instance, search: Search[Stream]) -> None:
-    """Record the bound of prices at the held stream's events, then improve it by the jobs' worth."""
+    """Prove the bound of prices at the incumbent's events, then improve it by the jobs' worth."""
     if not any(job.work for job in instance.jobs):
         return
     held = search.certificate if isinstance(search.certificate, PricesCertificate) else None
@@ -122,7 +120,7 @@ def _shortest(instance: Instance) -> list[float]:
 
 
 def _improve(instance: Instance, search: Search[Stream], weights: list[float], effort: float = EFFORT) -> None:
-    """Hold the streams that weights lead to, until one attains the bound."""
+    """Offer the streams that weights lead to, until one attains the bound."""
 
     def offer(stream: Stream) -> None:
         search.offer(stream, source="plan")
@@ -134,7 +132,7 @@ def _improve(instance: Instance, search: Search[Stream], weights: list[float], e
 
 
 def _share(search: Search[Stream], part: float) -> Tick:
-    """A tick that also ends its stage when the stage has had that part of the time left; limits of time only."""
+    """A tick that also ends its stage after a part of the time left, if there is a time limit."""
     left_s = search.left.time_s
     if left_s is None:
         return search.tick
@@ -151,7 +149,7 @@ def _share(search: Search[Stream], part: float) -> Tick:
 def _look_for_prices(
     instance: Instance, search: Search[Stream], start: PricesCertificate | None = None
 ) -> PricesCertificate | None:
-    """Record the bound of prices at the held stream's events; None, with a message, on failure."""
+    """Prove the bound of prices at the incumbent's events; on failure a message, and the prices ``start``."""
     try:
         found = prices(
             instance,
@@ -177,20 +175,14 @@ def _status(search: Search[Stream]) -> TerminationStatus:
 
 
 def require_milp(instance: Instance) -> None:
-    """Refuse an instance for which the program does not hold (UsageError); ``milp.refusal`` says why."""
+    """UsageError for an instance for which the program does not hold; ``milp.refusal`` says why."""
     reason = milp.refusal(instance)
     if reason is not None:
         raise UsageError(f"method milp: {reason}")
 
 
 def run_milp(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """The time-indexed program, by a solver, within the horizon that the best policy's stream allows.
-
-    Raises
-    ------
-    UsageError
-        There are too many columns.
-    """
+    """Solve the time-indexed program within the horizon of the best policy's stream; UsageError: too many columns."""
     status = _offer_policies(instance, search)
     if not any(job.work for job in instance.jobs):
         return status  # an empty program
@@ -200,22 +192,19 @@ def run_milp(instance: Instance, search: Search[Stream]) -> TerminationStatus:
 
 
 def offer_quick(instance: Instance, search: Search[Stream]) -> None:
-    """Hold an answer at once."""
+    """Offer an answer that takes no time."""
     search.offer(in_turn(instance), source="in turn")
 
 
 def _begin(instance: Instance, search: Search[Stream]) -> None:
-    """Hold a quick answer, and prove area and length."""
+    """Offer a quick answer, and prove area and length."""
     offer_quick(instance, search)
     _prove(search, length(instance, tick=search.tick))
     _prove(search, area(instance, tick=search.tick))
 
 
 def _offer_policies(instance: Instance, search: Search[Stream], tick: Tick | None = None) -> TerminationStatus:
-    """Hold a quick answer, prove area and length, and offer the streams of policies; optimal: one of them attains the bound.
-
-    The message says how many have none.
-    """
+    """Offer the streams of all policies after ``_begin``; a message counts those that fail. Optimal: one attains the bound."""
     if search.bound is None:
         _begin(instance, search)
     skipped = 0
@@ -237,7 +226,7 @@ def _offer_policies(instance: Instance, search: Search[Stream], tick: Tick | Non
 
 
 def _by_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """Record the bound of prices by slot, then search over slots; a node is a state that is followed."""
+    """Prove the bound of prices by slot, then search over slots; a node is an extended state."""
     assert search.objective is not None and search.bound is not None
     weight = instance.total_weight
     by_slot = None
@@ -259,6 +248,6 @@ def _by_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
 
 
 def _prove(search: Search[Stream], certificate: Certificate) -> None:
-    """Record a certificate that proves more than is proven."""
+    """Prove a certificate that is better than the bound."""
     if search.bound is None or certificate.value > search.bound:
         search.prove(certificate.value, source="certificate", certificate=certificate)

@@ -80,6 +80,7 @@ def generate(
     units = gpus or recipe.units
     tick_s = recipe.tick_s if tick is None else tick
     generator = np.random.default_rng(seed)
+    # Drawn in groups until there are enough; arrivals then follow from the load and the work drawn.
     drawn: list[Drawn] = []
     while len(drawn) < jobs:
         drawn += recipe.draw(generator, min(max_gpus, units))
@@ -106,7 +107,7 @@ def generate(
 
 
 def _weights(text: str) -> list[float]:
-    """Read numbers > 0 between commas."""
+    """Numbers > 0 between commas; UsageError otherwise."""
     try:
         weights = [float(part) for part in text.split(",")]
     except ValueError:
@@ -119,7 +120,7 @@ def _weights(text: str) -> list[float]:
 
 
 def _published(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
-    """A published table that starts at one GPU; on one GPU it takes minutes to days, a restart 10 to 60 s."""
+    """A job with a published table that starts at one GPU: minutes to days of work there, a restart of 10 to 60 s."""
     usable = [speed for speed in published_speeds() if speed.counts[0] == 1]
     speed = usable[int(generator.integers(len(usable)))]
     duration_s = float(np.clip(lognormal(generator, 1.3, log(2 * 3600)), 300, 5 * 86400))
@@ -129,14 +130,14 @@ def _published(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
 
 
 def _resnet110(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
-    """The job of the trend: 160 epochs, 10 s restart."""
+    """The job of the trend: 160 epochs, a restart of 10 s."""
     del generator
     times = {count: time for count, time in RESNET110_S.items() if count <= max_gpus}
     return [{"epochs": 160.0, "epoch_time_s": times, "restart_s": 10.0}]
 
 
 def _search(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
-    """Eight jobs with the speeds of one; each stops at 5 %, 25 % or all of its work (50, 30, 20 of 100)."""
+    """Eight jobs of equal speeds, which stop at 5 %, 25 % or all of their work (probability .5, .3, .2)."""
     fractions, chances = (RANGES[f"jobs[].early_stop[].{name}"].choices for name in ("fraction", "probability"))
     known = [{"fraction": fraction, "probability": chance} for fraction, chance in zip(fractions, chances, strict=True)]
     (job,) = _published(generator, max_gpus)
@@ -146,7 +147,7 @@ def _search(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
 
 
 def _slots(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
-    """Whole seconds: work of one to five minutes on one unit, diminishing returns, a restart of 5 to 20 s."""
+    """A job in whole seconds: one to five minutes on one unit, diminishing returns, a restart of 5 to 20 s."""
     time_s = float(generator.integers(60, 301))
     loss = float(generator.uniform(0.0, 0.4))
     times = {count: float(round(time_s * (loss + (1 - loss) / count))) for count in range(1, max_gpus + 1)}

@@ -100,9 +100,9 @@ def _play(instance: Instance, policy: Policy, step: Step, tick: Tick) -> Stream 
 
 
 def in_turn(instance: Instance) -> Stream | None:
-    """Begin jobs in order of arrival, each on its fixed size as soon as enough units are free; none is ever stopped.
+    """The quickest stream, without simulation: jobs start in order of arrival, on their fixed size, and never stop.
 
-    The quickest answer there is, without a simulation. Cost: O(J log J).
+    None: infeasible. Cost: O(J log J).
     """
     if infeasible(instance) is not None:
         return None

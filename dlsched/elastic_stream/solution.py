@@ -21,10 +21,9 @@ class Period(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """How a job fared.
+    """The outcome of a job. ``flow_s``: seconds from arrival to end; None: it never ends.
 
-    ``flow_s``: seconds from its arrival to its end, None if it never ends; ``number``, ``needed_s``: the period in which it
-    ends, and how far into it; ``restarts``, ``unit_seconds``: pauses, and unit-seconds held.
+    ``number``, ``needed_s``: the period in which it ends, and how far into it; ``restarts``: its pauses.
     """
 
     flow_s: float | None
@@ -52,7 +51,7 @@ class Stream(Brief):
         object.__setattr__(self, "followed", None)
 
     def keep(self, instance: Instance, followed: Sequence[Finished]) -> None:
-        """Keep what the checker found."""
+        """Cache the outcome of every job, as the checker computed it."""
         object.__setattr__(self, "followed", (instance, followed))
 
     def __reduce__(self) -> tuple[type["Stream"], tuple[dict[str, tuple[Period, ...]]]]:
@@ -64,12 +63,9 @@ class Stream(Brief):
 
 
 def read_solution(data: Any, instance: Instance) -> Stream:
-    """Read the ``solution`` of a result file; whether it is feasible is the checker's question.
+    """Read the ``solution`` of a result file; the checker decides whether it is feasible.
 
-    Raises
-    ------
-    InputError
-        It is not ``{"periods": {job: [{"start_s": s, "end_s": s, "units": n}]}}``.
+    InputError: it is not ``{"periods": {job: [{"start_s": s, "end_s": s, "units": n}]}}``.
     """
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("periods"), dict):

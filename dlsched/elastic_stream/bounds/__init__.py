@@ -107,12 +107,12 @@ def prices(
 
 
 def restated(instance: Instance, certificate: PricesCertificate) -> PricesCertificate:
-    """A certificate of ``instance.even`` as one of the instance, whose jobs all weigh the same: its prices times that weight."""
+    """A certificate of ``instance.even`` as one of the instance: prices times the weight that all its jobs have."""
     return _times(instance, certificate, instance.jobs[0].weight)
 
 
 def _times(instance: Instance, certificate: PricesCertificate, factor: float) -> PricesCertificate:
-    """Certificate of prices times a factor, with the value that the verifier proves."""
+    """The certificate with prices times ``factor``, and the value that the verifier proves."""
 
     def scaled(prices: Sequence[float]) -> tuple[float, ...]:
         return tuple(price * factor for price in prices)
@@ -125,7 +125,7 @@ def _times(instance: Instance, certificate: PricesCertificate, factor: float) ->
 def bounds(
     instance: Instance, *, better: Callable[[Certificate], None], solved: Tick = no_tick, tick: Tick = no_tick
 ) -> None:
-    """Call ``better`` with ever better certificates: of ``area``, of ``length``, and of ``prices``."""
+    """Call ``better`` with ever better certificates: of ``area``, ``length`` and ``prices``."""
     best = -math.inf
 
     def keep(certificate: Certificate) -> None:
@@ -148,13 +148,13 @@ def bound(instance: Instance, *, tick: Tick = no_tick) -> Certificate:
 
 
 def quick_stream(instance: Instance, *, tick: Tick = no_tick) -> Stream:
-    """The better stream of two policies that are fast and seldom bad."""
+    """The better stream of two fast policies that are seldom bad."""
     streams = [ordered(instance, "srpt", sizing, tick=tick) for sizing in ("fixed", "knee")]
     return min((each for each in streams if each is not None), key=partial(objective, instance))
 
 
 def _claims(instance: Instance, needed: Callable[[Instance, int], Fraction], tick: Tick) -> dict[str, float]:
-    """Least need of every job, rounded down."""
+    """Least need of every job, rounded down; UsageError if the instance is infeasible."""
     if infeasible(instance) is not None:
         raise UsageError("the instance is infeasible: every bound holds")
     claims = {}

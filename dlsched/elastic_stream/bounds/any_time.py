@@ -51,7 +51,7 @@ Better = Callable[[PricesCertificate], None]
 
 
 def ignore(certificate: PricesCertificate) -> None:
-    """Take no notice."""
+    """The ``better`` of callers that need the last certificate only."""
 
 
 def any_time_prices(
@@ -65,22 +65,10 @@ def any_time_prices(
     solved: Tick = no_tick,
     tick: Tick = no_tick,
 ) -> PricesCertificate:
-    """Search for prices that prove much, from a stream whose events are breakpoints, or from prices that are known.
+    """Search for prices that prove much, at the events of a stream or from the prices ``start``.
 
-    Parameters
-    ----------
-    instance, stream
-        Both feasible.
-    rounds
-        Steps of the bundle method, with pauses and without.
-    most
-        Intervals, at most.
-    start
-        Prices to begin with.
-    better
-        Called with ever better certificates: when the first level has ended, and with the best whatever ends the search.
-    solved, tick
-        Called after every linear program, and often; either may raise to stop.
+    ``most``: largest number of intervals. ``better`` is called with ever better certificates: after the first level, and
+    with the best whatever ends the search. ``solved`` (after every linear program) and ``tick`` may raise to stop it.
     """
     jobs = jobs_of(instance)
     if not len(jobs.index):
@@ -102,7 +90,7 @@ def any_time_prices(
 
 
 class _Levels:
-    """Ascents on ever finer breakpoints, each from what the one before has found."""
+    """Ascents on ever finer breakpoints, each from the prices of the one before."""
 
     def __init__(
         self,
@@ -124,12 +112,12 @@ class _Levels:
         self.known = np.zeros(len(breakpoints) - 1)
 
     def look(self, known: FloatArray) -> None:
-        """Keep prices on the finest breakpoints if they are the best."""
+        """Remember prices on the finest breakpoints if they are the best."""
         found = AnyTime(self._free, self.breakpoints).cheapest(known, tick=self._tick)
         self._keep(self.breakpoints, known, found.least)
 
     def climb(self, *, coarse: bool) -> None:
-        """Raise the prices level by level, without pauses on the first one only; hand on the best of that."""
+        """Raise the prices level by level, without pauses on the first one only, whose best are handed on."""
         counts = [most for most in _LEVELS if coarse and 2 * most < len(self.breakpoints)]
         levels = [self._some(most) for most in counts] + [self.breakpoints]
         width = 1.0 if coarse else _NARROW
@@ -181,7 +169,7 @@ class _Levels:
 
 
 def _certificate(instance: Instance, breakpoints: FloatArray, known: FloatArray) -> PricesCertificate:
-    """Certificate of prices at any time; with ticks, breakpoints are whole numbers of ticks."""
+    """Certificate of prices at any time; with ticks, its breakpoints are whole numbers of ticks."""
     tick_s, prices = instance.tick_s, tuple(known.tolist())
     clock = breakpoints if tick_s is None else np.rint(breakpoints / tick_s)
     value = any_time_value(instance, (clock * (tick_s or 1.0)).tolist(), prices)
@@ -208,6 +196,7 @@ def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) ->
     cut = np.append(cut, events[-1])
     if instance.tick_s is not None:
         cut = np.unique(np.ceil(cut / instance.tick_s * (1 - 1e-12))) * instance.tick_s
+    # Breakpoints closer than the clock's digits, or than a billionth of the mean interval, count as one.
     apart = np.diff(cut) > np.maximum(1e-9 * span_s / len(cut), 16 * np.spacing(cut[1:]))
     kept: FloatArray = cut[np.concatenate([[True], apart])]
     if len(kept) == 1:  # all within the clock's last digits
@@ -217,7 +206,7 @@ def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) ->
 
 
 def worths(instance: Instance, known: PricesCertificate, *, tick: Tick = no_tick) -> FloatArray:
-    """Weighted seconds that all work of every job is worth at prices, shape (J,); of ticks too, as if they did not matter."""
+    """Weighted seconds that all work of each job is worth at prices, shape (J,); ticks are ignored."""
     jobs = jobs_of(instance)
     found = np.zeros(len(instance.jobs))
     if len(jobs.index):
@@ -231,11 +220,7 @@ def _ends(stream: Stream) -> Iterable[float]:
 
 
 def guesses(instance: Instance, jobs: Jobs, breakpoints: FloatArray, stream: Stream) -> list[FloatArray]:
-    """Prices to begin with: what a unit-second more would save, roughly, at several scales.
-
-    A unit-second more advances the jobs present, by their weights per unit; or, if there is a queue, it
-    serves a part of a job of mean weight and saves the time until the queue is gone.
-    """
+    """First prices: roughly what one more unit-second saves, at several scales."""
     middle = (breakpoints[:-1] + breakpoints[1:]) / 2
     ran = [instance.jobs[instance.index[name]] for name in stream.periods]
     weight = np.array([job.weight for job in ran])
@@ -249,12 +234,14 @@ def guesses(instance: Instance, jobs: Jobs, breakpoints: FloatArray, stream: Str
     queue = present * float(np.median(jobs.counts[:, 0])) >= instance.units
     empties = np.append(breakpoints[:-1][~queue], breakpoints[-1])
     waits_s = np.where(queue, empties[np.searchsorted(empties, middle)] - middle, 0.0)
+    # One more unit-second advances the jobs present, by their weights per unit; if there is a queue, it serves a part of
+    # a job of mean weight, and saves the time until the queue is gone.
     by_weight, by_wait = np.maximum(weighs, 0) / instance.units, waits_s / area * float(weight.mean())
     return [scale * shape for shape in (by_weight, by_wait, by_weight + by_wait) for scale in (0.3, 1.0)]
 
 
 def _until(middle: FloatArray, moments: FloatArray, weight: FloatArray) -> FloatArray:
-    """Weights whose moments have come before each time."""
+    """Sum of the weights whose moments are before each time."""
     order = np.argsort(moments, kind="stable")
     sums: FloatArray = np.concatenate([[0.0], np.cumsum(weight[order])])[np.searchsorted(moments[order], middle)]
     return sums
@@ -276,7 +263,7 @@ def averaged(times: FloatArray, values: FloatArray, at: FloatArray) -> FloatArra
 
 
 def groups_of(jobs: Jobs) -> IntArray | None:
-    """Of large streams, jobs that come one after the other, some hundred groups in all."""
+    """In large streams, the group of each job: some hundred groups of jobs that arrive in a row; else None."""
     number = len(jobs.index)
     if number <= _LARGE:
         return None

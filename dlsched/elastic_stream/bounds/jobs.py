@@ -15,7 +15,7 @@ the time of the next examined one."""
 
 
 def jobs_of(instance: Instance) -> Jobs:
-    """Return the jobs of an instance that have work."""
+    """The jobs with work as arrays."""
     index = [number for number, job in enumerate(instance.jobs) if job.work]
     rows, pauses = [], []
     known: dict[tuple[object, ...], list[tuple[float, float]]] = {}
@@ -40,12 +40,13 @@ def jobs_of(instance: Instance) -> Jobs:
 
 
 def _speeds(instance: Instance, number: int) -> list[tuple[float, float]]:
-    """Units and speeds of a job on the upper hull: what a period gains is linear in both, so a corner gains most."""
+    """Units and speeds of a job at the corners of the upper hull; between them a period gains no more, as gain is linear."""
     job = instance.jobs[number]
     useful = job.useful_counts(instance.units)
     if job.speed_law is None or len(useful) <= MOST_LOOKED_AT:
         times_s = job.useful_times_s(instance.units)
         return upper_hull((float(count), 1 / (job.work * time_s)) for count, time_s in times_s.items())
+    # Of a long law some counts are examined; those in between get the time of the next, which is never slower.
     ends = np.unique(geometric(1, len(useful), MOST_LOOKED_AT).astype(np.int64)).tolist()
     starts = [1, *(end + 1 for end in ends[:-1])]
     times = [job.speed.epoch_time_s(end) for end in ends]
@@ -53,6 +54,6 @@ def _speeds(instance: Instance, number: int) -> list[tuple[float, float]]:
 
 
 def _counts_pauses(instance: Instance, number: int, corners: int) -> bool:
-    """Whether the pauses of a job are counted; the verifier counts those of more corners and as many useful counts."""
+    """Whether the pauses of a job count here: only where the verifier, with its larger limits, counts them too."""
     few = len(instance.jobs[number].useful_counts(instance.units)) <= MOST_LOOKED_AT
     return few and corners <= _MOST_CORNERS

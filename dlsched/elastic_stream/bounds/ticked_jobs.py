@@ -17,7 +17,7 @@ FEWEST_CELLS = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A job with work: its position in the instance, its first slot, and seconds that it waits for that."""
+    """A job with work: its position in the instance, its first slot, and the seconds that it waits for that."""
 
     job: int
     first: int
@@ -26,9 +26,9 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """Jobs of one kind that come soon after each other and share their costs.
+    """Jobs of one kind that arrive soon after each other and share their costs.
 
-    ``span`` slots after the first slot of the last of them, units count as free; it grows until no cheapest plan gets there.
+    Units count as free from ``span`` slots after the last first slot; it grows until no cheapest plan gets there.
     """
 
     kind: Kind
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass(slots=True, eq=False)
 class TickedJobs:
-    """The jobs with work of an instance with ticks; ``cells`` of each, ``tick`` is called between runs and may raise."""
+    """The jobs with work of an instance with ticks, each of ``cells`` cells; ``tick`` is called between runs and may raise."""
 
     tick_s: float
     runs: Sequence[Run]
@@ -62,7 +62,7 @@ class TickedJobs:
         return losses / sum(number * run_s for run_s, number in shortest)
 
     def refine(self, most_cells: int, most: int) -> None:
-        """Take the most cells, a power of two, with which all costs have at most ``most`` entries."""
+        """Double the cells up to ``most_cells``, a power of two, while all costs have at most ``most`` entries."""
         while self.cells < most_cells and 2 * self.cells * self.size <= most:
             self.cells *= 2
 
@@ -72,7 +72,7 @@ class TickedJobs:
             pass
 
     def cheapest(self, prices: SlotPrices) -> Cheapest:
-        """Return the jobs' least weighted costs from arrival on, and relaxed plans that attain them."""
+        """The jobs' least weighted costs from arrival on, and relaxed plans that attain them."""
         from scipy.sparse import csr_array
 
         least, own, flat, used = 0.0, [], [], []
@@ -94,7 +94,7 @@ class TickedJobs:
         )
 
     def priced(self, prices: SlotPrices, *, whole: bool = False) -> Iterator[tuple[Costs, Sequence[Member]]]:
-        """Costs of every run up to a horizon that none of its cheapest plans gets to, or if ``whole`` the last price."""
+        """Costs of every run up to a horizon that none of its cheapest plans reaches or, if ``whole``, to the last price."""
         for run in self.runs:
             self.tick()
             first, last = run.members[0].first, run.members[-1].first
@@ -111,7 +111,7 @@ class TickedJobs:
 
 
 def ticked_jobs(instance: Instance, tick: Tick) -> TickedJobs:
-    """Return the jobs with work of an instance with ticks, in runs."""
+    """The jobs with work of an instance with ticks, in runs."""
     assert instance.tick_s is not None
     kinds: dict[Kind, list[Member]] = {}
     for index, job in enumerate(instance.jobs):

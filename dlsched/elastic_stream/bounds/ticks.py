@@ -39,7 +39,7 @@ _LOST = 0.05
 
 
 def refusal(instance: Instance) -> str | None:
-    """Return a sentence that says why prices by slot are too dear for a feasible instance, or None."""
+    """The reason why prices by slot would take too long for a feasible instance, or None."""
     if instance.tick_s is None:
         return "tick_s: found null, allowed: a number of seconds, since decisions at any time have no slots"
     for index, job in enumerate(instance.jobs):
@@ -62,21 +62,10 @@ def ticked_prices(
     solved: Tick = no_tick,
     tick: Tick = no_tick,
 ) -> PricesCertificate | None:
-    """Return the certificate of the best prices by slot; None for instances that ``refusal`` refuses.
+    """The certificate of the best prices by slot; None for instances that ``refusal`` refuses.
 
-    Parameters
-    ----------
-    instance, known
-        A feasible one with ticks, and a stream of it with whose jobs prices begin; None: a fast rule's.
-    better
-        Called with certificates that prove more and more, whatever ends the search; the last is what is returned.
-    solved, tick
-        Called after every linear program, and between the jobs of each round; either may raise to stop.
-
-    Raises
-    ------
-    SolverError
-        As ``Ascent.step``.
+    ``known``: a stream with whose jobs prices begin; None: a fast rule's. ``better`` is called with ever better
+    certificates, whatever ends the search; ``solved`` and ``tick`` may raise to stop it. SolverError as ``Ascent.step``.
     """
     if refusal(instance) is not None:
         return None
@@ -116,7 +105,7 @@ def ticked_prices(
 
 
 def slot_prices(certificate: PricesCertificate) -> SlotPrices:
-    """Return the prices of a certificate as arrays."""
+    """The prices of a certificate as arrays."""
     table = {1: certificate.prices} | {int(size): prices for size, prices in certificate.blocks.items()}
     return SlotPrices(np.array(certificate.breakpoints, dtype=np.int64), tuple(table), np.array(list(table.values())))
 
@@ -126,7 +115,7 @@ def _at(prices: SlotPrices, flat: FloatArray, shape: tuple[int, ...]) -> SlotPri
 
 
 def _start(instance: Instance, jobs: TickedJobs, stream: Stream) -> SlotPrices:
-    """Return prices by the jobs present in a stream, half a weight over C each: what a slot more for all of them costs."""
+    """Prices by the jobs present in a stream, half a weight over C each: what one more slot for all of them costs."""
     assert instance.tick_s is not None
     firsts = np.array([instance.first_slot(index) for index, job in enumerate(instance.jobs) if job.work])
     ends = np.array(
@@ -144,7 +133,7 @@ def _start(instance: Instance, jobs: TickedJobs, stream: Stream) -> SlotPrices:
 
 
 def _sizes(instance: Instance) -> list[int]:
-    """Sizes of blocks that some job can hold whole, and that do not divide the units: the others say nothing new."""
+    """Sizes of blocks that some job can use whole and that do not divide the units; the others add nothing."""
     if instance.units > _MOST_UNITS:
         return []
     counts = {count for job in instance.jobs if job.work for count in job.useful_counts(instance.units)}
@@ -152,7 +141,7 @@ def _sizes(instance: Instance) -> list[int]:
 
 
 def _breakpoints(firsts: IntArray, ends: IntArray, last: int, most: int) -> IntArray:
-    """Every slot, or where these are too many, half of them evenly and half where jobs come and end."""
+    """Every slot or, if these are too many, half of them evenly and half where jobs arrive and end."""
     first = int(firsts.min())
     if last - first <= most:
         return np.arange(first, last + 1)
@@ -162,7 +151,7 @@ def _breakpoints(firsts: IntArray, ends: IntArray, last: int, most: int) -> IntA
 
 
 def _certificate(instance: Instance, prices: SlotPrices) -> PricesCertificate:
-    """Return what the prices prove; neighbouring slots of equal prices are one."""
+    """The certificate of prices; neighbouring slots of equal prices are one."""
     table = prices.prices
     positive = np.flatnonzero((table > 0).any(axis=0))
     end = int(positive[-1]) + 1 if len(positive) else 1

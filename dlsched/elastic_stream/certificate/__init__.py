@@ -45,7 +45,7 @@ def exact_size_s(instance: Instance, index: int) -> Fraction:
 
 
 def exact_length_s(instance: Instance, index: int) -> Fraction:
-    """Seconds from the job's arrival that it takes at least: to its first tick, and its work on its fastest count."""
+    """Least seconds from the job's arrival to its end: to its first tick, and its work on its fastest count."""
     job = instance.jobs[index]
     if job.work == 0:
         return Fraction(0)
@@ -54,7 +54,7 @@ def exact_length_s(instance: Instance, index: int) -> Fraction:
 
 
 def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:
-    """Weighted mean of flow times that sizes prove, one a job, none larger than ``exact_size_s``."""
+    """Weighted mean of flow times that sizes prove, one per job, none larger than ``exact_size_s``."""
     released = list(map(instance.release_s, range(len(sizes))))
     weights = [Fraction(job.weight) for job in instance.jobs]
     least = min(weights)
@@ -70,7 +70,7 @@ def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:
 
 
 def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:
-    """Weighted mean of flow times that lengths prove, one a job, none larger than ``exact_length_s``."""
+    """Weighted mean of flow times that lengths prove, one per job, none larger than ``exact_length_s``."""
     weights = [Fraction(job.weight) for job in instance.jobs]
     return exact_sum(map(mul, weights, map(Fraction, lengths))) / exact_sum(weights)
 
@@ -95,7 +95,7 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
 
 
 def _prices_value(instance: Instance, certificate: PricesCertificate) -> Fraction:
-    """With ticks the better of prices by slot, and of prices at any time, which know of no blocks."""
+    """The better of prices by slot and, without blocks, of prices at any time; without ticks the latter."""
     breakpoints, prices, blocks, tick_s = (
         certificate.breakpoints,
         certificate.prices,

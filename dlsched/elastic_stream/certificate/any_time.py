@@ -24,18 +24,11 @@ _FAR, _NEAR = 2.0**600, 2.0**-1000
 
 
 def any_time_value(instance: Instance, breakpoints: Sequence[float], prices: Sequence[float]) -> Fraction:
-    """Return the bound on the weighted mean of flow times that prices prove, a unit and second.
+    """The bound on the weighted mean of flow times that prices of a unit-second prove; ``certificates.malleable`` has the proof.
 
-    ``prices[k]`` holds from ``breakpoints[k]`` on.
-
-    It holds with ticks too, where jobs are released at their first ticks; breakpoints are seconds. The proof stands in
-    ``certificates.malleable``. Rounding takes some 1e-12 of what the jobs cost. Cost: about 30 evaluations, each of
-    O(intervals x counts), of the intervals until the job could end at the latest.
-
-    Raises
-    ------
-    ValueError
-        Prices that are no steps, as ``require_steps`` says; or a job that fits no cluster of this size.
+    ``prices[k]`` holds from ``breakpoints[k]``, in seconds, on. With ticks, where jobs are released at their first ticks, it
+    holds too. Rounding takes some 1e-12 of the jobs' costs. Cost: about 30 evaluations of O(intervals x counts), of the
+    intervals until the job's latest end. ValueError: prices that are no steps, or a job that fits no cluster of this size.
     """
     require_steps(breakpoints, prices)
     times, steps = np.array(breakpoints, dtype=float), np.array([0.0, *prices, 0.0])
@@ -84,6 +77,7 @@ class _Jobs:
             with np.errstate(over="ignore"):
                 until = np.searchsorted(times, self.releases + np.ldexp(limits, self.powers))
             sizes = np.clip(until + 1 - first, 1, most)
+            # A job whose least cost reaches the end of its window may end later: it gets a window four times as long.
             cut = np.zeros(len(most), dtype=bool)
             for rows in self._alike(left, sizes):
                 window = self._window(rows, times, steps, first[rows], sizes[rows], limits[rows])
@@ -96,6 +90,7 @@ class _Jobs:
 
     def _limits(self, times: Floats, steps: Floats) -> Floats:
         """Estimated cost of jobs that begin at once and keep one count; later ends need not be examined."""
+        # Any plan's cost bounds the latest end worth looking at; this estimate is checked afterwards, and may be wrong.
         clock = times if len(times) else np.zeros(1)
         limits = np.full(len(self.releases), np.inf)
         with np.errstate(all="ignore"):
@@ -109,7 +104,7 @@ class _Jobs:
         return least
 
     def _alike(self, rows: NDArray[np.intp], sizes: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        """Jobs with about as many counts and intervals, few enough to fit in memory, with pauses or without."""
+        """Jobs with about as many counts and intervals, with pauses or without, in groups that fit into memory."""
         kinds: dict[tuple[bool, int, int], list[int]] = {}
         for row in rows.tolist():
             kind = self.pauses[row] > 0, len(self.counts[row]).bit_length(), int(sizes[row]).bit_length()
@@ -129,11 +124,12 @@ class _Jobs:
         sizes: NDArray[np.intp],
         limits: Floats,
     ) -> Window:
-        """Gather the intervals of some jobs, the first cut off at the release, the last one at the limit."""
+        """The intervals of some jobs; the first begins at the release, the last one ends at the limit."""
         powers, release = -self.powers[rows, None], self.releases[rows, None]
         column = np.arange(sizes.max())
         index = first[:, None] + column
         lengths = np.array([1 / self.speeds[row][-1] for row in rows])[:, None]
+        # After the last breakpoint there is one more interval, as long as the job's fastest run.
         there, closing = column < sizes[:, None], index == len(times)
         ends = np.append(times, 0.0)[np.minimum(index, len(times))]
         with np.errstate(over="ignore"):
@@ -141,6 +137,7 @@ class _Jobs:
             spans = np.ldexp(np.diff(ends, axis=1, prepend=release), powers)
         before = np.concatenate((np.zeros((len(rows), 1)), nodes[:, :-1]), axis=1)
         nodes, spans = np.where(closing, before + lengths, nodes), np.where(closing, lengths, spans)
+        # Beyond the limit nothing is paid: the interval in which it lies ends there, rounded up.
         least = np.maximum(np.minimum(limits, _FAR)[:, None], lengths)
         spans = np.where(nodes > least, np.minimum((least - before) + 2.0**-50 * least, spans), spans)
         there &= before < least
@@ -159,16 +156,13 @@ class _Jobs:
 
 
 def _useful_seconds(job: Job, units: int) -> tuple[Floats, Floats]:
-    """Counts that no smaller one matches, and the seconds of all work on them, descending; true to 10 units of rounding.
-
-    Of a law with more than ``_ALL`` useful counts, along which it only gets faster, some are left out: the count after one
-    that is kept takes the time of the next one that is kept.
-    """
+    """Counts that no smaller one matches, and the seconds of all work on them, descending, to 10 units of rounding."""
     if not job.fitting_counts(units):
         raise ValueError(f"job {job.id!r} needs more units than the cluster has")
     if job.speed_law is None or len(useful := job.useful_counts(units)) <= _ALL:
         times_s = job.useful_times_s(units)
         return np.array(list(times_s), dtype=float), job.work * np.array(list(times_s.values()))
+    # Of a long law, which only gets faster, some counts are left out; the next one's time is below theirs.
     ends = np.unique(np.append(geometric(1, len(useful), _ALL).astype(np.int64), len(useful)))
     ends = ends[ends <= len(useful)]
     seconds = job.work * np.array([job.speed_law.epoch_time_s(count) for count in ends.tolist()])
@@ -176,11 +170,8 @@ def _useful_seconds(job: Job, units: int) -> tuple[Floats, Floats]:
 
 
 def _hull(counts: Floats, speeds: Floats) -> tuple[Floats, Floats]:
-    """Counts at the corners of the least concave curve from 0 above the speeds, with speeds raised above its rounding.
-
-    With pauses too a corner is enough: what a period gains, mu f(w) (its seconds - pause) - w x its prices, is linear in w and
-    f(w), so a corner, or waiting, gains as much.
-    """
+    """Counts at the corners of the least concave curve from 0 above the speeds, with speeds raised above its rounding."""
+    # Corners suffice with pauses too: mu f(w) (seconds - pause) - w x prices is linear in w and f(w).
     corners = [(0.0, 0.0)]
     for count, speed in zip(counts.tolist(), speeds.tolist(), strict=True):
         while len(corners) > 1:

@@ -30,21 +30,9 @@ def ticks_value(
     prices: Sequence[float],
     blocks: Mapping[str, Sequence[float]] | None = None,
 ) -> Fraction:
-    """Weighted mean of the flow times that prices by slot prove, exactly.
+    """Weighted mean of flow times that prices by slot prove, exactly; ``blocks``: K prices of a block and second by size >= 2.
 
-    Parameters
-    ----------
-    instance
-        A feasible one with ticks.
-    breakpoints, prices
-        Numbers of ticks, ascending, K + 1 of them, and K prices of a unit and second.
-    blocks
-        By the size of a block, >= 2: K prices of a block and second.
-
-    Raises
-    ------
-    ValueError
-        The instance has no ticks, or breakpoints or prices are not as said above.
+    ValueError: the instance has no ticks; the K + 1 breakpoints are no ascending whole ticks; prices are not K numbers >= 0.
     """
     if instance.tick_s is None:
         raise ValueError("prices by slot are of instances with ticks")
@@ -64,7 +52,7 @@ def ticks_value(
 
 
 def _kinds(instance: Instance, waited: list[Fraction]) -> dict[Speeds, list[int]]:
-    """First slots of the jobs with work, ascending, by their speeds; weight x seconds that each waits for it are added."""
+    """First slots of the jobs with work, ascending, by their speeds; ``waited`` receives weight x seconds to that slot."""
     kinds: dict[Speeds, list[int]] = {}
     assert instance.tick_s is not None
     for index, job in enumerate(instance.jobs):
@@ -88,7 +76,7 @@ def _kinds(instance: Instance, waited: list[Fraction]) -> dict[Speeds, list[int]
 
 
 def _near(firsts: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Pieces of ascending slots that lie no further apart than a few."""
+    """Pieces of ascending slots without large gaps."""
     begin = 0
     for index in range(1, len(firsts) + 1):
         if index == len(firsts) or firsts[index] - firsts[index - 1] > _NEAR:
@@ -109,7 +97,7 @@ def _whole(breakpoints: Sequence[float]) -> tuple[int, ...]:
 def _by_size(
     number: int, prices: Sequence[float], blocks: Mapping[str, Sequence[float]]
 ) -> dict[int, tuple[Fraction, ...]]:
-    """Exact prices by size of block, 1 for units."""
+    """Exact prices by block size, 1 for units; ValueError for others than K numbers >= 0 each."""
     exact = {}
     for name, given in (("1", prices), *blocks.items()):
         if not name.isdecimal() or str(int(name)) != name or int(name) < 1 or int(name) in exact:

@@ -73,14 +73,10 @@ def times_s(instance: Instance) -> list[dict[int, float]]:
 
 
 def slots_of(instance: Instance, horizon_s: float | None) -> list[range]:
-    """Slots of every job: from its first one to those that begin before the horizon; none for jobs without work.
+    """Slots of every job: from its first to those that begin before the horizon; none for jobs without work.
 
-    ``horizon_s`` None: from the last first slot on there is room for all jobs one by one, each on its slowest count.
-
-    Raises
-    ------
-    UsageError
-        The horizon leaves a job no slot.
+    ``horizon_s`` None: room for all jobs one by one, each on its slowest count, after the last first slot. UsageError: the
+    horizon leaves a job no slot.
     """
     tick_s = instance.tick_s
     assert tick_s is not None
@@ -100,7 +96,7 @@ def slots_of(instance: Instance, horizon_s: float | None) -> list[range]:
 
 
 class CompleteProgram:
-    """The model as it grows, and what its variables mean."""
+    """The model, and what its variables mean."""
 
     def __init__(self, instance: Instance, slots: list[range], tick: Tick) -> None:
         import pulp
@@ -121,7 +117,7 @@ class CompleteProgram:
         return Variables(units=self.units, starts=self.starts, ends=self.ends, restarts=self.restarts)
 
     def chosen(self, stream: Stream) -> Decided:
-        """Return the units that jobs hold, by job, slot and count."""
+        """Units of the jobs in a stream, by job, slot and count."""
         tick_s = self.instance.tick_s
         assert tick_s is not None
         periods = ((job, period) for job, held in stream.periods.items() for period in held)
@@ -133,7 +129,7 @@ class CompleteProgram:
         return {"units": dict(slots)}
 
     def decode(self, values: Mapping[str, float]) -> Stream:
-        """Read the stream that the values of ``x`` are, as it is."""
+        """The stream that the values of ``x`` are."""
         held: list[dict[int, int]] = [{} for _ in self.instance.jobs]
         for name, (index, slot, count) in self._held.items():
             if values.get(name, 0.0) > 0.5:
@@ -141,7 +137,7 @@ class CompleteProgram:
         return Stream({job.id: self._periods(index, held[index]) for index, job in enumerate(self.instance.jobs)})
 
     def _periods(self, index: int, held: dict[int, int]) -> list[tuple[float, float, int]]:
-        """Periods of a job; the last one ends with its work where it is done in the last slot held."""
+        """Periods of a job; the last one ends with its work if that is done in its last slot."""
         job, tick_s = self.instance.jobs[index], self.instance.tick_s
         assert tick_s is not None
         slots = sorted(held)
@@ -204,6 +200,7 @@ class CompleteProgram:
         before: dict[int, LpVariable] = {}
         begun: Terms = []  # s_j,t-1
         done: Terms = []  # e_j,t-1
+        # ``begun`` and ``done`` are s and e of the slot before, ``before`` its x; all empty in the job's first slot.
         for slot in slots:
             self.tick()
             names = {count: f"{label}_{slot}_{count}" for count in times}
@@ -234,6 +231,7 @@ class CompleteProgram:
                 self._held[x[count].name] = index, slot, count
                 self._capacity[slot].append((x[count], count))
             here: Terms = [(each, 1.0) for each in u.values()]
+            # Largest gain of a slot over 1, so that ``does`` compares parts of the slot or, of short jobs, of the work.
             beyond = [
                 (variable, value * max(1.0, most))
                 for variable, value in [*here, *((each, -paused) for each in y.values())]
@@ -270,7 +268,7 @@ class CompleteProgram:
 
 
 def _less(terms: "Terms") -> "Terms":
-    """The negative of a sum."""
+    """The negative terms of a sum."""
     return [(variable, -value) for variable, value in terms]
 
 

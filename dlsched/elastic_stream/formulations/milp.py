@@ -78,7 +78,7 @@ class Window(NamedTuple):
 
 
 def refusal(instance: Instance) -> str | None:
-    """Return a sentence that says why the program does not hold for an instance, or None."""
+    """The reason why the program does not hold for an instance, or None."""
     reason = infeasible(instance) or plan.refusal(instance)
     if reason is not None or instance.tick_s is None:
         return reason
@@ -104,6 +104,7 @@ def windows(instance: Instance, total_flow_s: float | None = None) -> list[Windo
     weights = [job.weight for job in instance.jobs]
     most_s = min(math.fsum(map(mul, weights, _one_by_one_s(tick_s, first, wait_s, fastest_s))), most_s)
     least_s = math.fsum(map(mul, weights, map(add, wait_s, fastest_s)))
+    # No job of an optimal stream ends later than all the others' least flow times leave of the known total.
     spare_s = max(0.0, most_s - least_s) + _ROUNDING * most_s
     slots = [
         max(1, math.ceil((runs_s + spare_s / weight) / tick_s - _ROUNDING))
@@ -114,7 +115,7 @@ def windows(instance: Instance, total_flow_s: float | None = None) -> list[Windo
 
 
 def _one_by_one_s(tick_s: float, first: list[int], wait_s: list[float], fastest_s: list[float]) -> list[float]:
-    """Flow times when jobs run alone, each at its fastest count, in order of arrival; 0 without work."""
+    """Flow times when jobs run one by one in order of arrival, each at its fastest count; 0 without work."""
     flows_s, slot = [0.0] * len(first), 0
     for index in sorted(range(len(first)), key=first.__getitem__):
         if fastest_s[index]:
@@ -135,25 +136,11 @@ def build_milp(
 ) -> "Formulation[pulp.LpProblem, Stream]":
     """Build the model of a feasible instance with ``tick_s`` and shorter restarts.
 
-    Parameters
-    ----------
-    instance
-        Streams are decided at its ticks.
-    total_flow_s
-        As in ``windows``; not with ``complete``.
-    complete
-        Whether all streams with decisions at ticks remain, that of the values being the answer, as
-        ``formulations.complete`` says: idling and slow counts too. Otherwise only one optimum need remain.
-    horizon_s
-        With ``complete``: slots that begin before this time of the instance's clock. None: after the last first slot there is
-        room for all jobs one by one on their slowest counts, without pauses.
-    tick
-        Called for every slot of every job; it may raise to stop.
-
-    Raises
-    ------
-    UsageError
-        ``refusal`` has a reason, there are more than ``LARGEST_COLUMNS``, or the arguments do not go together.
+    ``total_flow_s``: as in ``windows``; not with ``complete``. ``complete``: all streams with decisions at ticks remain,
+    idling and slow counts too (``formulations.complete``); otherwise one optimum. ``horizon_s``, with ``complete``: slots
+    that begin before this time; None: room for all jobs one by one, on their slowest counts without pauses, after the last
+    first slot. ``tick`` is called for every slot of every job. UsageError: ``refusal`` has a reason, there are more than
+    ``LARGEST_COLUMNS``, or the arguments do not go together.
     """
     import pulp
 
@@ -193,7 +180,7 @@ def _require_few(columns: int) -> None:
 
 
 class _Program:
-    """The model as it grows."""
+    """The model, job by job."""
 
     def __init__(self, instance: Instance, tick: Tick) -> None:
         import pulp
@@ -205,7 +192,7 @@ class _Program:
         self.capacity: defaultdict[int, Terms] = defaultdict(list)
 
     def decode(self, values: Mapping[str, float]) -> Stream:
-        """Read a stream from values of the variables."""
+        """The stream of values of the variables; work left by rounding is done later."""
         given: plan.Plan = [{} for _ in self.instance.jobs]
         for name, (index, slot, count) in self.held.items():
             if values.get(name, 0.0) > 0.5:
@@ -232,6 +219,7 @@ class _Program:
         progress: Terms = [(end, 1.0)]
         before: dict[int, LpVariable] = {}
         earlier: Terms = []
+        # Slots x counts, then the rows of a slot; those of starts only for jobs that pause.
         for slot in slots:
             self.tick()
             x, u = {}, {}

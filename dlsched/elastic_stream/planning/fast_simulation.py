@@ -38,26 +38,12 @@ class State:
     offers: list[Offer] = field(default_factory=list)
 
     def copy(self) -> "State":
-        """Return a copy that may be changed without changing this state."""
+        """A copy that shares nothing with this state."""
         return State(self.arrived, self.total, self.left.copy(), self.runs.copy(), self.ends.copy(), self.offers.copy())
 
 
 class Course:
-    """Result of simulating weights.
-
-    Parameters
-    ----------
-    speeds
-        The jobs.
-    weights
-        Weight of each job; these are the first weights kept.
-
-    Attributes
-    ----------
-    weights, total_s
-        The kept weights, and the sum of flow times that result from them, each times the job's weight in the
-        instance.
-    """
+    """Simulation of weights: those kept, and the sum of flow times in seconds, weighted as in the instance, that they lead to."""
 
     def __init__(self, speeds: Speeds, weights: Sequence[float]) -> None:
         self.speeds, self.weights = speeds, list(weights)
@@ -71,7 +57,7 @@ class Course:
         self.total_s = self._seconds(total)
 
     def tried(self, changed: Mapping[int, float]) -> float:
-        """Return the sum of flow times in seconds when some jobs, all with work, have other weights."""
+        """Sum of weighted flow times in seconds when some jobs, all with work, have other weights."""
         self._weights = self.weights.copy()
         for job, weight in changed.items():
             self._weights[job] = weight
@@ -91,7 +77,7 @@ class Course:
         return total * self.speeds.scale_s + self.speeds.waits_s
 
     def _keep_states(self, total: float) -> None:
-        """Insert the states just seen between the kept ones before and after them."""
+        """Replace the states between the branching and the joining of the last try by those just seen."""
         seen = self._seen
         before = [state for state in self._states if state.arrived <= self._start]
         after = [state for state in self._states if state.arrived >= self._joined]
@@ -104,7 +90,7 @@ class Course:
         self._idle = {state.arrived: state.total for state in self._states if not state.offers}
 
     def _play(self, weights: Sequence[float], start: State) -> float:
-        """Simulate until all jobs have ended, or until no job is present here nor under the kept weights."""
+        """Simulate from a state until all jobs have ended, or neither simulation has a job left; return the total."""
         speeds, order, release = self.speeds, self.speeds.order, self.speeds.release
         ticked, count, matters = speeds.instance.tick_s is not None, len(order), speeds.weight
         state = start.copy()
@@ -119,6 +105,7 @@ class Course:
                 now = float(math.ceil(now - _ROUNDING * now))
             latest = now + _ROUNDING * now
             if arrival <= latest and arrived > noted and (arrived - noted >= self._every or not offers):
+                # Without jobs both simulations go on alike: the rest of the kept one's total counts.
                 if not offers and arrived > self._until and arrived in self._idle:
                     self._joined = arrived
                     return state.total + self._kept_total - self._idle[arrived]
@@ -138,7 +125,7 @@ class Course:
         return state.total
 
     def _decide(self, weights: Sequence[float], state: State, now: float) -> None:
-        """Divide the units among the jobs, and let jobs begin, change and stop accordingly."""
+        """Divide the units among the jobs: start, change and stop them accordingly."""
         speeds, runs, left, offers = self.speeds, state.runs, state.left, state.offers
         shares = share(offers, speeds.instance.units, speeds.speed)
         changes = []
@@ -148,6 +135,7 @@ class Course:
                 if now > since:
                     rest = max(rest - (now - since) * speed, rest * _LEAST)
                 pause = speeds.pause[job]
+                # More units pause the job: only if it ends earlier so.
                 if units > held and pause and not worth_it(pause, rest, speeds.speed[job][units], speed, since - now):
                     continue
                 changes.append((job, held, units, rest, pause))

@@ -74,29 +74,11 @@ def plan_stream(
     better: Callable[[Stream], object] = lambda stream: None,
     tick: Tick = no_tick,
 ) -> Stream:
-    """Return a stream that gives units by improved weight x gain in speed per unit at every event.
+    """A stream that gives units by improved weight x gain in speed per unit at every event.
 
-    Parameters
-    ----------
-    instance
-        The jobs.
-    weights
-        Seconds that the whole work of each job is worth, shape (J,), such as its multiplier in the bound of
-        prices. Values below the job's fastest run times its weight, which no such multiplier takes, are
-        raised to that.
-    generator
-        Draws the tries.
-    effort
-        Number of tries times the number of jobs.
-    better
-        Called with every stream better than all before; the first one comes before any search.
-    tick
-        Called before every try, and in simulations; it may raise to stop.
-
-    Raises
-    ------
-    UsageError
-        The instance is infeasible.
+    ``weights``, shape (J,): seconds that all work of each job is worth, such as its multiplier in the bound of prices; at
+    least its fastest run times its weight. ``effort``: tries times jobs. ``better`` is called with every better stream, the
+    first before any search; ``tick`` before every try and in simulations, and may raise. UsageError: infeasible.
     """
     reason = infeasible(instance)
     if reason is not None:
@@ -125,10 +107,9 @@ def plan_stream(
 
 
 def _decoded(instance: Instance, weights: Sequence[float], tick: Tick) -> list[Course]:
-    """Return, for each power of the weights, the course with the best patience; best power first.
+    """For each power of the weights, the course with the best patience; best power first.
 
-    The base of a power is the worth of a job's work in seconds over the job's weight; with power 0 the job
-    with the least work goes first.
+    The base of a power is the worth of a job's work in seconds over its weight; with power 0 the least work goes first.
     """
     few = len(instance.jobs) <= _SMALL
     speeds = [Speeds(instance, patience) for patience in (_PATIENCES if few else _PATIENCES[:1])]

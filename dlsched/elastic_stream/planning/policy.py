@@ -11,14 +11,7 @@ from dlsched.elastic_stream.simulation.view import View
 class Weighed:
     """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause.
 
-    Parameters
-    ----------
-    speeds
-        The jobs of the stream.
-    weights
-        Weight of each job.
-
-    Guarantee: none. Knows the real work of all jobs. Cost: O(n) an event for n steps of present jobs.
+    Guarantee: none. Clairvoyant. Cost: O(n) an event for n steps of present jobs.
     """
 
     clairvoyant = True
@@ -30,7 +23,7 @@ class Weighed:
         self._states: dict[int, int] = {}
 
     def decide(self, view: View) -> dict[int, int]:
-        """Divide the units anew."""
+        """Divide the units anew; a running job gets more only if it ends earlier so."""
         for job in view.ended:
             self._withdraw(job)
         for job in view.arrived:

@@ -7,19 +7,10 @@ Offer = tuple[float, int, int, int]
 
 
 def share(offers: Sequence[Offer], units: int, speed: Sequence[dict[int, float]]) -> dict[int, int]:
-    """Return the units of the jobs that get any.
+    """Units of the jobs that get any, from steps in ascending order, each job's in order of its units.
 
-    Parameters
-    ----------
-    offers
-        Steps in ascending order; steps of one job stand in order of its units.
-    units
-        Units of the cluster.
-    speed
-        Speeds of each job by count.
-
-    Steps are taken from the first on; a step that does not fit is skipped, together with the job's later
-    steps. Units left over then go, in the same order, to jobs that gain by any count that fits.
+    Steps are taken from the first on; one that does not fit is skipped, with the job's later steps. Idle units then go, in
+    the same order, to jobs that gain by any count that fits. ``speed``: of each job by count.
 
     >>> share([(-9.0, 0, 0, 2), (-5.0, 1, 0, 1), (-4.0, 0, 2, 8)], 6, [{2: 1.0, 3: 1.1, 8: 2.0}, {1: 1.0}])
     {0: 3, 1: 1}
@@ -49,7 +40,7 @@ def _largest(speeds: dict[int, float], count: int, units: int) -> int:
 
 
 def worth_it(pause: float, left: float, new: float, old: float, pausing: float) -> bool:
-    """Whether more units end a job earlier, given a new pause in place of the rest of the old one."""
+    """Whether more units end a job earlier, with a new pause instead of the rest ``pausing`` of the old one."""
     return pause + left / new < max(0.0, pausing) + left / old
 
 

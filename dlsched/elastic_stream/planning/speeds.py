@@ -20,28 +20,11 @@ Step = tuple[float, int, int]
 
 @dataclass(slots=True, eq=False)
 class Speeds:
-    """Jobs as the fast simulation sees them. Time is in seconds after the first release, or with ticks in ticks.
+    """Jobs as the fast simulation sees them; time is in seconds after the first release, or with ticks in ticks.
 
-    Parameters
-    ----------
-    instance
-        The stream.
-    patience
-        Number of pauses for which a change of units is expected to last, > 1: gains by counts other than the
-        one that the job holds are reduced by 1 / patience.
-
-    Attributes
-    ----------
-    release, pause
-        Time at which each job can first hold units; duration of each of its pauses.
-    speed
-        Speed of each job by useful count: share of its work done in a unit of time.
-    order
-        Jobs with work by release.
-    weight
-        Weight of each job's flow time.
-    waits_s, scale_s
-        Weighted sum of the seconds that jobs wait before their releases; seconds in a unit of time.
+    ``patience`` > 1: pauses for which a change of units should last; gains by other counts than the present one are reduced
+    by 1 / patience. ``release``: when jobs can first hold units; ``speed``: share of its work per unit of time, by useful
+    count; ``order``: jobs with work by release; ``waits_s``: weighted seconds before releases; ``scale_s``: a unit of time.
     """
 
     instance: Instance

@@ -29,21 +29,7 @@ def improve(
     better: Callable[[list[float]], None],
     tick: Tick = no_tick,
 ) -> None:
-    """Try other weights, and hand over the best ones.
-
-    Parameters
-    ----------
-    course
-        Holds the weights to begin with.
-    tries
-        Number of other weights to try.
-    generator
-        Draws the weights, and the chances of acceptance.
-    better
-        Called now and then with weights better than all before, and at the end with the best.
-    tick
-        Called before every try; it may raise to stop.
-    """
+    """Try other weights than those of ``course``; ``better`` is called now and then, and at the end, with the best so far."""
     if not course.speeds.order:
         return
     best_s, best, handed = course.total_s, course.weights, course.weights
@@ -61,7 +47,7 @@ def improve(
 
 
 def _other(course: Course, generator: np.random.Generator) -> dict[int, float]:
-    """Draw other weights for some jobs than the kept ones."""
+    """Other weights for some jobs, at random."""
     order, weights = course.speeds.order, course.weights
     first, kind = int(generator.integers(len(order))), int(generator.integers(8))
     job = order[first]

@@ -66,8 +66,9 @@ class _Resizing:
         return dict.fromkeys(view, 0) | allocate(costs, view.units, self._algorithm)
 
     def _decide_arrays(self, view: View) -> dict[int, int]:
-        """Decide for jobs in order of arrival, on arrays."""
+        """Decide in order of arrival, on arrays."""
         arrays = view.arrays
+        # A job with a single count keeps its units; only jobs with a choice go to the algorithm.
         admitted = fitting_rows(arrays.least, view.units)
         units = np.zeros_like(arrays.held)
         units[admitted] = arrays.least[admitted]
@@ -145,14 +146,14 @@ class Myopic(_Resizing):
 
 
 def least_of_all(table: CostTable, units: int) -> IntArray | None:
-    """Compare all choices, for exact numbers; the first of equal ones. Cost: exponential in the jobs."""
+    """Compare all choices, for exact numbers; the first of equals. Cost: exponential in the jobs."""
     pairs = [range(start, end) for start, end in pairwise(table.starts.tolist())]
     fitting = (np.array(chosen) for chosen in product(*pairs) if table.counts[list(chosen)].sum() <= units)
     return min(fitting, key=lambda chosen: table.costs[chosen].sum(), default=None)
 
 
 def useful_counts(view: View, job: int) -> Sequence[int]:
-    """Counts that may be of use to a job."""
+    """Counts that may be useful to a job."""
     return view.useful(job)
 
 

@@ -68,14 +68,14 @@ ORDERS: dict[str, Order] = {"fifo": fifo, "srpt": srpt, "sjf": sjf, "las": las, 
 
 
 def order_named(name: str) -> Order:
-    """Return an order by its name; UsageError when there is none."""
+    """An order by its name; UsageError for another name."""
     if name not in ORDERS:
         raise UsageError(where="order", found=repr(name), allowed=", ".join(ORDERS))
     return ORDERS[name]
 
 
 def fitting(view: View, order: Order, sizes: Mapping[int, int]) -> list[int]:
-    """Jobs whose sizes fit together, in order; one that does not fit is passed over."""
+    """Jobs whose sizes fit together, in order; a job that does not fit is skipped."""
     jobs, left = [], view.units
     for job in sorted(sizes, key=lambda job: (order(view, job, sizes[job]), job)):
         if sizes[job] <= left:
@@ -87,7 +87,7 @@ def fitting(view: View, order: Order, sizes: Mapping[int, int]) -> list[int]:
 
 
 def fitting_rows(sizes: IntArray, units: int) -> IntArray:
-    """Positions of the sizes that fit together, in the order given; one that does not fit is passed over."""
+    """Positions of the sizes that fit together, in order; one that does not fit is skipped."""
     rows, left = np.flatnonzero(sizes <= units), units
     chosen = [rows[:0]]
     while left and len(rows):

@@ -68,6 +68,7 @@ class _Weighing:
         for negated, job, low, high in sorted(steps):
             if given[job] != low:
                 continue  # it was cut short before
+            # A step cut short takes the fastest count that still fits; the price is the gain of the first such step.
             if high - low > left:
                 self._price = self._price or -negated
                 curve = curves[job]
@@ -157,21 +158,9 @@ class Priced(_Weighing):
 def drain(jobs: Sequence[Points], shares: Sequence[float], worth: Sequence[float], units: float) -> list[float]:
     """Weights with which the best weighted speed of the first i jobs is the sum of their ``shares``, for every i.
 
-    Parameters
-    ----------
-    jobs
-        Counts and speeds of each job; the job that ends last comes first.
-    shares
-        Cost of a second in which each job is present, > 0.
-    worth
-        For each job, what a unit earns that none of those up to it uses.
-    units
-        Units that the jobs share, fractions allowed; a job may hold its counts and anything between them, on
-        the upper hull.
-
-    By duality the best weighted speed is the minimum over prices of what the units and the jobs earn at a
-    price. Prices come from a grid, so weights come out a little too small; a weight is 0 if its share is
-    lost in rounding.
+    ``jobs``: counts and speeds; the last to end comes first. ``worth``: what an idle unit earns, by job. ``units`` may be
+    divided: a job may hold anything on its upper hull. By duality the best weighted speed is the least, over prices, of what
+    units and jobs earn. The grid of prices makes weights a little too small; a share lost in rounding gives weight 0.
     """
     mean = math.fsum(shares) / max(1, len(shares))
     reach = 2 * (len(jobs) + 1)
@@ -184,6 +173,7 @@ def drain(jobs: Sequence[Points], shares: Sequence[float], worth: Sequence[float
         counts, speeds = np.array(points).T[:, :, None]
         first = bisect_right(grid, price) - 1
         prices = grid[first:]
+        # Least weight at which the job earns what is missing at every price.
         missing = rank - earned[first:] - (prices - grid[first]) * units
         needed = ((missing + prices * counts) / speeds).min(axis=0)
         weight = float(needed[missing > 0].max(initial=0.0))
@@ -193,7 +183,7 @@ def drain(jobs: Sequence[Points], shares: Sequence[float], worth: Sequence[float
 
 
 def useful_points(view: View, job: int) -> Points:
-    """Counts that no smaller one matches, with their speeds; about ``MOST_COUNTS`` if there are many."""
+    """Counts that no smaller one matches, with their speeds; of many about ``MOST_COUNTS``."""
     useful = view.useful(job)
     counts: Sequence[int] = useful
     if len(useful) > MOST_COUNTS:

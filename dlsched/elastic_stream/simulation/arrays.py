@@ -18,7 +18,7 @@ from dlsched.elastic_stream.simulation.present_job import PresentJob
 
 
 class Seen(Protocol):
-    """What the arrays ask of a view."""
+    """What the arrays need of a view."""
 
     @property
     def now_s(self) -> float:
@@ -56,10 +56,7 @@ _ROW = np.dtype([(name, np.int64) for name in _WHOLE] + [(name, np.float64) for 
 
 
 class Arrays(Generic[SeenT]):
-    """Jobs that are present, in order of arrival; arrays of shape (n,) unless said otherwise, valid until the next event.
-
-    Do not write to them: they may be views of the simulator's own arrays.
-    """
+    """Present jobs in order of arrival; read-only arrays of shape (n,) unless said otherwise, valid until the next event."""
 
     def __init__(self, view: SeenT) -> None:
         self._view = view
@@ -140,28 +137,13 @@ class Arrays(Generic[SeenT]):
         *,
         limit: int | None = LARGEST_PAIRS,
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Counts and speeds of some jobs, job after job.
+        """Counts of some jobs (``rows``, ascending; None: all) and their seconds per epoch, shape (P,) each, after ``starts``.
 
-        Parameters
-        ----------
-        rows
-            Rows of the jobs, ascending; None: all.
-        counts
-            Function from the view and a job to its counts, which never change; None: ``View.useful``.
-        limit
-            Most pairs that may be considered; None: any number.
-
-        Returns
-        -------
-        ``starts``, shape (r + 1,): pairs of the i-th job are ``starts[i]`` to ``starts[i + 1] - 1``; counts and seconds per
-        epoch of the pairs, shape (P,).
-
-        Raises
-        ------
-        UsageError
-            There are more pairs than ``limit``.
+        ``starts``, shape (r + 1,): pairs of the i-th job are ``starts[i]`` to ``starts[i + 1] - 1``. ``counts``: from view and
+        job to counts that never change; None: ``View.useful``. UsageError: more pairs than ``limit`` (None: any number).
         """
         counts = counts or type(self._view).useful
+        # Pairs of other counts, or with too many gone jobs among them, are looked up anew.
         if counts != self._counts_of or self._dead > max(_FEW, self._end // 2):
             self._counts_of, self._end, self._dead = counts, 0, 0
             self._now["base"] = -1
@@ -173,11 +155,12 @@ class Arrays(Generic[SeenT]):
         starts = np.zeros(len(chosen) + 1, dtype=np.int64)
         np.cumsum(chosen["many"], out=starts[1:])
         self._refuse_many(int(starts[-1]), limit)
+        # Positions of all pairs: a range, shifted for each job to where its pairs begin.
         where = np.arange(starts[-1]) + np.repeat(chosen["base"] - starts[:-1], chosen["many"])
         return starts, self._counts[where], self._times[where]
 
     def changes(self, units: IntArray) -> dict[int, int]:
-        """Return the answer that gives each row's job these units: it names the jobs that hold others."""
+        """The answer that gives each row's job these units: it names the jobs that hold others."""
         rows = np.flatnonzero(units != self.held)
         return dict(zip(self.jobs[rows].tolist(), units[rows].tolist(), strict=True))
 
@@ -190,7 +173,7 @@ class Arrays(Generic[SeenT]):
         return self._view.since_s(self._now["since"])
 
     def _keep_pairs(self, rows: IntArray, counts: Callable[[SeenT, int], Sequence[int]], limit: int | None) -> None:
-        """Look up counts and times of jobs, unless there are too many."""
+        """Look up counts and times of jobs; UsageError if there are too many."""
         view = self._view
         found = [(job, counts(view, job)) for job in self._now["job"][rows].tolist()]
         pairs = sum(len(each) for _, each in found)
@@ -206,7 +189,7 @@ class Arrays(Generic[SeenT]):
             self._table["base"][row], self._table["many"][row] = begin, len(each)
 
     def add(self, run: PresentJob) -> None:
-        """Add the row of a new job; for the simulator, like the methods below."""
+        """Append the row of a new job; called by the simulator, as are the methods below."""
         view, job, row = self._view, run.job, len(self._order)
         allowed = view.allowed(job)
         if row == len(self._table):
@@ -240,5 +223,5 @@ class Arrays(Generic[SeenT]):
 
 
 def too_many_pairs(pairs: int, now_s: float) -> UsageError:
-    """Return the error that a policy would have to weigh too many pairs of job and count."""
+    """The error of a policy that would have to weigh too many pairs of job and count."""
     return UsageError(found=f"{pairs} pairs of job and count at {now_s!r} s", allowed=LARGEST_PAIRS, limit="max_gpus")

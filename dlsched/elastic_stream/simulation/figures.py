@@ -54,14 +54,11 @@ def rho(instance: Instance, flows: FloatArray) -> list[float]:
 
 
 def mean_present(instance: Instance, flows: FloatArray) -> FloatArray:
-    """Mean number of jobs present during each job's stay, shape (J,).
-
-    Times count in whole units, so small that they matter only to stays of 2^-40 of the whole, and sums are exact; a stay
-    shorter than one counts as alone.
-    """
+    """Mean number of jobs present during each job's stay, shape (J,); a stay below the unit of time counts as alone."""
     arrivals = np.array([job.arrival_s for job in instance.jobs])
     arrivals -= arrivals.min()
     ends = arrivals + flows
+    # Times in whole units, so that sums are exact; the unit matters only to stays of 2^-40 of the whole.
     digits = 62 - len(flows).bit_length()
     unit_s = float(ends.max()) / 2.0**digits or 1.0
     come, gone = (np.rint(each / unit_s).astype(np.int64) for each in (arrivals, ends))

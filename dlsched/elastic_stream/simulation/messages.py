@@ -15,13 +15,13 @@ def how_far(instance: Instance, passed_s: float, to_come: int, present: int) -> 
 
 
 def wrong(policy: object, now_s: float, found: str, allowed: str, *which: object) -> PolicyError:
-    """Return the error that says what is wrong with a policy's answer, when, and for which job if any."""
+    """The error for a policy's answer: when, what was found and is allowed, and for which job if any."""
     where = f"policy {type(policy).__name__} at {now_s!r} s" + "".join(f", job {job!r}" for job in which)
     return PolicyError(where=where, found=found, allowed=allowed)
 
 
 def items_of(policy: object, now_s: float, answer: Mapping[int, int]) -> ItemsView[int, int]:
-    """Return the items of a policy's answer; PolicyError: it is no mapping."""
+    """The items of a policy's answer; PolicyError: it is no mapping."""
     try:
         return answer.items()
     except AttributeError:
@@ -30,13 +30,13 @@ def items_of(policy: object, now_s: float, answer: Mapping[int, int]) -> ItemsVi
 
 
 def wrong_key(policy: object, now_s: float, instance: Instance, job: object, units: object) -> PolicyError:
-    """Return the error for a key of a policy's answer that names no job that is present."""
+    """The error for a key of a policy's answer that names no present job."""
     if type(job) is int and 0 <= job < len(instance.jobs):
         return wrong(policy, now_s, f"{units!r} units", "jobs that are present", instance.jobs[job].id)
     return wrong(policy, now_s, f"the key {shown(job)}", "positions of jobs, as `for job in view` gives")
 
 
 def restarts_for_ever(policy: object, now_s: float, periods: int) -> PolicyError:
-    """Return the error that says that no job makes progress."""
+    """The error of a simulation in which no job makes progress."""
     found = f"{periods} periods in a row that ended in their pause"
     return wrong(policy, now_s, found, "periods in which jobs come on")

@@ -7,7 +7,7 @@ from dlsched.core.ticks import left_after
 
 @dataclass(slots=True, eq=False)
 class PresentJob:
-    """A job that is present: what it holds, and how far it has come; kept by the simulator."""
+    """A present job, as the simulator keeps it: its units and its progress."""
 
     job: int
     left: float  # epochs to its real end at its last change of units
@@ -30,7 +30,7 @@ class PresentJob:
         return left_after(self.left, elapsed_s - self.pause_s, self.time_s)
 
     def start(self) -> None:
-        """Begin a period with the units that the job holds."""
+        """Begin a period with the job's units."""
         self.time_s = self.times[self.held]
         self.pause_s = self.restart_s if self.started else 0.0
         self.needed_s = self.pause_s + self.left * self.time_s

@@ -110,6 +110,7 @@ def _admit(
     before = state[_FREE]
     if before >= 0:
         return -size
+    # Whoever must make room is behind the job: from the last one on until no unit is missing.
     index, left = len(running), before
     while left < 0:
         index -= 1
@@ -198,14 +199,10 @@ def serve(
 ) -> Iterator[tuple[list[Ended], float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``; each round of the loop is one event.
 
-    Between events ``state[_FREE]`` plus the sizes of jobs in ``running``, sorted by stored keys, is
-    ``units``; other jobs present are in the heap ``waiting`` of their size; ``filled`` lists the heaps in
-    use.
-
-    Yields
-    ------
-    Every ``_MOMENTS`` events and at the end: ended periods, time, numbers of jobs come and present, and of
-    periods in a row that ended in their pause, more than ``BARREN`` if no job makes progress.
+    Between events ``state[_FREE]`` plus the sizes of jobs in ``running``, sorted by stored keys, is ``units``; other jobs
+    present are in the heap ``waiting`` of their size; ``filled`` lists the heaps in use. Yields, every ``_MOMENTS`` events and
+    at the end: ended periods, time, numbers of jobs arrived and present, and of periods in a row that ended in their pause,
+    more than ``BARREN`` if no job makes progress.
     """
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job); Numba infers the types
     ended = [(0, 0.0, 0.0, 0) for _ in range(0)]

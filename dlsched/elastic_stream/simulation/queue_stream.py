@@ -78,7 +78,7 @@ class QueueStream:
 
 
 def given(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int]:
-    """Columns of ``Queued`` with the given data of all jobs, and the number of different sizes."""
+    """Columns of ``Queued`` with the data of all jobs, and the number of different sizes."""
     jobs, run = instance.jobs, PresentJob(0, 0.0, 0.0, {}, 0.0)
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
     works = [job.work for job in jobs]

@@ -9,7 +9,7 @@ weight."""
 
 @dataclass(slots=True)
 class Queued:
-    """A job in the loop, or a record of an array of such: what is given, its present period, its place in the line."""
+    """A job in the loop, or a record of an array of such: its data, its present period, its place in the line."""
 
     arrival: float
     work: float  # epochs to its real end

@@ -1,10 +1,10 @@
 """Event simulation of a stream under a policy: the simulator owns the clock, pauses, early ends and ticks.
 
-At an event (an arrival, an end, a tick, a time the policy asked for) the policy is asked once, after everything that
-happens at that moment. Every answer is checked. With ``tick_s`` it is asked at every multiple of it at which a job is
-present, and units of a job that ends in between are free at the next one. ``core.ticks`` says how time is counted. What
-happens within a few units in the last place of the clock happens at the latest of these times, so that
-rounding makes no job restart and gives no job free progress.
+At an event (an arrival, an end, a tick, a time the policy asked for) the policy is asked once, after everything that happens at
+that moment. Every answer is checked. With ``tick_s`` it is asked at every multiple of it at which a job is present, and units
+of a job that ends in between are free at the next one. ``core.ticks`` says how time is counted. What happens within a few units
+in the last place of the clock happens at the latest of these times, so that rounding makes no job restart and gives no job free
+progress.
 
 Cost: O(log n) for each event and each change of units, n the jobs present, besides the policy's own. Memory: O(n), and
 the order of arrivals, a list of all positions that grows shorter.
@@ -37,7 +37,7 @@ _BETWEEN_STEPS = 256  # events
 
 
 def no_step(progress: str) -> None:
-    """Say nothing."""
+    """The ``step`` of callers without interest in progress."""
 
 
 def simulate(
@@ -168,7 +168,7 @@ class _Simulation:
         return self.instance.jobs[job].arrival_s if self.tick_s is None else self.instance.first_slot(job)
 
     def _next(self, now: float) -> float:
-        """Time of the next event, given the next arrival or end; PolicyError if jobs wait for ever."""
+        """Time of the next event, at most that of the next arrival or end; PolicyError if jobs wait for ever."""
         wake_s = self.view.wake_s if self.present else None
         starving = now == math.inf
         if wake_s is not None:
@@ -206,7 +206,7 @@ class _Simulation:
         return end
 
     def _admit_jobs(self, latest: float) -> float:
-        """Let every job arrive that is due, and return when the last of them is; one without work ends at once, unseen."""
+        """Admit every job that is due; return when the last of them is due. One without work ends at once, unseen."""
         arrivals = self.arrivals
         arrival = -math.inf
         while arrivals and (due := self._due(arrivals[-1])) <= latest:
@@ -294,7 +294,7 @@ class _Simulation:
         raise self._wrong(f"{units!r} units", "an integer", job)
 
     def _wrong(self, found: str, allowed: str, *which: object) -> PolicyError:
-        """Return the error that says what is wrong with an answer, when, and for which job if any."""
+        """The error for an answer: when, what was found and is allowed, and for which job if any."""
         jobs = self.instance.jobs
         names = [jobs[job].id if isinstance(job, int) and 0 <= job < len(jobs) else job for job in which]
         return wrong(self.policy, self.view.now_s, found, allowed, *names)

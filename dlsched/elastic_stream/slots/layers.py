@@ -24,7 +24,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(slots=True, eq=False)
 class Layer:
-    """States at one tick; ``parent`` and ``given`` say where each came from."""
+    """States at one tick; ``parent`` and ``given``: the state each came from, and the units of the slot between."""
 
     left: FloatArray
     held: IntArray
@@ -34,17 +34,17 @@ class Layer:
     given: IntArray
 
     def take(self, rows: IntArray | BoolArray) -> "Layer":
-        """Return some of the states."""
+        """Some of the states."""
         return Layer(*(getattr(self, name)[rows] for name in self.__slots__))
 
 
 def joined(pieces: list[Layer]) -> Layer:
-    """Put pieces of a layer together."""
+    """One layer of its pieces."""
     return Layer(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in Layer.__slots__))
 
 
 def plan_of(trail: Trail, child: Layer, row: int) -> Plan:
-    """Trace a state, a successor of the last layer, back to the first slot."""
+    """The plan to a state, a successor of the last layer, traced back to the first slot."""
     plan: Plan = [{} for _ in range(child.left.shape[1])]
     given = child.given[row]
     for slot, before in trail.back(int(child.parent[row])):

@@ -20,8 +20,8 @@ _CELLS = 4096
 class LoneCosts:
     """Costs of single jobs at prices by slot, from every slot on, for all work left and units held.
 
-    The weighted flow times to come are at least the costs of the present jobs from the slot on, plus the
-    costs of later jobs from their arrivals on, minus the worth of the units from the slot on.
+    The weighted flow times to come are at least the costs of the present jobs from the slot on, plus the costs of later
+    jobs from their arrivals on, minus the worth of the units from the slot on.
     """
 
     prices: SlotPrices
@@ -31,7 +31,7 @@ class LoneCosts:
     brings: FloatArray
 
     def least(self, layer: Layer, come: BoolArray, slot: int) -> FloatArray:
-        """Least flow times to come of states at the start of a slot; ``come`` marks the jobs that came before it."""
+        """Least flow times to come of states at the start of a slot; ``come`` marks the jobs that arrived before it."""
         ends = np.maximum(0, self.prices.slots[1:] - np.maximum(self.prices.slots[:-1], slot))
         total = np.full(len(layer.cost), float(self.to_come_s[~come].sum()) - float(dot(ends, self.brings)))
         for job in np.flatnonzero(come & (self.per_cell > 0)).tolist():
@@ -50,7 +50,7 @@ def _rows(costs: Costs, held: IntArray) -> IntArray:
 
 
 def lone_costs(instance: Instance, prices: SlotPrices, tick: Tick) -> LoneCosts | None:
-    """Return the costs of the jobs at some prices, or None if there are too many to keep."""
+    """The costs of the jobs at prices; None if there are too many to store."""
     jobs = ticked_jobs(instance, tick)
     for run in jobs.runs:
         run.span = max(1, prices.end - run.members[-1].first)

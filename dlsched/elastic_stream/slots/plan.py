@@ -11,7 +11,7 @@ _MOST_COUNTS = 200_000  # over all jobs
 
 
 def refusal(instance: Instance) -> str | None:
-    """Return a sentence that says why exact methods refuse a feasible instance, or None."""
+    """The reason why exact methods refuse a feasible instance, or None."""
     if instance.tick_s is None:
         return "tick_s: found null, allowed: a number of seconds, since decisions at any time have no slots"
     total = 0
@@ -32,7 +32,7 @@ def useful_times_s(instance: Instance) -> list[dict[int, float]]:
 
 
 def stream_of(instance: Instance, given: Plan) -> Stream:
-    """Turn a plan into a stream; work left by rounding is done later, alone, on the job's last count."""
+    """The stream of a plan; work left by rounding is done later, alone, on the job's last count."""
     tick_s = instance.tick_s
     assert tick_s is not None
     free_from = max((slot for slots in given for slot in slots), default=0) + 2  # not touching a period
@@ -43,6 +43,7 @@ def stream_of(instance: Instance, given: Plan) -> Stream:
         plan = sorted(units.items())
         while plan and left > 0:
             slot, count = plan.pop(0)
+            # Neighbouring slots of one count are one period; it ends early if the work does.
             until = slot + 1
             while plan and plan[0] == (until, count):
                 plan.pop(0)

@@ -61,24 +61,11 @@ def search_slots(
     budget: Budget,
     prices: LoneCosts | None = None,
 ) -> None:
-    """Find the stream of least total weighted flow time, and prove it optimal.
+    """Minimise the total weighted flow time, below ``best_s`` of a known stream, and prove the optimum.
 
-    Parameters
-    ----------
-    instance, best_s
-        A feasible instance with ticks and shorter restarts, and the total flow time of a known stream.
-    found, proven
-        Called with every job's units by slot for each better stream, and with growing lower bounds on the
-        total flow time; the last bound is the total flow time of the best stream.
-    budget
-        Its nodes are the states that the search extends.
-    prices
-        Bounds of states from prices, or None.
-
-    Raises
-    ------
-    TooLarge
-        Too many states, or too many divisions of the units.
+    The instance is feasible, with ticks and shorter restarts. ``found`` is called with every better plan, ``proven`` with
+    growing lower bounds of the total; the last is the optimum. Nodes of ``budget`` are extended states. TooLarge: too many
+    states, or divisions of the units.
     """
     search = _Slots(instance, budget, prices)
     if prices is not None:
@@ -104,6 +91,7 @@ def _through(
             raise TooLarge(f"what is kept of {len(trail.steps)} slots takes more than {_LARGEST_TRAIL} bytes")
         pieces, bounds, states = [], [], 0
         for child in search.follow(layer, slot):
+            # Complete states (all jobs ended) are streams; of the others those stay that can still beat the best.
             over: BoolArray = np.logical_not((child.left > 0).any(axis=1))
             row = int(np.argmin(np.where(over, child.cost, np.inf)))
             if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
@@ -153,22 +141,22 @@ class _Slots:
         self._divisions: dict[tuple[int, ...], tuple[IntArray, FloatArray]] = {}
 
     def first(self) -> Layer:
-        """Return the one state before any job is present."""
+        """The one state before any job is present."""
         nothing = np.zeros((1, len(self.work)), dtype=np.int64)
         one = np.zeros(1, dtype=np.int64)
         return Layer(self.work[None].copy(), nothing, nothing.astype(bool), one.astype(float), one, nothing)
 
     def next_slot(self, slot: int, unfinished: BoolArray) -> int:
-        """Slot at which to continue: this one, or the first in which an unfinished job is present."""
+        """The slot at which to continue: the same, or the first in which an unfinished job is present."""
         return max(slot, int(self.first_slot[unfinished].min()))
 
     def arrive(self, layer: Layer, slot: int) -> None:
-        """Charge the jobs that become present now for the time since they arrived."""
+        """Add to the costs the waiting times of the jobs that become present now."""
         new = (self.first_slot == slot) & (self.work > 0)
         layer.cost += float((self.weight * self.wait_s)[new].sum())
 
     def follow(self, layer: Layer, slot: int) -> Iterator[Layer]:
-        """Yield all states that can follow, in pieces."""
+        """Yield all successors of the states, in pieces."""
         present = (layer.left > 0) & (self.first_slot <= slot)
         for jobs, rows in alike(present):
             ways, time_s = self._divide(tuple(jobs.tolist()))
@@ -193,12 +181,14 @@ class _Slots:
     def _follow(self, layer: Layer, rows: IntArray, jobs: IntArray, ways: IntArray, time_s: FloatArray) -> Layer:
         """States after one slot, from some states of one set of present jobs, by all ways; shape (rows, ways, jobs)."""
         columns = np.ix_(rows, jobs)
+        # Axes: states, ways, jobs. A job pauses if it changes its units after it has started.
         left, held = layer.left[columns][:, None], layer.held[columns][:, None]
         started = layer.started[columns][:, None]
         runs = ways > 0
         pause_s = np.where(runs & started & (ways != held), self.restart_s[jobs], 0.0)
         running_s = np.where(runs, time_s, 0.0)
         needed_s = np.where(runs, left * running_s + pause_s, np.inf)
+        # A job that ends pays only until then; one that goes on keeps a hair of work, so that rounding never ends it.
         ends = needed_s - HAIR * (self.work[jobs] * running_s + pause_s) <= self.tick_s
         after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
         spent = (np.where(ends, needed_s, self.tick_s) * self.weight[jobs]).sum(axis=2).ravel()
@@ -240,7 +230,7 @@ class _Slots:
         return total
 
     def undominated(self, layer: Layer, slot: int) -> Layer:
-        """Drop states that another one dominates; TooLarge when too many are left."""
+        """The states that no other one dominates; TooLarge if they are too many."""
         kept: list[IntArray] = []
         for jobs, rows in alike(layer.left > 0):
             self.budget.tick()
@@ -251,9 +241,10 @@ class _Slots:
         return layer.take(np.sort(np.concatenate(kept)))
 
     def _undominated(self, layer: Layer, rows: IntArray, jobs: IntArray) -> BoolArray:
-        """Mark, among rows of one set of jobs by ascending cost, those that no kept one before dominates."""
+        """Mark, among rows of one set of jobs by ascending cost, those that no marked one before dominates."""
         columns = np.ix_(rows, jobs)
         left, held, started = layer.left[columns], layer.held[columns], layer.started[columns]
+        # Epochs that a pause costs; the dominating state may lose one pause of a job where ``pays`` says so.
         lost, slack = self.restart_s[jobs] / self.fastest_s[jobs], _EXACT * self.work[jobs]
         waits = started & (held == 0)
         marked = np.zeros(len(rows), dtype=bool)
