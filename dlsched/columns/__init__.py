@@ -8,7 +8,7 @@ integral optimum near the bound. This package holds what does not depend on the 
                  says which it is; ``solve`` returns value, weights, prices of the rows at most and duals of the equalities
 ``smoothing``    ``Smoothing``: the best prices known and what they prove; which prices to try next
 ``pricing``      ``Pricing``: interface of a family whose columns are vectors of counts, one for each group
-within a stock
+                 within a stock
 ``generation``   ``generate``: column generation for such programs
 ``slack``        ``Prices`` and what they prove; ``slacks``, ``cheapest_within``, the search of all choices
                  within a slack of the bound
