@@ -189,7 +189,7 @@ def _path(node: _Node | None) -> Modes:
 
 
 def _earliest(sizes: Sequence[int], taken: Taken, usage: Sequence[int], from_s: float) -> float:
-    """Return the first time from which ``usage`` is free: no unit in use is taken again later."""
+    """Return the first time from which ``usage`` is free: units in use are only released over time."""
     start_s = from_s
     for held, count, size in zip(taken, usage, sizes, strict=True):
         if not count:

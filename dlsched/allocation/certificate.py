@@ -91,7 +91,6 @@ class Proof(Generic[CountedT]):
 
     def _require_price(self, price: float) -> None:
         if not 0 <= price <= self.largest:
-            # Multipliers and prices beyond ``largest`` would overflow the family's arithmetic.
             allowed = "finite and >= 0" if self.largest == _LARGEST else f"from 0 to {self.largest:g}"
             raise ValueError(f"price {price} must be {allowed}")
 
@@ -112,7 +111,7 @@ class Proof(Generic[CountedT]):
 
 def near_minima(values: Sequence[float], error: float) -> list[int]:
     """Indices of values that may be the least, given a relative error of at most ``error`` each."""
-    # 4 errors: two of each value, doubled to cover the rounding of this product itself.
+    # The least exact value is within two errors of the least float, one of each value; doubled for rounding.
     limit = min(values) * (1 + 4 * error) + TINY
     return [index for index, value in enumerate(values) if value <= limit]
 

@@ -110,6 +110,6 @@ def smallest_minimiser(hyperbolic: Fraction, linear: Fraction, most: int) -> int
     if linear <= 0:
         return most
     ratio = math.ceil(hyperbolic / linear)
-    # (ratio - 1)^0.5 - 1 < w <= ratio^0.5 for the answer, so four candidates from the integer root on are enough.
+    # The answer w lies between ratio^0.5 - 1 and ratio^0.5 + 1: four candidates are more than enough.
     below = max(1, math.isqrt(ratio) - 1)
     return min(most, next(w for w in range(below, below + 4) if w * (w + 1) >= ratio))

@@ -41,8 +41,7 @@ class SpeedTable(Mapping[int, float]):
     """Sum of the times, or infinity; no time is larger."""
 
     def __init__(self, epoch_time_s: Mapping[KeyT, float]) -> None:
-        # Tables are read by the million: the common case takes whole-tuple operations, and only a wrong entry a closer
-        # look.
+        # Operations on whole tuples pass the usual tables; only a wrong entry needs a loop.
         keys, times = tuple(epoch_time_s), tuple(epoch_time_s.values())
         if not keys:
             raise Refused("an empty object", "at least one count of GPUs")

@@ -14,7 +14,7 @@ from dlsched.core.budget import Tick, TooMany, no_tick
 Rows = tuple[tuple[int, ...], ...]
 """Replicas by server and stage."""
 
-# Splits tried before ``TooMany``: some seconds; and a depth of recursion that Python bears.
+# Splits tried before ``TooMany``; and stages, which are levels of recursion.
 LARGEST = 200_000
 MOST_STAGES = 300
 
