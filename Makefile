@@ -30,7 +30,7 @@ help:
 	@echo "make test-slow the others, but for the long campaigns"
 	@echo "make coverage  both, and the lines they reach: at least 95 %"
 	@echo "make test-all  make test with Python 3.11, 3.12 and 3.13"
-	@echo "make test-lowest  the same with the oldest dependencies that are allowed"
+	@echo "make test-lowest  both with the oldest dependencies that are allowed"
 	@echo "make test-machines  a selection under settings that stand for other processors; MACHINES=libm for one of them"
 	@echo "make verify    the long agreement campaigns, and every shipped optimum proven again; in pieces: make verify-1 .. verify-14"
 	@echo "make lint      ruff and mypy --strict"

@@ -121,7 +121,7 @@ def read(path: str | os.PathLike[str]) -> Any:
 def read_or_same(instance: InstanceFile | str | os.PathLike[str]) -> InstanceFile:
     """Return an instance, read from its file if a path is given; UsageError for anything else."""
     made: InstanceFile = read(instance) if isinstance(instance, str | os.PathLike) else instance
-    family_of(made)  # refuses what is none
+    family_of(made)  # refuses anything that is no instance
     return made
 
 

@@ -35,7 +35,8 @@ class MethodEntry(Listed):
     needs: str | None
     guarantee: str
 
-    def cells(self) -> tuple[str, ...]:  # noqa: D102
+    def cells(self) -> tuple[str, ...]:
+        """Family, name, kind, whether it can run here, solvers, guarantee."""
         here = "yes" if self.available else "no"
         return self.family, self.name, self.kind, here, self.needs or "-", self.guarantee
 
@@ -49,7 +50,8 @@ class PresetEntry(Listed):
     name: str
     what: str
 
-    def cells(self) -> tuple[str, ...]:  # noqa: D102
+    def cells(self) -> tuple[str, ...]:
+        """Family, name, description."""
         return self.family, self.name, self.what
 
 

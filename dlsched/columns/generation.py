@@ -51,7 +51,7 @@ def generate(
 ) -> Prices:
     """Return prices whose bound is the program's value, up to a relative difference of ``close``.
 
-    ``pool``: the known columns, at least those of some choice; more join. ``guess``: prices, shape (G,), of which some
+    ``pool``: the first columns, among them those of some choice; pricing adds more. ``guess``: prices, shape (G,), of which some
     multiple may be good; multiples by powers of two are tried first. ``held``: prices of an earlier call with the same
     pool, from which this call goes on. ``tick`` is called often and ``step`` in every round; both may raise to stop.
     ``budget`` is that of the linear programs (``Stopped``). ``proven`` is called with every better bound.

@@ -130,7 +130,7 @@ class Comparison:
         return "".join([*(table.html() for table in tables), *(f"<p>{escape(printable(each))}</p>" for each in said)])
 
     def _told(self, all: bool) -> tuple[list[Table], list[str]]:
-        """Return the tables that are shown, the summary first, and what is said below them."""
+        """Return the tables that fit, the summary first, and the remarks below them; ``all``: every table."""
         summary = [summary_of(self.rows)] if has_summary(self.rows) else []
         details, said = details_of(self.rows), self.remarks
         room = LINES + 1 - _lines(summary) - 2 * len(said)

@@ -39,7 +39,7 @@ class Compared:
     for the exit code: a line on standard error; empty when nothing is wrong. ``family`` and ``index`` are those of the
     instance among the files; empty and -1 for an answer that belongs to none. ``objective_name`` and ``sense`` are those of
     its instance: what its objective is called where its family has several, and which is better. ``verdict`` is empty of an
-    objective that contradicts what is proven. ``message`` is what a user's function says, or what is said of it. ``asked`` is
+    objective that contradicts what is proven. ``message`` is what a user's function reports, or a note on its run. ``asked`` is
     whether it is of a method that was asked for: not of the bound that ratios need, nor of an answer from elsewhere.
     """
 

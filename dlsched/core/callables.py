@@ -15,7 +15,9 @@ class Decider(Protocol):
     """A policy: an object with ``decide``, which dlsched simulates."""
 
     @property
-    def decide(self) -> Callable[..., object]: ...  # noqa: D102
+    def decide(self) -> Callable[..., object]:
+        """Called at every event; returns the units of each job."""
+        ...
 
 
 def callable_of(method: object) -> Callable[..., object]:

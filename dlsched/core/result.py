@@ -153,7 +153,7 @@ class Result(Generic[SolutionT_co]):
         if status is TerminationStatus.INFEASIBLE and bound is not None:
             raise ValueError("infeasible, but a bound is claimed")
         if status is TerminationStatus.UNBOUNDED and (bound is not None or not self.of_model):
-            raise ValueError("unbounded, but a bound is claimed, or it is said of the instance and not of a model")
+            raise ValueError("unbounded, but a bound is claimed, or the result is not of a model")
         if status is TerminationStatus.FEASIBLE and objective is None and bound is None:
             raise ValueError("feasible, but neither a solution nor a bound is held")
         if status is TerminationStatus.TIME_LIMIT and self.limits.time_s is None:

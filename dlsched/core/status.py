@@ -15,7 +15,7 @@ class TerminationStatus(StrEnum):
     INFEASIBLE = "infeasible"
     """No solution exists, and that is proven."""
     UNBOUNDED = "unbounded"
-    """Of a model with an objective of the user's: there is a solution, and none is the best."""
+    """A model with a user-defined objective has solutions, and no best one."""
     TIME_LIMIT = "time_limit"
     """The time limit stopped it."""
     NODE_LIMIT = "node_limit"

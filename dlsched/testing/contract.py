@@ -132,9 +132,8 @@ def check_heuristic(
     method = method_of(record, heuristic)
     name = getattr(heuristic, "__name__", method.name)
     solution, again = (_solution(record, method, instance) for _ in range(2))
-    own = (
-        instance.apart()
-    )  # `solve` runs a function on a copy of its own; a heuristic of dlsched gets the user's instance
+    # Methods run on copies of the instance, so a function is called once more to see whether it changes its argument.
+    own = instance.apart()
     if callable(heuristic) and not inspect.isclass(heuristic):
         called(heuristic, own, _search(record, own), {})
     assert own.as_data() == instance.as_data(), f"{name} changed the instance."

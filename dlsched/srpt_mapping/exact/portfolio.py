@@ -71,17 +71,19 @@ def _in_turns(
         if turn == TURNS and not search.budget.limited:
             search.say(f"the search ended after {TURNS} turns; with a limit on time or nodes it goes on to that limit")
             return TerminationStatus.FEASIBLE
+        both = turn > 0 or few  # CP-SAT has a part of this turn
         for index in closing.open(exactly=not turn):
+            block = closing.blocks[index]
             if few and not turn:
                 closing.by_tree(index, GLANCE)
-            if (turn or few) and with_solver and not closing.blocks[index].closed:
+            if both and with_solver and not block.closed:
                 try:
                     closing.by_intervals(index, CONFLICTS * 2**turn)
                 except ContradictionError:
                     raise
                 except SolverError as error:
                     search.say(f"{error}; our own search went on")
-            if not ((turn or few) and closing.blocks[index].closed):
+            if not (both and block.closed):
                 closing.by_tree(index, LOOKS * 2**turn)
         if not closing.open() or search.proven:
             return TerminationStatus.OPTIMAL
