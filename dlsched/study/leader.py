@@ -123,17 +123,15 @@ def run(
             reference=reference,
             folder=folder,
         )
-    elif not isinstance(plan, Plan) or instances is not None or methods is not None:
-        found = (
-            "none"
-            if plan is None
-            else f"{type(plan).__name__}{' beside instances or methods' * isinstance(plan, Plan)}"
-        )
-        raise UsageError(
-            where="plan",
-            found=found,
-            allowed="a plan, as make_plan returns it, its path, or instances and methods",
-        )
+    elif not isinstance(plan, Plan):
+        found = "none" if plan is None else type(plan).__name__
+        allowed = "a plan, as make_plan returns it, its path, or instances and methods"
+        raise UsageError(where="plan", found=found, allowed=allowed)
+    else:
+        beside = any(each is not None for each in (instances, methods, limits, reference))
+        if beside or (name, seed, folder) != ("study", 0, "."):
+            found = "a plan beside instances or methods, or their name, seed, limits, reference or folder"
+            raise UsageError(where="plan", found=found, allowed="either; the plan has its own")
     if store is None:
         store = Path(tempfile.mkdtemp(prefix="dlsched-"), "study.sqlite")
         atexit.register(shutil.rmtree, store.parent, ignore_errors=True)

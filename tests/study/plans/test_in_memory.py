@@ -141,11 +141,12 @@ def test_what_cannot_draw_is_refused_under_its_field(asked: dict[str, object], s
         ({"instances": [TWO]}, "plan: found none"),
         ({"plan": 3}, "plan: found int"),
         ({"plan": study.make_plan(instances=TWO, methods=["equal"]), "methods": ["exact"]}, "beside instances or"),
+        ({"plan": study.make_plan(instances=TWO, methods=["equal"]), "seed": 3}, "beside instances or"),
         ({"instances": [TWO], "methods": [3]}, "method: found int, allowed: a name"),
     ],
 )
 def test_either_a_plan_or_instances_and_methods(given: dict[str, object], said: str) -> None:
-    """Neither, half of it, both, and what is no method."""
+    """Neither, half of it, both, a plan with another seed than its own, and what is no method."""
     with pytest.raises(UsageError, match=re.escape(said)):
         study.run(**given)  # type: ignore[arg-type]
 
