@@ -6,8 +6,7 @@ python benchmarks/competitive.py [--jobs 2,3] [--units 2,4] [--policies equal,sr
 import argparse
 import json
 
-from dlsched.worst.competitive.proven import POLICIES, prove_policy
-from dlsched.worst.competitive.speeds import speeds_of
+from dlsched.worst.competitive.proven import POLICIES, prove_policy, speeds_of
 from dlsched.worst.competitive.verification import verify
 
 LAWS = ("linear", "power:4/5", "power:1/2", "amdahl:1/10")

@@ -32,13 +32,9 @@ from worst_gallery import CARRIED, carried, judge_of, keep, ratio, say, value_of
 
 from dlsched import FAMILIES
 from dlsched.catalogue.families import space
-from dlsched.worst.climbing import turns
-from dlsched.worst.finding import find_worst
-from dlsched.worst.judging import Judge
-from dlsched.worst.options import space_of
-from dlsched.worst.places import digits_of, numbers_at
-from dlsched.worst.result import Worst
-from dlsched.worst.space import Data, Space
+from dlsched.worst.judge import Judge, Worst
+from dlsched.worst.search import find_worst, turns
+from dlsched.worst.space import Data, Space, digits_of, numbers_at, space_of
 
 EVALUATED, FEWER, QUICK, CHUNK = 2_000, 300, 10, 250
 SLOW = {

@@ -13,10 +13,9 @@ from pathlib import Path
 
 from dlsched import FAMILIES, read
 from dlsched.families import write
-from dlsched.worst.finding import BUDGET, find_worst
-from dlsched.worst.judging import Judge, Judged
-from dlsched.worst.options import space_of
-from dlsched.worst.result import Worst, finite, said_of
+from dlsched.worst.judge import Judge, Judged, Worst, finite, said_of
+from dlsched.worst.search import BUDGET, find_worst
+from dlsched.worst.space import space_of
 
 GALLERY = Path(__file__).parent.parent / "instances"
 CARRIED = 1e-3

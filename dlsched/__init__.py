@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from dlsched.modelling import formulate
     from dlsched.proofs.proof import Proof, prove
     from dlsched.solving import bound, solve
-    from dlsched.worst.finding import find_worst
+    from dlsched.worst.search import find_worst
 
 __version__ = VERSION
 
@@ -113,7 +113,7 @@ _HOMES = {
     "dlsched.modelling": ["formulate"],
     "dlsched.proofs.proof": ["Proof", "prove"],
     "dlsched.solving": ["bound", "solve"],
-    "dlsched.worst.finding": ["find_worst"],
+    "dlsched.worst.search": ["find_worst"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {*__all__, "core", "families"} - {*_HOME, "__version__"}

@@ -22,15 +22,12 @@ from dlsched.core.limits import Limits
 from dlsched.core.messages import printable, several
 from dlsched.families import find_family, instance_from, write
 from dlsched.worst.competitive.proven import FAMILY as STREAM
-from dlsched.worst.competitive.proven import Supremum, prove_policy
-from dlsched.worst.competitive.speeds import speeds_of
-from dlsched.worst.finding import BUDGET, find_worst
-from dlsched.worst.judging import Failure
-from dlsched.worst.options import space_of
-from dlsched.worst.proofs import proven_alone, with_proofs
+from dlsched.worst.competitive.proven import Supremum, prove_policy, speeds_of
+from dlsched.worst.judge import Failure, Worst, proven_alone, with_proofs
 from dlsched.worst.proving import Proven
 from dlsched.worst.proving import prove as prove_supremum
-from dlsched.worst.result import Worst
+from dlsched.worst.search import BUDGET, find_worst
+from dlsched.worst.space import space_of
 
 INTERRUPTED, FAILED = 5, 7
 _SPACES = {family: space(family) or {} for family in FAMILIES}

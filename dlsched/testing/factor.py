@@ -20,10 +20,9 @@ from dlsched.families import find_family
 from dlsched.method_choice import MethodLike, method_of
 from dlsched.testing.cases import CASES
 from dlsched.testing.contract import hold_examples, require_factor
-from dlsched.worst.finding import find_worst, require_search
-from dlsched.worst.judging import Failure, Judge, Judged
-from dlsched.worst.options import space_of
-from dlsched.worst.result import finite
+from dlsched.worst.judge import Failure, Judge, Judged, finite
+from dlsched.worst.search import find_worst, require_search
+from dlsched.worst.space import space_of
 
 BUDGET = 1000
 STRATEGY = 0.1

@@ -11,7 +11,7 @@ import pytest
 from conftest import Ended
 
 import dlsched
-from dlsched.worst.judging import Judge
+from dlsched.worst.judge import Judge
 
 from .test_progress import on_a_terminal
 

@@ -88,7 +88,7 @@ def _value(family: str, own: Mapping[str, Option], key: str, value: object, at: 
 
 
 def _require_spaces(family: str, asked: Grid) -> None:
-    from dlsched.worst.options import space_of
+    from dlsched.worst.space import space_of
 
     for found in islice(combinations(asked), SPACES):
         arguments: dict[str, Any] = found

@@ -31,7 +31,7 @@ class SearchedRecipe(CalledRecipe):
         UsageError
             As ``find_worst``.
         """
-        from dlsched.worst.finding import find_worst
+        from dlsched.worst.search import find_worst
 
         chosen: str | AnyMethod = self.target
         if ":" in self.target:
@@ -57,7 +57,7 @@ class SearchedRecipe(CalledRecipe):
     @property
     def evaluations(self) -> int:
         """Evaluations of the search."""
-        from dlsched.worst.finding import BUDGET
+        from dlsched.worst.search import BUDGET
 
         budget = self.arguments.get("budget", BUDGET)
         assert isinstance(budget, int)

@@ -1,18 +1,369 @@
-"""The supremum of a policy's ratio: the largest bound over all runs, and orders of the optimum that matter."""
+"""The supremum of a policy's ratio: runs, orders of events of the optimum, and multipliers that bound the ratio.
+
+*Runs.* All runs of a policy form a tree.
+A node is reached by a path: the events so far, and the signs of the forms that were split on. There the run
+is played again, from its start, on linear forms. It ends in a form that the path does not decide, in the
+events that may come next, or with the last job: then works and arrivals are sums of lengths alone.
+
+*Optimum.*
+Without restarts only the time that a schedule spends on each allocation in each interval between two events
+matters. So for one order of arrivals and ends the least flow time is a linear program.
+
+*Multipliers* are found by HiGHS in floats, and confirmed in rationals.
+A run of the policy and the first events of an optimal stream are given. For r, u, h >= 0 and g with
+
+    p_k + sum_i h_i row_ik <= sum_j u_j W_jk + sum_j g_j A_jk                        for every interval k of the run
+    sum_j u_j s_j(v_j) + sum of g_j over jobs to come <= r (number of jobs present)  for every interval and allocation
+    u_j s_j(C) <= r, sum of g_i over jobs i >= j to come <= 0                        for what follows the given events
+
+flow(policy) <= sum_j u_j w_j + sum_j g_j a_j <= r flow(optimum). The least such r is sought.
+"""
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import count
+
+import numpy as np
 
 from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import SolverError
 from dlsched.elastic_stream.simulation.view import Policy
-from dlsched.worst.competitive.optimum import Prefix
-from dlsched.worst.competitive.programs import Multipliers, Programs
-from dlsched.worst.competitive.runs import Whole, runs
-from dlsched.worst.competitive.stream import Speeds
+from dlsched.worst.competitive.stream import Coefficients, ExactView, Facts, Form, Run, Speeds, Undecided, common
+from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, solution
+
+ARRIVAL = "arrival"
+Step = tuple[str, Coefficients | None]
+"""An event by name, without a form; or ``positive`` or ``negative`` and the form that was split on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A run to its end, in the lengths of its intervals.
+
+    Parameters
+    ----------
+    path
+        Events and signs.
+    present
+        Number of jobs present in each interval.
+    works, arrivals
+        Work and arrival of each job: coefficients of the lengths.
+    rows
+        Forms >= 0 of the path, in its order: coefficients of the lengths.
+    """
+
+    path: tuple[Step, ...]
+    present: tuple[int, ...]
+    works: tuple[Coefficients, ...]
+    arrivals: tuple[Coefficients, ...]
+    rows: tuple[Coefficients, ...]
+
+
+def runs(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[[], None]) -> Iterator[Whole]:
+    """Yield all runs of a policy on jobs of these tables, in order of arrival.
+
+    Raises
+    ------
+    TypeError
+        The policy does with its numbers what is not linear.
+    """
+    waiting: list[tuple[Step, ...]] = [((ARRIVAL, None),)]
+    while waiting:
+        tick()
+        path = waiting.pop()
+        found = _played(policy, tables, path)
+        if isinstance(found, Whole):
+            yield found
+        else:
+            waiting += [(*path, step) for step in reversed(found)]
+
+
+def _played(policy: Callable[[], Policy], tables: Sequence[Speeds], path: tuple[Step, ...]) -> Whole | list[Step]:
+    """Play a path; return the whole run, or the steps that may follow."""
+    jobs = len(tables)
+    size = jobs + 2 * jobs - 1
+    facts = Facts()
+
+    def variable(index: int) -> Form:
+        return Form(tuple(Fraction(int(k == index)) for k in range(size)), facts)
+
+    zero = Form((Fraction(0),) * size, facts)
+    works = [variable(job) for job in range(jobs)]
+    run = Run(policy(), ExactView(len(tables[0]), zero), zero)
+    present, ended, arrivals, rows, interval = (
+        list[int](),
+        dict[int, Coefficients](),
+        list[Form](),
+        list[Coefficients](),
+        0,
+    )
+    for at, (name, form) in enumerate(path):
+        if form is not None:
+            continue
+        if at:
+            length = variable(jobs + interval)
+            present.append(len(run.view.present))
+            run.wait(length)
+            interval += 1
+        if name == ARRIVAL:
+            job = len(arrivals)
+            arrivals.append(form_of(run.view.now_s))
+            run.admit(job, tables[job], works[job] / common(tables[job]))
+        else:
+            job = int(name.split()[1])
+            spent = (works[job] / common(tables[job]) - run.view.present[job].left) * common(tables[job])
+            ended[job] = form_of(spent).coefficients
+            run.end(job)
+        splits = _splits(path[at + 1 :])
+        facts.positive[:] = [*rows, *splits, *(form_of(each.left).coefficients for each in run.view.present.values())]
+        rows += splits
+        try:
+            held = run.decide()
+        except Undecided as open_:
+            assert at + 1 + len(splits) == len(path)
+            return [("positive", open_.form), ("negative", open_.form)]
+        if at + 1 + len(splits) == len(path) and (run.view.present or len(arrivals) < jobs):
+            more = [ARRIVAL] if len(arrivals) < jobs else []
+            return [(event, None) for event in (*more, *(f"end {job}" for job in held))]
+    lengths = [ended[job][jobs:] for job in range(jobs)]
+
+    def in_lengths(form: Coefficients) -> Coefficients:
+        return tuple(
+            form[jobs + k] + sum((form[job] * lengths[job][k] for job in range(jobs)), Fraction(0))
+            for k in range(2 * jobs - 1)
+        )
+
+    return Whole(
+        path,
+        tuple(present),
+        tuple(lengths),
+        tuple(each.coefficients[jobs:] for each in arrivals),
+        tuple(in_lengths(row) for row in rows),
+    )
+
+
+def form_of(number: object) -> Form:
+    """Return a number that has to be a form."""
+    assert isinstance(number, Form)
+    return number
+
+
+def _splits(path: Sequence[Step]) -> list[Coefficients]:
+    """The rows of the splits that come before the next event."""
+    rows = []
+    for name, form in path:
+        if form is None:
+            break
+        rows.append(form if name == "positive" else tuple(-each for each in form))
+    return rows
+
+
+Allocation = tuple[int, ...]
+"""Units by job."""
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The first events of an optimal stream.
+
+    Parameters
+    ----------
+    jobs
+        Number of jobs in all.
+    events
+        -1 for the next arrival, or the job that ends; the first is the arrival of job 0.
+    """
+
+    jobs: int
+    events: tuple[int, ...] = (-1,)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all jobs have ended."""
+        return len(self.events) == 2 * self.jobs
+
+    @property
+    def arrived(self) -> int:
+        """Number of jobs that have arrived."""
+        return self.events.count(-1)
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """Jobs that have arrived and not ended."""
+        return tuple(job for job in range(self.arrived) if job not in self.events)
+
+    def longer(self) -> "Iterator[Prefix]":
+        """Yield the prefixes of one event more."""
+        for event in (*((-1,) if self.arrived < self.jobs else ()), *self.present):
+            yield Prefix(self.jobs, (*self.events, event))
+
+    def intervals(self) -> "list[Prefix]":
+        """The intervals between its events, each named by the prefix before it."""
+        return [Prefix(self.jobs, self.events[: k + 1]) for k in range(len(self.events) - 1)]
+
+
+def allocations(tables: Sequence[Speeds], present: tuple[int, ...]) -> list[Allocation]:
+    """Divisions of all units among the jobs present; units by job, 0 for the others."""
+    divided = _divisions(len(tables[0]), len(present))
+    return [tuple(dict(zip(present, row, strict=True)).get(job, 0) for job in range(len(tables))) for row in divided]
+
+
+def speed(table: Speeds, units: int) -> Fraction:
+    """Speed on some units, 0 on none."""
+    return table[units - 1] if units else Fraction(0)
+
+
+@cache
+def _divisions(units: int, jobs: int) -> list[tuple[int, ...]]:
+    if jobs == 0:
+        return [()]
+    if jobs == 1:
+        return [(units,)]
+    return [(first, *rest) for first in range(units + 1) for rest in _divisions(units - first, jobs - 1)]
+
+
+_INFEASIBLE = 2
+_MET = 1e-7
+_DENOMINATORS = (1, 12, 120, 10**4, 10**7)
+Row = dict[int, Fraction]
+"""Coefficients by unknown: r is 0, then come u, g and h; the row is >= its entry ``RIGHT``."""
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """Multipliers of the jobs' works and arrivals, and of the run's rows, as certificates hold them."""
+
+    work: tuple[Fraction, ...]
+    arrival: tuple[Fraction, ...]
+    rows: tuple[Fraction, ...]
+
+    def as_data(self) -> dict[str, list[str]]:
+        """Return them as text."""
+        parts = {"work": self.work, "arrival": self.arrival, "rows": self.rows}
+        return {name: [str(each) for each in values] for name, values in parts.items()}
+
+
+class Programs:
+    """Programs of jobs with these tables, in order of arrival."""
+
+    def __init__(self, tables: Sequence[Speeds]) -> None:
+        self.tables, self.jobs = tables, len(tables)
+        self._blocks: dict[Prefix, list[Row]] = {}
+        self._tails: dict[Prefix, list[Row]] = {}
+
+    def rows(self, run: Whole, prefix: Prefix) -> list[Row]:
+        """All rows of a program but the signs of its unknowns."""
+        rows = []
+        for k, many in enumerate(run.present):
+            row = {1 + j: run.works[j][k] for j in range(self.jobs)}
+            row |= {1 + self.jobs + j: run.arrivals[j][k] for j in range(self.jobs)}
+            row |= {1 + 2 * self.jobs + i: -each[k] for i, each in enumerate(run.rows)}
+            rows.append({at: each for at, each in row.items() if each} | {RIGHT: Fraction(many)})
+        for interval in prefix.intervals():
+            rows += self._block(interval)
+        return rows if prefix.whole else rows + self._tail(prefix)
+
+    def _block(self, interval: Prefix) -> list[Row]:
+        if interval not in self._blocks:
+            present = interval.present
+            later = {1 + self.jobs + j: Fraction(-1) for j in range(interval.arrived, self.jobs)}
+            self._blocks[interval] = [
+                {0: Fraction(len(present))} | {1 + j: -speed(self.tables[j], v[j]) for j in present if v[j]} | later
+                for v in allocations(self.tables, present)
+            ]
+        return self._blocks[interval]
+
+    def _tail(self, prefix: Prefix) -> list[Row]:
+        if prefix not in self._tails:
+            open_ = [job for job in range(self.jobs) if job not in prefix.events]
+            rows: list[Row] = [{0: Fraction(1), 1 + j: -self.tables[j][-1]} for j in open_]
+            for first in range(prefix.arrived, self.jobs):
+                rows.append({1 + self.jobs + j: Fraction(-1) for j in range(first, self.jobs)})
+            self._tails[prefix] = rows
+        return self._tails[prefix]
+
+    def bound(self, run: Whole, prefix: Prefix) -> tuple[float, FloatArray | None]:
+        """Return the least r in floats, infinite if there is none, and the unknowns.
+
+        Raises
+        ------
+        SolverError
+            HiGHS gives no answer.
+        """
+        return self._solved(self.rows(run, prefix), len(run.rows), None)
+
+    def _solved(self, rows: list[Row], splits: int, ratio: float | None) -> tuple[float, FloatArray | None]:
+        """Minimise r; or, for a given r, return multipliers far from all rows."""
+        from scipy.optimize import linprog
+
+        unknowns = 1 + 2 * self.jobs + splits
+        matrix, right = np.zeros((len(rows), unknowns + 1)), np.zeros(len(rows))
+        for at, row in enumerate(rows):
+            for place, value in row.items():
+                if place == RIGHT:
+                    right[at] = value
+                else:
+                    matrix[at, place] = value
+        cost = np.zeros(unknowns + 1)
+        bounds: list[tuple[float | None, float | None]] = [(0, None)] * (unknowns + 1)
+        bounds[1 + self.jobs : 1 + 2 * self.jobs] = [(0, 0), *[(None, None)] * (self.jobs - 1)]  # the first is at 0
+        if ratio is None:
+            cost[0], bounds[-1] = 1.0, (0, 0)
+        else:
+            cost[-1], bounds[0], bounds[-1], matrix[:, -1] = -1.0, (ratio, ratio), (0, 1), -1.0
+        found = linprog(cost, A_ub=-matrix, b_ub=-right, bounds=bounds, method="highs-ds")
+        if found.status == _INFEASIBLE:
+            return np.inf, None
+        if found.status != 0:
+            raise SolverError(f"a program of a proof: {found.message}")
+        return float(found.x[0]), found.x[:unknowns]
+
+    def least(self, run: Whole, prefix: Prefix, near: FloatArray) -> tuple[Fraction, Multipliers] | None:
+        """Return the least r, and multipliers that prove it, from an optimum in floats; None if none are confirmed."""
+        rows = self.rows(run, prefix)
+        signs: list[Row] = [{k: Fraction(1)} for k in range(len(near)) if not self.jobs + 1 < k <= 2 * self.jobs]
+        met: list[Equation] = []
+        for row in (*rows, *signs):
+            slack = sum(float(value) * near[k] for k, value in row.items() if k != RIGHT) - float(row.get(RIGHT, 0))
+            if abs(slack) < _MET:
+                met.append(row)
+        exact = solution(met, len(near))
+        if exact is None or not _holds(rows, signs, exact):
+            return None
+        return exact[0], self._parts(exact)
+
+    def proving(self, run: Whole, prefix: Prefix, near: FloatArray, ratio: Fraction) -> Multipliers | None:
+        """Return multipliers that prove a ratio, near those in floats; None if none are confirmed."""
+        rows = self.rows(run, prefix)
+        signs: list[Row] = [{k: Fraction(1)} for k in range(len(near)) if not self.jobs + 1 < k <= 2 * self.jobs]
+        found = self.least(run, prefix, near)
+        if found is not None and found[0] <= ratio:
+            return found[1]
+        _, inner = self._solved(rows, len(run.rows), float(ratio))
+        for floats in (near, *(() if inner is None else (inner,))):
+            for largest in _DENOMINATORS:
+                exact = [ratio, *(Fraction(float(each)).limit_denominator(largest) for each in floats[1:])]
+                if _holds(rows, signs, exact):
+                    return self._parts(exact)
+        return None
+
+    def _parts(self, unknowns: Sequence[Fraction]) -> Multipliers:
+        jobs = self.jobs
+        return Multipliers(
+            *map(tuple, (unknowns[1 : 1 + jobs], unknowns[1 + jobs : 1 + 2 * jobs], unknowns[1 + 2 * jobs :]))
+        )
+
+
+def _holds(rows: Sequence[Mapping[int, Fraction]], signs: Sequence[Row], unknowns: Sequence[Fraction]) -> bool:
+    """Whether unknowns satisfy all rows."""
+    return all(
+        sum((value * unknowns[k] for k, value in row.items() if k != RIGHT), Fraction(0)) >= row.get(RIGHT, 0)
+        for row in (*rows, *signs)
+    )
+
 
 Leaf = tuple[Whole, Prefix, Multipliers]
 

@@ -1,18 +1,275 @@
-"""A policy's run on exact numbers: what it sees, and what happens between its decisions.
+"""A policy's run on exact numbers: linear forms, whose comparisons a path decides, or numbers near a limit.
+
+====================  =====================================================================================
+code                  mathematics
+====================  =====================================================================================
+``Form``              sum_j c_j w_j + sum_k c_k d_k: works w_j and lengths d_k of intervals, all >= 0
+``Quotient``          c / f, with a form f > 0
+``Facts``             forms known to be > 0 on the path; comparisons that they decide
+====================  =====================================================================================
+
+A policy sees forms where it sees floats otherwise. It adds them, multiplies them by numbers and compares them.
+A comparison that the facts leave open raises ``Undecided``, and the search splits on its form.
 
 The policy is the one that the simulator runs. It is asked at arrivals and ends, as there without ticks.
 Seconds per epoch are whole numbers L / s(m), so that quotients of speeds are exact in floats too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import total_ordering
 from math import lcm
-from typing import cast
+from numbers import Rational
+from typing import Union, cast
 
 from dlsched.core.budget import no_tick
 from dlsched.elastic_stream.simulation.view import Policy
-from dlsched.worst.competitive.numbers import Form, Near
+
+Coefficients = tuple[Fraction, ...]
+Exact = Union[int, Fraction, "Form", "Quotient"]
+_SMALL = Fraction(1, 10**100)
+"""Constants above 0 up to this count as infinitely small beside a form: an instance may be scaled."""
+
+
+class Undecided(Exception):  # noqa: N818  no error: the search splits
+    """The sign of a form that the facts do not decide."""
+
+    def __init__(self, form: Coefficients) -> None:
+        super().__init__(form)
+        self.form = form
+
+
+class Facts:
+    """Forms that are > 0 in the interior of a path's region; variables are too."""
+
+    def __init__(self, positive: Iterable[Coefficients] = ()) -> None:
+        self.positive = list(positive)
+
+    def sign(self, form: Coefficients) -> int:
+        """Return 1, 0 or -1; raises ``Undecided`` where no fact decides."""
+        if not any(form):
+            return 0
+        if min(form) >= 0:
+            return 1
+        if max(form) <= 0:
+            return -1
+        negated = tuple(-each for each in form)
+        for fact in self.positive:
+            if above(form, fact):
+                return 1
+            if above(negated, fact):
+                return -1
+        raise Undecided(form)
+
+
+def above(form: Coefficients, fact: Coefficients) -> bool:
+    """Whether form >= c fact for some c > 0, coefficient by coefficient."""
+    low, high = Fraction(0), None
+    for mine, its in zip(form, fact, strict=True):
+        if its > 0:
+            most = mine / its
+            high = most if high is None or most < high else high
+        elif its < 0:
+            low = max(low, mine / its)
+        elif mine < 0:
+            return False
+    return high is None or (high > 0 and low <= high)
+
+
+class _Number:
+    """Comparisons, by the sign of a difference."""
+
+    __slots__ = ()
+    facts: Facts
+
+    def _against(self, other: object) -> int:
+        raise NotImplementedError
+
+    def __lt__(self, other: object) -> bool:
+        return self._against(other) < 0
+
+    def __le__(self, other: object) -> bool:
+        return self._against(other) <= 0
+
+    def __gt__(self, other: object) -> bool:
+        return self._against(other) > 0
+
+    def __ge__(self, other: object) -> bool:
+        return self._against(other) >= 0
+
+
+class Form(_Number):
+    """A linear form of works and lengths."""
+
+    __slots__ = ("coefficients", "facts")
+
+    def __init__(self, coefficients: Coefficients, facts: Facts) -> None:
+        self.coefficients, self.facts = coefficients, facts
+
+    def _against(self, other: object) -> int:
+        if isinstance(other, Form):
+            return self.facts.sign(tuple(a - b for a, b in zip(self.coefficients, other.coefficients, strict=True)))
+        constant = _constant(other)
+        if abs(constant) > _SMALL:
+            raise TypeError(f"a comparison with {other!r}, which is no multiple of a time")
+        return self.facts.sign(self.coefficients) or (constant < 0) - (constant > 0)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Form) and self.coefficients == other.coefficients
+
+    def __hash__(self) -> int:
+        return hash(self.coefficients)
+
+    def __bool__(self) -> bool:
+        return any(self.coefficients)
+
+    def __add__(self, other: object) -> "Form":
+        if isinstance(other, Form):
+            return Form(tuple(a + b for a, b in zip(self.coefficients, other.coefficients, strict=True)), self.facts)
+        if _constant(other) == 0:
+            return self
+        raise TypeError(f"a time plus {other!r}, which is no multiple of a time")
+
+    def __mul__(self, other: object) -> "Form":
+        factor = _constant(other)
+        return Form(tuple(each * factor for each in self.coefficients), self.facts)
+
+    def __truediv__(self, other: object) -> "Form":
+        return self * (1 / _constant(other))
+
+    def __neg__(self) -> "Form":
+        return self * -1
+
+    def __sub__(self, other: object) -> "Form":
+        return self + (-other if isinstance(other, Form) else -_constant(other))
+
+    def __rsub__(self, other: object) -> "Form":
+        return -self + other
+
+    def __rtruediv__(self, other: object) -> "Quotient":
+        return Quotient(_constant(other), self)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+class Quotient(_Number):
+    """A constant over a time that is > 0; sums are of quotients over the same time."""
+
+    __slots__ = ("below", "factor")
+
+    def __init__(self, factor: Fraction, below: "Form | Near") -> None:
+        if not below > 0:
+            raise TypeError("a quotient by what may be 0")
+        self.factor, self.below = factor, below
+
+    def _against(self, other: object) -> int:
+        if isinstance(other, Quotient):
+            difference = other.below * self.factor - self.below * other.factor
+            return (difference > 0) - (difference < 0)
+        if _constant(other) == 0:
+            return (self.factor > 0) - (self.factor < 0)
+        raise TypeError(f"a comparison of a quotient with {other!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Quotient):
+            return self.below * other.factor == other.below * self.factor
+        return isinstance(other, int | float | Rational) and other == 0 == self.factor
+
+    def __hash__(self) -> int:
+        return hash((self.factor, self.below))
+
+    def __bool__(self) -> bool:
+        return self.factor != 0
+
+    def __add__(self, other: object) -> "Quotient":
+        if isinstance(other, Quotient) and other.below == self.below:
+            return Quotient(self.factor + other.factor, self.below)
+        if not isinstance(other, Quotient | Form) and _constant(other) == 0:
+            return self
+        raise TypeError("a sum of quotients by different forms")
+
+    def __mul__(self, other: object) -> "Quotient":
+        return Quotient(self.factor * _constant(other), self.below)
+
+    def __truediv__(self, other: object) -> "Quotient":
+        return self * (1 / _constant(other))
+
+    def __neg__(self) -> "Quotient":
+        return self * -1
+
+    def __sub__(self, other: object) -> "Quotient":
+        return self + (-other if isinstance(other, Quotient) else -_constant(other))
+
+    def __rsub__(self, other: object) -> "Quotient":
+        return -self + other
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+@total_ordering
+class Near:
+    """a + b e, with an infinitely small e > 0: for instances as close to a limit as one likes."""
+
+    __slots__ = ("at", "toward")
+
+    def __init__(self, at: Fraction | int, toward: Fraction | int = 0) -> None:
+        self.at, self.toward = Fraction(at), Fraction(toward)
+
+    def __eq__(self, other: object) -> bool:
+        near = _near(other)
+        return (self.at, self.toward) == (near.at, near.toward)
+
+    def __lt__(self, other: object) -> bool:
+        near = _near(other)
+        return (self.at, self.toward) < (near.at, near.toward)
+
+    def __hash__(self) -> int:
+        return hash((self.at, self.toward))
+
+    def __bool__(self) -> bool:
+        return bool(self.at or self.toward)
+
+    def __add__(self, other: object) -> "Near":
+        near = _near(other)
+        return Near(self.at + near.at, self.toward + near.toward)
+
+    def __mul__(self, other: object) -> "Near":
+        factor = _constant(other)
+        return Near(self.at * factor, self.toward * factor)
+
+    def __truediv__(self, other: object) -> "Near":
+        return self * (1 / _constant(other))
+
+    def __neg__(self) -> "Near":
+        return Near(-self.at, -self.toward)
+
+    def __sub__(self, other: object) -> "Near":
+        return self + -_near(other)
+
+    def __rsub__(self, other: object) -> "Near":
+        return -self + other
+
+    def __rtruediv__(self, other: object) -> "Quotient":
+        return Quotient(_constant(other), self)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def _near(other: object) -> Near:
+    return other if isinstance(other, Near) else Near(_constant(other))
+
+
+def _constant(other: object) -> Fraction:
+    if isinstance(other, Fraction):
+        return other
+    if isinstance(other, Rational | float):
+        return Fraction(other)
+    item = getattr(other, "item", None)  # a number of NumPy
+    if item is not None:
+        return Fraction(item())
+    raise TypeError(f"{other!r} is no number")
+
 
 Speeds = tuple[Fraction, ...]
 Time = Form | Near

@@ -17,11 +17,9 @@ from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import SolverError
 from dlsched.elastic_stream.instance import Instance, Job
 from dlsched.elastic_stream.simulation.view import Policy
-from dlsched.worst.competitive.numbers import Near
-from dlsched.worst.competitive.optimum import Allocation, Prefix, allocations, speed
-from dlsched.worst.competitive.runs import Whole
-from dlsched.worst.competitive.stream import Speeds, common, epoch_times, play
-from dlsched.worst.proving.elimination import RIGHT, Equation, solution
+from dlsched.worst.competitive.search import Allocation, Prefix, Whole, allocations, speed
+from dlsched.worst.competitive.stream import Near, Speeds, common, epoch_times, play
+from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, solution
 
 _MET, _LARGEST = 1e-9, 2**53
 _CLOSE = (24, 16, 12, 10, 8, 6)

@@ -27,8 +27,7 @@ from itertools import pairwise, permutations, product
 import numpy as np
 
 from dlsched.core.errors import SolverError, UsageError
-from dlsched.worst.proving.runs import Row, class_rows
-from dlsched.worst.proving.setting import Setting
+from dlsched.worst.proving.runs import Row, Setting, class_rows
 
 Step = tuple[int, int, int]
 """Job, count before the step, count after it."""

@@ -16,7 +16,7 @@ from dlsched.core.figures import four_digits, log_uniform
 from dlsched.core.ranges import Ends
 from dlsched.families import FAMILIES
 from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces.arguments import jobs_drawn, lettered, require_one_of, require_sizes, sizes_said
+from dlsched.worst.spaces import jobs_drawn, lettered, require_one_of, require_sizes, sizes_said
 
 NODES = 16
 BATCHES, COMPUTE_S, UPDATE_S, BYTES = (

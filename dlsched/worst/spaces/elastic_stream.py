@@ -26,12 +26,14 @@ from dlsched.elastic_stream.slots.search import TooLarge, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.families import FAMILIES
 from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces.arguments import jobs_drawn, lettered, sizes_said
-from dlsched.worst.spaces.speed_tables import (
+from dlsched.worst.spaces import (
     drawn,
     in_class,
+    jobs_drawn,
+    lettered,
     offered,
     require_tables,
+    sizes_said,
     table_of,
     tabulated,
     wider_than,

@@ -21,10 +21,8 @@ from dlsched.core.figures import log_uniform
 from dlsched.matching_placement import FAMILY, generate
 from dlsched.matching_placement.generator import PRESETS
 from dlsched.matching_placement.instance import RANGES
-from dlsched.worst.places import rounded, within
-from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space
-from dlsched.worst.spaces import worker_moves
-from dlsched.worst.spaces.arguments import lettered, require_sizes, sizes_said
+from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space, rounded, within
+from dlsched.worst.spaces import lettered, require_sizes, sizes_said, worker_moves
 from dlsched.worst.spaces.worker_moves import BANDWIDTHS, MOST_TYPES
 
 JOBS, GPUS = 3, 6

@@ -13,12 +13,14 @@ import numpy as np
 from dlsched.families import FAMILIES
 from dlsched.ring_allocation.instance import RANGES
 from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces.arguments import jobs_drawn, lettered, sizes_said
-from dlsched.worst.spaces.speed_tables import (
+from dlsched.worst.spaces import (
     drawn,
     in_class,
+    jobs_drawn,
+    lettered,
     offered,
     require_tables,
+    sizes_said,
     tabulated,
     wider_than,
     words_of,

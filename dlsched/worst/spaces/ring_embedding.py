@@ -34,9 +34,8 @@ from dlsched.core.messages import several
 from dlsched.families import FAMILIES
 from dlsched.ring_embedding.generator import PRESETS, generate
 from dlsched.ring_embedding.instance import RANGES, Job
-from dlsched.worst.places import within
-from dlsched.worst.space import Data, Number, Space
-from dlsched.worst.spaces.arguments import sizes_said
+from dlsched.worst.space import Data, Number, Space, within
+from dlsched.worst.spaces import sizes_said
 from dlsched.worst.spaces.rack_networks import LINK, change_network, network_of, smaller_networks
 
 JOBS, SERVERS, SLOTS = 4, 4, 4

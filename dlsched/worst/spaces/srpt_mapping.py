@@ -24,10 +24,8 @@ from dlsched.core.messages import several
 from dlsched.srpt_mapping import FAMILY, generate
 from dlsched.srpt_mapping.generator import PRESETS
 from dlsched.srpt_mapping.instance import RANGES
-from dlsched.worst.places import rounded, within
-from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space
-from dlsched.worst.spaces import gang_moves
-from dlsched.worst.spaces.arguments import lettered, require_sizes, sizes_said
+from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space, rounded, within
+from dlsched.worst.spaces import gang_moves, lettered, require_sizes, sizes_said
 
 JOBS, GPUS = 3, 8
 MOST_SERVERS = 4

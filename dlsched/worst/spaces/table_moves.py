@@ -11,7 +11,7 @@ import numpy as np
 from dlsched.core.arrays import FloatArray
 from dlsched.core.elementary import decade, float_power
 from dlsched.worst.space import Data, Move, Simplify
-from dlsched.worst.spaces.speed_tables import Table, table_of
+from dlsched.worst.spaces import Table, table_of
 
 Change = Callable[[FloatArray, FloatArray, np.random.Generator], FloatArray]
 """Returns other seconds for the counts and seconds of a table, drawn by a generator."""

@@ -13,7 +13,7 @@ from dlsched.study.plans.plan_file import make_plan
 from dlsched.study.plans.smaller import smaller
 from dlsched.study.plans.sources import recipes
 from dlsched.study.trial import try_out
-from dlsched.worst.finding import BUDGET, find_worst
+from dlsched.worst.search import BUDGET, find_worst
 
 MINE = """
 from dlsched import ring_embedding

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from dlsched.core.errors import DlschedError, InputError
-from dlsched.worst.competitive.proven import prove_policy
-from dlsched.worst.competitive.speeds import speeds_of
+from dlsched.worst.competitive.proven import prove_policy, speeds_of
 from dlsched.worst.competitive.verification import covering, verify
 
 Data = dict[str, Any]

@@ -11,11 +11,10 @@ from dlsched.elastic_stream.slots.search import TooLarge
 from dlsched.families import FAMILIES, instance_from
 from dlsched.solving import solve
 from dlsched.testing.elastic_stream import brute_force_stream
-from dlsched.worst.finding import find_worst
+from dlsched.worst.search import find_worst
 from dlsched.worst.spaces import elastic_stream as space
-from dlsched.worst.spaces.speed_tables import holds, table_of
-from tests.worst.spaces.kept import presets_are_kept
-from tests.worst.spaces.walking import walk
+from dlsched.worst.spaces import holds, table_of
+from tests.worst.spaces.kept import presets_are_kept, walk
 
 
 @pytest.mark.parametrize("preset", [None, "poisson", "slots"])

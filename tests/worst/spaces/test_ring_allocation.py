@@ -8,12 +8,11 @@ import pytest
 from dlsched.core.errors import UsageError
 from dlsched.families import instance_from
 from dlsched.solving import solve
-from dlsched.worst.finding import find_worst
+from dlsched.worst.search import find_worst
+from dlsched.worst.spaces import CLASSES, COUNTS, holds, table_of
 from dlsched.worst.spaces.ring_allocation import space_of
-from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, holds, table_of
 from dlsched.worst.spaces.table_moves import tie_gains
-from tests.worst.spaces.kept import presets_are_kept
-from tests.worst.spaces.walking import walk
+from tests.worst.spaces.kept import presets_are_kept, walk
 
 
 @pytest.mark.parametrize("tables", CLASSES)

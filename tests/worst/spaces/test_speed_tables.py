@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dlsched.core.figures import four_digits
 from dlsched.ring_allocation import Job
-from dlsched.worst.spaces.speed_tables import CLASSES, drawn, holds, offered, projected, tabulated
+from dlsched.worst.spaces import CLASSES, drawn, holds, offered, projected, tabulated
 
 RISING = {1: 8.0, 2: 9.0}
 STALLED = {1: 8.0, 2: 8.0, 4: 1.0}

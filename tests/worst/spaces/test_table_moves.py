@@ -3,7 +3,7 @@
 import numpy as np
 
 from dlsched.worst.space import Data
-from dlsched.worst.spaces.speed_tables import holds, projected, table_of
+from dlsched.worst.spaces import holds, projected, table_of
 from dlsched.worst.spaces.table_moves import alike, simpler_tables, table_moves
 
 

@@ -18,14 +18,16 @@ first. The ratio is s up to multiples of e; if the allocation ``best`` costs a m
 supremum.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
+from dlsched import async_sgd, ring_allocation
 from dlsched.core.instance import InstanceFile
-from dlsched.worst.proving.verification.claims import claim_from
-from dlsched.worst.proving.verification.covering import cover
-from dlsched.worst.proving.verification.witnesses import approached, instance_of, ratio_of
+from dlsched.core.messages import several
+from dlsched.families import instance_from
+from dlsched.worst.proving.verification.covering import Claim, claim_from, cover, fitting, offered, steps_from
 
 __all__ = ["Verified", "verify"]
 
@@ -77,3 +79,160 @@ def verify(data: Mapping[str, object]) -> Verified:
     elif claim.approach is not None:
         raise ValueError("limit: found one, but the instance attains the supremum")
     return Verified(claim.supremum, ratio, instance, leaves)
+
+
+Small = tuple[Fraction, Fraction]
+"""The number a + b e, with an infinitely small e > 0."""
+NOTHING: Small = (Fraction(0), Fraction(0))
+Costs = Sequence[Mapping[int, Fraction]]
+"""Costs of every job, by count."""
+
+
+def instance_of(claim: Claim) -> InstanceFile:
+    """Read the instance of a certificate, and verify that it belongs to the certificate's setting.
+
+    Raises
+    ------
+    InstanceError
+        The data are not an instance.
+    ValueError
+        The instance belongs to another setting.
+    """
+    instance = instance_from(dict(claim.instance), "instance")  # type: ignore[arg-type]
+    if instance.family != claim.family:
+        raise ValueError(f"instance: of family {instance.family}, the certificate speaks of {claim.family}")
+    if isinstance(instance, async_sgd.Instance):
+        if (instance.nodes, len(instance.jobs)) != (claim.gpus, claim.jobs):
+            raise ValueError(f"instance: {several(len(instance.jobs), 'job')} on {instance.nodes} nodes")
+        return instance
+    assert isinstance(instance, ring_allocation.Instance)
+    if (instance.gpus, len(instance.jobs)) != (claim.gpus, claim.jobs):
+        raise ValueError(f"instance: {several(len(instance.jobs), 'job')} on {instance.gpus} GPUs")
+    for job, costs in zip(instance.jobs, _costs(instance), strict=True):
+        if job.current_gpus is not None or list(costs) != offered(claim, claim.gpus):
+            raise ValueError(f"instance: job {job.id!r} has other counts, or a current one")
+        _require_class(claim.tables, costs, f"instance: job {job.id!r}")
+    return instance
+
+
+def ratio_of(claim: Claim, instance: InstanceFile) -> Fraction:
+    """Run the library's method, and divide the cost of its answer by the optimum, both exactly."""
+    if isinstance(
+        instance, async_sgd.Instance
+    ):  # no answer is better than the optimum: its ratio is known not to be less
+        async_sgd.marginal(instance)
+        return Fraction(1)
+    assert isinstance(instance, ring_allocation.Instance)
+    methods: dict[str, Callable[[ring_allocation.Instance], ring_allocation.Allocation | None]] = {
+        "doubling": ring_allocation.doubling,
+        "marginal": ring_allocation.marginal,
+        "hull": ring_allocation.hull,
+    }
+    allocation = methods[claim.method](instance)
+    assert allocation is not None
+    costs = _costs(instance)
+    held = sum((row[allocation.gpus[job.id]] for row, job in zip(costs, instance.jobs, strict=True)), Fraction(0))
+    least = _optimum(costs, instance.gpus)
+    if least <= 0:
+        raise ValueError("instance: its optimum is 0")
+    return held / least
+
+
+def approached(claim: Claim) -> None:
+    """Verify that on ``limit`` + e ``inside`` the ratio is the supremum up to multiples of e, or unbounded.
+
+    Raises
+    ------
+    ValueError
+        The ratio is another one.
+    """
+    if claim.approach is None:
+        raise ValueError("limit: found none, but the instance does not attain the supremum")
+    counts, best = fitting(claim), claim.approach.best
+    for name, table in (("limit", claim.approach.limit), ("inside", claim.approach.inside)):
+        if [len(row) for row in table] != [len(counts)] * claim.jobs:
+            raise ValueError(f"{name}: not one cost for each of {claim.jobs} jobs and {len(counts)} counts")
+        if any(cost < 0 or (name == "inside" and cost == 0) for row in table for cost in row):
+            raise ValueError(f"{name}: a cost that is not positive")
+        for job, row in enumerate(table):
+            _require_class(claim.tables, dict(zip(counts, row, strict=True)), f"{name}: job {job}")
+    if len(best) != claim.jobs or not set(best) <= set(counts) or sum(best) > claim.gpus:
+        raise ValueError(f"limit.best: {list(best)} is no allocation")
+    costs = [
+        dict(zip(counts, zip(large, small, strict=True), strict=True))
+        for large, small in zip(claim.approach.limit, claim.approach.inside, strict=True)
+    ]
+    held = sum((row[count][0] for row, count in zip(costs, run(claim, costs), strict=True)), Fraction(0))
+    least = sum((row[count][0] for row, count in zip(costs, best, strict=True)), Fraction(0))
+    if not (held > 0 and held == claim.supremum * least if claim.supremum is not None else held > 0 and least == 0):
+        raise ValueError(f"limit: the method ends with {held}, the best allocation costs {least}")
+
+
+def run(claim: Claim, costs: Sequence[Mapping[int, Small]]) -> list[int]:
+    """Run the method step by step: counts of the jobs at the end; ties go to the first job."""
+    held = [1] * len(costs)
+    closed = [False] * len(costs)
+    while True:
+        steps = [
+            (job, *_next(claim, costs[job], count))
+            for job, count in enumerate(held)
+            if not closed[job] and steps_from(claim, count)
+        ]
+        steps = [(job, target, saving) for job, target, saving in steps if saving > NOTHING]
+        if not steps:
+            return held
+        job, target, _ = max(steps, key=lambda step: (step[2], -step[0]))
+        if sum(held) - held[job] + target > claim.gpus:
+            closed[job] = True
+        else:
+            held[job] = target
+
+
+def _next(claim: Claim, costs: Mapping[int, Small], count: int) -> tuple[int, Small]:
+    """Return a job's next target, the nearest with the largest saving per unit, and that saving."""
+
+    def saving(target: int) -> Small:
+        (a, b), (c, d), units = costs[count], costs[target], target - count
+        return (a - c) / units, (b - d) / units
+
+    target = max(steps_from(claim, count), key=lambda each: (saving(each), -each))
+    return target, saving(target)
+
+
+def _costs(instance: ring_allocation.Instance) -> list[dict[int, Fraction]]:
+    """Costs weight x epochs x seconds of an epoch, exactly, by job and count."""
+    return [
+        {
+            count: Fraction(job.weight) * Fraction(job.epochs) * Fraction(job.speed.epoch_time_s(count))
+            for count in instance.counts(index)
+        }
+        for index, job in enumerate(instance.jobs)
+    ]
+
+
+def _optimum(costs: Costs, gpus: int) -> Fraction:
+    """Return the least total cost, by dynamic programming over jobs and the units that the first jobs use."""
+    least = {0: Fraction(0)}
+    for row in costs:
+        further: dict[int, Fraction] = {}
+        for used, total in least.items():
+            for count, cost in row.items():
+                if used + count <= gpus and total + cost < further.get(used + count, total + cost + 1):
+                    further[used + count] = total + cost
+        least = further
+    return min(least.values())
+
+
+def _require_class(tables: str, costs: Mapping[int, Fraction], where: str) -> None:
+    """Refuse costs that are not in the class; the ValueError says where."""
+    entries = list(costs.items())
+    steps = [(n, m, c, d) for (n, c), (m, d) in pairwise(entries)]
+    slopes = [(c - d) / (m - n) for n, m, c, d in steps]
+    holds = {
+        "any": True,
+        "monotone": all(c >= d for _, _, c, d in steps),
+        "sublinear": all(c >= d and m * d >= n * c for n, m, c, d in steps),
+    }
+    holds["convex"] = holds["sublinear"] and all(first >= second for first, second in pairwise(slopes))
+    if not holds[tables]:
+        raise ValueError(f"{where}: its costs are not {tables}")

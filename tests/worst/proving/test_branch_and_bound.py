@@ -1,4 +1,4 @@
-"""Suprema: against full enumeration, against random tables, against a formula, and where theory knows them."""
+"""Exact elimination, multipliers in rationals, and suprema against full enumeration."""
 
 from fractions import Fraction
 from itertools import product
@@ -7,10 +7,76 @@ import numpy as np
 import pytest
 
 from dlsched import ring_allocation
-from dlsched.worst.proving.search import search
-from dlsched.worst.proving.setting import Setting
+from dlsched.worst.proving.branch_and_bound import RIGHT, Programs, multipliers, search, solution
+from dlsched.worst.proving.runs import Rows, Setting
+from tests.worst.proving.enumeration import slow_supremum
 
-from .enumeration import slow_supremum
+
+def equations(*rows: tuple[int, ...]) -> list[dict[int, Fraction]]:
+    """Rows of coefficients, the right-hand side last."""
+    return [{**{k: Fraction(c) for k, c in enumerate(row[:-1])}, RIGHT: Fraction(row[-1])} for row in rows]
+
+
+def test_a_system_with_one_solution() -> None:
+    """With x + 2 y + z = 8, 3 x - z = 0, y + z = 5, and their sum, by hand: x = 1, y = 2, z = 3."""
+    assert solution(equations((1, 2, 1, 8), (3, 0, -1, 0), (0, 1, 1, 5), (4, 3, 1, 13)), 3) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "rows", [((1, 1, 2),), ((1, 1, 2), (2, 2, 4)), ((1, 1, 2), (1, 1, 3)), ((0, 0, 1), (1, 0, 1), (0, 1, 1)), ()]
+)
+def test_no_solution_or_many(rows: tuple[tuple[int, ...], ...]) -> None:
+    """Both are None."""
+    assert solution(equations(*rows), 2) is None
+
+
+def test_zeros_do_not_matter() -> None:
+    """Equations 0 = 0, and coefficients that are 0."""
+    assert solution(equations((0, 0, 0), (1, 0, 0), (0, 2, 3)), 2) == [0, Fraction(3, 2)]
+
+
+FALLS: Rows = {"falls 0 1": {(0, 1): 1, (0, 2): -1}}
+SPEED: Rows = {"speed 0 1": {(0, 2): 2, (0, 1): -1}}
+HELD, BEST = [(0, 1)], [(0, 2)]
+
+
+def test_a_program_by_hand() -> None:
+    """One job, c(1) / c(2) is at most 2 where no speed is beyond linear: y = 1 of 2 c(2) - c(1) >= 0."""
+    answer = Programs([(0, 1), (0, 2)], FALLS).worst(HELD, BEST, SPEED)
+    assert answer.value == pytest.approx(2)
+    assert multipliers(HELD, BEST, FALLS | SPEED, answer.duals) == (2, {"speed 0 1": 1})
+
+
+def test_a_program_without_bound() -> None:
+    """Without that row c(2) may be 0."""
+    assert Programs([(0, 1), (0, 2)], FALLS).worst(HELD, BEST, {}).value == np.inf
+
+
+def test_floats_that_prove_nothing() -> None:
+    """A multiplier that is too small leaves a part of c(1)."""
+    assert multipliers(HELD, BEST, FALLS | SPEED, {"speed 0 1": 0.5}, Fraction(3)) is None
+    assert multipliers(HELD, BEST, FALLS, {}, Fraction(3)) is None
+    assert multipliers(HELD, BEST, FALLS | SPEED, {"speed 0 1": -1.0}, Fraction(3)) is None
+
+
+def test_noise_of_floats_is_removed() -> None:
+    """Rounding to short fractions, and where m has to be least, the equations that the floats meet."""
+    noisy = {"speed 0 1": 1.0 - 1e-13}
+    assert multipliers(HELD, BEST, SPEED, noisy, Fraction(2)) == (2, {"speed 0 1": 1})
+    assert multipliers(HELD, BEST, SPEED, noisy) == (2, {"speed 0 1": 1})
+
+
+def test_more_than_is_of_use_is_none() -> None:
+    """With m = 2 it does not prove 3/2."""
+    assert multipliers(HELD, BEST, SPEED, {"speed 0 1": 1.0}, Fraction(3, 2)) is None
+
+
+def test_whether_a_table_satisfies_rows() -> None:
+    """Signs, but for rounding."""
+    programs = Programs([(0, 1), (0, 2)], {})
+    assert programs.holds(np.array([1.0, 1.0 + 1e-12]), FALLS)
+    assert not programs.holds(np.array([1.0, 1.1]), FALLS)
+
 
 METHODS = ("doubling", "marginal", "hull")
 

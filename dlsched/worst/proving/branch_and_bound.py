@@ -1,4 +1,10 @@
-"""Linear programs of the proofs: HiGHS solves them in floats, then their duals are checked in rationals.
+"""Branch and bound over the last steps of runs: finds the largest ratio, and proves that none is larger.
+
+The search takes the tail whose program has the largest value first, and splits it by the step before it.
+When it takes a whole run, the value of this run is the supremum, and the tails still waiting are the leaves
+of the proof. If the program of a whole run is unbounded, so is the method's ratio.
+
+The program of a tail:
 
 maximise  c(held) = sum_j c_j(h_j)   subject to   c(best) = sum_j c_j(w_j) = 1,   rows A c >= 0,   c >= 0
 
@@ -7,16 +13,68 @@ c(held) <= c(held) + y A c <= m c(best). A y in floats is not trusted: rationals
 give m.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import heapq
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 
 from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import SolverError
-from dlsched.worst.proving.elimination import RIGHT, Equation, solution
-from dlsched.worst.proving.runs import Row, Rows
+from dlsched.worst.proving.runs import Row, Rows, Setting, Tail, class_rows, end_rows, ends, last_rows
+
+Equation = dict[int, Fraction]
+"""Coefficients by unknown; the key ``RIGHT`` holds the right-hand side."""
+RIGHT = -1
+
+
+def solution(equations: Sequence[Equation], unknowns: int) -> list[Fraction] | None:
+    """Return the unique solution of a system; None if it has no solution, or several.
+
+    Parameters
+    ----------
+    equations
+        Sparse equations.
+    unknowns
+        Number of unknowns, which are 0 .. unknowns - 1.
+
+    >>> solution([{0: Fraction(2), RIGHT: Fraction(1)}, {0: Fraction(1), 1: Fraction(1), RIGHT: Fraction(1)}], 2)
+    [Fraction(1, 2), Fraction(1, 2)]
+    """
+    waiting = [{k: factor for k, factor in equation.items() if factor} for equation in equations]
+    waiting = [equation for equation in waiting if equation]
+    solved: list[tuple[int, Equation]] = []
+    while waiting:
+        row = min(waiting, key=len)  # sparse ones first, so that the others stay sparse
+        waiting.remove(row)
+        pivot = max(row)
+        if pivot == RIGHT:
+            return None
+        solved.append((pivot, row))
+        for other in waiting:
+            if pivot in other:
+                _subtract(other, row, other[pivot] / row[pivot])
+        waiting = [other for other in waiting if other]
+    if len(solved) < unknowns:
+        return None
+    values: dict[int, Fraction] = {}
+    for pivot, row in reversed(solved):
+        known = sum((factor * values[k] for k, factor in row.items() if k not in (pivot, RIGHT)), Fraction(0))
+        values[pivot] = (row.get(RIGHT, Fraction(0)) - known) / row[pivot]
+    return [values[k] for k in range(unknowns)]
+
+
+def _subtract(row: Equation, other: Equation, times: Fraction) -> None:
+    """Subtract a multiple of another equation in place, and drop coefficients that become 0."""
+    for unknown, factor in other.items():
+        left = row.get(unknown, Fraction(0)) - times * factor
+        if left:
+            row[unknown] = left
+        else:
+            row.pop(unknown, None)
+
 
 Place = tuple[int, int]
 Multipliers = dict[str, Fraction]
@@ -180,3 +238,103 @@ def _solved(
     met = [column for place, column in columns.items() if column and abs(slack[place]) < _MET]
     found = solution(met, len(used) + 1)
     return None if found is None else dict(zip(used, found, strict=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A tail, its rows beyond those of the class, and the answer of its program."""
+
+    tail: Tail
+    rows: Rows
+    answer: Answer
+
+    @property
+    def held(self) -> list[Place]:
+        """Places of the counts at the end."""
+        return [(job, held) for job, (held, _, _) in enumerate(self.tail.end)]
+
+    @property
+    def best(self) -> list[Place]:
+        """Places of the allocation that may be best."""
+        return [(job, best) for job, (_, _, best) in enumerate(self.tail.end)]
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Result of a search.
+
+    Parameters
+    ----------
+    supremum
+        Supremum of the ratio; None: unbounded.
+    worst
+        A whole run of that ratio.
+    leaves
+        Tails that cover all runs, with multipliers which prove that none has a larger ratio; none if
+        unbounded.
+    programs
+        Number of linear programs solved.
+    """
+
+    supremum: Fraction | None
+    worst: Leaf
+    leaves: list[tuple[Tail, Multipliers]]
+    programs: int
+
+
+def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
+    """Find the supremum of a setting; calls ``tick`` with 1 for every program, and with 0 while it lists ends.
+
+    Raises
+    ------
+    UsageError
+        Too many ends of runs to list them.
+    SolverError
+        HiGHS gives no answer, or one that no rationals confirm.
+    """
+    places = [(job, number) for job in range(setting.jobs) for number in setting.counts]
+    always = class_rows(setting)
+    programs = Programs(places, always)
+    solved, order = count(), count()
+    waiting: list[tuple[float, int, int, Tail | Leaf]] = []
+    for end in ends(setting, lambda: tick(0)):
+        waiting.append((-np.inf, 0, next(order), Tail.at(end)))
+    done: list[tuple[Tail, Multipliers]] = []
+    supremum: Fraction | None = None
+
+    def solve(tail: Tail, rows: Rows) -> Leaf:
+        tick(1)
+        next(solved)
+        leaf = Leaf(tail, rows, Answer(np.inf, None, {}))
+        return Leaf(tail, rows, programs.worst(leaf.held, leaf.best, rows))
+
+    def push(leaf: Leaf) -> None:
+        heapq.heappush(waiting, (-leaf.answer.value, -len(leaf.tail.steps), next(order), leaf))
+
+    worst: Leaf | None = None
+    while waiting:
+        item = heapq.heappop(waiting)[-1]
+        if isinstance(item, Tail):
+            push(solve(item, end_rows(setting, item.end)))
+            continue
+        if item.answer.value < np.inf and (item.tail.whole or worst is not None):
+            proof = multipliers(item.held, item.best, {**always, **item.rows}, item.answer.duals, supremum)
+            if proof is not None:
+                if worst is None:
+                    worst, supremum = item, proof[0]
+                done.append((item.tail, proof[1]))
+                continue
+            if item.tail.whole:
+                raise SolverError(f"no rational multipliers for a program of value {item.answer.value!r}")
+        elif item.tail.whole:
+            return Tree(None, item, [], next(solved))
+        for tail in item.tail.before(setting):
+            added = last_rows(setting, tail)
+            rows = {**item.rows, **added}
+            table = item.answer.table
+            if table is not None and programs.holds(table, added):
+                push(Leaf(tail, rows, item.answer))
+            else:
+                push(solve(tail, rows))
+    assert worst is not None
+    return Tree(supremum, worst, done, next(solved))

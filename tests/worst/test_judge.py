@@ -1,18 +1,20 @@
-"""Ratios by hand, in both senses; references; what is no candidate; failures are kept with their instance."""
+"""Ratios, failures, results, and proofs beside a search."""
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 import dlsched
-from dlsched import FAMILIES, Limits
+from dlsched import FAMILIES, DisagreementError, Limits, find_worst, ring_allocation
 from dlsched.core.budget import Stopped
 from dlsched.core.family import Guarantee, Method
 from dlsched.core.status import TerminationStatus
-from dlsched.worst.judging import Failure, Judge
-
-from .conftest import FAMILY, NONE, ONE, always, ring
+from dlsched.worst.judge import Failure, Judge, Worst, with_proofs
+from dlsched.worst.proving import prove
+from tests.worst.conftest import FAMILY, NONE, ONE, always, ring
 
 SLOW = ring({"1": 8.0, "2": 2.0})
 
@@ -207,3 +209,92 @@ def test_what_a_limit_cut_short_is_no_candidate() -> None:
     ours = judge(Method("endless", "heuristic", run))
     assert ours.judge(SLOW) is None
     assert (ours.evaluations, ours.worst, ours.failures) == (1, None, {})
+
+
+WORST = Worst(
+    family="ring_allocation",
+    method="doubling",
+    ratio=1.5,
+    found=2.0,
+    objective=15.0,
+    reference=10.0,
+    reference_kind="optimum",
+    evaluations=1200,
+    seed=3,
+    instance=ring_allocation.example(),
+    ended="limit",
+    command="dlsched worst ring_allocation --method doubling --seed 3",
+)
+
+
+def test_it_shows_itself_in_a_few_lines() -> None:
+    """How bad, against what, on what, and the command that finds it again; never the whole instance."""
+    name, jobs = WORST.instance.name, len(ring_allocation.example().jobs)
+    assert repr(WORST).splitlines() == [
+        "Worst: doubling on ring_allocation: ratio 1.5",
+        "of: objective 15, optimum 10",
+        f"instance: {name}, {jobs} jobs",
+        "search: 1,200 evaluations, seed 3, ended by the limit",
+        "again: dlsched worst ring_allocation --method doubling --seed 3",
+    ]
+
+
+def test_notebooks_show_a_table() -> None:
+    """A row a line, with what users wrote escaped."""
+    shown = replace(WORST, method="<b>")._repr_html_()
+    assert shown.startswith("<table><tr><th>Worst</th><td>&lt;b&gt; on ring_allocation: ratio 1.5</td></tr>")
+    assert shown.count("<tr>") == 5
+
+
+def test_bounds_missing_answers_and_failures_are_said() -> None:
+    """A ratio against a bound is at most the one stated."""
+    failure = Failure("it raised an error", WORST.instance)
+    shown = repr(replace(WORST, reference_kind="bound", objective=None, failures=(failure,), ended="budget"))
+    assert "ratio <= 1.5" in shown and "of: no answer, bound 10" in shown
+    assert shown.endswith("failures: 1, the first: it raised an error")
+
+
+def test_a_proof_beside_a_search() -> None:
+    """Two jobs on 5 GPUs: 5/4, whatever a few evaluations find."""
+    worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=5, budget=20)
+    proof = prove("ring_allocation", "doubling", jobs=2, gpus=5)
+    shown = with_proofs(worst, proof)
+    assert (shown.ratio, shown.found, shown.as_data()["proven"]) == (1.25, worst.found, "5/4")
+    assert shown.objective == 1.25 * shown.reference
+    assert shown.instance.sha256 == proof.instance.sha256
+    assert shown.instance.source == f"{worst.command} --prove: doubling 1.25"
+    assert shown.as_data()["proof"] == proof.as_data()
+    assert "proof" not in worst.as_data()
+
+
+def test_what_is_worse_than_the_supremum_is_an_error() -> None:
+    """One of the two is wrong."""
+    worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=5, budget=20)
+    proof = prove("ring_allocation", "doubling", jobs=2, gpus=5)
+    with pytest.raises(DisagreementError, match=r"1\.3 was found, but 5/4 is proven to be the supremum"):
+        with_proofs(replace(worst, ratio=1.3), proof)
+    with pytest.raises(DisagreementError, match="without bound was found"):
+        with_proofs(replace(worst, ratio=None), proof)
+    bounded = with_proofs(replace(worst, ratio=1.3, reference_kind="bound"), proof)  # at most 1.3: no contradiction
+    assert (bounded.ratio, bounded.reference_kind) == (1.25, "optimum")
+
+
+def test_the_largest_supremum_is_shown() -> None:
+    """All counts of 6 GPUs: one job is worse than two, 3/2 and 5/4; each holds for its own number."""
+    worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=6, budget=20, counts="all")
+    jobs = len(worst.instance.as_data()["jobs"])
+    two, one = (prove("ring_allocation", "doubling", jobs=many, gpus=6, counts="all") for many in (2, 1))
+    shown = with_proofs(worst, two, one)
+    assert (shown.proof, shown.proofs, shown.ratio) == (one, (one, two), 1.5)
+    above = {1: 1.6, 2: 1.3}[jobs]
+    with pytest.raises(DisagreementError, match=f"is proven to be the supremum of {jobs} job"):
+        with_proofs(replace(worst, ratio=above), two, one)
+
+
+def test_an_instance_of_the_search_stays_where_it_is_worse() -> None:
+    """A proof may show an instance that only comes near its supremum."""
+    worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=5, budget=200)
+    proof = replace(prove("ring_allocation", "doubling", jobs=2, gpus=5), supremum=Fraction(2))
+    kept = with_proofs(replace(worst, ratio=1.5), proof)
+    assert (kept.ratio, kept.instance.sha256) == (1.5, worst.instance.sha256)
+    assert kept.instance.source.startswith(f"{worst.command} --prove: ")

@@ -1,7 +1,9 @@
-"""``find_worst``: the same again from the same seed, within its budget, with what stops it said; misuse is refused."""
+"""``find_worst``: known worst instances, repeatable from the seed, within the budget; misuse is refused."""
 
 import json
+import math
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,20 +12,128 @@ import pytest
 import dlsched
 from dlsched import Limits, Progress, SolverError, UsageError, find_worst
 from dlsched.core.family import Method
-from dlsched.worst.judging import Failure
-from dlsched.worst.space import Data, Space
+from dlsched.worst.judge import Failure, Judge
+from dlsched.worst.search import climb, sample, turns
+from dlsched.worst.space import Data, DrawGenerated, Space
+from tests.worst.conftest import FAMILY, NONE, ONE, always, ring
+from tests.worst.test_judge import raising
 
-from .conftest import NONE, ONE, always, ring
-from .test_judging import raising
 
-FAMILY = "ring_allocation"
+def judge(method: object = ONE) -> Judge:
+    """A judge of ring_allocation."""
+    return Judge(FAMILY, method, FAMILY.method("exact"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_worst_ratio_is_found(seed: int, space: Space) -> None:
+    """A hundred: 100 s on one GPU, 1 s on two; draws come near it once in ten thousand times."""
+    ours, random = judge(), judge()
+    climb(ours, space, 400, np.random.default_rng(seed))
+    drawn = sample(random, space, 400, np.random.default_rng(seed))
+    assert ours.evaluations == random.evaluations == 400
+    assert ours.worst is not None
+    assert ours.worst.ratio == pytest.approx(100, rel=0.01)
+    assert drawn[0].ratio < 90
+    assert drawn[0] == random.worst
+    assert [each.ratio for each in drawn] == sorted((each.ratio for each in drawn), reverse=True)
+
+
+def test_the_same_seed_finds_the_same(space: Space) -> None:
+    """Another one something else on the way."""
+    found = []
+    for seed in (5, 5, 6):
+        ours = judge()
+        climb(ours, space, 60, np.random.default_rng(seed))
+        assert ours.worst is not None
+        found.append(ours.worst.data)
+    assert found[0] == found[1] != found[2]
+
+
+def test_what_is_without_bound_ends_it(space: Space) -> None:
+    """Nothing is worse."""
+    ours = judge(NONE)
+    climb(ours, space, 400, np.random.default_rng(0))
+    assert (ours.evaluations, ours.worst is not None and ours.worst.ratio) == (1, math.inf)
+
+
+def test_plateaus_are_crossed(space: Space) -> None:
+    """From one table in 50 steps of the whole number of GPUs, all with the same ratio, up to where it jumps."""
+
+    def up(data: Data, generator: np.random.Generator) -> Data:
+        return data | {"gpus": data["gpus"] + int(generator.choice([-1, 1]))}
+
+    def repair(data: Data) -> Data | None:
+        return data if 2 <= data["gpus"] <= 12 else None
+
+    table = {"1": 8.0, "2": 4.0, "12": 1.0}
+    walk = replace(space, draw=lambda generator: ring(table, gpus=2), numbers=[], members=[], moves=[up], repair=repair)
+    ours = judge()
+    climb(ours, walk, 300, np.random.default_rng(0))
+    assert ours.worst is not None and ours.worst.ratio == 8.0
+
+
+BAD, GOOD = {"1": 100.0, "2": 1.0}, {"1": 1.0, "2": 1.0}
+
+
+def test_presets_are_drawn_too(space: Space) -> None:
+    """What the space itself never draws, and no move leads to, is met where a preset draws it."""
+    still = replace(space, draw=lambda generator: ring(GOOD, gpus=4), numbers=[], members=[])
+    alone, ours = judge(), judge()
+    climb(alone, still, 60, np.random.default_rng(0))
+    climb(ours, replace(still, presets={"bad": lambda generator: ring(BAD, gpus=4)}), 60, np.random.default_rng(0))
+    assert alone.worst is not None and alone.worst.ratio == 1.0
+    assert ours.worst is not None and ours.worst.ratio == 100.0
+
+
+def test_turns(space: Space) -> None:
+    """The space every other time; a preset whose draw has no counterpart in it costs no evaluation."""
+    presets: dict[str, DrawGenerated] = {"none": lambda generator: None, "bad": lambda generator: ring(BAD, gpus=4)}
+    both = replace(space, presets=presets)
+    none, bad = presets.values()
+    assert list(islice(turns(both), 5)) == [space.draw, none, space.draw, bad, space.draw]
+    assert list(islice(turns(space), 2)) == [space.draw, space.draw]
+    ours = judge()
+    met = sample(ours, both, 9, np.random.default_rng(0))
+    assert ours.evaluations == 9 and met[0].data == ring(BAD, gpus=4)
+    assert len(met) == 7  # the preset always draws the same, a third of the time
+
+
+def test_what_drew_the_worst_draws_on(space: Space) -> None:
+    """By turns each of three presets has a sixth of the draws; by what they find the bad one has most of the second half."""
+    drawn = {"good": 0, "better": 0, "bad": 0}
+
+    def preset(name: str) -> DrawGenerated:
+        def draw(generator: np.random.Generator) -> Data:
+            drawn[name] += 1
+            return ring({"1": float(generator.uniform(50, 100)) if name == "bad" else 1.0, "2": 1.0}, gpus=4)
+
+        return draw
+
+    many = replace(space, draw=lambda generator: ring(GOOD, gpus=4), presets={name: preset(name) for name in drawn})
+    sample(judge(), many, 120, np.random.default_rng(0), by_turns=0.5)
+    assert drawn["bad"] > 10 + 40
+    assert drawn["good"] >= 10 and drawn["better"] >= 10
+
+
+def test_where_draws_are_no_instances_it_ends(space: Space) -> None:
+    """After some hundred of them, and nothing is counted."""
+    nowhere = replace(space, draw=lambda generator: {"format": "none"})
+    ours = judge()
+    climb(ours, nowhere, 400, np.random.default_rng(0))
+    assert (ours.evaluations, ours.worst) == (0, None)
+    still = replace(space, numbers=[], members=[])  # and where nothing can be moved
+    climb(ours, still, 400, np.random.default_rng(0))
+    assert 0 < ours.evaluations < 400 and ours.worst is not None
+
+
+NAME = "ring_allocation"
 
 
 def test_what_is_known_by_hand(space: Space) -> None:
     """One job, 100 s on one GPU and 1 s on two: the instance says so, is solved, and shows its ratio."""
-    worst = find_worst(FAMILY, ONE, space=space, budget=500)
+    worst = find_worst(NAME, ONE, space=space, budget=500)
     assert (worst.ratio, worst.objective, worst.reference) == (100.0, 100.0, 1.0)
-    assert (worst.family, worst.method, worst.reference_kind, worst.ended) == (FAMILY, "one", "optimum", "budget")
+    assert (worst.family, worst.method, worst.reference_kind, worst.ended) == (NAME, "one", "optimum", "budget")
     assert worst.evaluations <= 500
     assert worst.found is not None and worst.found >= 99
     instance = worst.instance
@@ -36,13 +146,13 @@ def test_what_is_known_by_hand(space: Space) -> None:
 
 def test_the_same_seed_finds_the_same_to_the_last_byte(space: Space) -> None:
     """Another one goes another way."""
-    found = [find_worst(FAMILY, "doubling", space=space, budget=150, seed=seed).as_data() for seed in (3, 3, 4)]
+    found = [find_worst(NAME, "doubling", space=space, budget=150, seed=seed).as_data() for seed in (3, 3, 4)]
     assert json.dumps(found[0]) == json.dumps(found[1]) != json.dumps(found[2])
 
 
 def test_the_data_are_those_that_the_command_prints(space: Space) -> None:
     """Their names are the contract; what is without bound is null."""
-    data = find_worst(FAMILY, NONE, space=space, budget=20).as_data()
+    data = find_worst(NAME, NONE, space=space, budget=20).as_data()
     first = ["family", "method", "ratio", "reference_kind", "evaluations", "seed", "proven", "instance"]
     assert list(data)[:8] == first
     assert (data["ratio"], data["found"], data["objective"], data["proven"]) == (None, None, None, None)
@@ -52,7 +162,7 @@ def test_the_data_are_those_that_the_command_prints(space: Space) -> None:
 @pytest.mark.parametrize(
     ("family", "method", "options", "words", "wider"),
     [
-        (FAMILY, "fixed", {"tables": "any"}, "up to 4 jobs on 17 GPUs, any tables on counts", "--counts all"),
+        (NAME, "fixed", {"tables": "any"}, "up to 4 jobs on 17 GPUs, any tables on counts", "--counts all"),
         (
             "elastic_stream",
             "equal",
@@ -96,10 +206,10 @@ def test_the_space_is_named(family: str, method: str, options: dict[str, Any], w
 
 def test_ratio_texts(space: Space) -> None:
     """With a sign where a bound stands in, and in words where there is none."""
-    assert find_worst(FAMILY, ONE, space=space, budget=60).ratio_text == "100"
-    assert find_worst(FAMILY, ONE, space=space, budget=60, against="lagrange").ratio_text.startswith("<= ")
-    assert find_worst(FAMILY, NONE, space=space, budget=20).ratio_text == "without bound"
-    told = find_worst(FAMILY, "doubling", space=space, budget=60, against="marginal")
+    assert find_worst(NAME, ONE, space=space, budget=60).ratio_text == "100"
+    assert find_worst(NAME, ONE, space=space, budget=60, against="lagrange").ratio_text.startswith("<= ")
+    assert find_worst(NAME, NONE, space=space, budget=20).ratio_text == "without bound"
+    told = find_worst(NAME, "doubling", space=space, budget=60, against="marginal")
     assert told.reference_kind == "answer" and told.instance.known is None
 
 
@@ -107,7 +217,7 @@ def test_ratio_texts(space: Space) -> None:
 def test_the_budget_counts_everything(budget: int, space: Space) -> None:
     """Progress is told after each evaluation; shrinking's are among them."""
     seen: list[Progress] = []
-    worst = find_worst(FAMILY, ONE, space=space, budget=budget, progress=seen.append)
+    worst = find_worst(NAME, ONE, space=space, budget=budget, progress=seen.append)
     assert [each.nodes for each in seen] == list(range(1, worst.evaluations + 1))
     assert worst.evaluations <= budget
     assert seen[-1].doing.endswith(f"{worst.evaluations:,} of {budget:,} evaluations")
@@ -117,25 +227,25 @@ def test_the_budget_counts_everything(budget: int, space: Space) -> None:
 
 def test_ctrl_c_keeps_the_worst(space: Space) -> None:
     """Nothing is shrunk then; before anything is held it is the end."""
-    worst = find_worst(FAMILY, raising(KeyboardInterrupt(), after=30), space=space, budget=500)
+    worst = find_worst(NAME, raising(KeyboardInterrupt(), after=30), space=space, budget=500)
     assert (worst.ended, worst.evaluations) == ("interrupted", 30)
     assert worst.ratio == worst.found is not None
     with pytest.raises(KeyboardInterrupt):
-        find_worst(FAMILY, raising(KeyboardInterrupt()), space=space)
+        find_worst(NAME, raising(KeyboardInterrupt()), space=space)
 
 
 def test_ctrl_c_while_shrinking_keeps_what_is_shrunk(space: Space) -> None:
     """The steps that were taken."""
-    whole = find_worst(FAMILY, ONE, space=space, budget=100)
-    worst = find_worst(FAMILY, raising(KeyboardInterrupt(), after=whole.evaluations - 3), space=space, budget=100)
+    whole = find_worst(NAME, ONE, space=space, budget=100)
+    worst = find_worst(NAME, raising(KeyboardInterrupt(), after=whole.evaluations - 3), space=space, budget=100)
     assert (worst.ended, worst.found) == ("interrupted", whole.found)
 
 
 def test_time_ends_it(space: Space) -> None:
     """Of no time nothing comes, which is said; a bit of time is enough for something, though the budget is endless."""
     with pytest.raises(UsageError, match="before the time was up"):
-        find_worst(FAMILY, ONE, space=space, limits=Limits(time_s=0))
-    worst = find_worst(FAMILY, "doubling", space=space, budget=10**9, limits=Limits(time_s=0.5))
+        find_worst(NAME, ONE, space=space, limits=Limits(time_s=0))
+    worst = find_worst(NAME, "doubling", space=space, budget=10**9, limits=Limits(time_s=0.5))
     assert worst.ended == "limit"
     assert worst.ratio is not None
 
@@ -160,23 +270,23 @@ def test_what_shrinking_leaves_is_searched_too(space: Space) -> None:
         simpler=[simplify],
         repair=lambda data: data,
     )
-    worst = find_worst(FAMILY, ONE, space=only, budget=100)
+    worst = find_worst(NAME, ONE, space=only, budget=100)
     assert (worst.found, worst.ratio) == (64.0, 64.0)
 
 
 def test_failures_are_told_and_kept(space: Space) -> None:
     """A method that raises after a while; one that always does raises that, so that nobody waits for it."""
     told: list[Failure] = []
-    worst = find_worst(FAMILY, raising(ValueError("no"), after=5), space=space, budget=50, tell=told.append)
+    worst = find_worst(NAME, raising(ValueError("no"), after=5), space=space, budget=50, tell=told.append)
     assert [each.message for each in worst.failures] == ["raising: ValueError: no"]
     assert told == list(worst.failures)
     assert worst.as_data()["failures"] == [
         {"message": "raising: ValueError: no", "instance": told[0].instance.as_data()}
     ]
     with pytest.raises(SolverError, match="raising: ValueError: no"):
-        find_worst(FAMILY, raising(ValueError("no")), space=space, budget=50)
+        find_worst(NAME, raising(ValueError("no")), space=space, budget=50)
     with pytest.raises(SolverError, match="the checker rejects"):
-        find_worst(FAMILY, always("five", 5), space=space, budget=50)
+        find_worst(NAME, always("five", 5), space=space, budget=50)
 
 
 def test_a_function_of_the_users_own(space: Space, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,11 +295,11 @@ def test_a_function_of_the_users_own(space: Space, tmp_path: Any, monkeypatch: p
     (tmp_path / "mine.py").write_text(
         "def ones(instance):\n    return {'gpus': {job.id: 1 for job in instance.jobs}}\n"
     )
-    worst = find_worst(FAMILY, "mine.py:ones", space=space, budget=500)
+    worst = find_worst(NAME, "mine.py:ones", space=space, budget=500)
     assert (worst.ratio, worst.method, worst.instance.name) == (100.0, "mine.py:ones", "worst-ones")
     (tmp_path / "bad.py").write_text("def bad(instance):\n    return 1 / 0\n")
     with pytest.raises(UsageError, match=r"bad.py:bad: bad.py, line 2: ZeroDivisionError"):
-        find_worst(FAMILY, "bad.py:bad", space=space, budget=5)
+        find_worst(NAME, "bad.py:bad", space=space, budget=5)
 
 
 @pytest.mark.parametrize(
@@ -209,14 +319,14 @@ def test_a_function_of_the_users_own(space: Space, tmp_path: Any, monkeypatch: p
 def test_misuse(method: str, named: dict[str, Any], words: str) -> None:
     """Refused before anything is evaluated."""
     with pytest.raises(UsageError, match=words):
-        find_worst(FAMILY, method, **named)
+        find_worst(NAME, method, **named)
 
 
 def test_a_space_of_ones_own_stands_alone(space: Space) -> None:
     """It is of the family, and no size or option would change it."""
     with pytest.raises(UsageError, match="gpus: found 5, allowed: none beside a space of one's own"):
-        find_worst(FAMILY, "doubling", space=space, gpus=5)
-    with pytest.raises(UsageError, match=f"space: found one of {FAMILY}, allowed: one of async_sgd"):
+        find_worst(NAME, "doubling", space=space, gpus=5)
+    with pytest.raises(UsageError, match=f"space: found one of {NAME}, allowed: one of async_sgd"):
         find_worst("async_sgd", "marginal", space=space)
 
 
@@ -230,7 +340,7 @@ def test_where_there_is_no_ratio_that_is_said(space: Space) -> None:
     """Three jobs for two GPUs."""
     crowded = replace(space, draw=lambda generator: {**space.draw(generator), "gpus": 1}, members=[])
     alone = Method("one", "heuristic", ONE.run)
-    assert find_worst(FAMILY, alone, space=crowded, budget=20).ratio == 1.0
+    assert find_worst(NAME, alone, space=crowded, budget=20).ratio == 1.0
     empty = replace(space, draw=lambda generator: {})
     with pytest.raises(UsageError, match="budget: found no instance on which one has a ratio among 0"):
-        find_worst(FAMILY, ONE, space=empty, budget=20)
+        find_worst(NAME, ONE, space=empty, budget=20)

@@ -1,9 +1,28 @@
-"""Places in data: what paths lead to, copies, ranges and digits."""
+"""Places in data, and spaces by name or by the caller."""
+
+import inspect
+from importlib import import_module
+from typing import get_args
 
 import pytest
 
-from dlsched.worst.places import copied, digits_of, lists_at, numbers_at, places, put, rounded, value_at, within
-from dlsched.worst.space import Data, Number
+from dlsched import FAMILIES, UsageError
+from dlsched.catalogue.families import space
+from dlsched.worst.space import (
+    SHARED,
+    Data,
+    Number,
+    copied,
+    digits_of,
+    lists_at,
+    numbers_at,
+    places,
+    put,
+    rounded,
+    space_of,
+    value_at,
+    within,
+)
 
 DATA: Data = {
     "name": "x",
@@ -85,3 +104,26 @@ def test_digits(value: float, digits: int) -> None:
     assert digits_of(value) == digits
     assert rounded(value, digits) == value
     assert digits == 1 or rounded(value, digits - 1) != value
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_option_is_a_keyword_of_the_space(family: str) -> None:
+    """And every keyword an option, of its type and with words that a command line can offer."""
+    maker = import_module(f"dlsched.worst.spaces.{family}").space_of
+    keywords = {name: each for name, each in inspect.signature(maker, eval_str=True).parameters.items()}
+    own = space(family)
+    assert all(each.kind is each.KEYWORD_ONLY for each in keywords.values())
+    assert own is not None and [*keywords] == [*SHARED, *own]
+    for name, option in own.items():
+        assert option.kind in (get_args(keywords[name].annotation) or (keywords[name].annotation,))
+        assert len(option.words) > 10
+
+
+def test_a_space_is_made_of_what_is_given() -> None:
+    """None is not given; a draw has the sizes that were asked for."""
+    import numpy as np
+
+    drawn = space_of("ring_allocation", jobs=2, gpus=9, preset=None, tables="any").draw(np.random.default_rng(0))
+    assert (len(drawn["jobs"]), drawn["gpus"]) == (2, 9)
+    with pytest.raises(UsageError, match="slots: found 2, allowed: no such option for ring_allocation"):
+        space_of("ring_allocation", slots=2)
