@@ -23,7 +23,7 @@ from dlsched import async_sgd
 from dlsched.async_sgd import certificate
 from dlsched.async_sgd.costs import cost_table
 from dlsched.core.arrays import FloatArray
-from dlsched.queueing.networks import Networks
+from dlsched.queueing.network import Networks
 
 BAR = 1.5  # times the bare recursion
 PART = 0.25  # of exact

@@ -23,11 +23,10 @@ from simulators import PEERS, Found, by_ciw, by_simpy, installed, loop, tags
 
 from dlsched.async_sgd.instance import Job
 from dlsched.core.compiled import compiled
-from dlsched.queueing import lockstep
+from dlsched.queueing import simulation
 from dlsched.queueing.cycle import cycle_of
 from dlsched.queueing.network import network_of
-from dlsched.queueing.one_by_one import advance
-from dlsched.queueing.simulation import simulate
+from dlsched.queueing.simulation import advance, simulate
 from dlsched.queueing.throughput import mean_values
 
 BAR = 300_000  # events a second, with 128 replications, by NumPy
@@ -68,7 +67,7 @@ def run(some: Job, workers: int, events: int, replications: int, fast: bool, see
     """``simulate``, nearly without a warm-up: the speed is asked for here."""
     cycles = max(events // 4 // replications, 32 * workers)
     how = {"replications": replications, "cycles": cycles, "warm_up": workers}
-    with mock.patch.object(lockstep, "_COMPILED_FROM", 0 if fast else float("inf")):
+    with mock.patch.object(simulation, "_COMPILED_FROM", 0 if fast else float("inf")):
         found = simulate(some, workers, generator=np.random.default_rng(seed), **how)
     return found.mean_per_s, found.events
 

@@ -141,7 +141,7 @@ def test_four_files_add_a_utility_everywhere(tmp_path, monkeypatch):
         if block.language == "console":
             run_console(block.text, tmp_path, f"docs/{PAGE}, line {block.line}", None)
     held = (
-        "import dlsched; from dlsched.testing.ring_brute_force import brute_force_ring\n"
+        "import dlsched; from dlsched.testing.ring_embedding import brute_force_ring\n"
         "instance = dlsched.read('rings.json')\n"
         "assert {job.utility.kind for job in instance.jobs} == {'saturating'}\n"
         "best, (optimum, _) = dlsched.read_result('best.json', instance), brute_force_ring(instance)\n"

@@ -54,7 +54,7 @@ ALLOWED = {
     "ring_embedding/rings/ring_prices.py": "the same",
     "srpt_mapping/dispatching/annealing.py": "the same",
     "testing/ring_embedding.py": "powers of a half",
-    "traces/readers/kubernetes_objects.py": "powers of 1000 and 1024 that are floats exactly",
+    "traces/readers/kubernetes.py": "powers of 1000 and 1024 that are floats exactly",
     "allocation/lattice.py": "a power of a Fraction",
     "certificates/slot_costs.py": "the same",
     "elastic_stream/certificate/any_time.py": "the same",

@@ -6,8 +6,8 @@ from itertools import count
 from typing import NamedTuple
 
 from dlsched.core.errors import UsageError
-from dlsched.traces.queue.queue import Queue
-from dlsched.traces.queue.snapshot import Present, Snapshot
+from dlsched.traces.queue import Queue
+from dlsched.traces.snapshot import Present, Snapshot
 
 
 class ClusterState(NamedTuple):

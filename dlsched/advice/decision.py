@@ -12,11 +12,10 @@ from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.solution import Stream
 from dlsched.ring_allocation.solution import Allocation
 from dlsched.srpt_mapping.named_policies import POLICIES
-from dlsched.traces.arrivals import GPUS_OF_A_SERVER
+from dlsched.traces.gpu_counts import gpus_of_cluster
 from dlsched.traces.makers.ring_allocation import SCALING, Counts, allocation_at, counts_of
-from dlsched.traces.queue.cluster_size import gpus_of_cluster
-from dlsched.traces.queue.queue import Queue
-from dlsched.traces.queue.snapshot import Present, Snapshot, snapshot
+from dlsched.traces.queue import GPUS_OF_A_SERVER, Queue
+from dlsched.traces.snapshot import Present, Snapshot, snapshot
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "srpt_mapping": "work-backfill",

@@ -10,8 +10,8 @@ from dlsched.srpt_mapping.instance import Instance, Server
 from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
 from dlsched.traces.gangs import INTRA_BANDWIDTH_BYTES_PER_S, NIC_BANDWIDTH_BYTES_PER_S
-from dlsched.traces.queue.queue import Queue, QueuedJob
-from dlsched.traces.queue.snapshot import Present, Snapshot
+from dlsched.traces.queue import Queue, QueuedJob
+from dlsched.traces.snapshot import Present, Snapshot
 
 LOOK_BACK: Final = frozenset(name for name in POLICIES if name.startswith("a-srpt"))
 """Policies whose order depends on ended jobs: their virtual machine runs since the first job of the file."""

@@ -13,13 +13,11 @@ from dlsched.catalogue.async_sgd import LISTED
 from dlsched.core.family import Family
 from dlsched.core.objective import Objective
 from dlsched.core.status import Sense
-from dlsched.queueing.bounds import Bounds, asymptotic, balanced_job
-from dlsched.queueing.chain import chain_throughput
-from dlsched.queueing.network import Network, Station, network_of
-from dlsched.queueing.networks import Networks, networks_of
+from dlsched.queueing.cycle import chain_throughput
+from dlsched.queueing.network import Network, Networks, Station, network_of, networks_of
 from dlsched.queueing.profile import Profile, Range, refine, two_nodes
 from dlsched.queueing.simulation import Simulated, simulate
-from dlsched.queueing.throughput import MeanValues, iterate, mean_values, throughputs
+from dlsched.queueing.throughput import Bounds, MeanValues, asymptotic, balanced_job, iterate, mean_values, throughputs
 
 __all__ = [
     "Allocation",

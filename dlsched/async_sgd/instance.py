@@ -36,7 +36,7 @@ from dlsched.core.ranges import LARGEST_COUNT, MODERATE, Range, Ranges
 
 if TYPE_CHECKING:
     from dlsched.core.arrays import FloatArray
-    from dlsched.queueing.networks import Networks
+    from dlsched.queueing.network import Networks
 
 RANGES: Ranges = {
     "jobs[].epochs": Range(usual=(1, 100), ties=(1, 2, 10), edges=(1, 0, 0.5, 3, 1000)),
@@ -186,7 +186,7 @@ class Instance(InstanceFile):
         """The networks of the jobs as arrays, in their order."""
         import numpy as np
 
-        from dlsched.queueing.networks import from_columns
+        from dlsched.queueing.network import from_columns
 
         rows = map(itemgetter(*_COLUMNS), map(vars, self.jobs))  # half the time of a property of each
         flat = np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=len(_COLUMNS) * len(self.jobs))

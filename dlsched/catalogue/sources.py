@@ -14,7 +14,7 @@ from dlsched.catalogue.target import load
 if TYPE_CHECKING:
     from dlsched.core.instance import InstanceFile
     from dlsched.traces.clocks import Clock
-    from dlsched.traces.queue.queue import Queue
+    from dlsched.traces.queue import Queue
 
 _SPEEDS = ("gpus", "epochs")
 _TRACE = ("gpus", "restart_s", "from_", "to")
@@ -93,7 +93,7 @@ class Source:
 
 
 def _speeds(name: str, words: str, importer: str) -> Source:
-    return Source(name, words, None, f"dlsched.traces.speed_tables:{importer}", _SPEEDS, "ring_allocation")
+    return Source(name, words, None, f"dlsched.traces.speedups:{importer}", _SPEEDS, "ring_allocation")
 
 
 def _queue(name: str, words: str, target: str, *options: str) -> Source:
@@ -107,7 +107,7 @@ _ALL = (
     Source(
         "philly",
         "philly_jobs.csv of AdaptDL: jobs of Microsoft's Philly cluster",
-        Reader("dlsched.traces.readers.public_tables:read_philly"),
+        Reader("dlsched.traces.readers.columns:read_philly"),
         "dlsched.traces.philly:import_philly",
         (*_TRACE, "max_gpus"),
         "elastic_stream",
@@ -150,13 +150,15 @@ _ALL = (
         "dlsched.traces.clocks:TIRESIAS",
     ),
     _queue("slurm", "sacct -aXP with a header: jobs of Slurm", "slurm:read_slurm", "delimiter"),
-    _queue("kueue", "kubectl get workloads -A -o json: workloads of Kueue", "kueue:read_kueue", "gpu_resource"),
-    _queue("volcano", "kubectl get vcjob -A -o json: jobs of Volcano", "volcano:read_volcano", "gpu_resource"),
-    _queue("openb", "openb_pod_list_*.csv of Alibaba's gpu-v2023", "openb:read_openb", "nodes"),
-    _queue("pai", "pai_task_table.csv of Alibaba's gpu-v2020", "pai:read_pai", "jobs", "nodes"),
-    _queue("acme", "trace_seren.csv or trace_kalos.csv of AcmeTrace", "public_tables:read_acme"),
-    _queue("helios", "cluster_log.csv of HeliosData", "public_tables:read_helios"),
-    _queue("philly-raw", "cluster_job_log of Microsoft's Philly", "philly_raw:read_philly_raw", "nodes"),
+    _queue(
+        "kueue", "kubectl get workloads -A -o json: workloads of Kueue", "kubernetes_jobs:read_kueue", "gpu_resource"
+    ),
+    _queue("volcano", "kubectl get vcjob -A -o json: jobs of Volcano", "kubernetes_jobs:read_volcano", "gpu_resource"),
+    _queue("openb", "openb_pod_list_*.csv of Alibaba's gpu-v2023", "public_traces:read_openb", "nodes"),
+    _queue("pai", "pai_task_table.csv of Alibaba's gpu-v2020", "public_traces:read_pai", "jobs", "nodes"),
+    _queue("acme", "trace_seren.csv or trace_kalos.csv of AcmeTrace", "columns:read_acme"),
+    _queue("helios", "cluster_log.csv of HeliosData", "columns:read_helios"),
+    _queue("philly-raw", "cluster_job_log of Microsoft's Philly", "public_traces:read_philly_raw", "nodes"),
     _queue("csv", "any table of jobs, by a mapping of its columns", "columns:read_csv", "columns", "delimiter"),
 )
 

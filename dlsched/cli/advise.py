@@ -21,7 +21,7 @@ from dlsched.core.spreadsheet import csv_text
 
 if TYPE_CHECKING:
     from dlsched.advice.decision import Advice
-    from dlsched.traces.queue.queue import Queue
+    from dlsched.traces.queue import Queue
 
 NAME = "advise"
 DECIDING = ("gpus_of_node", "estimates", "restart_s", "scaling", "max_gpus")
@@ -68,7 +68,7 @@ def run(
     """Decide once: which jobs start, keep their GPUs, get others, stop or wait, at a moment of a recorded queue."""
     from dlsched.advice.decision import decide
     from dlsched.traces import read_queue
-    from dlsched.traces.queue.snapshot import moment_of
+    from dlsched.traces.snapshot import moment_of
 
     if out is not None:
         if Path(out).suffix not in ENDINGS:

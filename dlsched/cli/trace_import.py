@@ -35,7 +35,7 @@ def run(
 ) -> int:
     """Read a file as an instance; say what was dropped, repaired or assumed (on standard error, and in `source`)."""
     from dlsched.traces import import_instance, import_made
-    from dlsched.traces.queue.recorded_schedule import UNKNOWN
+    from dlsched.traces.recorded_schedule import UNKNOWN
 
     if happened is None:
         instance, audit = import_instance(source, file, **own)

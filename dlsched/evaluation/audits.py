@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from dlsched.traces.sentences import Example, Figure, Piece, Sentence, sentence_of
+from dlsched.traces.queue import Example, Figure, Piece, Sentence, sentence_of
 
 
 def in_short(audits: Sequence[Sequence[str]]) -> list[Sentence]:
     """Merge sentences that differ only in figures, in order of first appearance.
 
-    >>> from dlsched.traces.sentences import figure
+    >>> from dlsched.traces.queue import figure
     >>> read, left = Sentence("Jobs read: 9."), [Sentence("Left out: ", figure(count), ".") for count in (2, 1000)]
     >>> in_short([[read, left[0]], [read, left[1]], [read]])
     ['Jobs read: 9.', 'Left out: 2 to 1,000 (2 of 3 windows).']

@@ -16,7 +16,7 @@ from dlsched.study.plans.plan import CellLimits, Plan
 from dlsched.study.reporting import environment_words
 from dlsched.study.study import Study
 from dlsched.traces.clocks import queue_window
-from dlsched.traces.queue.queue import Queue
+from dlsched.traces.queue import Queue
 
 LARGEST_SOLUTION = 1 << 30
 """Bytes of a schedule as JSON: the figures are made of all of it."""

@@ -11,7 +11,7 @@ from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
 from dlsched.evaluation.figures import Held
-from dlsched.traces.queue.queue import QueuedJob
+from dlsched.traces.queue import QueuedJob
 
 
 class Jobs(NamedTuple):

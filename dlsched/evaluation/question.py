@@ -17,9 +17,8 @@ from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
 from dlsched.study.recipes.given import given
 from dlsched.study.recipes.recipe import Recipe
-from dlsched.traces.arrivals import Window
-from dlsched.traces.makers.families import instance_from
-from dlsched.traces.queue.queue import Queue
+from dlsched.traces.instances import instance_from
+from dlsched.traces.queue import Queue, Window
 
 POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
     "srpt_mapping": ("fifo", "fifo-backfill", "shortest-backfill", "a-srpt", "work-patient"),

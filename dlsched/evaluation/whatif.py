@@ -26,7 +26,7 @@ from dlsched.study.leader import run as run_study
 from dlsched.study.plans.plan import Plan
 from dlsched.study.study import Study
 from dlsched.traces import read_queue
-from dlsched.traces.queue.queue import Queue
+from dlsched.traces.queue import Queue
 
 if TYPE_CHECKING:
     import pandas as pd

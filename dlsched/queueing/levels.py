@@ -17,8 +17,7 @@ import numpy.typing as npt
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.queueing.network import Network
-from dlsched.queueing.networks import Networks
+from dlsched.queueing.network import Network, Networks
 from dlsched.queueing.throughput import Recursion, iterate
 
 LARGEST_TABLE = 2**22

@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dlsched.core.errors import UsageError
-from dlsched.queueing.bounds import Bounds
 from dlsched.queueing.network import Duplex, Network, PlainJob, network_of
-from dlsched.queueing.throughput import throughputs
+from dlsched.queueing.throughput import Bounds, throughputs
 
 
 class Range(NamedTuple):

@@ -1,37 +1,334 @@
-"""Discrete-event simulation of the workers of one job: the same cycle as the mean value analysis, with any times.
-
-``throughput`` is exact for times of any kind at delays and shared stations, exponential updates if they
-queue, and at least one random time with a density. The default is such a case: transfers are fixed, as their
-bytes are, and computing is random, since without updates nothing else would be. In other cases
-``throughput`` errs, and this module says by how much:
-
-===================================================  ==========================================  =========  ==========
-2 workers                                            mini-batches a second                       simulated  by product
-===================================================  ==========================================  =========  ==========
-c = .25, u = .1, no transfers, updates in a queue    exponential both                            5.283      5.283
-the same                                             u fixed: 1 / (u + exp(-u / c) c / 2)        5.441      5.283
-the same                                             both fixed, they never meet: 2 / (c + u)    5.714      5.283
-c = u = 1, updates share, both fixed                 together: 2 / 3                             .667       .8
-the same                                             1 s apart: 2 / 2                            1          .8
-===================================================  ==========================================  =========  ==========
-
-With all times fixed, the throughput of more workers need not settle in 16,000 cycles, and rounding decides where it goes:
-c = .25, S / B = .08, u = .01, 8 workers that begin together make between 9.6 and 11.4 mini-batches a second in different
-400 cycles, in floats; with fractions the first 200 cycles are the same, the later ones are not. A half width
-of 0 says that all replications went the same way, not that the figure is exact.
-"""
+"""Random seconds of service for a simulation, drawn in blocks, and the starting points of its workers."""
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from heapq import heappop, heappush
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray
+from dlsched.core.compiled import compiled
 from dlsched.core.errors import UsageError
-from dlsched.queueing.cycle import cycle_of
-from dlsched.queueing.draws import Draws, Start, Times
-from dlsched.queueing.lockstep import LockStep
+from dlsched.queueing.cycle import Stage, Work, cycle_of
 from dlsched.queueing.network import ServerJob
+
+Times: TypeAlias = Literal["deterministic", "exponential"] | Sequence[float] | FloatArray
+"""A duration: always its mean, exponentially distributed, or drawn with replacement from measured
+seconds."""
+
+Start: TypeAlias = Literal["spread", "together"] | Sequence[float] | FloatArray
+"""Where the workers begin: at a random point of a computation, all at its beginning, or given seconds before
+its end."""
+
+WORKS: tuple[Work, ...] = get_args(Work)
+_BLOCK = 256  # steps whose random numbers are drawn together
+_HELD = 2**17  # steps x replications whose numbers are handed over together, some megabytes
+
+
+class Draws:
+    """Seconds of service, drawn in blocks.
+
+    Attributes
+    ----------
+    scale
+        Factors of the units of each stage, shape (stages,).
+    """
+
+    def __init__(
+        self, stages: Sequence[Stage], times: dict[Work, Times], shards: int, generator: np.random.Generator
+    ) -> None:
+        self.generator = generator
+        self.scale = np.array([stage.mean_s for stage in stages])
+        self._times: dict[Work, str | FloatArray] = {}
+        for work, how in times.items():
+            if isinstance(how, str):
+                if how not in ("deterministic", "exponential"):
+                    raise UsageError(
+                        where=work, found=repr(how), allowed="'deterministic', 'exponential' or measured seconds"
+                    )
+                self._times[work] = how
+                continue
+            which = np.array([stage.work == work for stage in stages])
+            if not which.any():
+                raise UsageError(f"{work}: found measured seconds, but the job has none")
+            self._times[work] = seconds_of(work, how, positive=True)
+            self.scale[which] = 1.0 if work == "compute" else 1.0 / shards
+
+    def units(self, work: Work, shape: tuple[int, ...]) -> FloatArray:
+        """Draw independent units of one work."""
+        how = self._times[work]
+        if not isinstance(how, str):
+            return how[self.generator.integers(len(how), size=shape)]
+        return np.ones(shape) if how == "deterministic" else self.generator.standard_exponential(shape)
+
+    def parts(self, steps: int, replications: int) -> Iterator[FloatArray]:
+        """Yield the units of all steps in blocks (steps, works, replications), in order of ``WORKS``."""
+        together = _BLOCK * max(1, _HELD // (_BLOCK * replications))
+        for begin in range(0, steps, together):
+            part = np.empty((min(together, steps - begin), len(WORKS), replications))
+            for first in range(0, len(part), _BLOCK):
+                block = part[first : first + _BLOCK]
+                for index, work in enumerate(WORKS):
+                    block[:, index] = self.units(work, (len(block), replications))
+            yield part
+
+
+def seconds_of(name: str, given: Sequence[float] | FloatArray, *, positive: bool) -> FloatArray:
+    """Return ``given`` as an array; UsageError if some are no durations."""
+    seconds = np.asarray(given, dtype=float)
+    if seconds.ndim != 1 or not len(seconds) or not np.isfinite(seconds).all() or (seconds < 0).any():
+        raise UsageError(f"{name}: allowed: one or more finite seconds >= 0 in a row")
+    if positive and not (seconds > 0).all():
+        raise UsageError(where=name, found="0 s", allowed="seconds > 0")
+    return seconds
+
+
+def advance(
+    units: Sequence[float],
+    work: Sequence[int],
+    scale: Sequence[float],
+    station: Sequence[int],
+    queues: Sequence[float],
+    own: Sequence[bool],
+    shared: Sequence[bool],
+    workers: int,
+    clock: list[float],
+    busy: list[float],
+    stage: list[int],
+    tag: list[float],
+) -> None:
+    """End a service for every three units; arguments are lists or arrays, and the last four are changed.
+
+    Parameters
+    ----------
+    units
+        Units of one step after the other, in the order of the works.
+    work, scale, station, queues, own
+        By stage: its work, the seconds of a unit, its station, 1 where it has one server or every worker one, else 0, and
+        whether it is a worker's own.
+    shared
+        By station: whether those that are there share its speed.
+    workers
+        Customer i is worker i modulo ``workers``.
+    clock, busy, stage, tag
+        As in ``LockStep``, of this replication; ``tag`` by customer, at its station.
+    """
+    stations, stages, works = len(clock), len(scale), 3
+    present = [[(0.0, 0) for _ in range(0)] for _ in range(stations)]  # heaps of (tag, customer); Numba sees the type
+    for customer in range(len(stage)):
+        heappush(present[station[stage[customer]]], (tag[customer], customer))
+    first = [np.inf for _ in range(stations)]
+    pace = [1.0 for _ in range(stations)]
+    for here in range(stations):
+        if len(present[here]) > 0:
+            first[here] = present[here][0][0]
+            if shared[here]:
+                pace[here] = float(len(present[here]))
+    for begin in range(0, len(units), works):
+        # The next to end: at station ``here``, in ``soonest`` seconds. Rounding must not turn time back.
+        soonest, here = np.inf, 0
+        for index in range(stations):
+            left = (first[index] - clock[index]) * pace[index]
+            if left < soonest:
+                soonest, here = left, index
+        soonest = max(soonest, 0.0)
+        for index in range(stations):
+            clock[index] += soonest / pace[index]
+        # The customer leaves.
+        there = present[here]
+        customer = heappop(there)[1]
+        first[here] = there[0][0] if len(there) > 0 else np.inf
+        if shared[here]:
+            pace[here] = float(max(len(there), 1))
+        # The customer comes to its next station.
+        at = stage[customer] + 1
+        if at == stages:
+            at = 0
+        stage[customer] = at
+        here = station[at]
+        server = stations + customer % workers if own[at] else here
+        end = max(clock[here], busy[server])
+        end += units[begin + work[at]] * scale[at]
+        busy[server] = end * queues[at]
+        tag[customer] = end
+        there = present[here]
+        heappush(there, (end, customer))
+        first[here] = min(first[here], end)
+        if shared[here]:
+            pace[here] = float(len(there))
+
+
+def interpreted(units: FloatArray, *others: IntArray | FloatArray | BoolArray | int) -> None:
+    """Call ``advance`` for arrays by way of lists, with which the interpreter is several times faster."""
+    lists = [array if isinstance(array, int) else array.tolist() for array in others]
+    run: Callable[..., None] = advance
+    run(units.tolist(), *lists)
+    for array, changed in zip(others[-4:], lists[-4:], strict=True):
+        assert not isinstance(array, int)
+        array[:] = changed
+
+
+MOST_CELLS = 2**27
+"""Largest replications x stations x mini-batches; beyond it the tags would take more than a gigabyte."""
+_COMPILED_FROM = (
+    500_000  # events; fewer take less time than importing Numba, half a second, or two when it compiles first
+)
+_FEW = 120  # replications x (stations + 6) up to which the interpreted loop is faster than lock-step
+
+
+class LockStep:
+    """All replications; ``run`` ends as many services in each. The attributes are those of the module's table.
+
+    Attributes
+    ----------
+    customers
+        Mini-batches on the way in each replication, workers x in_flight; number f x workers + w is worker w's.
+    stage, tag
+        Stage of each customer, and the one of its ``tags`` that is finite; shape (replications, customers).
+    clock
+        Shape (replications, stations).
+    busy
+        Shape (replications, stations + workers).
+    """
+
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        draws: Draws,
+        *,
+        workers: int,
+        in_flight: int = 1,
+        replications: int = 1,
+        start: Start = "spread",
+    ) -> None:
+        for name, count in (("workers", workers), ("in_flight", in_flight)):
+            if count < 1:
+                raise UsageError(where=name, found=count, allowed="an integer >= 1")
+        self.customers = workers * in_flight
+        self.draws = draws
+        self._station = np.array([stage.station for stage in stages])
+        stations = int(self._station.max()) + 1
+        if (cells := replications * stations * self.customers) > MOST_CELLS:
+            raise UsageError(f"{cells} replications x stations x mini-batches, allowed: at most {MOST_CELLS}")
+
+        self._work = np.array([WORKS.index(stage.work) for stage in stages])
+        self._sharing = np.array([float(stage.discipline == "sharing") for stage in stages])
+        self._computing = [stage.work for stage in stages].index("compute")
+        self._here = stages[self._computing].station
+        self._shared = np.zeros(stations)
+        self._shared[self._station] = self._sharing
+        queues = [stage.discipline == "queue" for stage in stages]
+        queues[self._computing] = in_flight > 1
+        self._queues = np.array(queues, dtype=float)
+        self._workers = workers
+
+        self.clock = np.zeros((replications, stations))
+        self.stage = np.full((replications, self.customers), self._computing)
+        ends = self._first_computations(replications, in_flight, workers, start)
+        self.tag = ends.reshape(replications, self.customers)
+        self.busy = np.zeros((replications, stations + workers))
+        self.busy[:, stations:] = ends[:, -1]
+
+    def _first_computations(self, replications: int, in_flight: int, workers: int, start: Start) -> FloatArray:
+        """Return the ends of the first computations, shape (replications, in_flight, workers)."""
+        seconds = self.draws.units("compute", (replications, in_flight, workers)) * self.draws.scale[self._computing]
+        if not isinstance(start, str):
+            given = seconds_of("start", start, positive=False)
+            if len(given) != workers:
+                raise UsageError(
+                    where="start", found=f"{len(given)} seconds", allowed=f"one for each of {workers} workers"
+                )
+            seconds[:, 0] = given
+        elif start == "spread":
+            seconds[:, 0] *= self.draws.generator.random((replications, workers))
+        elif start != "together":
+            raise UsageError(where="start", found=repr(start), allowed="'spread', 'together' or seconds")
+        ends: FloatArray = seconds.cumsum(axis=1)
+        return ends
+
+    def now(self) -> FloatArray:
+        """Seconds since the beginning, shape (replications,)."""
+        return self.clock[:, self._here].copy()
+
+    def run(self, steps: int) -> None:
+        """End that many services in each replication."""
+        replications, stations = self.clock.shape
+        loop = compiled(advance) if steps * replications >= _COMPILED_FROM else None
+        if loop is None and replications * (stations + 6) > _FEW:
+            self._together(steps)
+        else:
+            self._one_by_one(steps, loop or interpreted)
+
+    def _one_by_one(self, steps: int, loop: Callable[..., None]) -> None:
+        """Run one replication after the other."""
+        own = np.arange(len(self._station)) == self._computing
+        job = (self._work, self.draws.scale, self._station, self._queues, own, self._shared > 0, self._workers)
+        for part in self.draws.parts(steps, len(self.clock)):
+            for index, state in enumerate(zip(self.clock, self.busy, self.stage, self.tag, strict=True)):
+                loop(part[:, :, index].ravel(), *job, *state)
+
+    def _together(self, steps: int) -> None:
+        """Run all replications in lock-step."""
+        clock, customers = self.clock, self.customers
+        replications, stations = clock.shape
+        rows = np.arange(replications)
+        cells, begins, servers = rows * stations, rows * customers, rows * self.busy.shape[1]
+        station, sharing, queues, shared = self._station, self._sharing, self._queues, self._shared
+        work, scale = self._work * replications, self.draws.scale
+        server = np.repeat(station[:, np.newaxis], customers, axis=1)
+        server[self._computing] = stations + np.arange(customers) % self._workers
+        server = server.reshape(-1)
+        follows: IntArray = np.roll(np.arange(len(station)), -1)
+        at = station[self.stage]
+        whole = np.full((replications, stations, customers), np.inf)
+        np.put_along_axis(whole, at[:, np.newaxis], self.tag[:, np.newaxis], axis=1)
+        tags, first = whole.reshape(-1, customers), whole.min(axis=2)
+        # Customers at each shared station; 1 at the others.
+        sharers = np.where(shared > 0, (at[:, np.newaxis] == np.arange(stations)[:, np.newaxis]).sum(axis=2), 1.0)
+        flat_clock, flat_first, flat_sharers = clock.reshape(-1), first.reshape(-1), sharers.reshape(-1)
+        flat_tags, flat_busy, flat_stage = tags.reshape(-1), self.busy.reshape(-1), self.stage.reshape(-1)
+        flat_tag = self.tag.reshape(-1)
+        # Arrays, as a Python number beside an array costs NumPy more than the whole operation; argmin is faster than min.
+        left, one, zero = np.empty(clock.shape), np.ones(clock.shape), np.zeros(replications)
+        pace, flat_left = np.maximum(sharers, one), left.reshape(-1)
+        for units in self._rows(steps):
+            # The next to end in each replication: at station ``here``, in ``dt`` seconds. Rounding must not turn time back.
+            np.subtract(first, clock, out=left)
+            np.multiply(left, pace, out=left)
+            here = left.argmin(axis=1)
+            cell = cells + here
+            dt = np.maximum(flat_left[cell], zero)
+            np.divide(dt[:, None], pace, out=left)
+            np.add(clock, left, out=clock)
+            # The customer leaves.
+            there = tags.take(cell, axis=0)
+            flat_there = there.reshape(-1)
+            who = there.argmin(axis=1)
+            customer = begins + who
+            flat_there[customer] = np.inf
+            flat_tags[cell * customers + who] = np.inf
+            flat_first[cell] = flat_there[begins + there.argmin(axis=1)]
+            flat_sharers[cell] -= shared[here]
+            # The customer comes to its next station.
+            stage = follows[flat_stage[customer]]
+            flat_stage[customer] = stage
+            cell = cells + station[stage]
+            flat_sharers[cell] += sharing[stage]
+            np.maximum(sharers, one, out=pace)
+            busy = servers + server[stage * customers + who]
+            tag = np.maximum(flat_clock[cell], flat_busy[busy])
+            tag += units[work[stage] + rows] * scale[stage]
+            flat_busy[busy] = tag * queues[stage]  # 0 where none waits for a server
+            flat_tags[cell * customers + who] = tag
+            flat_first[cell] = np.minimum(flat_first[cell], tag)
+            flat_tag[customer] = tag
+
+    def _rows(self, steps: int) -> Iterator[FloatArray]:
+        """Units of every step, shape (works x replications,)."""
+        for part in self.draws.parts(steps, len(self.clock)):
+            yield from part.reshape(len(part), -1)
 
 
 @dataclass(frozen=True, slots=True)

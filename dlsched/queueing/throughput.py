@@ -31,8 +31,7 @@ import numpy as np
 from dlsched.core.arrays import BoolArray, FloatArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.queueing.network import Network, Station
-from dlsched.queueing.networks import Networks
+from dlsched.queueing.network import Network, Networks, Station
 
 MOST = 2**24
 """Largest number of customers that are added one after the other for one figure; takes several seconds."""
@@ -242,3 +241,48 @@ def require_customers(customers: int) -> None:
     """Refuse a number of customers below 1 (UsageError)."""
     if customers < 1:
         raise UsageError(where="customers", found=customers, allowed="an integer >= 1")
+
+
+class Bounds(NamedTuple):
+    """Lower and upper bound of the throughput, cycles a second."""
+
+    lower: float
+    upper: float
+
+
+def asymptotic(network: Network, customers: int) -> Bounds:
+    """Asymptotic bounds of the throughput; O(kinds of stations).
+
+    Raises
+    ------
+    UsageError
+        ``customers`` < 1.
+
+    Source: Muntz and Wong 1974; Denning and Buzen, ACM Computing Surveys 10 (1978).
+
+    >>> asymptotic(Network(0.25, [(0.08, 2), (0.01, 1)]), 32)
+    Bounds(lower=5.623901581722319, upper=12.5)
+    """
+    require_customers(customers)
+    delay_s, total_s = network.delay_s, network.total_s
+    upper = customers / (delay_s + total_s)
+    if network.largest_s > 0:
+        upper = min(upper, 1 / network.largest_s)
+    return Bounds(customers / (delay_s + customers * total_s), upper)
+
+
+def balanced_job(network: Network, customers: int) -> Bounds:
+    """Balanced-job bounds of the throughput, with the asymptotic ones where these are closer; O(kinds of stations).
+
+    Source: Zahorjan, Sevcik, Eager, Galler, CACM 25 (1982); with a delay as in Lazowska, Zahorjan, Graham, Sevcik,
+    Quantitative System Performance (1984), section 5.4. Errors as ``asymptotic``.
+    """
+    simple = asymptotic(network, customers)
+    delay_s, total_s = network.delay_s, network.total_s
+    if total_s == 0:
+        return simple
+    busy = sum(station.copies for station in network.stations if station.demand_s > 0)
+    cycle_s, others = delay_s + total_s, customers - 1
+    lower = customers / (cycle_s + others * network.largest_s / (1 + delay_s / (customers * total_s)))
+    upper = customers / (cycle_s + others * (total_s / busy) / (1 + delay_s / total_s))
+    return Bounds(max(lower, simple.lower), min(upper, simple.upper))

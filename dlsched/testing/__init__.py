@@ -12,7 +12,7 @@ with needing("dlsched.testing needs Hypothesis", "testing"):
 
 from dlsched.core.family import Guarantee
 from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async
-from dlsched.testing.cases import CASES, Case
+from dlsched.testing.cases import CASES, Case, cost_tables
 from dlsched.testing.contract import check_method, hold_to_contract
 from dlsched.testing.elastic_stream import brute_force_stream, elastic_stream_instances
 from dlsched.testing.factor import hold_to_bound
@@ -23,10 +23,8 @@ from dlsched.testing.ring_allocation import (
     doubling_instances,
     ring_allocation_instances,
 )
-from dlsched.testing.ring_brute_force import brute_force_max_min, brute_force_ring
-from dlsched.testing.ring_embedding import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_max_min, brute_force_ring, ring_embedding_instances
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
-from dlsched.testing.tables import cost_tables
 
 del _hypothesis, needing
 

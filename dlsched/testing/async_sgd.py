@@ -22,9 +22,7 @@ from hypothesis import strategies as st
 from dlsched.async_sgd.instance import RANGES, Instance, Job
 from dlsched.async_sgd.solution import Allocation
 from dlsched.queueing.network import Network, Station
-from dlsched.testing.cases import Case
-from dlsched.testing.choices import fitting
-from dlsched.testing.drawing import Data, named, several, values, whole_numbers
+from dlsched.testing.cases import Case, Data, fitting, named, several, values, whole_numbers
 
 LARGEST = 1_000_000
 """Allocations that fit, beyond which ``brute_force_async`` refuses."""

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from dlsched.elastic_stream import Instance, Stream
 from dlsched.elastic_stream.checker import check, objective
 from dlsched.elastic_stream.instance import RANGES
-from dlsched.testing.cases import Case
-from dlsched.testing.drawing import Data, named, several, values
+from dlsched.testing.cases import Case, Data, named, several, values
 
 _THETA = RANGES["jobs[].speed_law.theta[]"]
 _LAW = {name: RANGES[f"jobs[].speed_law.{name}"].ties[0] for name in ("samples", "model_bytes")}

@@ -17,9 +17,7 @@ from dlsched.matching_placement.checker import check, job_time, objective
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.instance import RANGES, Instance, Job
 from dlsched.matching_placement.solution import Placement
-from dlsched.testing.cases import Case
-from dlsched.testing.choices import fitting
-from dlsched.testing.drawing import Data, named, several, values, whole_numbers
+from dlsched.testing.cases import Case, Data, fitting, named, several, values, whole_numbers
 
 LARGEST = 1_000_000
 """Placements that differ in more than the names of identical workers, beyond which ``brute_force_placement`` refuses."""

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from dlsched.ring_allocation import Allocation, Instance
 from dlsched.ring_allocation.checker import check, job_cost, objective
 from dlsched.ring_allocation.instance import RANGES
-from dlsched.testing.cases import Case
-from dlsched.testing.choices import fitting
-from dlsched.testing.drawing import Data, named, numbers, several
+from dlsched.testing.cases import Case, Data, fitting, named, numbers, several
 
 LARGEST = 1_000_000
 """Allocations that fit, beyond which ``brute_force_allocation`` refuses."""

@@ -30,8 +30,7 @@ from hypothesis import strategies as st
 from dlsched.srpt_mapping.checker import check, iteration_time, objective
 from dlsched.srpt_mapping.instance import RANGES, Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share
-from dlsched.testing.cases import Case
-from dlsched.testing.drawing import Data, named, odd, several, values
+from dlsched.testing.cases import Case, Data, named, odd, several, values
 
 LARGEST = 2_000_000
 """Placements of one job, or orders times usages of all, beyond which ``brute_force_srpt`` refuses."""

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dlsched.traces import gang_traces, gavel
-from dlsched.traces.arrivals import Window, date_text, seconds_text, seconds_window
 from dlsched.traces.philly import philly_window, read_philly
-from dlsched.traces.queue.queue import Queue
+from dlsched.traces.queue import Queue, Window, date_text, seconds_text, seconds_window
 from dlsched.traces.rows import number, tab_rows
 
 

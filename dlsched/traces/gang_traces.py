@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from dlsched.srpt_mapping.instance import Instance, Stage
-from dlsched.traces.arrivals import Request, seconds_window
 from dlsched.traces.gangs import Gang, arriving_gangs, chain, instance_of, iteration_s, packed, require_servers
 from dlsched.traces.gavel import measured, read_gavel
 from dlsched.traces.philly import PHILLY_SOURCE, philly_window, read_philly
+from dlsched.traces.queue import Request, seconds_window
 from dlsched.traces.rows import counted, csv_rows, integer, number, rounded
 
 Imported = tuple[Instance, list[str]]

@@ -14,7 +14,7 @@ from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.instance import Instance, Server, Stage
 from dlsched.srpt_mapping.placing.heavy_edge import compact, placed_s
-from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Request, Window, arriving, cluster_gpus
+from dlsched.traces.queue import GPUS_OF_A_SERVER, Request, Window, arriving, cluster_gpus
 from dlsched.traces.rows import rounded
 
 INTRA_BANDWIDTH_BYTES_PER_S = 1.5e11  # NVLink of a V100, one direction

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dlsched.cluster.published import published_speeds
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.instance import Instance
-from dlsched.traces.arrivals import Request, Work, arriving, seconds_window, stream
+from dlsched.traces.queue import Request, Work, arriving, seconds_window, stream
 from dlsched.traces.rows import counted, integer, number, rounded, tab_rows
 
 COLUMNS = ("job_type", "command", "num_steps_arg", "needs_data_dir", "total_steps", "arrival_time", "scale_factor")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dlsched.cluster.published import published_speeds
 from dlsched.elastic_stream.instance import Instance
-from dlsched.traces.arrivals import Request, Window, Work, arriving, stream
+from dlsched.traces.queue import Request, Window, Work, arriving, stream
 from dlsched.traces.rows import counted, csv_rows, integer, number, rounded
 
 PHILLY_SOURCE = "petuum/adaptdl, branch osdi21-artifact (Apache-2.0), from msr-fiddle/philly-traces (CC-BY 4.0)"

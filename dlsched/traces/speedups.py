@@ -1,6 +1,6 @@
-"""Readers of published speed measurements: PCS (CSV), Gavel (JSON) and AdaptDL (a folder of CSV files).
+"""Published speed measurements of PCS (CSV), Gavel (JSON) and AdaptDL (a folder of CSV files), and ring_allocation of them.
 
-Each returns the speeds and the audit: what was dropped, repaired or assumed, one sentence each, with its count.
+Each reader returns the speeds and the audit: what was dropped, repaired or assumed, one sentence each, with its count.
 Seconds per epoch are rounded to 6 significant digits. Malformed input raises `ValueError` naming the file, and the line
 of a CSV file or the key of a JSON file; a file that cannot be opened raises `OSError`.
 """
@@ -9,11 +9,14 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from dlsched.cluster.published import PublishedSpeed
+from dlsched.core.errors import InputError
 from dlsched.core.files import Json
+from dlsched.ring_allocation import Instance
 from dlsched.traces.rows import csv_rows, integer, listing, positive, rounded
 
 IMAGENET_SAMPLES = 1_281_167
@@ -293,3 +296,45 @@ def _throughput(value: Json, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e300:
         raise ValueError(f"{where}: steps per second must be a number >= 0, found {value!r}")
     return float(value)
+
+
+def _import_speeds(
+    source: str,
+    read: Callable[[str], tuple[list[PublishedSpeed], list[str]]],
+    path: str,
+    *,
+    gpus: int | None = None,
+    epochs: float = 100.0,
+) -> tuple[Instance, list[str]]:
+    """Read tables of speeds as an instance of ring_allocation: one job a table."""
+    speeds, audit = read(path)
+    if not speeds:
+        raise InputError(where=path, found="no table of speeds", allowed="at least one")
+    audit = [*audit, f"Every job is given {epochs:g} epochs and weight 1: the file does not say."]
+    total = gpus if gpus is not None else 4 * sum(speed.counts[0] for speed in speeds)
+    if gpus is None:
+        audit.append(f"The cluster is given {total} GPUs, four times the smallest counts together.")
+    jobs = [
+        {"id": name, "epochs": epochs, "epoch_time_s": dict(zip(speed.counts, speed.epoch_time_s, strict=True))}
+        for name, speed in zip(_ids(speeds), speeds, strict=True)
+    ]
+    heads = sorted({speed.source.split(":")[0] for speed in speeds})
+    text = f"imported from {'; '.join(heads)}. Audit: {' '.join(audit)}"
+    return Instance(name=f"{source}-{len(jobs)}x{total}", source=text, gpus=total, jobs=jobs), audit
+
+
+def _ids(speeds: Sequence[PublishedSpeed]) -> list[str]:
+    """Model, GPU type and batch, as plain words, numbered where they repeat."""
+    seen: dict[str, int] = {}
+    ids = []
+    for speed in speeds:
+        words = f"{speed.model}_{speed.gpu or 'gpu'}_{speed.batch_samples}"
+        name = "".join(letter if letter.isalnum() else "_" for letter in words)
+        seen[name] = seen.get(name, 0) + 1
+        ids.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return ids
+
+
+import_pcs = partial(_import_speeds, "pcs", read_pcs_speedups)
+import_gavel_speeds = partial(_import_speeds, "gavel-speeds", read_gavel_speeds)
+import_adaptdl = partial(_import_speeds, "adaptdl", read_adaptdl_speeds)

@@ -9,8 +9,8 @@ from dlsched.advice.decision import DEFAULTS, Advice, decide
 from dlsched.advice.gang_decision import LOOK_BACK
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.named_policies import POLICIES
-from dlsched.traces.queue.queue import Queue, QueuedJob, QueueNode
-from dlsched.traces.queue.snapshot import snapshot
+from dlsched.traces.queue import Queue, QueuedJob, QueueNode
+from dlsched.traces.snapshot import snapshot
 
 RUNS = (
     QueuedJob("r1", "", "", 0.0, 0.0, None, None, 4, nodes=("n1", "n2"), limit_s=200.0, state="RUNNING"),

@@ -10,7 +10,7 @@ import pytest
 
 from dlsched.catalogue.import_options import OPTIONS
 from dlsched.traces import SOURCES
-from dlsched.traces.makers.families import MAKERS
+from dlsched.traces.instances import MAKERS
 
 HEAVY = "pulp ortools pyomo pyscipopt highspy scipy.optimize matplotlib"
 

@@ -7,7 +7,7 @@ import numpy as np
 from dlsched.evaluation.clusters import Cluster, Fate
 from dlsched.evaluation.figures import Part
 from dlsched.evaluation.job_times import Jobs
-from dlsched.traces.queue.queue import Queue, QueuedJob
+from dlsched.traces.queue import Queue, QueuedJob
 
 SUBMITS_S, RUNS_S = (0.0, 1.0, 2.0), (100.0, 50.0, 10.0)
 FIFO_S = (0.0, 100.0, 150.0)

@@ -1,7 +1,7 @@
 """Audits of several windows in short."""
 
 from dlsched.evaluation.audits import in_short
-from dlsched.traces.sentences import Example, Sentence, figure, listed
+from dlsched.traces.queue import Example, Sentence, figure, listed
 
 
 def test_one_window_is_said_as_it_is() -> None:

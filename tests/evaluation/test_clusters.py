@@ -9,8 +9,7 @@ from dlsched import study
 from dlsched.core.errors import UsageError
 from dlsched.evaluation.clusters import HAPPENED, Cluster, clusters_of, in_common
 from dlsched.evaluation.question import MOST_WARNINGS, Question, audit_of, pieces, plan_of
-from dlsched.traces.arrivals import Window
-from dlsched.traces.queue.queue import Queue
+from dlsched.traces.queue import Queue, Window
 
 from .by_hand import FIFO_S, RUNS_S, SHORTEST_S, SUBMITS_S, cluster, three
 

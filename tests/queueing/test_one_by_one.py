@@ -6,11 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dlsched.queueing import lockstep
+from dlsched.queueing import simulation
 from dlsched.queueing.cycle import cycle_of
-from dlsched.queueing.draws import Draws
 from dlsched.queueing.network import PlainJob
-from dlsched.queueing.simulation import simulate
+from dlsched.queueing.simulation import Draws, simulate
 
 JOBS = {
     "network": PlainJob(0.25, 0.08, 0.01),
@@ -45,22 +44,22 @@ def simulated(name, times, size, seed=0):
 def together():
     """What lock-step finds, in every case."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lockstep, "_FEW", 0)
+        patch.setattr(simulation, "_FEW", 0)
         return {case: simulated(*case) for case in product(JOBS, TIMES, SIZES)}
 
 
 def test_interpreted_loop(together, monkeypatch):
     """The loop with heaps ends the same services at the same times, and draws the same numbers."""
-    monkeypatch.setattr(lockstep, "_FEW", math.inf)
-    monkeypatch.setattr(lockstep.LockStep, "_together", None)
+    monkeypatch.setattr(simulation, "_FEW", math.inf)
+    monkeypatch.setattr(simulation.LockStep, "_together", None)
     assert {case: simulated(*case) for case in together} == together
 
 
 def test_compiled_loop(together, monkeypatch):
     """So does Numba's."""
     pytest.importorskip("numba")
-    monkeypatch.setattr(lockstep, "_COMPILED_FROM", 0)
-    monkeypatch.setattr(lockstep, "interpreted", None)
+    monkeypatch.setattr(simulation, "_COMPILED_FROM", 0)
+    monkeypatch.setattr(simulation, "interpreted", None)
     assert {case: simulated(*case) for case in together} == together
 
 
@@ -68,10 +67,10 @@ def test_compiled_loop(together, monkeypatch):
 def test_numba_is_asked_for_from_a_size_on(monkeypatch, steps, asked):
     """Half a million events; where there is no Numba the interpreted loop goes on."""
     seen, taken = [], []
-    monkeypatch.setattr(lockstep, "compiled", seen.append)
-    monkeypatch.setattr(lockstep, "interpreted", lambda units, *_: taken.append(len(units) // 3))
+    monkeypatch.setattr(simulation, "compiled", seen.append)
+    monkeypatch.setattr(simulation, "interpreted", lambda units, *_: taken.append(len(units) // 3))
     stages = cycle_of(JOBS["alone"])
     draws = Draws(stages, FIXED, 1, np.random.default_rng(0))
-    lockstep.LockStep(stages, draws, workers=1).run(steps)
-    assert seen == [lockstep.advance] * asked
+    simulation.LockStep(stages, draws, workers=1).run(steps)
+    assert seen == [simulation.advance] * asked
     assert sum(taken) == steps

@@ -8,12 +8,10 @@ import pytest
 
 from dlsched.async_sgd.instance import Job
 from dlsched.core.errors import UsageError
-from dlsched.queueing import lockstep
+from dlsched.queueing import simulation
 from dlsched.queueing.cycle import Stage, cycle_of
-from dlsched.queueing.draws import Draws
-from dlsched.queueing.lockstep import MOST_CELLS, LockStep
 from dlsched.queueing.network import network_of
-from dlsched.queueing.simulation import simulate
+from dlsched.queueing.simulation import MOST_CELLS, Draws, LockStep, simulate
 from dlsched.queueing.throughput import mean_values
 
 FIXED = {"compute": "deterministic", "transfer": "deterministic", "update": "deterministic"}
@@ -62,7 +60,7 @@ def holds(simulated, expected, within):
 @pytest.fixture(params=["one by one", "together"])
 def way(request, monkeypatch):
     """Which of the two ways all events go."""
-    monkeypatch.setattr(lockstep, "_FEW", {"one by one": math.inf, "together": 0}[request.param])
+    monkeypatch.setattr(simulation, "_FEW", {"one by one": math.inf, "together": 0}[request.param])
 
 
 @pytest.mark.usefixtures("way")

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from dlsched.ring_embedding.checker import check, objective, slots_on, utilities
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.testing.ring_brute_force import brute_force_max_min, brute_force_ring
-from dlsched.testing.ring_embedding import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_max_min, brute_force_ring, ring_embedding_instances
 
 KINDS = "sqrt", "log", "capped", "sigmoid", "alpha_fair", "loss", "table"
 

@@ -21,8 +21,7 @@ from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.ring_embedding.slot.filling import fill, shares
 from dlsched.ring_embedding.slot.switching import emptied, opened, switched
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.testing.ring_brute_force import brute_force_ring
-from dlsched.testing.ring_embedding import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import racks, switches
 from .test_brute_force import job, made, profile

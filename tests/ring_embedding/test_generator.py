@@ -14,7 +14,7 @@ from dlsched.ring_embedding.generator import PRESETS, example, generate
 from dlsched.ring_embedding.heuristics.baselines import density
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.testing.ring_brute_force import brute_force_max_min, brute_force_ring
+from dlsched.testing.ring_embedding import brute_force_max_min, brute_force_ring
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 PAPERS = tuple(preset for preset in PRESETS if preset.startswith("paper"))

@@ -23,7 +23,7 @@ from dlsched.ring_embedding.max_min.plan import ascending, raise_levels
 from dlsched.ring_embedding.max_min.rounds import levelled
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.rows import rows
-from dlsched.testing.ring_brute_force import brute_force_max_min
+from dlsched.testing.ring_embedding import brute_force_max_min
 
 from .test_brute_force import job, made
 from .test_campaign import draw

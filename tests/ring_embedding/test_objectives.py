@@ -18,8 +18,7 @@ from dlsched.ring_embedding.checker import objective, utilities
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.testing.ring_brute_force import brute_force_max_min, brute_force_ring
-from dlsched.testing.ring_embedding import CASE
+from dlsched.testing.ring_embedding import CASE, brute_force_max_min, brute_force_ring
 
 from .test_campaign import draw
 

@@ -19,8 +19,7 @@ from dlsched.ring_embedding.max_min import rounds
 from dlsched.ring_embedding.max_min.rounds import run_rounds
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.milp import solve_milp
-from dlsched.testing.ring_brute_force import brute_force_max_min
-from dlsched.testing.ring_embedding import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_max_min, ring_embedding_instances
 
 from .test_brute_force import job, made, profile
 from .test_formulations import SOLVED, rows_of, search_of

@@ -8,7 +8,7 @@ import dlsched
 from dlsched import ring_embedding
 from dlsched.cluster.utility import KINDS
 from dlsched.ring_embedding.instance import Instance
-from dlsched.testing.ring_brute_force import brute_force_max_min, brute_force_ring
+from dlsched.testing.ring_embedding import brute_force_max_min, brute_force_ring
 
 SOLVERS = 1e-6
 

@@ -8,7 +8,7 @@ from dlsched.catalogue.import_options import MAKING, OPTIONS
 from dlsched.catalogue.sources import SOURCES
 from dlsched.core.errors import UsageError
 from dlsched.traces import read_queue
-from dlsched.traces.makers.families import MAKERS
+from dlsched.traces.instances import MAKERS
 
 
 @pytest.mark.parametrize("family", MAKERS)

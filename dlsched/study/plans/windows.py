@@ -17,8 +17,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.study.plans.plan import Windows
 
 if TYPE_CHECKING:
-    from dlsched.traces.arrivals import Window
-    from dlsched.traces.queue.queue import Queue
+    from dlsched.traces.queue import Queue, Window
 
 FILES = ("nodes", "jobs")
 """Options that name files, relative to the plan's folder."""

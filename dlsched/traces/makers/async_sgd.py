@@ -18,13 +18,11 @@ from dlsched.cluster.published_steps import (
 from dlsched.core.errors import UsageError
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import throughput_of
-from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Window
-from dlsched.traces.queue.cluster_size import gpus_of_cluster
-from dlsched.traces.queue.queue import Queue, QueuedJob
-from dlsched.traces.queue.selection import WHOLE, ImportedInstance, choose, finished, lasted_s
-from dlsched.traces.queue.snapshot import admitted, made_of, moment_of, snapshot
+from dlsched.traces.gpu_counts import gpus_of_cluster
+from dlsched.traces.queue import GPUS_OF_A_SERVER, Queue, QueuedJob, Sentence, Window, listed
 from dlsched.traces.rows import rounded
-from dlsched.traces.sentences import Sentence, listed
+from dlsched.traces.selection import WHOLE, ImportedInstance, choose, finished, lasted_s
+from dlsched.traces.snapshot import admitted, made_of, moment_of, snapshot
 
 GPUS: Final = (1, 4, 8)
 MODELS: Final = ("ResNet-50", "Inception v3", "ResNet-152", "VGG-16")

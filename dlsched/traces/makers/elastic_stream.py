@@ -5,14 +5,11 @@ from collections.abc import Mapping
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.instance import Instance
-from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Request, Window
 from dlsched.traces.makers.async_sgd import async_stream_of
 from dlsched.traces.philly import SIZE_CLASSES, curve_of, ratios
-from dlsched.traces.queue.queue import Queue, QueuedJob
-from dlsched.traces.queue.recorded_schedule import periods_of
-from dlsched.traces.queue.selection import WHOLE, ImportedInstance, fewest, finished, lasted_s
-from dlsched.traces.queue.told_lengths import choose_and_tell
-from dlsched.traces.sentences import Sentence, figure, listed
+from dlsched.traces.queue import GPUS_OF_A_SERVER, Queue, QueuedJob, Request, Sentence, Window, figure, listed
+from dlsched.traces.recorded_schedule import periods_of
+from dlsched.traces.selection import WHOLE, ImportedInstance, choose_and_tell, fewest, finished, lasted_s
 
 SCALING = ("own", "published", "asynchronous")
 

@@ -10,10 +10,10 @@ from dlsched.core.arguments import require_positive
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.instance import Instance
 from dlsched.traces.gangs import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
-from dlsched.traces.queue.cluster_size import gpus_of_cluster
-from dlsched.traces.queue.queue import Queue, QueuedJob, QueueNode
-from dlsched.traces.queue.selection import ImportedInstance
-from dlsched.traces.queue.snapshot import Present, admitted, made_of, moment_of, snapshot
+from dlsched.traces.gpu_counts import gpus_of_cluster
+from dlsched.traces.queue import Queue, QueuedJob, QueueNode
+from dlsched.traces.selection import ImportedInstance
+from dlsched.traces.snapshot import Present, admitted, made_of, moment_of, snapshot
 
 MODEL: Final = "ResNet-50"
 """The published model whose samples per second are used to compare types of GPUs."""

@@ -6,12 +6,11 @@ from typing import Final
 
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.instance import Instance
-from dlsched.traces.arrivals import Request
+from dlsched.traces.gpu_counts import gpus_of_cluster
 from dlsched.traces.philly import curve_of, ratios
-from dlsched.traces.queue.cluster_size import gpus_of_cluster
-from dlsched.traces.queue.queue import Queue
-from dlsched.traces.queue.selection import ImportedInstance, fewest
-from dlsched.traces.queue.snapshot import Present, Snapshot, admitted, made_of, moment_of, snapshot
+from dlsched.traces.queue import Queue, Request
+from dlsched.traces.selection import ImportedInstance, fewest
+from dlsched.traces.snapshot import Present, Snapshot, admitted, made_of, moment_of, snapshot
 
 SCALING: Final = ("published", "own")
 

@@ -12,11 +12,10 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.ticks import first_tick
 from dlsched.ring_embedding.generator import PRESETS, generate
 from dlsched.ring_embedding.instance import Instance
-from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Window
 from dlsched.traces.gangs import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
-from dlsched.traces.queue.queue import Queue, QueuedJob
-from dlsched.traces.queue.selection import WHOLE, Chosen, ImportedInstance, choose, finished, lasted_s
+from dlsched.traces.queue import GPUS_OF_A_SERVER, Queue, QueuedJob, Window
 from dlsched.traces.rows import rounded
+from dlsched.traces.selection import WHOLE, Chosen, ImportedInstance, choose, finished, lasted_s
 
 UTILITIES: Final = ("capped", "sqrt", "log")
 SIZES: Final = ("trace", *(name for name in PRESETS if name.startswith("paper")))

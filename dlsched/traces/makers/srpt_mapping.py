@@ -11,7 +11,6 @@ from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.instance import Instance, Server, Stage
 from dlsched.srpt_mapping.solution import Share
-from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Request, Window
 from dlsched.traces.gang_traces import PHILLY_GPUS, PHILLY_MODELS
 from dlsched.traces.gangs import (
     INTRA_BANDWIDTH_BYTES_PER_S,
@@ -20,12 +19,9 @@ from dlsched.traces.gangs import (
     iteration_s,
     packed,
 )
-from dlsched.traces.queue.gang_servers import Free, servers_of, shares_of
-from dlsched.traces.queue.queue import Queue, QueuedJob
-from dlsched.traces.queue.recorded_schedule import starts_of
-from dlsched.traces.queue.selection import WHOLE, Chosen, ImportedInstance, finished, lasted_s
-from dlsched.traces.queue.told_lengths import choose_and_tell
-from dlsched.traces.sentences import Sentence, figure, listed
+from dlsched.traces.queue import GPUS_OF_A_SERVER, Queue, QueuedJob, Request, Sentence, Window, figure, listed
+from dlsched.traces.recorded_schedule import Free, servers_of, shares_of, starts_of
+from dlsched.traces.selection import WHOLE, Chosen, ImportedInstance, choose_and_tell, finished, lasted_s
 
 COMMUNICATION = ("none", "published")
 

@@ -4,10 +4,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from dlsched.core.errors import UsageError
-from dlsched.traces.arrivals import Request
 from dlsched.traces.gang_traces import read_tiresias
 from dlsched.traces.gavel import GPU_TYPES, measured, read_gavel
-from dlsched.traces.queue.queue import Queue, QueuedJob
+from dlsched.traces.queue import Queue, QueuedJob, Request
 
 
 def gavel_queue(

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from dlsched.traces.queue.cells import MISSING, Damaged, nodes_of, number, numbers, span
-from dlsched.traces.queue.job_rules import NO_GPU, QueueCollector
-from dlsched.traces.queue.queue import Audit, Queue, QueuedJob
-from dlsched.traces.queue.slices import part_of
-from dlsched.traces.queue.timestamps import Moments
+from dlsched.traces.cells import MISSING, Damaged, Moments, nodes_of, number, numbers, span
+from dlsched.traces.gpu_counts import part_of
+from dlsched.traces.job_rules import NO_GPU, QueueCollector
+from dlsched.traces.queue import Audit, Queue, QueuedJob
 from dlsched.traces.readers.text_tables import open_table, require
 
 OPEN: Final = frozenset(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import shown
-from dlsched.traces.queue.queue import Audit
+from dlsched.traces.queue import Audit
 
 if TYPE_CHECKING:
     import _csv

@@ -4,9 +4,9 @@ import pytest
 
 from dlsched import async_sgd, elastic_stream
 from dlsched.core.errors import UsageError
+from dlsched.traces.instances import instance_from
 from dlsched.traces.makers.async_sgd import async_of, async_stream_of
-from dlsched.traces.makers.families import instance_from
-from dlsched.traces.queue.queue import Queue, QueuedJob
+from dlsched.traces.queue import Queue, QueuedJob
 
 JOBS = (
     QueuedJob("a", "", "", 0.0, 0.0, 5000.0, 5000.0, 4),

@@ -8,11 +8,10 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.elastic_stream.checker import check, flow_times
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
-from dlsched.traces.arrivals import Window
 from dlsched.traces.makers.elastic_stream import stream_of
-from dlsched.traces.queue.queue import Queue
-from dlsched.traces.queue.selection import ImportedInstance
-from tests.traces.queue.drawn import job, queue
+from dlsched.traces.queue import Queue, Window
+from dlsched.traces.selection import ImportedInstance
+from tests.traces.drawn import job, queue
 
 VIDEO = {1: 561.744, 2: 312.553, 4: 189.987, 8: 147.388}  # seconds per epoch as PCS has them
 TWO = queue(job("late", 50.0, 60.0, 30.0, 4, least_gpus=2), job("first", 40.0, 40.0, 10.5, 2))

@@ -7,10 +7,9 @@ import pytest
 from dlsched import ring_embedding
 from dlsched.core.errors import InputError, UsageError
 from dlsched.ring_embedding.generator import generate
-from dlsched.traces.arrivals import Window
-from dlsched.traces.makers.families import instance_from
+from dlsched.traces.instances import instance_from
 from dlsched.traces.makers.ring_embedding import rings_of
-from dlsched.traces.queue.queue import Queue, QueuedJob, QueueNode
+from dlsched.traces.queue import Queue, QueuedJob, QueueNode, Window
 
 JOBS = (
     QueuedJob("a", "u", "", 1000.0, 1000.0, 8200.0, 7200.0, 4),

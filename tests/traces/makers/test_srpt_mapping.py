@@ -7,11 +7,10 @@ from dlsched.srpt_mapping.checker import check, completion_times, flow_times, it
 from dlsched.srpt_mapping.heuristics import fifo
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.solution import Schedule, Share
-from dlsched.traces.arrivals import Window
 from dlsched.traces.makers.srpt_mapping import gangs_of
-from dlsched.traces.queue.queue import Queue, QueueNode
-from dlsched.traces.queue.selection import ImportedInstance
-from tests.traces.queue.drawn import job, queue
+from dlsched.traces.queue import Queue, QueueNode, Window
+from dlsched.traces.selection import ImportedInstance
+from tests.traces.drawn import job, queue
 
 THREE = queue(
     job("late", 100.0, 150.0, 50.5, 2, user="ann", group="night", state="FAILED"),

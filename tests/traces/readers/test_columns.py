@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from dlsched.core.errors import InputError, UsageError
-from dlsched.traces.queue.queue import QueuedJob
-from dlsched.traces.readers.columns import Column, read_csv, read_mapping
-from dlsched.traces.readers.public_tables import read_acme, read_helios, read_philly
+from dlsched.traces.queue import QueuedJob
+from dlsched.traces.readers.columns import Column, read_acme, read_csv, read_helios, read_mapping, read_philly
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data" / "philly_jobs.csv"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.traces.queue.queue import Queue, QueuedJob
+from dlsched.traces.queue import Queue, QueuedJob
 from dlsched.traces.readers.slurm import Tres, parse_tres, read_slurm
 
 COLUMNS = "JobIDRaw|User|Partition|QOS|State|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocTRES|ReqTRES"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.traces.queue.queue import Audit
+from dlsched.traces.queue import Audit
 from dlsched.traces.readers.text_tables import open_table, require
 
 

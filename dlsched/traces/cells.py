@@ -1,0 +1,243 @@
+"""Readers of cells and fields as figures and times; unreadable ones raise `Damaged`, and their row is left out."""
+
+import functools
+import itertools
+import math
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Final
+
+from dlsched.traces.queue import Audit
+
+MISSING: Final = frozenset({"", "-", "--", "none", "(none)", "null", "(null)", "nil", "nan", "na", "n/a", "unknown"})
+"""Words for a missing value, in lower case."""
+
+LARGEST: Final = 1e15
+"""Largest credible figure of a queue."""
+
+LARGEST_LIST: Final = 100_000
+"""Largest number of names in a list of nodes, or of tasks of an array."""
+
+
+class Damaged(Exception):  # noqa: N818  says what happened to the row
+    """A row or object is no valid job: the reason, as a clause of the audit, and the found value."""
+
+    def __init__(self, reason: str, found: object = None) -> None:
+        super().__init__(reason)
+        self.reason, self.found = reason, found
+
+
+def number(text: str, column: str) -> float | None:
+    """Read a finite number; None for words that say nothing.
+
+    Raises
+    ------
+    Damaged
+        Anything else: thousands separators, infinities, words.
+    """
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        if text.strip().casefold() in MISSING:
+            return None
+        raise Damaged(f"entries whose {column} is no number, left out", text) from None
+    if abs(value) <= LARGEST and "_" not in text:
+        return value
+    if math.isnan(value):
+        return None
+    raise Damaged(f"entries whose {column} is no number, left out", text)
+
+
+_SPAN = re.compile(r"(?:(\d{1,6})-)?(\d{1,7})(?::(\d{1,2}))?(?::(\d{1,2}(?:\.\d*)?))?")
+
+
+def span(text: str, column: str) -> float | None:
+    """Read ``[days-]hours:minutes:seconds`` or ``minutes:seconds`` as seconds, or a number as it is; None: nothing is said.
+
+    >>> span("1-02:03:04", "Elapsed"), span("02:03", "Elapsed"), span("90", "Elapsed")
+    (93784.0, 123.0, 90.0)
+    """
+    if ":" not in text and not re.fullmatch(r"\d+-\d+", text):
+        return number(text, column)
+    found = _SPAN.fullmatch(text.strip())
+    if found is None:
+        raise Damaged(f"entries whose {column} is no length of time, left out", text)
+    days, *parts = (float(part) if part else None for part in found.groups())
+    figures = [part for part in parts if part is not None]
+    if days is None and len(figures) == 2:
+        figures = [0.0, *figures]
+    hours, minutes, seconds = (*figures, 0.0, 0.0)[:3]
+    return 86400 * (days or 0) + 3600 * hours + 60 * minutes + seconds
+
+
+def devices(amount: float) -> int:
+    """Number of GPUs that an amount of GPUs occupies, a fraction on one of its own.
+
+    >>> devices(0.25), devices(2.5), devices(0.1 * 3 + 0.7)
+    (1, 3, 1)
+
+    Raises
+    ------
+    Damaged
+        Less than none, or more than any cluster has.
+    """
+    if amount < 0 or amount > 1e6:
+        raise Damaged("entries with an impossible number of GPUs, left out", amount)
+    return math.ceil(round(amount, 9))
+
+
+def share_of(parts: float, gpus: int) -> float:
+    """Share that is taken of each of the GPUs; 1 if the rest is a rounding error.
+
+    >>> share_of(0.5, 2), share_of(0.1 * 3 + 0.7, 1)
+    (0.25, 1.0)
+    """
+    return parts / gpus if parts < gpus - 1e-9 else 1.0
+
+
+_PART = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?::(\d{1,9}))?")
+
+
+@functools.lru_cache(maxsize=65536)
+def node_names(text: str) -> tuple[str, ...]:
+    """Names in a list of nodes in Slurm's format; empty if none are stated or assigned.
+
+    >>> node_names("node[01-03,7],login")
+    ('node01', 'node02', 'node03', 'node7', 'login')
+
+    Raises
+    ------
+    Damaged
+        Brackets that do not close, ranges that do not rise, more names than any cluster has.
+    """
+    if text.strip().casefold() in MISSING or text.strip() == "None assigned":
+        return ()
+    names: list[str] = []
+    for part in re.split(r",(?![^\[]*\])", text.strip()):
+        pieces = _PART.findall(part)
+        if "".join(pieces) != part or not part:
+            raise Damaged("lists of nodes that cannot be read", text)
+        choices = [numbers(piece[1:-1], text) if piece[0] == "[" else (piece,) for piece in pieces]
+        if len(names) + math.prod(map(len, choices)) > LARGEST_LIST:
+            raise Damaged("lists of nodes that cannot be read", text)
+        names += map("".join, itertools.product(*choices))
+    return tuple(names)
+
+
+def nodes_of(text: str, audit: Audit, line: int) -> tuple[str, ...]:
+    """Names in a list of nodes; none, with a note in the audit, if the list cannot be read."""
+    try:
+        return node_names(text)
+    except Damaged as damage:
+        audit.note(f"{damage.reason}, taken as not said", line, damage.found)
+        return ()
+
+
+def numbers(ranges: str, text: str) -> list[str]:
+    """Numbers of ``01-03,7,10-20:5``, of the width in which they are written; ``text`` is what an error shows."""
+    found: list[str] = []
+    for each in ranges.split(","):
+        ends = _RANGE.fullmatch(each.strip())
+        low, high, step = (ends[1], ends[2] or ends[1], int(ends[3] or 1)) if ends else ("", "", 0)
+        if not step or int(high) < int(low) or (int(high) - int(low)) // step >= LARGEST_LIST:
+            raise Damaged("lists of numbers that cannot be read", text)
+        found += (str(value).zfill(len(low)) for value in range(int(low), int(high) + 1, step))
+        if len(found) > LARGEST_LIST:
+            raise Damaged("lists of numbers that cannot be read", text)
+    return found
+
+
+ZONES: Final = {
+    word: timezone(timedelta(hours=hours)) for word, hours in {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7}.items()
+}
+"""Zones that traces write as words; others are ambiguous."""
+
+START: Final = datetime(1970, 1, 1)
+"""Of the count of seconds; times without a zone are taken as UTC."""
+
+UNSET: Final = ("0001-01-01", "1970-01-01T00:00:00", "1970-01-01 00:00:00")
+"""Values that programs write for a time that was never set."""
+
+
+@dataclass
+class Moments:
+    """Reads the times of one file, all dates or all numbers, and counts those with a zone and those without.
+
+    Parameters
+    ----------
+    unit_s
+        Seconds of a unit where times are numbers.
+    numbers_are_dates
+        Numbers are seconds since 1970.
+    """
+
+    unit_s: float = 1.0
+    numbers_are_dates: bool = False
+    dates: int = 0
+    zoned: int = 0
+    plain: int = 0
+
+    def read(self, text: str, column: str) -> float | None:
+        """Seconds since 1970, UTC, or on the trace's own clock; None where nothing is said.
+
+        Raises
+        ------
+        Damaged
+            Anything else, and numbers among dates.
+        """
+        if text[4:5] != "-":
+            text = text.strip()
+        if text[4:5] == "-" and text[:4].isdigit():
+            return None if text.startswith(UNSET) else self._date(text, column)
+        if text.casefold() in MISSING:
+            return None
+        try:
+            value = number(text, column)
+        except Damaged:
+            raise Damaged(f"entries whose {column} is no time, left out", text) from None
+        if value is None:
+            return None
+        self.plain += 1
+        if self.dates:
+            raise Damaged(f"entries whose {column} is a number among dates, left out", text)
+        return value * self.unit_s
+
+    def _date(self, text: str, column: str) -> float:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            moment = self._with_word(text, column)
+        if self.plain and not self.dates:
+            raise Damaged(f"entries whose {column} is a date among numbers, left out", text)
+        self.dates += 1
+        if moment.tzinfo is None:
+            return (moment - START).total_seconds()
+        self.zoned += 1
+        return moment.timestamp()
+
+    @staticmethod
+    def _with_word(text: str, column: str) -> datetime:
+        head, _, word = text.rstrip().rpartition(" ")
+        try:
+            return datetime.fromisoformat(head or text.rstrip()).replace(tzinfo=ZONES[word] if head else None)
+        except (ValueError, KeyError):
+            raise Damaged(f"entries whose {column} is no time, left out", text) from None
+
+    @property
+    def dated(self) -> bool:
+        """Whether times are calendar dates."""
+        return self.numbers_are_dates or self.dates > 0
+
+    def sentences(self) -> list[str]:
+        """Assumptions on the times."""
+        if self.dates and not self.zoned:
+            return ["The times have no time zone and are taken as they are, daylight saving included."]
+        if self.dates > self.zoned:
+            return [
+                f"Warning: {self.dates - self.zoned:,} of {self.dates:,} times have no zone; they are taken as UTC."
+            ]
+        return []

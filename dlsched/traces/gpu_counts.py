@@ -1,0 +1,159 @@
+"""Counts of GPUs: slices of a GPU, and the size of a queue's cluster.
+
+Slices are the parts of GPUs that jobs hold, such as MIG profiles, thousandths and shares. dlsched gives jobs whole GPUs, so
+jobs on slices are left out and count as GPU time of others by their part; or every slice is given a GPU of its own.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import accumulate
+from typing import Final
+
+from dlsched.catalogue.import_options import SLICES
+from dlsched.core.errors import InputError, UsageError
+from dlsched.traces.queue import Queue, QueuedJob
+
+CHOICES: Final = SLICES
+
+PARTS_OF_A_GPU: Final = 7
+"""Of which a MIG profile ``Ng.`` has N."""
+
+ROUNDING: Final = 1e-9
+"""Of sums of parts."""
+
+PARTS_OF_AN_A30: Final = 4
+A30_PROFILES: Final = frozenset({"1g.6gb", "2g.12gb", "4g.24gb"})
+
+TAKEN_WHOLE: Final = "Jobs on parts of GPUs (slices), each part of which is given a GPU of its own"
+
+_PROFILE = re.compile(r"(?<![0-9a-z])([1-9])g\.[0-9]+gb(?![0-9a-z])")
+_A30 = re.compile(r"(?<![0-9a-z])a30(?![0-9a-z])")
+
+
+def part_of(name: str) -> Fraction:
+    """Part of a GPU that is one device of a type or resource: of a MIG profile ``Ng.`` N sevenths, on an A30 N quarters.
+
+    >>> [str(part_of(name)) for name in ("a100_1g.5gb", "nvidia.com/mig-2g.10gb", "a100_7g.40gb", "4g.24gb", "a100")]
+    ['1/7', '2/7', '1', '1', '1']
+    """
+    words = name.casefold().replace("_", " ")
+    found = _PROFILE.search(words)
+    if found is None:
+        return Fraction(1)
+    quarters = found[0] in A30_PROFILES or _A30.search(words) is not None
+    return min(Fraction(1), Fraction(int(found[1]), PARTS_OF_AN_A30 if quarters else PARTS_OF_A_GPU))
+
+
+def without_slices(queue: Queue, slices: str = CHOICES[0]) -> Queue:
+    """Leave out the jobs on parts of GPUs, or give each of their parts a GPU of its own.
+
+    Parameters
+    ----------
+    queue
+        The queue, as made by a reader.
+    slices
+        One of ``CHOICES``.
+
+    Raises
+    ------
+    InputError
+        No job is left.
+    """
+    found = tuple(job for job in queue.jobs if job.share < 1)
+    if not found or slices == "whole":
+        return queue
+    jobs = tuple(job for job in queue.jobs if job.share == 1)
+    if not jobs:
+        raise InputError(
+            where=queue.path,
+            found=f"{len(found):,} jobs, all on parts of GPUs",
+            allowed="at least one on whole ones, or slices whole",
+        )
+    said = f"Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: {len(found):,}."
+    return replace(queue, jobs=jobs, slices=found, audit=(*queue.audit, said))
+
+
+def packed(parts: Sequence[float]) -> list[list[int]]:
+    """Put slices on few GPUs; indices by GPU.
+
+    First fit, the largest first; where that takes more GPUs than the parts add up to, the fewer of that and of GPUs that
+    are filled one by one: with the largest slice that is left, and those that leave the least room beside it.
+
+    >>> packed([0.5, 0.75, 0.25, 0.5]), len(packed([3 / 7] * 4 + [2 / 7] * 4))
+    ([[1, 2], [0, 3]], 3)
+    """
+    order = sorted(range(len(parts)), key=lambda index: -parts[index])
+    gpus: list[list[int]] = []
+    free: list[float] = []
+    for index in order:
+        place = next((place for place, room in enumerate(free) if parts[index] <= room + ROUNDING), len(gpus))
+        if place == len(gpus):
+            gpus.append([])
+            free.append(1.0)
+        gpus[place].append(index)
+        free[place] -= parts[index]
+    return gpus if len(gpus) <= whole_of(sum(parts)) else min(gpus, _filled(parts, order), key=len)
+
+
+def _filled(parts: Sequence[float], order: Sequence[int]) -> list[list[int]]:
+    """GPUs filled one by one; ``order``: indices, the largest first."""
+    left, gpus = list(order), []
+    while left:
+        first, *others = left
+        best: dict[float, list[int]] = {0.0: []}  # by the sum of their parts
+        for index in others:
+            for taken, beside in list(best.items()):
+                total = round(taken + parts[index], 9)
+                if total <= 1 - parts[first] + ROUNDING:
+                    best.setdefault(total, [*beside, index])
+        gpu = [first, *best[max(best)]]
+        gpus.append(gpu)
+        left = [index for index in left if index not in gpu]
+    return gpus
+
+
+def whole_of(parts: float) -> int:
+    """The fewest GPUs that hold so many GPUs' worth of parts, up to rounding.
+
+    >>> whole_of(1.0000000000000002), whole_of(1.5)
+    (1, 2)
+    """
+    return math.ceil(round(parts, 9))
+
+
+def gpus_of_cluster(queue: Queue, now: int, gpus: int | None) -> tuple[int, list[str]]:
+    """Return the GPUs of the cluster (given, of the nodes, or the most held at once) and audit sentences.
+
+    ``now``: number of GPUs held at the moment.
+
+    Raises
+    ------
+    UsageError
+        Fewer than one are given.
+    """
+    if gpus is not None:
+        if gpus < 1:
+            raise UsageError(where="gpus", found=gpus, allowed="an integer >= 1")
+        return gpus, []
+    listed = sum(node.gpus for node in queue.nodes)
+    if listed:
+        return listed, [f"The cluster is given the {listed:,} GPUs of its nodes."]
+    most = max(most_held(queue.jobs, queue.slices), now, 1)
+    return most, [f"The cluster is given {most:,} GPUs, the most that were in use at once."]
+
+
+def most_held(jobs: Sequence[QueuedJob], slices: Sequence[QueuedJob] = ()) -> int:
+    """Return the most GPUs that jobs held at once; slices count by their share.
+
+    Jobs without an end hold their GPUs forever; at equal times ends come before starts.
+    """
+    changes: list[tuple[float, float]] = []
+    for job, gpus in (*((job, job.gpus) for job in jobs), *((job, job.parts) for job in slices)):
+        if job.start_s is not None:
+            changes.append((job.start_s, gpus))
+            if job.end_s is not None:
+                changes.append((job.end_s, -gpus))
+    return whole_of(max(accumulate(count for _, count in sorted(changes)), default=0))

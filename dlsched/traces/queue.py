@@ -1,0 +1,424 @@
+"""A queue as recorded by a workload manager: users' jobs, their times, and their GPUs.
+
+Every reader makes a ``Queue``; every family is made from one. Times are seconds since 1970, UTC, or on the trace's own
+clock; in instances they are relative to the start of the window, or to the first arrival if no start is given.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.core.messages import shown
+from dlsched.elastic_stream.instance import Instance
+
+
+class Figure(NamedTuple):
+    """A number in a sentence, and its format there."""
+
+    value: float
+    text: str
+
+
+class Example(NamedTuple):
+    """One of several things that could be said there: of several windows the first is."""
+
+    text: str
+
+
+Piece = str | Figure | Example
+
+
+def figure(value: float, form: str = ",") -> Figure:
+    """Return a number as it is written in sentences.
+
+    >>> figure(1200).text, figure(95.04, ",.1f").text
+    ('1,200', '95.0')
+    """
+    return Figure(value, format(value, form))
+
+
+class Sentence(str):
+    """A text with its pieces.
+
+    Parameters
+    ----------
+    pieces
+        Words, figures and examples, in turn or not.
+    warns
+        Whether it is shown for every cluster, not only for the first.
+
+    >>> Sentence("Jobs read: ", figure(1200), ".")
+    'Jobs read: 1,200.'
+    """
+
+    __slots__ = ("pieces", "warns")
+
+    pieces: tuple[Piece, ...]
+    warns: bool
+
+    def __new__(cls, *pieces: Piece, warns: bool = False) -> Self:
+        """Write the pieces out."""
+        made = super().__new__(cls, "".join(piece if isinstance(piece, str) else piece.text for piece in pieces))
+        made.pieces, made.warns = tuple(piece for piece in pieces if piece), warns
+        return made
+
+
+def listed(counts: Iterable[tuple[str, int, str]]) -> list[Piece]:
+    """Return the pieces of a list of what was counted: what, how often, and a word after the number.
+
+    >>> Sentence(*listed([("OK", 1200, ""), ("resnet", 3, " jobs")]))
+    'OK (1,200), resnet (3 jobs)'
+    """
+    pieces: list[Piece] = []
+    for what, count, after in counts:
+        pieces += [f"{', ' if pieces else ''}{what} (", figure(count), f"{after})"]
+    return pieces
+
+
+def sentence_of(text: str) -> Sentence:
+    """Return a text as a sentence, one without figures where it does not know any."""
+    return text if isinstance(text, Sentence) else Sentence(text)
+
+
+GPUS_OF_A_SERVER = 8  # the default cluster has a multiple of 8 GPUs
+
+
+class Request(NamedTuple):
+    """A job as in its trace: arrival, GPUs that its user asked for, size (seconds or steps), and words."""
+
+    arrival_s: float
+    gpus: int
+    size: float
+    job_type: str = ""
+    virtual_cluster: str = ""
+    iterations: int | None = None
+
+
+class Work(NamedTuple):
+    """A job as in its instance: epochs, seconds per epoch by count, GPU-seconds on the requested GPUs."""
+
+    epochs: float
+    epoch_time_s: dict[int, float]
+    gpu_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The arrivals that are kept: from ``start_s`` on and before ``end_s``; None: no limit."""
+
+    start_s: float | None
+    end_s: float | None
+
+    @classmethod
+    def read(cls, from_: str | None, to: str | None, clock: Callable[[str], float], allowed: str) -> "Window":
+        """Read both ends in the trace's format of times, which ``allowed`` describes.
+
+        Raises
+        ------
+        UsageError
+            An end that ``clock`` refuses with a `ValueError`, or an end that is not after the start.
+        """
+        ends: list[float | None] = []
+        for name, text in (("from", from_), ("to", to)):
+            try:
+                ends.append(None if text is None else clock(text))
+            except ValueError:
+                raise UsageError(where=name, found=repr(text), allowed=allowed) from None
+        start_s, end_s = ends
+        if start_s is not None and end_s is not None and start_s >= end_s:
+            raise UsageError(where="to", found=repr(to), allowed=f"a time after from, {from_!r}")
+        return cls(start_s, end_s)
+
+    def holds(self, time_s: float) -> bool:
+        """Whether a job that arrives at that time is kept."""
+        return (self.start_s is None or self.start_s <= time_s) and (self.end_s is None or time_s < self.end_s)
+
+    def span(self, kept: Sequence[Request]) -> tuple[float, float]:
+        """Start and end of the window; missing ends are the first and last of the sorted arrivals."""
+        start_s = kept[0].arrival_s if self.start_s is None else self.start_s
+        return start_s, kept[-1].arrival_s if self.end_s is None else self.end_s
+
+
+def date_text(time_s: float) -> str:
+    """Write seconds since 1970 as a date of UTC without a zone.
+
+    >>> date_text(90.0)
+    '1970-01-01T00:01:30'
+    """
+    return datetime.fromtimestamp(time_s, UTC).replace(tzinfo=None).isoformat()
+
+
+def seconds_text(time_s: float) -> str:
+    """Write seconds, whole ones as integers.
+
+    >>> seconds_text(90.0), seconds_text(0.5)
+    ('90', '0.5')
+    """
+    return repr(int(time_s)) if time_s == int(time_s) else repr(time_s)
+
+
+def seconds_window(from_: str | None, to: str | None) -> Window:
+    """Read a window of a trace whose times are numbers; errors as ``Window.read``."""
+
+    def clock(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value):
+            raise ValueError("no finite number")
+        return value
+
+    return Window.read(from_, to, clock, "a number of seconds")
+
+
+def arriving(path: Path, requests: Sequence[Request], window: Window) -> tuple[list[Request], list[str]]:
+    """Keep the jobs of the window in order of arrival, and say what was dropped and repaired.
+
+    Raises
+    ------
+    InputError
+        No job is left.
+    """
+    unsorted = sum(later.arrival_s < earlier.arrival_s for earlier, later in pairwise(requests))
+    kept = sorted(
+        (request for request in requests if window.holds(request.arrival_s)), key=lambda request: request.arrival_s
+    )
+    if not kept:
+        raise InputError(where=str(path), found="no job that runs and arrives in the window", allowed="at least one")
+    dropped = len(requests) - len(kept)
+    audit = [
+        f"Rows earlier than the row above them: {unsorted:,}; the jobs were sorted by arrival." if unsorted else "",
+        f"Jobs that arrive outside the window, left out: {dropped:,}." if dropped else "",
+    ]
+    return kept, [sentence for sentence in audit if sentence]
+
+
+def stream(
+    source: str,
+    head: str,
+    kept: Sequence[Request],
+    works: Sequence[Work],
+    window: Window,
+    gpus: int | None,
+    restart_s: float | None,
+    audit: list[str],
+) -> tuple[Instance, list[str]]:
+    """Make the instance of the jobs that were kept, on ``gpus`` GPUs (None: their average demand), and end its audit."""
+    start_s, end_s = window.span(kept)
+    least = [min(work.epoch_time_s) for work in works]
+    units, said = cluster_gpus(kept, [work.gpu_s for work in works], least, end_s - start_s, gpus, "stream")
+    audit = [*audit, *said]
+    if restart_s is None:
+        audit.append("A restart is taken to cost 0 s: the trace does not say.")
+    jobs = [
+        {
+            "id": f"j{index}",
+            "arrival_s": round(request.arrival_s - start_s, 6),
+            "epochs": work.epochs,
+            "epoch_time_s": work.epoch_time_s,
+            "restart_s": restart_s or 0.0,
+        }
+        for index, (request, work) in enumerate(zip(kept, works, strict=True))
+    ]
+    text = f"imported from {head}. Audit: {' '.join(audit)}"
+    return Instance(name=f"{source}-{len(jobs)}x{units}", source=text, units=units, jobs=jobs), audit
+
+
+def cluster_gpus(
+    kept: Sequence[Request], gpu_s: Sequence[float], least: Sequence[int], seconds: float, gpus: int | None, answer: str
+) -> tuple[int, list[Sentence]]:
+    """Choose the size of the cluster: the given one, or the average demand, at most the sum of all requests.
+
+    Parameters
+    ----------
+    kept
+        The jobs.
+    gpu_s, least
+        GPU-seconds of every job, and the least GPUs that it can run on.
+    seconds
+        Length of the period of arrivals.
+    gpus
+        The given size; None: none.
+    answer
+        Name of the answer that does not exist if some job does not fit.
+    """
+    together = sum(request.gpus for request in kept)
+    demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf
+    if demand < together:
+        words = "The jobs ask for ", figure(demand, ",.1f"), " GPUs on average over "
+    else:
+        words = "All jobs together ask for ", figure(together), " GPUs, no more than on average over "
+    audit = [Sentence(*words, figure(seconds, ",.0f"), " s of arrivals.")]
+    if gpus is None:
+        needed = max(min(demand, together), max(least))
+        gpus = GPUS_OF_A_SERVER * math.ceil(needed / GPUS_OF_A_SERVER)
+        cause = ("as some job needs ", figure(needed)) if needed == max(least) else ("that",)
+        rounded = f", rounded up to a multiple of {GPUS_OF_A_SERVER}."
+        audit.append(Sentence("The cluster is given ", figure(gpus), " GPUs: ", *cause, rounded))
+    if gpus < min(demand, together):
+        share = (figure(100 * demand / gpus, ",.0f"), " %") if seconds > 0 else ("more than all",)
+        grows = " GPUs while they arrive; over 100 % the queue grows, and flow times depend on how long that lasts."
+        audit.append(Sentence("Warning: the jobs ask for ", *share, " of the ", figure(gpus), grows, warns=True))
+    unfit = sum(count > gpus for count in least)
+    if unfit:
+        large = f"Jobs that need more GPUs than the cluster has, so that no {answer} exists: "
+        audit.append(Sentence(large, figure(unfit), "."))
+    return gpus, audit
+
+
+class QueuedJob(NamedTuple):
+    """A job as it was recorded.
+
+    Parameters
+    ----------
+    id, user, group
+        Its name, unique in the queue; its user; its recurring name, queue or partition. Empty if not stated.
+    submit_s
+        Time of submission.
+    start_s, end_s
+        Start and end of its last attempt; None: it did not start or end, or the file does not say.
+    duration_s
+        Running time as stated by the source, > 0; None for a job that has not ended, or never ran.
+    gpus
+        Number of devices that it held or asks for; a slice of a GPU counts as one.
+    share
+        Average share that it takes of each of them, in (0, 1]; 1: all are whole.
+    least_gpus
+        The fewest GPUs on which it could run, if the source says so; None: ``gpus``.
+    nodes
+        Names of the nodes on which it ran, or wants to run; empty: unknown.
+    cpus
+        CPU cores of the whole job; 0: unknown.
+    gpu_type
+        The GPU model that it held or needs, alternatives separated by ``|``; empty: any.
+    state
+        The source's own word, such as COMPLETED, FAILED, Running.
+    limit_s
+        The time limit that its user gave; None: none.
+    line
+        Its line in the file, or the position of its object, from 1 on.
+    priority
+        Priority as stated by the source, larger is more urgent; None: not stated.
+    partition
+        The queue or partition that it was sent to; empty: not stated.
+    array, at_once
+        Its array, empty if it is no task of one; the limit on concurrent tasks of the array, None if not
+        stated.
+    """
+
+    id: str
+    user: str
+    group: str
+    submit_s: float
+    start_s: float | None
+    end_s: float | None
+    duration_s: float | None
+    gpus: int
+    share: float = 1.0
+    least_gpus: int | None = None
+    nodes: tuple[str, ...] = ()
+    cpus: float = 0.0
+    gpu_type: str = ""
+    state: str = ""
+    limit_s: float | None = None
+    line: int = 0
+    priority: float | None = None
+    partition: str = ""
+    array: str = ""
+    at_once: int | None = None
+
+    @property
+    def parts(self) -> float:
+        """GPUs that it takes, as the sum of its shares."""
+        return self.gpus * self.share
+
+
+class QueueNode(NamedTuple):
+    """A node of the cluster, where the source lists them: its name, GPUs, their model, CPU cores."""
+
+    id: str
+    gpus: int
+    gpu_type: str = ""
+    cpus: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The jobs that a reader has read, with facts about their file.
+
+    Parameters
+    ----------
+    source, path
+        The kind of file, a key of ``dlsched.traces.SOURCES``, and its name.
+    jobs
+        Kept jobs in the order of the file.
+    audit
+        Sentences on what was dropped (with counts by reason), repaired and assumed.
+    dated
+        Whether times are calendar times.
+    nodes
+        Nodes of the cluster, if the source lists them.
+    latest_s
+        The latest time in the file, of any job, kept or not: the file was written then or later.
+    others
+        Left-out jobs and earlier attempts that held GPUs, until their end or ``latest_s``.
+    still
+        Those of ``others`` that still run according to the file, as recorded, without an end.
+    slices
+        Left-out jobs on parts of GPUs, as recorded.
+    arrays
+        Limit on concurrent tasks by array, if the file states it for waiting tasks.
+    """
+
+    source: str
+    path: str
+    jobs: tuple[QueuedJob, ...]
+    audit: tuple[str, ...]
+    dated: bool = True
+    nodes: tuple[QueueNode, ...] = ()
+    latest_s: float | None = None
+    others: tuple[QueuedJob, ...] = ()
+    still: tuple[QueuedJob, ...] = ()
+    slices: tuple[QueuedJob, ...] = ()
+    arrays: Mapping[str, int] = field(default_factory=dict)
+
+    def moment(self, time_s: float) -> str:
+        """Write a time as options read it: a date of UTC without a zone, or seconds of the trace's clock.
+
+        >>> Queue("csv", "a.csv", (), ()).moment(90.0), Queue("csv", "a.csv", (), (), dated=False).moment(90.0)
+        ('1970-01-01T00:01:30', '90')
+        """
+        return date_text(time_s) if self.dated else seconds_text(time_s)
+
+
+@dataclass
+class Audit:
+    """Counts drops and repairs by reason, with the first place of each; its sentences are in that order.
+
+    ``place``: the word for places, ``line`` or an object of JSON.
+    """
+
+    place: str = "line"
+    _count: Counter[str] = field(default_factory=Counter)
+    _first: dict[str, str] = field(default_factory=dict)
+
+    def note(self, reason: str, line: int, found: object = None) -> None:
+        """Count a line; ``reason`` is a clause such as "jobs without a GPU, left out"; ``found`` is shown of the first."""
+        self._count[reason] += 1
+        if reason not in self._first:
+            self._first[reason] = f"{self.place} {line:,}" + ("" if found is None else f", {shown(found)}")
+
+    def count(self, reason: str) -> int:
+        """How often this reason was noted."""
+        return self._count[reason]
+
+    def sentences(self) -> list[str]:
+        """One sentence a reason: ``Jobs without a GPU, left out: 12 (first in line 3)``."""
+        return [
+            f"{reason[0].upper()}{reason[1:]}: {count:,} (first in {self._first[reason]})."
+            for reason, count in self._count.items()
+        ]

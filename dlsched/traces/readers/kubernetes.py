@@ -1,0 +1,300 @@
+"""Objects that ``kubectl get -o json`` prints: lists of them, their fields, and what their pods ask for."""
+
+import fnmatch
+import functools
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dlsched.core.errors import InputError
+from dlsched.core.files import Json
+from dlsched.core.messages import shown
+from dlsched.traces.cells import Damaged, Moments, devices
+from dlsched.traces.gpu_counts import part_of
+from dlsched.traces.job_rules import QueueCollector
+from dlsched.traces.queue import Audit, Queue, QueuedJob
+from dlsched.traces.readers.text_tables import encoding_of
+
+GPU: Final = "nvidia.com/gpu"
+
+
+def read_objects(path: Path) -> Json:
+    """Parse a JSON file.
+
+    Raises
+    ------
+    InputError
+        It is empty, not JSON, cut off, or nested too deeply.
+    """
+    try:
+        text = path.read_text(encoding=encoding_of(path))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: found bytes that are no text ({error.reason} at byte {error.start:,})") from None
+    if not text.strip():
+        raise InputError(where=str(path), found="an empty file", allowed="JSON")
+    try:
+        found: Json = json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"{path}, {where}: found JSON that breaks off or is wrong ({error.msg})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: found JSON that cannot be read ({error})") from None
+    return found
+
+
+def items(path: Path, kind: str, group: str, audit: Audit) -> Iterator[tuple[int, Json]]:
+    """Yield place and object for each object of a kind, in a list or alone; notes others.
+
+    Raises
+    ------
+    InputError
+        It is no list of objects.
+    """
+    found = read_objects(path)
+    listed = at(found, "items")
+    if listed is None and at(found, "kind") == kind:
+        listed = [found]
+    if not isinstance(listed, list):
+        raise InputError(
+            where=f"{path}: items", found=shown(listed), allowed="a list, as kubectl get -o json prints it"
+        )
+    for place, item in enumerate(listed, 1):
+        version = at(item, "apiVersion")
+        if at(item, "kind") != kind or not isinstance(version, str) or version.partition("/")[0] != group:
+            audit.note(f"objects that are no {kind} of {group}, left out", place, at(item, "kind"))
+            continue
+        yield place, item
+
+
+def at(value: Json, *path: str) -> Json:
+    """Return the value at a path; None if there is none, or a step of the path is no object."""
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def text_at(value: Json, *path: str) -> str:
+    """Return the text at a path, with lone surrogates as ``?``; empty if there is none.
+
+    Raises
+    ------
+    Damaged
+        Something else stands there.
+    """
+    found = at(value, *path)
+    if isinstance(found, str):
+        return found if found.isascii() else found.encode("utf-8", "replace").decode("utf-8")
+    if found is None:
+        return ""
+    raise Damaged(f"objects whose {'.'.join(path)} is no text, left out", found)
+
+
+def list_at(value: Json, *path: str) -> list[Json]:
+    """Return the list at a path; empty if there is none; errors as ``text_at``."""
+    found = at(value, *path)
+    if found is None or isinstance(found, list):
+        return found or []
+    raise Damaged(f"objects whose {'.'.join(path)} is no list, left out", found)
+
+
+def count_at(value: Json, *path: str) -> int | None:
+    """Return the integer >= 0 at a path; None if there is none; errors as ``text_at``."""
+    found = at(value, *path)
+    if found is None:
+        return None
+    if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= 10**9:
+        return found
+    raise Damaged(f"objects whose {'.'.join(path)} is no count, left out", found)
+
+
+def id_of(item: Json) -> str:
+    """``namespace/name``; errors as ``text_at``."""
+    name = text_at(item, "metadata", "name")
+    if not name:
+        raise Damaged("objects without a name, left out")
+    return f"{text_at(item, 'metadata', 'namespace') or 'default'}/{name}"
+
+
+_QUANTITY = re.compile(
+    r"([+-]?(?:[0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18}))(?:[eE]([+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i))?"
+)
+_SUFFIX: Final = {
+    **{suffix: 1e-9 * 1000.0**power for power, suffix in enumerate(("n", "u", "m"))},
+    **{suffix: 1000.0**power for power, suffix in enumerate(("", "k", "M", "G", "T", "P", "E"))},
+    **{suffix: 1024.0**power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)},
+}
+
+
+def quantity(value: Json) -> float:
+    """Read a quantity of Kubernetes.
+
+    >>> quantity("500m"), quantity("2"), quantity("1k"), quantity("2Ki"), quantity("1e3")
+    (0.5, 2.0, 1000.0, 2048.0, 1000.0)
+
+    Raises
+    ------
+    Damaged
+        Anything else.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e18:
+        return float(value)
+    found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise Damaged("objects with a quantity that cannot be read, left out", value)
+    return float(f"{found[1]}e{found[2] or 0}") * _SUFFIX[found[3] or ""]
+
+
+def pod_request(template: Json, resource: str) -> float:
+    """Return a pod's request of a resource, whose name may be a pattern such as ``*/gpu``.
+
+    The request is the sum over the containers, or that of the largest init container if it is larger; init
+    containers that keep running count as containers. A container without requests asks for its limits.
+    """
+    running = sum(_asks(each, resource) for each in list_at(template, "spec", "containers"))
+    before = list_at(template, "spec", "initContainers")
+    stay = sum(_asks(each, resource) for each in before if at(each, "restartPolicy") == "Always")
+    first = max((_asks(each, resource) for each in before if at(each, "restartPolicy") != "Always"), default=0.0)
+    return stay + max(running, first)
+
+
+def _asks(container: Json, resource: str) -> float:
+    limits, requests = at(container, "resources", "limits"), at(container, "resources", "requests")
+    return amount_of(
+        {**(limits if isinstance(limits, dict) else {}), **(requests if isinstance(requests, dict) else {})}, resource
+    )
+
+
+def amount_of(resources: Json, resource: str) -> float:
+    """Return the amount of a resource, or of all resources whose names fit the pattern.
+
+    Raises
+    ------
+    Damaged
+        It is no quantity, or below 0.
+    """
+    if not isinstance(resources, dict):
+        return 0.0
+    amounts = [quantity(value) for name, value in resources.items() if fits(name, resource)]
+    if any(amount < 0 for amount in amounts):
+        raise Damaged("objects with a quantity below 0, left out", min(amounts))
+    return sum(amounts)
+
+
+def fits(name: str, resource: str) -> bool:
+    """Whether a name equals the resource, or fits it as a pattern."""
+    return name == resource or _pattern(resource)(name) is not None
+
+
+@functools.cache
+def _pattern(resource: str) -> Callable[[str], object]:
+    return re.compile(fnmatch.translate(resource)).match
+
+
+def gpu_names(resources: Json, resource: str) -> set[str]:
+    """Return the names of resources that are GPUs, or slices of GPUs of the same vendor."""
+    vendor = resource.rpartition("/")[0]
+    return {
+        name
+        for name in (resources if isinstance(resources, dict) else ())
+        if fits(name, resource) or (vendor and "/mig-" in name and fits(name, f"{vendor}/*"))
+    }
+
+
+def gpu_names_of(template: Json, resource: str) -> set[str]:
+    """Return the ``gpu_names`` of all containers of a pod."""
+    return {
+        name
+        for kind in ("containers", "initContainers")
+        for container in list_at(template, "spec", kind)
+        for asked in ("limits", "requests")
+        for name in gpu_names(at(container, "resources", asked), resource)
+    }
+
+
+class Gpus(NamedTuple):
+    """GPUs, each part of one on a GPU of its own, and the parts added up."""
+
+    gpus: int = 0
+    parts: float = 0.0
+
+
+def gpus_of(amounts: Mapping[str, float], pods: int) -> Gpus:
+    """GPUs of pods that are alike, from amounts of resources of all of them by name.
+
+    >>> gpus_of({"nvidia.com/mig-1g.5gb": 14.0}, 7), gpus_of({"nvidia.com/gpu": 1.0}, 2)
+    (Gpus(gpus=14, parts=2.0), Gpus(gpus=2, parts=1.0))
+    """
+    gpus = sum(pods * devices(amount / pods) for amount in amounts.values()) if pods else 0
+    return Gpus(gpus, float(sum(part_of(name) * Fraction(amount) for name, amount in amounts.items())))
+
+
+def note_others(templates: Iterator[Json], resource: str, audit: Audit, place: int) -> None:
+    """Note GPUs of other names, which are not counted."""
+    for template in templates:
+        for container in list_at(template, "spec", "containers"):
+            for kind in ("limits", "requests"):
+                named = at(container, "resources", kind)
+                for name in named if isinstance(named, dict) else ():
+                    if ("gpu" in name.rpartition("/")[2] or "/mig-" in name) and name not in gpu_names(named, resource):
+                        audit.note(
+                            f"objects that ask for GPUs of another name than {resource}, not counted", place, name
+                        )
+                        return
+
+
+class Listing(NamedTuple):
+    """Context for the reader of an object: the name of the GPU resource, the times read so far, and the audit."""
+
+    resource: str
+    moments: Moments
+    audit: Audit
+
+
+def read_listed(
+    source: str,
+    path: Path,
+    kind: str,
+    group: str,
+    job: Callable[[Json, int, Listing], tuple[QueuedJob, bool]],
+    said: str,
+    *,
+    states: Collection[str] | None,
+    ended_only: bool,
+    gpu_resource: str,
+) -> Queue:
+    """Read a list of objects.
+
+    Parameters
+    ----------
+    source, path
+        As ``Queue`` has them.
+    kind, group
+        Kind and group of the objects; others are noted and left out.
+    job
+        Maps an object and its place to its job, and whether that has ended; may raise ``Damaged``.
+    said
+        Sentences of the audit on what is assumed for all jobs.
+    states, ended_only
+        As every reader has them.
+    gpu_resource
+        Name of the resource that is a GPU, or a pattern such as ``*/gpu``.
+
+    Raises
+    ------
+    InputError
+        No list of objects, or no job is left.
+    """
+    listing = Listing(gpu_resource, Moments(), Audit("object"))
+    kept = QueueCollector(source, path, listing.audit, states, ended_only, attempts=True)
+    for place, item in items(path, kind, group, listing.audit):
+        try:
+            found, ended = job(item, place, listing)
+            kept.add(found, ended=ended)
+        except Damaged as damage:
+            listing.audit.note(damage.reason, place, damage.found)
+    return kept.queue([said, *listing.moments.sentences()], dated=True)

@@ -1,0 +1,380 @@
+"""Public traces of clusters: Alibaba's openb (gpu-v2023) and PAI (gpu-v2020, NSDI 2022), Microsoft's Philly (ATC 2019).
+
+openb lists pods (``openb_pod_list_*.csv``) and nodes; PAI has tables of tasks and jobs without a header; Philly's
+``cluster_job_log`` is a JSON list of jobs with their attempts.
+"""
+
+import math
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dlsched.core.errors import InputError
+from dlsched.core.files import Json
+from dlsched.core.messages import shown
+from dlsched.traces.cells import MISSING, Damaged, Moments, devices, number, share_of
+from dlsched.traces.job_rules import QueueCollector
+from dlsched.traces.queue import Audit, Queue, QueuedJob, QueueNode
+from dlsched.traces.readers.kubernetes import list_at, read_objects, text_at
+from dlsched.traces.readers.text_tables import Table, first_line, open_table, require, whole_rows
+
+PODS: Final = (
+    *("name", "cpu_milli", "num_gpu", "gpu_milli", "gpu_spec", "qos", "pod_phase"),
+    *("creation_time", "deletion_time", "scheduled_time"),
+)
+OPENB_NODES: Final = ("sn", "cpu_milli", "gpu", "model")
+NODE_LIST: Final = "openb_node_list_gpu_node.csv"
+
+
+def read_openb(
+    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, nodes: Path | None = None
+) -> Queue:
+    """Read the pods, each a job, from when it was scheduled to when it was deleted.
+
+    A pod that was deleted at the end of the trace (its latest deletion) counts as not ended. ``gpu_milli``
+    is its part of each GPU. The group is the class of service; the trace has no users.
+
+    Parameters
+    ----------
+    path
+        The list of pods.
+    states
+        Keep pods in these phases only: Succeeded, Failed, Running, Pending; None: all.
+    ended_only
+        Leave out pods that had not ended with the trace.
+    nodes
+        The list of nodes; None: ``openb_node_list_gpu_node.csv`` of the same folder, if it exists.
+
+    Raises
+    ------
+    InputError
+        No list of pods or nodes, or no job is left.
+    """
+    table = open_table(path, PODS)
+    require(table, *((name,) for name in PODS if name not in ("cpu_milli", "gpu_spec", "qos")))
+    audit, moments = Audit(), Moments()
+    jobs = []
+    for line, cells in table.rows(PODS, audit):
+        try:
+            jobs.append(_pod(cells, line, moments))
+        except Damaged as damage:
+            audit.note(damage.reason, line, damage.found)
+    end_s = max((job.end_s for job in jobs if job.end_s is not None), default=None)
+    kept = QueueCollector("openb", path, audit, states, ended_only)
+    for job in jobs:
+        kept.add(job, ended=job.end_s is not None and not (job.state in ("Running", "Pending") and job.end_s == end_s))
+    beside = path.with_name(NODE_LIST)
+    listed = nodes or (beside if beside.is_file() else None)
+    said = [
+        "The trace has no users.",
+        "Pods in phase Running ended when they were deleted, save those deleted at the end of the trace.",
+        *moments.sentences(),
+    ]
+    if listed is None:
+        said.append(f"No list of nodes: {NODE_LIST} is not beside the file.")
+    return kept.queue(said, dated=moments.dated, nodes=() if listed is None else _openb_nodes(listed))
+
+
+def _pod(cells: tuple[str, ...], line: int, moments: Moments) -> QueuedJob:
+    name, cpu_milli, num_gpu, gpu_milli, gpu_spec, qos, phase, created, deleted, scheduled = map(str.strip, cells)
+    gpus, milli = number(num_gpu, "num_gpu") or 0.0, number(gpu_milli, "gpu_milli")
+    if milli is not None and gpus and not 0 < milli <= 1000:
+        raise Damaged("entries whose gpu_milli is not above 0 and at most 1000, left out", gpu_milli)
+    if not name:
+        raise Damaged("entries without a name, left out")
+    whole = devices(gpus)
+    created_s = moments.read(created, "creation_time")
+    return QueuedJob(
+        name,
+        "",
+        qos,
+        math.nan if created_s is None else created_s,
+        moments.read(scheduled, "scheduled_time"),
+        moments.read(deleted, "deletion_time"),
+        None,
+        whole,
+        share_of(gpus if milli is None else gpus * milli / 1000, whole) if whole else 1.0,
+        cpus=(number(cpu_milli, "cpu_milli") or 0.0) / 1000,
+        gpu_type="" if gpu_spec.casefold() in MISSING else gpu_spec,
+        state=phase,
+        line=line,
+    )
+
+
+def _openb_nodes(path: Path) -> tuple[QueueNode, ...]:
+    table = open_table(path, OPENB_NODES)
+    require(table, ("sn",), ("gpu",))
+    nodes = []
+    for line, (name, cpu_milli, gpu, model) in whole_rows(table, OPENB_NODES):
+        try:
+            gpus, cpus = devices(number(gpu, "gpu") or 0.0), number(cpu_milli, "cpu_milli")
+        except Damaged as damage:
+            raise InputError(where=f"{path}, line {line}", found=shown(damage.found), allowed="a number") from None
+        kind = model.strip()
+        nodes.append(QueueNode(name.strip(), gpus, "" if kind.casefold() in MISSING else kind, (cpus or 0.0) / 1000))
+    return tuple(nodes)
+
+
+TASK: Final = (
+    *("job_name", "task_name", "inst_num", "status", "start_time", "end_time"),
+    *("plan_cpu", "plan_mem", "plan_gpu", "gpu_type"),
+)
+JOB: Final = ("job_name", "inst_id", "user", "status", "start_time", "end_time")
+MACHINE: Final = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
+TASKS_FILE, JOBS_FILE, MACHINES_FILE = "pai_task_table.csv", "pai_job_table.csv", "pai_machine_spec.csv"
+OPEN: Final = frozenset({"Running", "Waiting", "Ready"})
+
+
+@dataclass(slots=True)
+class _Job:
+    """Totals over the tasks of a job: their first start, their last end, how many lack an end."""
+
+    line: int
+    gpus: float = 0.0
+    parts: float = 0.0
+    cpus: float = 0.0
+    start_s: float = math.inf
+    end_s: float = -math.inf
+    endless: int = 0
+    kinds: set[str] | None = None
+    task_state: str = ""
+    user: str = ""
+    submit_s: float | None = None
+    state: str = ""
+
+
+def read_pai(
+    path: Path,
+    *,
+    states: Collection[str] | None = None,
+    ended_only: bool = True,
+    jobs: Path | None = None,
+    nodes: Path | None = None,
+) -> Queue:
+    """Read the jobs, each from the start of its first task to the end of its last, on the GPUs of all its instances.
+
+    ``plan_gpu`` is in percent of an instance; what is no whole GPU of one is a slice. A job comes at the ``start_time`` of
+    the table of jobs.
+
+    Parameters
+    ----------
+    path
+        ``pai_task_table.csv``, or the folder in which it is.
+    states
+        Keep jobs of these only: Terminated (which is success), Failed, Running, Waiting; None: all.
+    ended_only
+        Leave out jobs that run or wait.
+    jobs
+        ``pai_job_table.csv``; None: that of the same folder. Without it jobs come when they start, and have no users.
+    nodes
+        ``pai_machine_spec.csv``; None: that of the same folder, where it is there.
+
+    Raises
+    ------
+    InputError
+        No such tables, or no job is left.
+    """
+    tasks = path / TASKS_FILE if path.is_dir() else path
+    audit, moments = Audit(), Moments()
+    found = _tasks(tasks, moments, audit)
+    listed = jobs or _beside(tasks, JOBS_FILE)
+    said = [*moments.sentences()]
+    if listed is None:
+        said.append(f"Jobs come when they start and have no users: {JOBS_FILE} is not beside the file.")
+    else:
+        said += _add_jobs(listed, found, moments)
+    kept = QueueCollector("pai", tasks, audit, states, ended_only)
+    for name, job in found.items():
+        try:
+            kept.add(_queued(name, job, audit), ended=job.state not in OPEN)
+        except Damaged as damage:
+            audit.note(damage.reason, job.line, damage.found)
+    machines = nodes or _beside(tasks, MACHINES_FILE)
+    return kept.queue(said, dated=moments.dated, nodes=() if machines is None else _pai_machines(machines))
+
+
+def _beside(path: Path, name: str) -> Path | None:
+    beside = path.with_name(name)
+    return beside if beside.is_file() and beside != path else None
+
+
+def _open(path: Path, columns: tuple[str, ...]) -> Table:
+    """Open a table, which normally has no header but may have one."""
+    width = first_line(path).count(",") + 1
+    if width != len(columns):
+        raise InputError(
+            where=f"{path}, line 1",
+            found=f"{width} cells parted by commas",
+            allowed=f"{len(columns)}: {', '.join(columns)}",
+        )
+    return Table(path, columns, ",")
+
+
+def _tasks(path: Path, moments: Moments, audit: Audit) -> dict[str, _Job]:
+    found: dict[str, _Job] = {}
+    for line, cells in _open(path, TASK).rows(TASK, audit):
+        name, _, instances, status, start, end, cpu, _, gpu, kind = map(str.strip, cells)
+        try:
+            if not name:
+                raise Damaged("entries without a job_name, left out")
+            count, percent = number(instances, "inst_num"), number(gpu, "plan_gpu") or 0.0
+            count = 1.0 if count is None else count
+            begun, over = moments.read(start, "start_time"), moments.read(end, "end_time")
+            cores, gpus = (number(cpu, "plan_cpu") or 0.0) / 100, devices(max(0.0, percent) / 100)
+            if count < 0 or percent < 0:
+                raise Damaged("tasks with less than no instances or GPUs, left out", f"{instances}, {gpu}")
+        except Damaged as damage:
+            audit.note(damage.reason, line, damage.found)
+            continue
+        job = found.setdefault(name, _Job(line))
+        job.gpus += count * gpus
+        job.parts += count * percent / 100
+        job.cpus += count * cores
+        job.start_s = job.start_s if begun is None else min(job.start_s, begun)
+        job.end_s = job.end_s if over is None else max(job.end_s, over)
+        job.endless += over is None
+        if job.task_state not in OPEN:  # a job runs as long as one of its tasks
+            job.task_state = sys.intern(status)
+        if percent and kind.casefold() not in MISSING:
+            job.kinds = {*(job.kinds or ()), sys.intern(kind)}
+    return found
+
+
+def _add_jobs(path: Path, found: dict[str, _Job], moments: Moments) -> list[str]:
+    """Take users, states and arrivals from the table of jobs; return sentences on its damaged rows."""
+    audit = Audit()
+    for line, (name, _, user, status, start, _) in _open(path, JOB).rows(JOB, audit):
+        job = found.get(name.strip())
+        if job is None:
+            continue
+        job.user, job.state = sys.intern(user.strip()), sys.intern(status.strip())
+        try:
+            job.submit_s = moments.read(start, "start_time")
+        except Damaged as damage:
+            audit.note("jobs whose start_time cannot be read, taken to come when they start", line, damage.found)
+    return [f"In {path.name}: {sentence}" for sentence in audit.sentences()]
+
+
+def _queued(name: str, job: _Job, audit: Audit) -> QueuedJob:
+    if job.gpus > 10**6:
+        raise Damaged("jobs with an impossible number of GPUs, left out", job.gpus)
+    gpus = devices(job.gpus)
+    start_s = None if math.isinf(job.start_s) else job.start_s
+    end_s = None if math.isinf(job.end_s) else job.end_s
+    job.state = job.state or job.task_state
+    submit_s = start_s if job.submit_s is None else job.submit_s
+    if job.state not in OPEN and end_s is not None and job.endless:
+        audit.note("ended jobs with tasks that do not say when they ended, of which the others count", job.line)
+    return QueuedJob(
+        name,
+        job.user,
+        "",
+        math.nan if submit_s is None else submit_s,
+        start_s,
+        None if job.state in OPEN else end_s,
+        None,
+        gpus,
+        share_of(job.parts, gpus) if gpus else 1.0,
+        cpus=job.cpus,
+        gpu_type=next(iter(job.kinds)) if job.kinds and len(job.kinds) == 1 else "",
+        state=job.state,
+        line=job.line,
+    )
+
+
+def _pai_machines(path: Path) -> tuple[QueueNode, ...]:
+    """Machines that have GPUs."""
+    nodes = []
+    for line, (name, kind, cpus, _, gpus) in whole_rows(_open(path, MACHINE), MACHINE):
+        try:
+            count, cores = number(gpus, "cap_gpu") or 0.0, number(cpus, "cap_cpu") or 0.0
+        except Damaged as damage:
+            raise InputError(where=f"{path}, line {line}", found=shown(damage.found), allowed="a number") from None
+        if count:
+            nodes.append(QueueNode(name.strip(), int(count), kind.strip(), cores))
+    return tuple(nodes)
+
+
+PHILLY_MACHINES: Final = "cluster_machine_list"
+PHILLY_MACHINE: Final = ("machineId", "number of GPUs", "single GPU mem")
+
+
+def read_philly_raw(
+    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, nodes: Path | None = None
+) -> Queue:
+    """Read the jobs, each by its last attempt; the group is the virtual cluster.
+
+    Parameters
+    ----------
+    path
+        ``cluster_job_log``.
+    states
+        Keep jobs of these only: Pass, Killed, Failed; None: all.
+    ended_only
+        Leave out jobs that ran or waited when the trace was taken.
+    nodes
+        ``cluster_machine_list``; None: that of the same folder, where it is there.
+
+    Raises
+    ------
+    InputError
+        No list of jobs, or no job is left.
+    """
+    found = read_objects(path)
+    if not isinstance(found, list):
+        raise InputError(where=str(path), found=shown(found), allowed="a list of jobs")
+    audit, moments = Audit("object"), Moments()
+    kept = QueueCollector("philly-raw", path, audit, states, ended_only)
+    for place, item in enumerate(found, 1):
+        try:
+            job, ended = _job(item, place, moments, audit)
+            kept.add(job, ended=ended)
+        except Damaged as damage:
+            audit.note(damage.reason, place, damage.found)
+    beside = path.with_name(PHILLY_MACHINES)
+    listed = nodes or (beside if beside.is_file() else None)
+    return kept.queue(moments.sentences(), dated=True, nodes=() if listed is None else _philly_machines(listed))
+
+
+def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[QueuedJob, bool]:
+    attempts = list_at(item, "attempts")
+    if not isinstance(item, dict) or not text_at(item, "jobid"):
+        raise Damaged("objects that are no job, left out", item)
+    if not attempts:
+        raise Damaged("jobs that were never given a GPU, left out")
+    if len(attempts) > 1:
+        audit.note("jobs with several attempts, of which the last counts", place)
+    last = attempts[-1]
+    held = [(text_at(each, "ip"), len(list_at(each, "gpus"))) for each in list_at(last, "detail")]
+    submit_s = moments.read(text_at(item, "submitted_time"), "submitted_time")
+    end_s = moments.read(text_at(last, "end_time"), "end_time")
+    job = QueuedJob(
+        text_at(item, "jobid"),
+        text_at(item, "user"),
+        text_at(item, "vc"),
+        math.nan if submit_s is None else submit_s,
+        moments.read(text_at(last, "start_time"), "start_time"),
+        end_s,
+        None,
+        sum(count for _, count in held),
+        nodes=tuple(name for name, count in held if count and name.casefold() not in MISSING),
+        state=text_at(item, "status"),
+        line=place,
+    )
+    if job.start_s is None and end_s is not None and job.gpus:
+        raise Damaged("jobs whose last attempt does not say when it started, left out")
+    return job, end_s is not None
+
+
+def _philly_machines(path: Path) -> tuple[QueueNode, ...]:
+    table = open_table(path, PHILLY_MACHINE)
+    nodes = []
+    for line, (name, gpus, memory) in whole_rows(table, PHILLY_MACHINE):
+        try:
+            count = number(gpus, "number of GPUs") or 0.0
+        except Damaged:
+            raise InputError(where=f"{path}, line {line}", found=shown(gpus), allowed="a number of GPUs") from None
+        nodes.append(QueueNode(name.strip(), int(count), memory.strip()))
+    return tuple(nodes)
