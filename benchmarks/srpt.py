@@ -19,7 +19,7 @@ from unittest import mock
 import numpy as np
 from measure import Page, Ratio, present
 
-from dlsched.algorithms import srpt
+from dlsched.algorithms import one_machine
 
 LOADS = (0.3, 0.5, 0.7, 0.9, 1.1, np.inf)  # inf: all released at once
 SIZES = ("exponential", "Pareto")
@@ -40,13 +40,13 @@ def row(page: Page, jobs: int, load: float, sizes: str, in_order: bool) -> tuple
     shuffled = np.random.default_rng(1).permutation(workload(jobs, 1.0, sizes, True)[0])
 
     def interpreted(turn: int) -> np.ndarray:
-        with mock.patch.object(srpt, "compiled", return_value=None):
-            return srpt.srpt_completions(releases, work)
+        with mock.patch.object(one_machine, "compiled", return_value=None):
+            return one_machine.srpt_completions(releases, work)
 
     case = f"{'at once' if load == np.inf else load} | {sizes} | {'sorted' if in_order else 'random'}"
     ways = {
         "argsort": lambda _: np.argsort(shuffled),
-        "SRPT": lambda _: srpt.srpt_completions(releases, work),
+        "SRPT": lambda _: one_machine.srpt_completions(releases, work),
         "without Numba": interpreted,
     }
     how = {"keep": zlib.crc32, "same": operator.eq, "units": ["argsort"], "enough_s": 3}
@@ -61,7 +61,7 @@ def row(page: Page, jobs: int, load: float, sizes: str, in_order: bool) -> tuple
 def first_calls(jobs: int) -> list[str]:
     """Seconds of the first call in a new process, without and with a compiled loop that an earlier one has kept."""
     program = (
-        "import time, numpy; from dlsched.algorithms.srpt import srpt_completions as call;"
+        "import time, numpy; from dlsched.algorithms.one_machine import srpt_completions as call;"
         f"arrays = numpy.arange({jobs}.0), numpy.ones({jobs}); begin = time.perf_counter(); call(*arrays);"
         "first = time.perf_counter() - begin; call(*arrays); print(first - (time.perf_counter() - begin - first))"
     )
@@ -78,7 +78,7 @@ def first_calls(jobs: int) -> list[str]:
 def fill(page: Page) -> None:
     """Measure everything."""
     jobs = 100_000 if page.quick else 1_000_000
-    srpt.srpt_completions(*workload(jobs, 0.5, "exponential", True))  # compiles, or loads what was kept
+    one_machine.srpt_completions(*workload(jobs, 0.5, "exponential", True))  # compiles, or loads what was kept
     cases = itertools.product(LOADS[2::3] if page.quick else LOADS, SIZES, (True, False))
     rows, ratios = zip(*(row(page, jobs, *case) for case in cases), strict=True)
     page.add(f"{jobs:,} jobs, times in seconds, numba {version('numba')}.")

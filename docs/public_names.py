@@ -41,7 +41,7 @@ ALSO = {
             *("published_steps", "PublishedSteps", "Step", "IMAGENET_IMAGES", "NETWORK_BYTES_PER_S"),
         ],
     },
-    "dlsched.algorithms": {"dlsched.algorithms.srpt": ["srpt_completions", "srpt_schedule"]},
+    "dlsched.algorithms": {"dlsched.algorithms.one_machine": ["srpt_completions", "srpt_schedule"]},
     "dlsched.plots": {"dlsched.plots": None},
     "dlsched.statistics": {"dlsched.statistics": None},
     "dlsched.traces": {"dlsched.traces": None},

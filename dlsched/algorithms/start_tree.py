@@ -1,4 +1,16 @@
-"""Exact branch-and-bound search for the least sum of flow times, which starts jobs in order of time.
+"""Exact search for the least sum of flow times, the bound that it uses, and the separation of an instance into parts.
+
+SRPT on one machine whose speed rises over time: by any time it has ended as many jobs as any schedule can.
+
+Separation of an instance into parts whose jobs cannot meet in any good schedule, to be decided apart.
+
+Let F be the sum of the flow times (end less release) of a known schedule, p_i the least length of job i, and
+E = F - sum p. In any schedule whose flow times sum to at most F, job i ends by r_i + p_i + E, as no other
+job flows for less than its own p. If all jobs released before some time end by then, the later ones never
+meet them. So the best schedules of the two parts together are the best schedule of all, and the F of a part
+is smaller again. The releases of a part that cannot be split further lie within its number of jobs times F.
+
+Exact branch-and-bound search for the least sum of flow times, which starts jobs in order of time.
 
 Every job runs once, without a pause, in one of its modes, each of which has a length and takes units of several resources.
 Some may have begun when the clock starts: they start at 0, before all others, in their only mode.
@@ -22,12 +34,83 @@ same times differ only in the ends so far; the search cuts the larger sum. It tr
 that are taken alike, and jobs that are alike, in one order only.
 """
 
+import heapq
 import marshal
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
-from dlsched.algorithms.rising_speed import srpt_ends
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.tolerance import FEASIBLE, rounding
+
+
+def srpt_ends(jobs: Sequence[tuple[float, float]], steps: Sequence[tuple[float, int]], speed: int) -> list[float]:
+    """Return the ends in order of time.
+
+    ``jobs``: release and work of at least one job, in order of release; ``steps``: times at which the speed rises, and
+    by how much, in order of time; ``speed``: at the first release, >= 0, and > 0 after all steps.
+
+    >>> srpt_ends([(0.0, 4.0), (1.0, 2.0)], [(2.0, 1)], 1)
+    [2.5, 4.0]
+    """
+    waiting: list[float] = []
+    ends: list[float] = []
+    now, arrived, step = jobs[0][0], 0, 0
+    while len(ends) < len(jobs):
+        while arrived < len(jobs) and jobs[arrived][0] <= now:
+            heapq.heappush(waiting, jobs[arrived][1])
+            arrived += 1
+        while step < len(steps) and steps[step][0] <= now:
+            speed += steps[step][1]
+            step += 1
+        until = min(
+            jobs[arrived][0] if arrived < len(jobs) else math.inf, steps[step][0] if step < len(steps) else math.inf
+        )
+        if not waiting or not speed:
+            now = until
+            continue
+        least = waiting[0]
+        if now + least / speed <= until:
+            heapq.heappop(waiting)
+            now += least / speed
+            ends.append(now)
+        else:
+            heapq.heapreplace(waiting, least - (until - now) * speed)
+            now = until
+    return ends
+
+
+def separated(
+    releases: Sequence[float], shortest: Sequence[float], flows: Sequence[float], *, tick: Tick = no_tick
+) -> list[list[int]]:
+    """Return the jobs of every part, in order of release.
+
+    ``releases``, ``shortest`` (least lengths) and ``flows`` (flow times in the known schedule) have shape (J,);
+    ``tick`` is called for every job and may raise to stop.
+
+    >>> separated([0.0, 1.0, 9.0], [2.0, 2.0, 2.0], [2.0, 3.0, 2.0])
+    [[0, 1], [2]]
+    """
+    whole, done = [sorted(range(len(releases)), key=releases.__getitem__)], []
+    while whole:
+        jobs = whole.pop()
+        excess_s = max(0.0, math.fsum([*(flows[job] for job in jobs), *(-shortest[job] for job in jobs)]))
+        parts: list[list[int]] = [[]]
+        latest_s = -math.inf
+        for job in jobs:
+            tick()
+            if parts[-1] and releases[job] >= latest_s:
+                parts.append([])
+            parts[-1].append(job)
+            # Ends are rounded up, so that a tie never separates jobs that may meet.
+            end_s = releases[job] + (shortest[job] + excess_s) * (1 + FEASIBLE)
+            latest_s = max(latest_s, end_s + rounding(end_s))
+        if len(parts) == 1:
+            done.append(jobs)
+        else:
+            whole += parts
+    return sorted(done, key=lambda jobs: releases[jobs[0]])
+
 
 Taken = tuple[tuple[tuple[float, int], ...], ...]
 """For every resource pairs of a time and the units that are taken until then, in order."""

@@ -1,4 +1,11 @@
-"""Partial sums of shifts and regrets, job after job: the states of the knapsack's core, and the way back from one.
+"""Partial sums of a knapsack's core, and the memory that they may take.
+
+Memory limit of an algorithm of this package: a quarter of the machine's, and at most 1 GiB.
+
+An algorithm that would need more raises ``MemoryError`` first; ``Family.solve`` then ends with
+``memory_limit``.
+
+Partial sums of shifts and regrets, job after job: the states of the knapsack's core, and the way back from one.
 
 A state is a sum of shifts with the least sum of regrets that reaches it. The parent and the option of every
 state are kept in *segments*. When a segment fills its share of the memory, only the states at its end stay;
@@ -10,14 +17,35 @@ for a segment, of which two may be held. A search that needs more raises ``Memor
 """
 
 import math
+import os
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.algorithms import memory
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.budget import Tick
+
+_GIB = 2**30
+
+
+def _physical_bytes() -> int:
+    """Return this machine's memory; if the system does not report it, four times the largest allowance."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 4 * _GIB
+
+
+ALLOWED_BYTES = min(_GIB, _physical_bytes() // 4)
+"""Bytes that one run of an algorithm may hold besides its cost table."""
+
+
+def require_memory(needed: int, what: str) -> None:
+    """Raise ``MemoryError``, with the size, before a computation that needs more than ``ALLOWED_BYTES``."""
+    if needed > ALLOWED_BYTES:
+        raise MemoryError(f"{what}: needs {needed / _GIB:.1f} GiB, allowed: {ALLOWED_BYTES / _GIB:.1f} GiB")
+
 
 _SHIFT_BYTES = 96  # bytes of work for an entry of an array by shift
 _STATE_BYTES = 512  # bytes of work for a state if sums are sorted
@@ -93,9 +121,9 @@ class Trail:
 
         ``MemoryError``: too many states.
         """
-        if not self._marks or self._held > memory.ALLOWED_BYTES // (8 * self.trails):
+        if not self._marks or self._held > ALLOWED_BYTES // (8 * self.trails):
             self._marked += 16 * len(self.states.shifts)
-            if self._marked > memory.ALLOWED_BYTES // (4 * self.trails):
+            if self._marked > ALLOWED_BYTES // (4 * self.trails):
                 raise MemoryError("knapsack: the states of its core need more memory than is allowed")
             self._marks.append((self.depth, self.states))
             self._layers, self._held = [], 0
@@ -137,7 +165,7 @@ class Trail:
         )
         most = min(int(states.shifts[-1]) + int(move.shifts.max()), self.slack - move.low_left)
         width, sums = max(0, most - least + 1), len(states.shifts) * len(move.shifts)
-        widest = memory.ALLOWED_BYTES // 2 // _SHIFT_BYTES
+        widest = ALLOWED_BYTES // 2 // _SHIFT_BYTES
         method = self._by_shift if width <= min(widest, max(_SPARSEST * sums, 1024)) else self._by_sorting
         shifts, regrets, parents, options = method(states, move, limit, least, most)
         if self.most is not None and len(shifts) > self.most:
@@ -190,7 +218,7 @@ class Trail:
             order = np.lexsort((joined[1], joined[0]))
             record = order[self._records(joined[0][order], joined[1][order])]
             held = joined[0][record], joined[1][record], joined[2][record], joined[3][record]
-            if len(record) * _STATE_BYTES > memory.ALLOWED_BYTES // 2:
+            if len(record) * _STATE_BYTES > ALLOWED_BYTES // 2:
                 raise MemoryError("knapsack: the states of its core need more memory than is allowed")
         assert held is not None
         return held

@@ -5,7 +5,7 @@ best_j(c) = min over counts w <= c of job j of cost_j(w) + best_{j-1}(c - w), be
 
 import numpy as np
 
-from dlsched.algorithms import memory
+from dlsched.algorithms import sums
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.reduction import on_grid
 from dlsched.core.arrays import IntArray
@@ -30,14 +30,14 @@ def solve_by_states(
 ) -> IntArray | None:
     """Return the pairs of least total cost whose counts add up to at most ``capacity``, or None if there are none.
 
-    O(P C) time and O(J C) memory. C is the smaller of the capacity and the sum of the largest counts, both divided by
+    O(P C) time and O(J C) sums. C is the smaller of the capacity and the sum of the largest counts, both divided by
     the common divisor of all counts (``reduction.on_grid``). Among equals the smaller count wins. ``step`` is called
     before every job and ``tick`` now and then. ``MemoryError``: more than ``ALLOWED_BYTES`` of ``algorithms.memory``
     are needed.
     """
     if table.minimum_units > capacity:
         return None
-    memory.require_memory(state_bytes(table, capacity), "dynamic programming")
+    sums.require_memory(state_bytes(table, capacity), "dynamic programming")
     table, capacity = _on_useful_grid(table, capacity)
     best = np.zeros(capacity + 1)
     decisions = np.zeros((table.jobs, capacity + 1), dtype=_decision_type(table))

@@ -4,7 +4,7 @@ Only the numbers of workers by type matter, so this is a transportation problem:
 type g has s_g.
 """
 
-from dlsched.algorithms.transport import starved
+from dlsched.algorithms.resource_market import starved
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.instance import Instance

@@ -53,7 +53,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dlsched.algorithms.quotas import Quotas
+from dlsched.algorithms.utility_tables import Quotas
 from dlsched.certificates import DualsCertificate, exact_sum, rounded_up
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.labels import separable_labels

@@ -22,7 +22,7 @@ from functools import partial
 
 import numpy as np
 
-from dlsched.algorithms.srpt import srpt_completions
+from dlsched.algorithms.one_machine import srpt_completions
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.checker import infeasible

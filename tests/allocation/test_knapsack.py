@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.algorithms import memory
+from dlsched.algorithms import sums
 from dlsched.algorithms.sums import Trail
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.dynamic_program import solve_by_states
@@ -229,7 +229,7 @@ def test_segments_of_the_way_back_are_computed_again(monkeypatch):
     """With memory for a handful of states the way back leads through many segments, and the answer is the same."""
     table, capacity, expected = correlated(60, 400)
     whole = check(table, capacity, expected)
-    monkeypatch.setattr(memory, "ALLOWED_BYTES", 2**19)
+    monkeypatch.setattr(sums, "ALLOWED_BYTES", 2**19)
     marks = []
     monkeypatch.setattr(Trail, "_again", lambda *arguments: marks.append(None) or again(*arguments))
     assert check(table, capacity, expected).pairs.tolist() == whole.pairs.tolist()
@@ -246,7 +246,7 @@ def test_sums_by_shift_and_by_sorting_agree(monkeypatch):
 
 def test_states_beyond_memory_end_the_search_with_an_answer(monkeypatch):
     """Sums that lie far apart, and memory for a thousand: an error that says so, after a choice was found."""
-    monkeypatch.setattr(memory, "ALLOWED_BYTES", 2**20)
+    monkeypatch.setattr(sums, "ALLOWED_BYTES", 2**20)
     rng = np.random.default_rng(3)
     rows = [{1: 4e9} | {int(w): 4e9 - int(w) for w in rng.integers(10**6, 10**9, 3)} for _ in range(30)]
     table = CostTable.from_rows(rows)

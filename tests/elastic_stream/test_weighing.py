@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlsched.algorithms.upper_hull import upper_hull
+from dlsched.algorithms.utility_tables import upper_hull
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, check, figures, flow_times, generate, ordered, priced, simulate, weighted
 from dlsched.elastic_stream.policies import Priced, Weighted

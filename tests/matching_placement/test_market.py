@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from dlsched.algorithms.ascending_market import ascending_market
+from dlsched.algorithms.resource_market import ascending_market
 from dlsched.algorithms.time_costs import Costs
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, arrays

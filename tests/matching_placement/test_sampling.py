@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dlsched.algorithms.draws import draws_needed
+from dlsched.algorithms.compositions import draws_needed
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.checker import check, objective

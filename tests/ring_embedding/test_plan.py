@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.algorithms.utility_table import UtilityTable
+from dlsched.algorithms.utility_tables import UtilityTable
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.checker import check, objective, worker_slots
 from dlsched.ring_embedding.heuristics.ascent import ascend

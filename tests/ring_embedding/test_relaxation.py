@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dlsched.algorithms.utility_table import power_of_two
+from dlsched.algorithms.utility_tables import power_of_two
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon, relax

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dlsched.algorithms.upper_hull import upper_hull
+from dlsched.algorithms.utility_tables import upper_hull
 from dlsched.columns.malleable.jobs import Jobs
 from dlsched.core.elementary import geometric
 from dlsched.elastic_stream.instance import Instance

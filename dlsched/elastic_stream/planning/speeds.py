@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from dlsched.algorithms.upper_hull import upper_hull
+from dlsched.algorithms.utility_tables import upper_hull
 from dlsched.core.elementary import float_power
 from dlsched.elastic_stream.instance import Instance, Job
 

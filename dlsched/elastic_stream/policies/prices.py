@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dlsched.algorithms.upper_hull import upper_hull
+from dlsched.algorithms.utility_tables import upper_hull
 from dlsched.core.arrays import FloatArray
 from dlsched.core.elementary import float_power, log
 from dlsched.core.errors import UsageError

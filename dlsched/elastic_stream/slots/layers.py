@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.algorithms.trail import Trail
+from dlsched.algorithms.layered_search import Trail
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.elastic_stream.slots.plan import Plan
 

@@ -25,8 +25,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from dlsched.algorithms.grouping import alike, divisions
-from dlsched.algorithms.trail import Trail
+from dlsched.algorithms.layered_search import Trail, alike, divisions
 from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.budget import Budget
 from dlsched.core.ticks import HAIR

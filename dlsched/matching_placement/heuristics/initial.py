@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dlsched.algorithms.transport import transport
+from dlsched.algorithms.resource_market import transport
 from dlsched.matching_placement.arrays import Arrays, Counts
 
 LARGEST = 1_000_000

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dlsched.algorithms.compositions import Sizes, Table, completions, composition_at, compositions
-from dlsched.algorithms.draws import draw_below
+from dlsched.algorithms.compositions import Sizes, Table, completions, composition_at, compositions, draw_below
 from dlsched.core.arrays import dot
 from dlsched.core.elementary import exp, float_power
 from dlsched.core.errors import UsageError

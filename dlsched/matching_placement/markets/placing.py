@@ -10,8 +10,8 @@ from itertools import islice
 
 import numpy as np
 
-from dlsched.algorithms.ascending_market import Market, ascending_market
 from dlsched.algorithms.compositions import Sizes
+from dlsched.algorithms.resource_market import Market, ascending_market
 from dlsched.core.arrays import dot
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from dlsched.algorithms.compositions import Sizes, Table
-from dlsched.algorithms.draws import draws_needed
+from dlsched.algorithms.compositions import Sizes, Table, draws_needed
 from dlsched.core.arguments import require_seed
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError

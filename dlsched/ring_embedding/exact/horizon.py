@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats
+from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.errors import ContradictionError, SolverError, SolverMissingError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.algorithms.utility_steps import hidden, steps
+from dlsched.algorithms.utility_tables import hidden, steps
 from dlsched.algorithms.whole_rows import same, whole
 from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError

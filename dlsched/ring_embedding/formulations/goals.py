@@ -34,8 +34,7 @@ from typing import Literal
 
 import numpy as np
 
-from dlsched.algorithms.utility_steps import steps
-from dlsched.algorithms.utility_table import UtilityTable, power_of_two
+from dlsched.algorithms.utility_tables import UtilityTable, power_of_two, steps
 from dlsched.ring_embedding.formulations.workers import Terms, WorkersModel, require_few
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import UtilityTable
+from dlsched.algorithms.utility_tables import UtilityTable
 from dlsched.algorithms.whole_rows import row
 from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats
+from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import objective

@@ -8,7 +8,7 @@ for the next one.
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats
+from dlsched.algorithms.utility_tables import Floats
 from dlsched.ring_embedding.heuristics.slot_greedy import Keep, Progress, forget
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding

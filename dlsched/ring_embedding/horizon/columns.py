@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats, Integers, power_of_two
+from dlsched.algorithms.utility_tables import Floats, Integers, power_of_two
 from dlsched.certificates import DualsCertificate
 from dlsched.columns.smoothing import Smoothing
 from dlsched.core.arrays import dot

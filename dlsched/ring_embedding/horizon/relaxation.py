@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.algorithms.pool_price import pool_price
-from dlsched.algorithms.utility_stretches import Tangent
-from dlsched.algorithms.utility_table import Floats, power_of_two
+from dlsched.algorithms.utility_tables import Floats, Tangent, pool_price, power_of_two
 from dlsched.certificates import DualsCertificate
 from dlsched.core.arrays import dot
 from dlsched.core.budget import Budget, Stopped, Tick

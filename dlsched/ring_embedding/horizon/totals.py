@@ -13,8 +13,7 @@ the total utility; the solver proves this bound, and no certificate verifies it.
 
 import numpy as np
 
-from dlsched.algorithms.utility_stretches import VANISHING, stretches, tangents
-from dlsched.algorithms.utility_table import power_of_two
+from dlsched.algorithms.utility_tables import VANISHING, power_of_two, stretches, tangents
 from dlsched.ring_embedding.horizon.relaxation import Program
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.rows import maximisation

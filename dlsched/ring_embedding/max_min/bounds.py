@@ -14,8 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dlsched.algorithms.quotas import Quotas
-from dlsched.algorithms.utility_table import Floats
+from dlsched.algorithms.utility_tables import Floats, Quotas
 from dlsched.certificates import DualsCertificate, exact_sum
 from dlsched.core.budget import Budget
 from dlsched.ring_embedding.certificate import certified

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats
+from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import ContradictionError
 from dlsched.core.gap import meets

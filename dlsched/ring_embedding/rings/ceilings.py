@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 from functools import cached_property
 
-from dlsched.algorithms.utility_table import UtilityTable
+from dlsched.algorithms.utility_tables import UtilityTable
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.rows import classes, fits, loose, rows
 from dlsched.ring_embedding.rings.tables import utility_tables

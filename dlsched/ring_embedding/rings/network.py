@@ -27,7 +27,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats, Integers, UtilityTable
+from dlsched.algorithms.utility_tables import Floats, Integers, UtilityTable
 from dlsched.cluster.forest import Forest, forest
 from dlsched.cluster.network import Path
 from dlsched.core.budget import Budget, Stopped

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats, Integers
+from dlsched.algorithms.utility_tables import Floats, Integers
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed, Workers
 from dlsched.ring_embedding.solution import Embedding
 

@@ -18,9 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.algorithms.closed_walks import ClosedWalks
-from dlsched.algorithms.forest_parts import ForestParts
-from dlsched.algorithms.utility_table import Floats
+from dlsched.algorithms.ring_sets import ClosedWalks, ForestParts
+from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.budget import Stopped, TooMany
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.rings.network import Network, Placed, Workers

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import UtilityTable
+from dlsched.algorithms.utility_tables import UtilityTable
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.instance import Job
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
 
-from dlsched.algorithms.forest_parts import exact_least
+from dlsched.algorithms.ring_sets import exact_least
 from dlsched.cluster.forest import forest
 from dlsched.ring_embedding.instance import Instance
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats, UtilityTable
+from dlsched.algorithms.utility_tables import Floats, UtilityTable
 from dlsched.core.budget import Budget
 from dlsched.core.limits import Limits
 from dlsched.core.tolerance import MEETING

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats
+from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats
+from dlsched.algorithms.utility_tables import Floats
 from dlsched.columns.smoothing import Smoothing
 from dlsched.core.arrays import dot
 from dlsched.core.status import Sense

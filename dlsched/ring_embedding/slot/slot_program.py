@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats
+from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.arrays import dot
 from dlsched.core.budget import TooMany
 from dlsched.core.gap import meets

@@ -7,7 +7,7 @@ does; of a ring that does not fit there as many workers as do.
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats, Integers
+from dlsched.algorithms.utility_tables import Floats, Integers
 from dlsched.core.arrays import dot
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, holding

@@ -1,6 +1,6 @@
 """Blocks of jobs that overlap in no schedule worth considering, solved separately, each on its own clock.
 
-``dlsched.algorithms.separation`` says why that is exact, and why no large numbers are added to a block's.
+``dlsched.algorithms.start_tree`` says why that is exact, and why no large numbers are added to a block's.
 """
 
 import math
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dlsched.algorithms.separation import separated
+from dlsched.algorithms.start_tree import separated
 from dlsched.certificates import exact_sum, rounded_down
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import ContradictionError

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from dlsched.algorithms.annealing import anneal_orders
+from dlsched.algorithms.serial_schedule import anneal_orders
 from dlsched.srpt_mapping.checker import objective
 from dlsched.srpt_mapping.dispatching.dispatch import run_queue, schedule_of, with_own
 from dlsched.srpt_mapping.dispatching.waiting import PATIENT, Aside

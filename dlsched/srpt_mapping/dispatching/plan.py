@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dlsched.algorithms.annealing import anneal_orders
+from dlsched.algorithms.serial_schedule import anneal_orders
 from dlsched.columns.rigid_prices import best_prices, cheapest_starts
 from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import UsageError

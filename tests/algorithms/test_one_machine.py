@@ -1,4 +1,4 @@
-"""Preemptive SRPT: by hand, its sum against three other ways to the optimum and exact arithmetic, schedule, compiled loop."""
+"""Single-machine scheduling: order of release, preemptive SRPT, and valid inequalities."""
 
 import itertools
 import math
@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from dlsched.algorithms import srpt
-from dlsched.algorithms.release_order import sorted_stably
-from dlsched.algorithms.srpt import srpt_completions, srpt_schedule
+from dlsched.algorithms import one_machine
+from dlsched.algorithms.one_machine import sorted_stably, srpt_completions, srpt_schedule
 from dlsched.certificates import srpt_value
 from dlsched.core import compiled as compiled_module
 from dlsched.core.compiled import compiled
@@ -323,11 +322,11 @@ def test_compiled_and_interpreted_loop_give_the_same_bits(monkeypatch):
     pytest.importorskip("numba")
     instances = [streams(1 + seed, seed) for seed in range(100)]
     interpreted = [bits(srpt_completions(*instance)) for instance in instances]
-    loop = compiled(srpt._serve)
+    loop = compiled(one_machine._serve)
     assert loop is not None
-    monkeypatch.setattr(srpt, "_COMPILED_FROM", 0)
-    monkeypatch.setattr(srpt, "compiled", lambda _: loop)
-    monkeypatch.setattr(srpt, "_serve", None)
+    monkeypatch.setattr(one_machine, "_COMPILED_FROM", 0)
+    monkeypatch.setattr(one_machine, "compiled", lambda _: loop)
+    monkeypatch.setattr(one_machine, "_serve", None)
     assert [bits(srpt_completions(*instance)) for instance in instances] == interpreted
 
 
@@ -338,7 +337,7 @@ def test_many_jobs_with_and_without_numba(monkeypatch):
     asked = []
     monkeypatch.setitem(sys.modules, "numba", None)
     without = compiled_module._compiled.__wrapped__
-    monkeypatch.setattr(srpt, "compiled", lambda loop: asked.append(without(loop)))
+    monkeypatch.setattr(one_machine, "compiled", lambda loop: asked.append(without(loop)))
     assert bits(srpt_completions(*instance)) == found
     assert asked == [None]
 
@@ -347,9 +346,9 @@ def test_compiled_without_a_folder_for_the_result(monkeypatch):
     """Where Numba can write nowhere it compiles all the same."""
     caching = pytest.importorskip("numba.core.caching")
     monkeypatch.setattr(caching.FunctionCache._impl_class, "_locator_classes", [])
-    loop = compiled_module._compiled.__wrapped__(srpt._serve)
-    monkeypatch.setattr(srpt, "compiled", lambda _: loop)
-    monkeypatch.setattr(srpt, "_COMPILED_FROM", 0)
+    loop = compiled_module._compiled.__wrapped__(one_machine._serve)
+    monkeypatch.setattr(one_machine, "compiled", lambda _: loop)
+    monkeypatch.setattr(one_machine, "_COMPILED_FROM", 0)
     assert srpt_completions(np.array([0.0, 1.0]), np.array([5.0, 1.0])).tolist() == [6.0, 2.0]
     assert loop.stats.cache_path is None
 
@@ -357,7 +356,7 @@ def test_compiled_without_a_folder_for_the_result(monkeypatch):
 def test_numba_is_not_imported_without_need():
     """Not by the package, nor by the module, nor for a few jobs, nor for many at once."""
     program = (
-        "import sys, dlsched, numpy; from dlsched.algorithms.srpt import srpt_completions;"
+        "import sys, dlsched, numpy; from dlsched.algorithms.one_machine import srpt_completions;"
         "srpt_completions(numpy.arange(99_999.0), numpy.ones(99_999));"
         "srpt_completions(numpy.zeros(200_000), numpy.ones(200_000)); sys.exit('numba' in sys.modules)"
     )
