@@ -22,8 +22,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, vstack
 
 from dlsched import ring_allocation
-from dlsched.allocation.cost_table import CostTable
-from dlsched.allocation.dominance import undominated
+from dlsched.allocation.cost_table import CostTable, undominated
 from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.ring_allocation.certificate import price_bound
 from dlsched.ring_allocation.costs import cost_table

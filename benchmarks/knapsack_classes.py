@@ -18,8 +18,7 @@ from hard_knapsacks import CLASSES, hard_table
 from measure import Page, peak_bytes, present
 
 from dlsched.allocation.choice_program import build_choice_arrays
-from dlsched.allocation.cost_table import CostTable
-from dlsched.allocation.dominance import undominated
+from dlsched.allocation.cost_table import CostTable, undominated
 from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.catalogue import solvers
 from dlsched.core.budget import Budget, Stopped

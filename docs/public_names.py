@@ -34,11 +34,19 @@ ALSO = {
         "dlsched.cluster.topologies": [
             *("Topology", "racks", "fat_tree", "leaf_spine", "ring_of_switches", "torus", "general"),
         ],
-        "dlsched.cluster.published": ["published_speeds", "PublishedSpeed"],
-        "dlsched.cluster.published_rates": ["published_rates", "PublishedRates"],
         "dlsched.cluster.published_stages": ["published_stages", "PublishedModel", "PublishedStage"],
-        "dlsched.cluster.published_steps": [
-            *("published_steps", "PublishedSteps", "Step", "IMAGENET_IMAGES", "NETWORK_BYTES_PER_S"),
+        "dlsched.cluster.published": [
+            *(
+                "published_speeds",
+                "PublishedSpeed",
+                "published_rates",
+                "PublishedRates",
+                "published_steps",
+                "PublishedSteps",
+                "Step",
+                "IMAGENET_IMAGES",
+                "NETWORK_BYTES_PER_S",
+            ),
         ],
     },
     "dlsched.algorithms": {"dlsched.algorithms.one_machine": ["srpt_completions", "srpt_schedule"]},
@@ -83,8 +91,8 @@ class Name:
 
 
 VALUES = {
-    "dlsched.cluster.published_steps.IMAGENET_IMAGES": "Images of an epoch of ImageNet",
-    "dlsched.cluster.published_steps.NETWORK_BYTES_PER_S": "Bytes per second of a network, by its Gbit/s",
+    "dlsched.cluster.published.IMAGENET_IMAGES": "Images of an epoch of ImageNet",
+    "dlsched.cluster.published.NETWORK_BYTES_PER_S": "Bytes per second of a network, by its Gbit/s",
     "dlsched.FAMILIES": "The families by name; the values are `Family` records, and loaded when they are asked for",
     "dlsched.__version__": "The version, as installed",
     "dlsched.elastic_stream.policies.ORDERS": "The orders by name",

@@ -15,7 +15,7 @@ import dlsched
 from dlsched import FAMILIES, InstanceError, Limits, Progress, Result, TerminationStatus, Violation, study
 from dlsched.certificates.kinds import PriceCertificate
 from dlsched.cluster import SpeedLaw
-from dlsched.cluster.speed_table import SpeedTable
+from dlsched.cluster.speeds import SpeedTable
 from dlsched.core.frozen import FrozenMapping
 
 WAYS: dict[str, Callable[[object], object]] = {

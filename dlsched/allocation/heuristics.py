@@ -1,8 +1,22 @@
-"""Heuristics that ignore costs: the same count for all jobs, as far as it is allowed."""
+"""Heuristics on a cost table: equal counts, doubling, marginal gain, and the steps of the lower convex hull.
 
+Heuristics that ignore costs: the same count for all jobs, as far as it is allowed.
+
+Greedy allocation on a cost table: doubling, marginal gain, and the steps of the lower convex hull.
+
+All start from every job's smallest count and return one pair index per job, shape (J,), or None when the smallest counts
+exceed the capacity. Equal gains go to the job that stands first in the table. ``tick`` is called now and then.
+"""
+
+import heapq
 from bisect import bisect_right
 
+import numpy as np
+
+from dlsched.allocation.cost_table import CostTable, hull
 from dlsched.allocation.counts import Counted
+from dlsched.core.arrays import IntArray
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 
 
@@ -23,3 +37,83 @@ def same_counts(instance: Counted, most: int, name: str = "count") -> dict[str, 
 def equal_share(instance: Counted) -> int:
     """floor(C / J), at least 1."""
     return max(1, instance.capacity // len(instance.jobs))
+
+
+_BLOCK = 256  # steps between two ticks
+
+
+def double_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
+    """Repeatedly double the job with the largest saving per added unit; see ``ring_allocation.doubling``.
+
+    A step is possible while 2w is an allowed count, fits, and saves. O(P log P + S log J) for S steps.
+    """
+    counts = table.counts
+    double = np.searchsorted(*_shifted(table, 2 * counts))
+    row = np.repeat(np.arange(table.jobs), table.lengths)
+    inside = np.minimum(double, table.pairs - 1)
+    possible = (double < table.starts[row + 1]) & (counts[inside] == 2 * counts)
+    return _climb(table, capacity, np.where(possible, double, -1), tick)
+
+
+def increase_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
+    """Repeatedly give the next larger allowed count to the job with the largest saving per added unit.
+
+    A job stops for good when its next count does not fit or does not save. O(P + S log J) for S steps.
+    """
+    following = np.arange(1, table.pairs + 1)
+    following[table.last] = -1
+    return _climb(table, capacity, following, tick)
+
+
+def climb_hulls(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
+    """Take the steps of the jobs' lower convex hulls in order of saving per added unit.
+
+    A job whose step does not fit is closed. Until then it is the linear programming optimum, so the total is at most
+    the LP bound plus the largest single step. O(P log P).
+    """
+    vertices = np.flatnonzero(hull(table, tick=tick))
+    following = np.full(table.pairs, -1)
+    same_job = np.searchsorted(table.starts, vertices[1:], side="right") == np.searchsorted(
+        table.starts, vertices[:-1], side="right"
+    )
+    following[vertices[:-1][same_job]] = vertices[1:][same_job]
+    return _climb(table, capacity, following, tick)
+
+
+def _shifted(table: CostTable, wanted: IntArray) -> tuple[IntArray, IntArray]:
+    """Ranks of counts and of wanted counts, each job's beyond those of the jobs before it, so that one search serves all."""
+    known = np.unique(np.concatenate((table.counts, wanted)))
+    offset = np.repeat(np.arange(table.jobs) * len(known), table.lengths)
+    return np.searchsorted(known, table.counts) + offset, np.searchsorted(known, wanted) + offset
+
+
+def _climb(table: CostTable, capacity: int, following: IntArray, tick: Tick) -> IntArray | None:
+    """Move jobs from pair p to following[p] (-1: none), the largest saving per added unit first, while it is positive."""
+    left = capacity - table.minimum_units
+    if left < 0:
+        return None
+    target = np.maximum(following, 0)
+    units = np.where(following >= 0, table.counts[target] - table.counts, 1)
+    gains = np.where(following >= 0, (table.costs - table.costs[target]) / units, 0.0)
+    chosen = table.first.copy()
+    next_pair, next_units, next_gain = following.tolist(), units.tolist(), gains.tolist()
+    heap = [(-next_gain[pair], job, pair) for job, pair in enumerate(chosen.tolist()) if next_gain[pair] > 0]
+    heapq.heapify(heap)
+    steps = 0
+    while heap and left:
+        steps += 1
+        if steps % _BLOCK == 0:
+            tick()
+        _, job, pair = heap[0]
+        # A step that does not fit now never will: the free units only shrink.
+        if next_units[pair] > left:
+            heapq.heappop(heap)
+            continue
+        left -= next_units[pair]
+        pair = next_pair[pair]
+        chosen[job] = pair
+        if next_gain[pair] > 0:
+            heapq.heapreplace(heap, (-next_gain[pair], job, pair))
+        else:
+            heapq.heappop(heap)
+    return chosen

@@ -32,7 +32,7 @@ code                  mathematics
    So at most K jobs shift, and one of the K least regrets at d is unused whenever another job shifts by d: exchange.
    The core is therefore bounded by the largest shifts, not by the number of jobs.
 
-Memory: a small multiple of the table's, and at most ``ALLOWED_BYTES`` of ``algorithms.memory`` for the
+Memory: a small multiple of the table's, and at most ``ALLOWED_BYTES`` of ``algorithms.sums`` for the
 states (``algorithms.sums``).
 """
 
@@ -41,9 +41,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.allocation.core_pairs import Core
-from dlsched.allocation.core_search import search
 from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.knapsack_core import Core, search
 from dlsched.allocation.lagrange import Frontier, best_price
 from dlsched.allocation.reduction import on_grid, within
 from dlsched.allocation.relevant_pairs import RelevantPairs
@@ -77,7 +76,7 @@ def solve_knapsack(
     deterministic. ``found`` is called with every new incumbent (pairs, price), the first one after the price search;
     ``step`` once for every combined job of the core, and ``tick`` repeatedly in between. Cost: the price search plus
     the core; in the worst case the core has as many states per job as dynamic programming. ``MemoryError``: too many
-    states for ``ALLOWED_BYTES`` of ``algorithms.memory``, after ``found`` had the incumbent.
+    states for ``ALLOWED_BYTES`` of ``algorithms.sums``, after ``found`` had the incumbent.
     """
     if table.minimum_units > capacity:
         return None

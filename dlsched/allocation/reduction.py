@@ -10,9 +10,8 @@ more than its job's least cost. Dropping such pairs makes rounding relative to t
 
 import numpy as np
 
-from dlsched.allocation.cost_table import CostTable
-from dlsched.allocation.dominance import undominated
-from dlsched.allocation.greedy import climb_hulls
+from dlsched.allocation.cost_table import CostTable, undominated
+from dlsched.allocation.heuristics import climb_hulls
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError

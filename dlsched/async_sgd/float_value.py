@@ -26,7 +26,7 @@ import numpy as np
 
 from dlsched.allocation.cost_table import CostTable
 from dlsched.async_sgd.instance import Instance
-from dlsched.certificates.expansions import moderate
+from dlsched.certificates.exact import moderate
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.queueing.throughput import iterate
 

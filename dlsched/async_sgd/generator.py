@@ -6,7 +6,7 @@ seconds of a mini-batch on a worker, S / B those of a pull or a push and u those
 ==============  ==================================================================================================
 preset          what it is
 ==============  ==================================================================================================
-``published``   published models (``cluster.published_steps``) on ImageNet, links of 1, 10 or 25 Gbit/s
+``published``   published models (``cluster.published``) on ImageNet, links of 1, 10 or 25 Gbit/s
 ``network``     S / B from Z / 8 to Z / 2, u at most S / B / 10: no more than 11 workers fill a link
 ``update``      u from Z / 8 to Z / 2, S / B at most u / 10: no more than 10 workers keep the updates busy
 ``compute``     S / B and u at most Z / 1000: throughput grows nearly in proportion to the workers
@@ -22,7 +22,7 @@ import numpy as np
 
 from dlsched.async_sgd.instance import RANGES, Instance
 from dlsched.catalogue.async_sgd import LISTED
-from dlsched.cluster.published_steps import (
+from dlsched.cluster.published import (
     IMAGENET_IMAGES,
     IMAGENET_SOURCE,
     NETWORK_BYTES_PER_S,

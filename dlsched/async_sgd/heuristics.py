@@ -9,8 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dlsched.allocation.counts import ids
-from dlsched.allocation.greedy import increase_greedily
-from dlsched.allocation.heuristics import equal_share, same_counts
+from dlsched.allocation.heuristics import equal_share, increase_greedily, same_counts
 from dlsched.async_sgd.checker import batches_per_s, infeasible
 from dlsched.async_sgd.costs import cost_table, useful_levels
 from dlsched.async_sgd.instance import Instance

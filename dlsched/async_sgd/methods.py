@@ -1,6 +1,6 @@
 """Methods of async_sgd by name, as the catalogue lists them, and how the less simple ones run."""
 
-from dlsched.allocation.greedy import increase_greedily
+from dlsched.allocation.heuristics import increase_greedily
 from dlsched.allocation.methods import Counting, price_of
 from dlsched.async_sgd import bounds, heuristics
 from dlsched.async_sgd.costs import cost_table

@@ -25,7 +25,7 @@ Numbers are the exact values of the floats given; a sum is rounded down to a flo
 """
 
 from dlsched.certificates.completion import busy_value, claimed, srpt_value
-from dlsched.certificates.exact import exact_sum, rounded_down, rounded_up
+from dlsched.certificates.exact import ExactRow, exact_multipliers, exact_sum, price_value, rounded_down, rounded_up
 from dlsched.certificates.kinds import (
     DualsCertificate,
     LengthsCertificate,
@@ -33,7 +33,6 @@ from dlsched.certificates.kinds import (
     PricesCertificate,
     SrptCertificate,
 )
-from dlsched.certificates.linear import ExactRow, exact_multipliers, price_value
 
 __all__ = [
     "DualsCertificate",

@@ -1,8 +1,25 @@
-"""Exact sums of rational numbers, and rounding of rational numbers to floats above or below them."""
+"""Exact sums of rational numbers, sums of floats without error, and bounds that prices or multipliers of rows prove.
+
+Exact sums of rational numbers, and rounding of rational numbers to floats above or below them.
+
+Sums of floats without error: exact products as pairs of floats (Dekker 1971), and a sum rounded down once.
+
+A product of two floats is the sum of the float nearest to it and the rounding error, which is a float too as
+long as nothing overflows or underflows. So a few products give an exact number as an *expansion*, a sum of a
+few floats. ``math.fsum`` rounds the exact sum of all of them once.
+
+Bounds that a price or multipliers of rows prove, in exact arithmetic.
+"""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from dlsched.core.arrays import BoolArray, FloatArray
 
 Number = int | Fraction
 
@@ -39,3 +56,100 @@ def root_below(square: Fraction) -> Fraction:
     """Return a rational number whose square is at most ``square``, and close to it."""
     shift = max(0, 64 - square.numerator.bit_length() + square.denominator.bit_length()) // 2 * 2
     return Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2))
+
+
+_SPLIT = 2.0**27 + 1.0  # splits a float into two of 26 bits each
+_LEAST, _LARGEST = 2.0**-300, 2.0**300
+_PARTS = 4  # floats that a rational number is cut into, more than 200 bits
+
+
+def moderate(numbers: FloatArray) -> BoolArray:
+    """Mark numbers of 0 or of size 2**-300 to 2**300: a product of three of these has an exact expansion."""
+    size = np.abs(numbers)
+    return np.asarray((size == 0.0) | ((size >= _LEAST) & (size <= _LARGEST)))
+
+
+def exact_product(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the rounded product and its rounding error: their sum is exact for ``moderate`` numbers.
+
+    >>> high, low = exact_product(np.array([0.1]), np.array([3.0]))
+    >>> Fraction(high[0]) + Fraction(low[0]) == 3 * Fraction(0.1)
+    True
+    """
+    product = first * second
+    high, low = _halves(first)
+    other_high, other_low = _halves(second)
+    missing = low * other_low - (((product - high * other_high) - low * other_high) - high * other_low)
+    return product, missing
+
+
+def _halves(numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
+    shifted = _SPLIT * numbers
+    high = shifted - (shifted - numbers)
+    return high, numbers - high
+
+
+def sum_below(terms: Sequence[float], rest: Fraction) -> float:
+    """Return the largest float that is not above the exact sum of ``terms`` and ``rest``.
+
+    A ``rest`` of more than 200 bits is rounded down to 200 bits first; the result can then be the next lower
+    float.
+
+    Raises
+    ------
+    OverflowError
+        The sum, or ``rest``, is beyond all floats.
+
+    >>> sum_below([0.1, 0.2], Fraction(0)) < Fraction(0.1) + Fraction(0.2)
+    True
+    """
+    parts = [*terms]
+    for _ in range(_PARTS):
+        part = rounded_down(rest)
+        parts.append(part)
+        rest -= Fraction(part)
+        if not rest:
+            break
+    nearest = math.fsum(parts)
+    return math.nextafter(nearest, -math.inf) if math.fsum([*parts, -nearest]) < 0 else nearest
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRow:
+    """A constraint: its sense and right-hand side, exactly."""
+
+    sense: Literal["<=", "=", ">="]
+    right: Number
+
+
+def price_value(price: float, capacity: int, minima: Iterable[Number]) -> Fraction:
+    """Return the exact bound that a price proves; ``minima`` are min_w (cost_j(w) + price w) of every job.
+
+    Raises
+    ------
+    ValueError
+        The price is negative or not finite.
+    """
+    if not (math.isfinite(price) and price >= 0):
+        raise ValueError(f"price {price} must be a number >= 0")
+    return exact_sum(minima) - Fraction(price) * capacity
+
+
+def exact_multipliers(multipliers: Mapping[str, float], rows: Mapping[str, ExactRow]) -> dict[str, Fraction]:
+    """Return multipliers as rational numbers; rows that are not named have multiplier 0.
+
+    Raises
+    ------
+    ValueError
+        A row that does not exist, or a multiplier that is not finite or has the wrong sign.
+    """
+    exact: dict[str, Fraction] = {}
+    for name, multiplier in multipliers.items():
+        if name not in rows:
+            raise ValueError(f"there is no row {name!r}")
+        sense = rows[name].sense
+        wrong = (sense == "<=" and multiplier > 0) or (sense == ">=" and multiplier < 0)
+        if wrong or not math.isfinite(multiplier):
+            raise ValueError(f"multiplier {multiplier} of row {name!r} ({sense}) has the wrong sign or is not finite")
+        exact[name] = Fraction(multiplier)
+    return exact

@@ -19,9 +19,8 @@ module                                       content
 """
 
 from dlsched.cluster.all_reduce import Link, halving_doubling, ring
-from dlsched.cluster.loss_curve import LossCurve, LossFit, fit_loss_curve
-from dlsched.cluster.speed_fit import NotIdentifiable, SpeedFit, fit_speed_law
-from dlsched.cluster.speed_law import SpeedLaw
+from dlsched.cluster.curve_fits import LossCurve, LossFit, NotIdentifiable, SpeedFit, fit_loss_curve, fit_speed_law
+from dlsched.cluster.speeds import SpeedLaw
 
 __all__ = [
     "Link",

@@ -1,4 +1,8 @@
-"""Pipeline and data-parallel jobs as graphs, and the time of one iteration on given servers.
+"""Pipeline and data-parallel jobs as graphs of stages, and the time of one iteration on given servers.
+
+A pipeline stage of a training job, as an instance holds it.
+
+Pipeline and data-parallel jobs as graphs, and the time of one iteration on given servers.
 
 A job is a chain of stages; stage s has k_s replicas, one GPU each. A server with g GPUs gives each of them an equal
 share of its network card, so that jobs do not disturb each other.
@@ -20,6 +24,30 @@ Source: Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563, abstract); the it
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from dlsched.core.instance import Count, NonNegative, Positive
+from dlsched.core.part import Part
+
+
+class Stage(Part):
+    """A pipeline stage of a job.
+
+    Parameters
+    ----------
+    replicas
+        Data-parallel copies, one GPU each.
+    compute_s
+        Seconds that one replica computes in an iteration, forward and backward of its share of the batch; > 0.
+    output_bytes
+        Bytes that an iteration of the whole job moves from this stage to the next, and as many back; 0 for the last.
+    parameter_bytes
+        Bytes that the replicas all-reduce in an iteration.
+    """
+
+    replicas: Count
+    compute_s: Positive
+    output_bytes: NonNegative
+    parameter_bytes: NonNegative
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,6 @@
-"""Networks of servers and switches as plain data: trees, and graphs with a route for every pair of servers.
+"""Networks of servers and switches as plain data: trees, graphs with routes, and random ones of these shapes.
+
+Networks of servers and switches as plain data: trees, and graphs with a route for every pair of servers.
 
 Links are full duplex: a bandwidth, in B/s, holds in each direction. Servers are ``s0``, ``s1``, ...
 
@@ -10,17 +12,24 @@ Links are full duplex: a bandwidth, in B/s, holds in each direction. Servers are
 ``torus``               servers in a grid, each linked to its neighbours, around the edges or not
 ``general``             any undirected NetworkX graph
 ======================  ==============================================================================================
+
+Random networks of the shapes of ``topologies``, and networks as plain data of instance files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from dlsched.core.display import Brief
+from dlsched.core.figures import four_digits
+from dlsched.core.ranges import Ends
 
 if TYPE_CHECKING:
     import networkx
+
 
 Bandwidths = float | Sequence[float]
 """B/s: one number for all links of a level, or one for each link."""
@@ -213,3 +222,70 @@ def _links(pairs: Sequence[tuple[str, str]], bandwidths: Bandwidths) -> list[Lin
         if not 0 < bandwidth < float("inf"):
             raise ValueError(f"bandwidth: found {bandwidth}, allowed: a number > 0")
     return [(first, second, float(bandwidth)) for (first, second), bandwidth in zip(pairs, held, strict=True)]
+
+
+Shape = Literal["racks", "fat-tree", "general"]
+"""Racks of 2 to 5 servers; a fat tree, bundled; leaves and spines or a ring of switches, which are no trees."""
+
+_GBIT = 1.25e8  # B/s
+
+
+def drawn_topology(
+    generator: np.random.Generator, shape: Shape, servers: int, server_gbit: Ends, upper_gbit: Ends
+) -> Topology:
+    """Draw a network; ``server_gbit`` and ``upper_gbit`` are ranges of bandwidth of servers' links and of those above them."""
+    if shape == "fat-tree":
+        # The smallest k-ary fat tree that holds all servers: k^3 / 4 of them, k even.
+        ports = next(k for k in range(2, 2 * servers + 2, 2) if k**3 // 4 >= servers)
+        return fat_tree(ports, drawn_bandwidth(generator, server_gbit), servers=servers)
+    near = [drawn_bandwidth(generator, server_gbit) for _ in range(servers)]
+    if shape == "racks":
+        sizes = _groups(generator, servers, (2, 3, 4, 5))
+        return racks(sizes, near, [drawn_bandwidth(generator, upper_gbit) for _ in sizes])
+    # ``general`` is a leaf-spine network or a ring of switches, with even chances.
+    if generator.random() < 0.5:
+        sizes, spines = _groups(generator, servers, (2, 3)), int(generator.integers(2, 4))
+        upper = [drawn_bandwidth(generator, upper_gbit) for _ in range(spines * len(sizes))]
+        return leaf_spine(sizes, spines, near, upper)
+    switches = max(3, servers // 2)
+    sizes = [servers // switches + (switch < servers % switches) for switch in range(switches)]
+    return ring_of_switches(sizes, near, [drawn_bandwidth(generator, upper_gbit) for _ in sizes])
+
+
+def _groups(generator: np.random.Generator, servers: int, allowed: Sequence[int]) -> list[int]:
+    """Draw how many servers each rack or leaf has, of the sizes allowed; no single server if avoidable."""
+    sizes: list[int] = []
+    while (left := servers - sum(sizes)) > 0:
+        able = [size for size in allowed if size <= left and left - size != 1]
+        sizes.append(int(generator.choice(able)) if able else left)
+    return sizes
+
+
+def network_data(
+    topology: Topology, capacities: Sequence[Mapping[str, float]], power_on_w: Sequence[float] | None = None
+) -> dict[str, Any]:
+    """Nodes, links and paths as an instance holds them; capacities and watts in the servers' order."""
+    watts = [0.0] * len(capacities) if power_on_w is None else power_on_w
+    held: dict[str, dict[str, object]] = {
+        server: {"capacity": capacity} | ({"power_on_w": power} if power else {})
+        for server, capacity, power in zip(topology.servers, capacities, watts, strict=True)
+    }
+    paths = topology.paths
+    found: dict[str, object] = {
+        "nodes": [{"id": node, **held.get(node, {})} for node in topology.nodes],
+        "links": [{"ends": [first, second], "bandwidth_bytes_per_s": each} for first, second, each in topology.links],
+    }
+    return found | (
+        {} if paths is None else {"paths": [{"ends": [path[0], path[-1]], "nodes": list(path)} for path in paths]}
+    )
+
+
+def gbit(bandwidth: Ends) -> Ends:
+    """Ends in Gbit/s of a range in B/s."""
+    least, most = bandwidth
+    return least / _GBIT, most / _GBIT
+
+
+def drawn_bandwidth(generator: np.random.Generator, gbit: Ends) -> float:
+    """B/s from a range of Gbit/s."""
+    return four_digits(generator.uniform(*gbit) * _GBIT)

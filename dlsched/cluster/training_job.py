@@ -9,8 +9,7 @@ from typing import Any, Required, Self, TypedDict
 
 from pydantic import model_validator
 
-from dlsched.cluster.speed_law import SpeedLaw
-from dlsched.cluster.speed_table import SpeedTable
+from dlsched.cluster.speeds import SpeedLaw, SpeedTable
 from dlsched.core.instance import Count, Name, NonNegative
 from dlsched.core.messages import Refused
 from dlsched.core.part import Data, Part

@@ -218,7 +218,7 @@ class AlphaFair(_Utility):
 
 
 class FallingLoss(Part):
-    """loss(x) = 1 / (b0 x + b1) + b2, as ``cluster.loss_curve`` fits it; b1 > 0, so that loss(0) is finite."""
+    """loss(x) = 1 / (b0 x + b1) + b2, as ``cluster.curve_fits`` fits it; b1 > 0, so that loss(0) is finite."""
 
     b0: Amount
     b1: Size

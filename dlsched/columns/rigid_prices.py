@@ -7,7 +7,7 @@ minimise sum_i C_i:  the units of the jobs that run never exceed G.  For all pri
 Between breakpoints lambda is constant. So the function of s is linear as long as neither s nor s + L_i
 passes a breakpoint, and it is least at r_i, or where s or s + L_i is a breakpoint (after the last one it
 only grows). As lambda >= 0, only starts with s + L_i below the cost of starting at r_i count.
-``certificates.rigid`` has the proof, and verifies with code of its own.
+``certificates.time_prices`` has the proof, and verifies with code of its own.
 
 Source: the time-indexed relaxation of one machine, Sousa and Wolsey 1992, whose linear program these prices solve.
 """

@@ -1,4 +1,6 @@
-"""Search over all choices within a slack of a Lagrangian bound, by a dynamic program over labels.
+"""Choices within a slack of a Lagrangian bound: their labels, the pricing of groups, and the search that closes a gap.
+
+Search over all choices within a slack of a Lagrangian bound, by a dynamic program over labels.
 
 A choice has one column of every group i; column c costs J_i(c) and takes c_g of the s_g units of resource g.
 Let p >= 0, u_i = min_c (J_i(c) + p c) and L = sum_i u_i - sum_g p_g s_g. A choice c_1 .. c_S costs exactly
@@ -8,11 +10,19 @@ Let p >= 0, u_i = min_c (J_i(c) + p c) and L = sum_i u_i - sum_g p_g s_g. A choi
 and every term is >= 0. So one that costs at most L + slack uses only columns whose own term, their excess, is at most the
 slack. A dynamic program over the groups, with resources taken and slack spent as its label, finds the cheapest of them or
 proves that there is none: then L + slack is a bound.
+
+Interface of a family's pricing for column generation: the pricing problems of all groups at once.
+
+Search that closes the gap of column generation: over all choices within a slack of the bound (``slack``).
+
+The pricing lists the columns of small excess, and ``cheapest_within`` finds the best choice of these columns
+or proves that there is none. The slack grows until a choice is found or the slack reaches the incumbent's.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
@@ -159,3 +169,113 @@ def _words(taken: Counts, stock: Counts) -> list[Counts]:
             word = word * (int(stock[kind]) + 1) + taken[:, kind]
         words.append(word)
     return words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Priced:
+    """Bounds and columns of a quick pricing.
+
+    ``floor`` and ``known``, shape (S,): bounds of u_i = min_c (J_i(c) + p c) of every group from below and above.
+    Columns no dearer than the known ones of their groups, in no order: ``group`` and ``values`` (upper bounds), shape
+    (N,), ``counts``, shape (N, G).
+    """
+
+    floor: Floats
+    known: Floats
+    group: Counts
+    values: Floats
+    counts: Counts
+
+
+class Pricing(Protocol):
+    """The columns of every group, vectors of counts, at prices p of what they take."""
+
+    @property
+    def groups(self) -> int:
+        """S."""
+
+    def costs(self, group: Counts, counts: Counts) -> Floats:
+        """J(c) of columns of groups, shapes (N,) and (N, G)."""
+
+    def guess(self, prices: Floats, known: Floats, tick: Tick = no_tick) -> Priced:
+        """Bound the least J(c) + p c of every group quickly; ``known``, shape (S,): values of known columns."""
+
+    def cheap(
+        self, prices: Floats, thresholds: Floats, *, cells: int | None = None, tick: Tick = no_tick
+    ) -> list[Listed | None]:
+        """All columns of every group with J(c) + p c at most its threshold; none where that is below 0.
+
+        None for a group whose labels would have more than ``cells`` numbers.
+        """
+
+
+WIDTH = 1000
+"""Number of labels that the beam search keeps."""
+_BEAM_CELLS = 2_000_000  # cells of one group's pricing in a beam search
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closed:
+    """How the search ended.
+
+    ``counts`` of each group in an optimal choice, shape (S, G); None: the incumbent is optimal, or the search gave up.
+    ``left``: the slack that had too many labels if it gave up; else None.
+    """
+
+    counts: Counts | None
+    left: float | None = None
+
+
+def close_gap(pricing: Pricing, prices: Prices, upper: float, *, tick: Tick, proven: Callable[[float], None]) -> Closed:
+    """Find the cheapest choice that costs less than ``upper``, the incumbent's cost, or prove that there is none.
+
+    ``prices`` are those that column generation proved; ``tick`` is called before every group of every stage and may
+    raise to stop; ``proven`` is called with every better bound.
+    """
+    for slack in slacks(prices.bound, upper):
+        try:
+            listed = columns_within(pricing, prices, slack, tick)
+            found = cheapest_within(listed, prices, slack + prices.room, tick=tick)
+        except TooMany:
+            return Closed(None, slack)
+        if found is not None:
+            return Closed(found)
+        proven(prices.beyond(slack))
+    return Closed(None)
+
+
+def columns_within(pricing: Pricing, prices: Prices, slack: float, tick: Tick = no_tick) -> list[Listed]:
+    """List every group's columns that a choice of cost at most L + slack can use; ``TooMany`` as ``Pricing.cheap``."""
+    threshold = prices.least + slack + prices.room
+    listed = [each for each in pricing.cheap(prices.prices, threshold, tick=tick) if each is not None]
+    if len(listed) < pricing.groups:
+        raise TooMany
+    return listed
+
+
+def search_beam(
+    pricing: Pricing, prices: Prices, upper: float, *, width: int = WIDTH, tick: Tick = no_tick
+) -> Counts | None:
+    """Return a choice that costs less than ``upper``, shape (S, G), or None: ``close_gap`` with few labels and columns.
+
+    Once a group has ``width`` columns within a slack, or too many to list, its list stays at larger slacks.
+    """
+    few: list[Listed | None] = [None] * pricing.groups
+    full = np.zeros(pricing.groups, dtype=bool)
+    for slack in slacks(prices.bound, upper):
+        # A negative threshold skips the groups whose lists are full.
+        upto = np.where(full, -1.0, prices.least + slack + prices.room)
+        for index, listed in enumerate(pricing.cheap(prices.prices, upto, cells=_BEAM_CELLS, tick=tick)):
+            if full[index]:
+                continue
+            full[index] = listed is None or len(listed.values) >= width
+            if listed is not None:
+                few[index] = Listed(listed.counts[:width], listed.values[:width])
+        held = [each for each in few if each is not None]
+        if len(held) < pricing.groups:
+            return None
+        ended = bool(full.all())  # all lists are full, so go to the largest slack
+        found = cheapest_within(held, prices, upper - prices.bound if ended else slack, width=width, tick=tick)
+        if found is not None or ended:
+            return found
+    return None

@@ -1,4 +1,4 @@
-"""Feasibility test: fits the jobs' smallest sizes to types that can serve them (``algorithms.transport``).
+"""Feasibility test: fits the jobs' smallest sizes to types that can serve them (``algorithms.resource_market``).
 
 Only the numbers of workers by type matter, so this is a transportation problem: job i needs min_i workers,
 type g has s_g.

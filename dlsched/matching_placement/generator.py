@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dlsched.catalogue.matching_placement import LISTED
-from dlsched.cluster.published_rates import PublishedRates, published_rates
+from dlsched.cluster.published import PublishedRates, published_rates
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.errors import UsageError
 from dlsched.core.figures import four_digits, log_uniform, lognormal, whole

@@ -23,8 +23,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from dlsched.cluster.speed_law import SpeedLaw
-from dlsched.cluster.speed_table import SpeedTable
+from dlsched.cluster.speeds import SpeedLaw, SpeedTable
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.frozen import FrozenMapping
 

@@ -1,6 +1,6 @@
 """Bounds of ring_allocation (see ``allocation.bounds``), and how far the heuristic ``hull`` can be from them."""
 
-from dlsched.allocation import dominance
+from dlsched.allocation import cost_table as tables
 from dlsched.allocation.bounds import duals_certificate, price_certificate
 from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.core.budget import Tick, no_tick
@@ -38,4 +38,4 @@ def relaxation(instance: Instance, *, time_s: float | None = None, tick: Tick = 
 
 def largest_hull_step(instance: Instance) -> float:
     """Largest saving of one step along a lower convex hull: what ``hull`` can lose against the LP bound (0 without steps)."""
-    return dominance.largest_hull_step(cost_table(instance))
+    return tables.largest_hull_step(cost_table(instance))

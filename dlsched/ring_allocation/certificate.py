@@ -14,10 +14,8 @@ import numpy as np
 
 from dlsched.allocation.certificate import TINY, Proof, maybe_below, near_minima
 from dlsched.allocation.relevant_pairs import RelevantPairs
-from dlsched.certificates.exact import exact_sum
-from dlsched.certificates.expansions import exact_product, moderate, sum_below
-from dlsched.cluster.speed_law import SpeedLaw, smallest_minimiser
-from dlsched.cluster.speed_table import SpeedTable
+from dlsched.certificates.exact import exact_product, exact_sum, moderate, sum_below
+from dlsched.cluster.speeds import SpeedLaw, SpeedTable, smallest_minimiser
 from dlsched.core.arrays import IntArray
 from dlsched.core.budget import Tick
 from dlsched.ring_allocation.arrays import JobArrays

@@ -12,9 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.cost_table import CostTable, undominated
 from dlsched.allocation.counts import is_allowed
-from dlsched.allocation.dominance import undominated
 from dlsched.allocation.hyperbolic import useful_most
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from dlsched.allocation import factors, guarantees
+from dlsched.allocation import guarantees
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.heuristics import equal_share
 from dlsched.core.family import Guarantee
@@ -43,27 +43,27 @@ def _whole_table(instance: Instance) -> CostTable:
 
 def doubling_factor(instance: Instance) -> float:
     """Largest ratio of ``doubling`` to the optimum; infinite if nothing is proven."""
-    return _factor(instance, factors.doubling)
+    return _factor(instance, guarantees.doubling)
 
 
 def marginal_factor(instance: Instance) -> float:
     """As ``doubling_factor``, for ``marginal``."""
-    return _factor(instance, factors.marginal)
+    return _factor(instance, guarantees.marginal)
 
 
 def hull_factor(instance: Instance) -> float:
     """As ``doubling_factor``, of ``hull``: always finite."""
-    return factors.hulls(cost_table(instance), instance.gpus)
+    return guarantees.hulls(cost_table(instance), instance.gpus)
 
 
 def equal_factor(instance: Instance) -> float:
     """As ``doubling_factor``, of ``equal``."""
-    return _factor(instance, lambda table, gpus: factors.same_counts(table, gpus, equal_share(instance)))
+    return _factor(instance, lambda table, gpus: guarantees.same_counts(table, gpus, equal_share(instance)))
 
 
 def fixed_factor(instance: Instance) -> float:
     """As ``doubling_factor``, of ``fixed`` with the 8 GPUs of its default."""
-    return _factor(instance, lambda table, gpus: factors.same_counts(table, gpus, 8))
+    return _factor(instance, lambda table, gpus: guarantees.same_counts(table, gpus, 8))
 
 
 def _factor(instance: Instance, of_table: Callable[[CostTable, int], float]) -> float:

@@ -7,8 +7,7 @@ for ``fixed`` and ``equal`` that their prescribed counts do not fit. Ties go to 
 
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.counts import ids
-from dlsched.allocation.greedy import climb_hulls, double_greedily, increase_greedily
-from dlsched.allocation.heuristics import equal_share, same_counts
+from dlsched.allocation.heuristics import climb_hulls, double_greedily, equal_share, increase_greedily, same_counts
 from dlsched.core.arrays import IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.ring_allocation.costs import cost_table, doubling_counts, tabulate

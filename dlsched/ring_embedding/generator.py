@@ -36,8 +36,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dlsched.catalogue.ring_embedding import LISTED
-from dlsched.cluster.drawn_networks import Shape, drawn_bandwidth, drawn_topology, gbit, network_data
-from dlsched.cluster.topologies import racks
+from dlsched.cluster.topologies import Shape, drawn_bandwidth, drawn_topology, gbit, network_data, racks
 from dlsched.cluster.utility import KINDS, AlphaFair, Log, Sigmoid, Sqrt, Utility
 from dlsched.core.arguments import drawing, require_arguments, require_moderate
 from dlsched.core.errors import InstanceError, UsageError

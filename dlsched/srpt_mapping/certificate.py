@@ -11,7 +11,7 @@ SRPT's sum is a lower bound, with smaller sizes too.
 nor than the k-th smallest r_i + n_i alpha_i (``certificates.srpt_value``); so the later of the two is summed.
 
 *Prices.* A job holds g_i of G GPUs from its start on for n_i alpha_i seconds at least, wherever it is placed, without a
-pause: see ``certificates.rigid``.
+pause: see ``certificates.time_prices``.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from dlsched.certificates import (
     rounded_down,
     srpt_value,
 )
-from dlsched.certificates.rigid import rigid_value
+from dlsched.certificates.time_prices import rigid_value
 from dlsched.cluster.least_iteration import exact_least_iteration_s
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.result import Certificate
@@ -87,7 +87,7 @@ def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:
 
 
 def prices_value(instance: Instance, breakpoints: Sequence[float], prices: Sequence[float]) -> Fraction:
-    """Sum of completion times that prices of a GPU and second prove; errors as ``certificates.rigid``."""
+    """Sum of completion times that prices of a GPU and second prove; errors as ``certificates.time_prices``."""
     lengths = [rounded_down(exact_length_s(instance, index)) for index in range(len(instance.jobs))]
     gpus = [job.gpus for job in instance.jobs]
     releases = [job.release_s for job in instance.jobs]

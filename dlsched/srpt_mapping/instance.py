@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
 from pydantic import Field, model_validator
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.stage import Stage as Stage
+from dlsched.cluster.job_graph import Stage as Stage
 from dlsched.core.clock import from_the_first
 from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import FOUND, Refused

@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dlsched.allocation.choice_program import build_choice_arrays, build_choice_program
-from dlsched.allocation.dynamic_program import solve_by_states
+from dlsched.allocation.methods import solve_by_states
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing import cost_tables
 

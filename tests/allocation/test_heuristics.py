@@ -1,10 +1,19 @@
-"""The same count for all jobs."""
+"""Heuristics on a cost table: equal counts, doubling, marginal gain, and the steps of the lower convex hull."""
 
+import itertools
+
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dlsched.allocation.heuristics import equal_share, same_counts
+from dlsched.allocation.cost_table import CostTable, hull
+from dlsched.allocation.heuristics import climb_hulls, double_greedily, equal_share, increase_greedily, same_counts
+from dlsched.allocation.lagrange import best_price
 from dlsched.core.errors import UsageError
+from dlsched.testing import cost_tables
 
+from .dual_value import dual_value
 from .toy import TOY, Toy
 
 
@@ -25,3 +34,118 @@ def test_a_count_below_one_is_misuse():
     """Under the name that the caller gives it."""
     with pytest.raises(UsageError, match="gpus_per_job: found 0, allowed: an integer >= 1"):
         same_counts(TOY, 0, "gpus_per_job")
+
+
+SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
+
+
+def naive(rows, capacity, following):
+    """Take the best step again and again, looking at every job each time; equal gains: the first job."""
+    given = [min(row) for row in rows]
+    if sum(given) > capacity:
+        return None
+    closed = set()
+    while True:
+        best = None
+        for job, row in enumerate(rows):
+            target = following(row, given[job])
+            if job in closed or target is None or row[given[job]] <= row[target]:
+                continue
+            gain = (row[given[job]] - row[target]) / (target - given[job])
+            if best is None or gain > best[0]:
+                best = gain, job, target
+        if best is None:
+            return given
+        _, job, target = best
+        if sum(given) - given[job] + target > capacity:
+            closed.add(job)
+        else:
+            given[job] = target
+
+
+def as_rows(table):
+    """The dictionaries that the table was made of."""
+    ends = zip(table.starts.tolist(), table.starts.tolist()[1:], strict=False)
+    return [dict(zip(table.counts[b:e].tolist(), table.costs[b:e].tolist(), strict=True)) for b, e in ends]
+
+
+def counts(table, chosen):
+    """Counts of the chosen pairs."""
+    return None if chosen is None else table.counts[chosen].tolist()
+
+
+@SETTINGS
+@given(cost_tables(max_pairs=8), st.integers(0, 50))
+def test_doubling_follows_its_rule(table, capacity):
+    """Same counts as the naive retelling: double while 2w is allowed, fits and saves."""
+    expected = naive(as_rows(table), capacity, lambda row, w: 2 * w if 2 * w in row else None)
+    assert counts(table, double_greedily(table, capacity)) == expected
+
+
+@SETTINGS
+@given(cost_tables(max_pairs=8), st.integers(0, 50))
+def test_marginal_follows_its_rule(table, capacity):
+    """Same counts as the naive retelling: the next larger allowed count while it fits and saves."""
+    expected = naive(as_rows(table), capacity, lambda row, w: min((v for v in row if v > w), default=None))
+    assert counts(table, increase_greedily(table, capacity)) == expected
+
+
+@SETTINGS
+@given(cost_tables(max_pairs=8), st.integers(0, 50))
+def test_hull_follows_its_rule(table, capacity):
+    """Same counts as the naive retelling on the hull's vertices only."""
+    vertices = as_rows(table.subset(hull(table)))
+    expected = naive(vertices, capacity, lambda row, w: min((v for v in row if v > w), default=None))
+    assert counts(table, climb_hulls(table, capacity)) == expected
+
+
+@SETTINGS
+@given(cost_tables(max_pairs=8), st.integers(0, 50))
+def test_hull_is_within_one_step_of_the_bound(table, capacity):
+    """Total <= LP bound + the largest saving of one hull step."""
+    chosen = climb_hulls(table, capacity)
+    if chosen is None:
+        return
+    bound = dual_value(table, capacity, best_price(table, capacity).price)
+    vertices = [list(row.values()) for row in as_rows(table.subset(hull(table)))]
+    largest = max((a - b for row in vertices for a, b in itertools.pairwise(row)), default=0.0)
+    assert table.total_cost(chosen) <= bound + largest + 1e-9
+
+
+def test_ties_go_to_the_first_job():
+    """Two equal jobs and one spare unit: the first gets it."""
+    table = CostTable.from_rows([{1: 4.0, 2: 2.0}, {1: 4.0, 2: 2.0}])
+    for greedy in (double_greedily, increase_greedily, climb_hulls):
+        assert counts(table, greedy(table, 3)) == [2, 1]
+
+
+def test_smallest_counts_that_do_not_fit_have_no_answer():
+    """Two jobs of at least 2 on 3 units: None."""
+    table = CostTable.from_rows([{2: 4.0}, {2: 4.0, 3: 2.0}])
+    for greedy in (double_greedily, increase_greedily, climb_hulls):
+        assert greedy(table, 3) is None
+
+
+def test_doubling_by_hand():
+    """Savings per added GPU: a 8, then 2; b 5, then 1. Five GPUs: a doubles, b doubles, a's next needs 2 and 1 is left."""
+    table = CostTable.from_rows([{1: 20.0, 2: 12.0, 4: 8.0}, {1: 15.0, 2: 10.0, 4: 8.0}])
+    assert counts(table, double_greedily(table, 5)) == [2, 2]
+    assert counts(table, double_greedily(table, 6)) == [4, 2]
+
+
+def test_only_exact_doubles_count():
+    """Counts 3 and 6 double, 3 and 5 do not; a double that belongs to the next job is not taken for one's own."""
+    without, with_double = (
+        CostTable.from_rows([{3: 9.0, 5: 1.0}, {6: 9.0}]),
+        CostTable.from_rows([{3: 9.0, 6: 1.0}, {6: 9.0}]),
+    )
+    assert counts(without, double_greedily(without, 99)) == [3, 6]
+    assert counts(with_double, double_greedily(with_double, 99)) == [6, 6]
+
+
+def test_huge_counts_double():
+    """Counts near 2**53 and their doubles compare exactly."""
+    big = 2**52 + 1
+    table = CostTable.from_rows([{big: 9.0, 2 * big - 1: 5.0, 2 * big: 1.0}])
+    assert counts(table, double_greedily(table, 2**60)) == [2 * big]
+    assert np.array_equal(double_greedily(table, big), [0])

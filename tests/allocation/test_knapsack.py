@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from dlsched.algorithms import sums
 from dlsched.algorithms.sums import Trail
 from dlsched.allocation.cost_table import CostTable
-from dlsched.allocation.dynamic_program import solve_by_states
 from dlsched.allocation.knapsack import solve_knapsack
+from dlsched.allocation.methods import solve_by_states
 from dlsched.testing import cost_tables
 
 from .dual_value import dual_value

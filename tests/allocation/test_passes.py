@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.allocation import passes
+from dlsched.allocation import relevant_pairs
 from dlsched.allocation.knapsack import solve_knapsack
-from dlsched.allocation.passes import first_minima, leading, minima, within_reach
+from dlsched.allocation.relevant_pairs import first_minima, leading, minima, within_reach
 from dlsched.core.compiled import compiled
 from dlsched.testing import cost_tables
 
@@ -29,7 +29,7 @@ def jobs_of(table):
 def test_the_first_least_pair_of_every_job(block, table, price):
     """Ties go to the smaller count."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passes, "_BLOCK", block)
+        patch.setattr(relevant_pairs, "_BLOCK", block)
         found = minima(table.starts, table.counts, table.costs, price)
     values = table.costs + price * table.counts
     assert found.tolist() == [min(job, key=lambda p: values[p]) for job in jobs_of(table)]
@@ -42,7 +42,7 @@ def test_pairs_within_reach_of_a_base(block, table, price, most):
     """By definition, in order, each with its job."""
     base = table.last
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passes, "_BLOCK", block)
+        patch.setattr(relevant_pairs, "_BLOCK", block)
         pairs, rows = within_reach(table.starts, table.counts, table.costs, price, base, most)
     expected = [
         (p, row)
@@ -71,9 +71,9 @@ def drawn(seed, jobs):
 
 def both_ways(monkeypatch, work):
     """What the work gives with NumPy, and with loops, compiled where Numba is there and interpreted where not."""
-    monkeypatch.setattr(passes, "_fast", lambda loop, pairs: None)
+    monkeypatch.setattr(relevant_pairs, "_fast", lambda loop, pairs: None)
     plain, used = work(), []
-    monkeypatch.setattr(passes, "_fast", lambda loop, pairs: used.append(loop) or compiled(loop) or loop)
+    monkeypatch.setattr(relevant_pairs, "_fast", lambda loop, pairs: used.append(loop) or compiled(loop) or loop)
     looped = work()
     assert used
     return plain, looped
@@ -113,12 +113,12 @@ def test_loops_give_the_same_choice(table, units):
 def test_loops_are_compiled_where_that_pays(monkeypatch):
     """Few pairs do not ask for it, many do, and fewer where Numba is there already."""
     asked = []
-    monkeypatch.setattr(passes, "compiled", asked.append)
+    monkeypatch.setattr(relevant_pairs, "compiled", asked.append)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     for pairs in (2**16, 2**27 - 1, 2**27):
-        assert passes._fast(passes._fill_minima, pairs) is None
+        assert relevant_pairs._fast(relevant_pairs._fill_minima, pairs) is None
     assert len(asked) == 1
     monkeypatch.setitem(sys.modules, "numba", None)
     for pairs in (2**16 - 1, 2**16):
-        passes._fast(passes._fill_minima, pairs)
+        relevant_pairs._fast(relevant_pairs._fill_minima, pairs)
     assert len(asked) == 2

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.allocation import passes, relevant_pairs
+from dlsched.allocation import relevant_pairs
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.relevant_pairs import RelevantPairs
 from dlsched.testing import cost_tables
@@ -18,7 +18,7 @@ PRICES = st.sampled_from([0.0, 1e-300, 1e-9, 0.3, 1.0, 3.7, 250.0])
 def always(monkeypatch):
     """However few pairs there are, and whether or not there are loops."""
     monkeypatch.setattr(relevant_pairs, "_ENOUGH", 0)
-    monkeypatch.setattr(passes, "_fast", lambda loop, pairs: None)
+    monkeypatch.setattr(relevant_pairs, "_fast", lambda loop, pairs: None)
 
 
 def all_of(table):
@@ -43,13 +43,16 @@ def test_one_price_after_the_other(table, prices, data):
     for price in prices:
         near = data.draw(st.one_of(st.none(), st.just(table.first), st.just(table.last)))
         cheapest = looks.cheapest(price, near)
-        assert cheapest.tolist() == passes.minima(*all_of(table), price).tolist()
+        assert cheapest.tolist() == relevant_pairs.minima(*all_of(table), price).tolist()
         base = data.draw(st.sampled_from([table.first, table.last, cheapest]))
         for most in (0.0, 0.5, 20.0):
-            found, expected = looks.near(price, base, most), passes.within_reach(*all_of(table), price, base, most)
+            found, expected = (
+                looks.near(price, base, most),
+                relevant_pairs.within_reach(*all_of(table), price, base, most),
+            )
             assert [each.tolist() for each in found] == [each.tolist() for each in expected]
         limits = table.costs[cheapest] + price * table.counts[cheapest] + 3.0
-        found, expected = looks.up_to(price, cheapest, limits), passes.up_to(*all_of(table), price, limits)
+        found, expected = looks.up_to(price, cheapest, limits), relevant_pairs.up_to(*all_of(table), price, limits)
         assert [each.tolist() for each in found] == [each.tolist() for each in expected]
 
 
@@ -60,20 +63,22 @@ def test_long_tables(seed, offset):
     table = hyperbolic(seed, 30, offset)
     looks = RelevantPairs(table)
     for price in (1.0, 0.8, 1.1, 0.01):
-        cheapest = passes.minima(*all_of(table), price)
+        cheapest = relevant_pairs.minima(*all_of(table), price)
         assert looks.cheapest(price).tolist() == cheapest.tolist()
         for most in (0.0, 0.2):
             found = looks.near(price, cheapest, most)
-            expected = passes.within_reach(*all_of(table), price, cheapest, most)
+            expected = relevant_pairs.within_reach(*all_of(table), price, cheapest, most)
             assert [each.tolist() for each in found] == [each.tolist() for each in expected]
 
 
 def test_most_pairs_are_spared(monkeypatch):
     """At price 1 a cost of at most 49 pays for no count beyond 49; one gathering does for several looks."""
     table, looked, gathered = hyperbolic(0, 30), [], []
-    minima, gather = passes.minima, passes.leading
-    monkeypatch.setattr(passes, "minima", lambda starts, *rest: looked.append(int(starts[-1])) or minima(starts, *rest))
-    monkeypatch.setattr(passes, "leading", lambda *arrays: gathered.append(1) or gather(*arrays))
+    minima, gather = relevant_pairs.minima, relevant_pairs.leading
+    monkeypatch.setattr(
+        relevant_pairs, "minima", lambda starts, *rest: looked.append(int(starts[-1])) or minima(starts, *rest)
+    )
+    monkeypatch.setattr(relevant_pairs, "leading", lambda *arrays: gathered.append(1) or gather(*arrays))
     looks = RelevantPairs(table)
     cheapest = looks.cheapest(1.0)
     looks.cheapest(0.95, cheapest)
@@ -85,5 +90,5 @@ def test_most_pairs_are_spared(monkeypatch):
 def test_up_to_by_hand():
     """Costs 9, 5, 1 on 1, 2, 4 and 4 on 3: at price 1 they come to 10, 7, 5 and 7."""
     table = CostTable.from_rows([{1: 9.0, 2: 5.0, 4: 1.0}, {3: 4.0}])
-    pairs, jobs = passes.up_to(*all_of(table), 1.0, np.array([7.0, 6.9]))
+    pairs, jobs = relevant_pairs.up_to(*all_of(table), 1.0, np.array([7.0, 6.9]))
     assert (pairs.tolist(), jobs.tolist()) == ([1, 2], [0, 0])

@@ -9,7 +9,7 @@ from dlsched.async_sgd.checker import batches_per_s, check, infeasible, job_time
 from dlsched.async_sgd.generator import PRESETS, example, generate
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
-from dlsched.cluster.published_steps import published_steps
+from dlsched.cluster.published import published_steps
 from dlsched.core.errors import UsageError
 from dlsched.queueing.network import network_of
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dlsched.columns.rigid_prices as rigid_prices
-from dlsched.certificates.rigid import rigid_value
+from dlsched.certificates.time_prices import rigid_value
 from dlsched.columns.rigid_prices import RigidJobs, best_prices, cheapest_starts, pooled_starts, usage, waiting_prices
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched.columns import slack
-from dlsched.columns.closing import close_gap, search_beam
-from dlsched.columns.slack import Listed, Prices, cheapest_within, slacks
+from dlsched.columns.slack import Listed, Prices, cheapest_within, close_gap, search_beam, slacks
 from dlsched.core.budget import TooMany
 
 

@@ -14,7 +14,7 @@ from dlsched.core.part import Part
 CLASSES = [
     *(getattr(import_module(f"dlsched.{family}"), name) for family in FAMILIES for name in ("Instance", "Job")),
     *(getattr(import_module("dlsched.cluster.network"), name) for name in ("Link", "Path")),
-    import_module("dlsched.cluster.speed_law").SpeedLaw,
+    import_module("dlsched.cluster.speeds").SpeedLaw,
     import_module("dlsched.cluster.utility").Table,
 ]
 DEFAULT = {"kind"}

@@ -6,8 +6,7 @@ import pytest
 import dlsched
 from dlsched import Limits, TerminationStatus, matching_placement
 from dlsched.columns import slack as slack_search
-from dlsched.columns.closing import close_gap, columns_within
-from dlsched.columns.slack import cheapest_within
+from dlsched.columns.slack import cheapest_within, close_gap, columns_within
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.certificate import verify
 from dlsched.matching_placement.configurations.generation import generate_columns

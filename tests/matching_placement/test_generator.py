@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from dlsched.cluster.published_rates import published_rates
+from dlsched.cluster.published import published_rates
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.checker import check, completion_times, objective

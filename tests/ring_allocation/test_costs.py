@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.allocation.cost_table import CostTable
-from dlsched.allocation.dynamic_program import solve_by_states
-from dlsched.allocation.greedy import climb_hulls, double_greedily, increase_greedily
+from dlsched.allocation.heuristics import climb_hulls, double_greedily, increase_greedily
+from dlsched.allocation.methods import solve_by_states
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation import Instance, doubling, hull, marginal
 from dlsched.ring_allocation.checker import job_cost

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.cluster.grouping import grouped, improved
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.spreading import best_rows
+from dlsched.cluster.replica_placement import best_rows, grouped, improved
 from dlsched.core.budget import TooMany
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
@@ -307,7 +306,7 @@ def test_best_rows_are_the_best_of_all_for_fixed_usage(seed):
 
 def test_too_many_rows_are_a_signal(monkeypatch):
     """Eight replicas of each of four stages on four servers, and a search that may try a hundred splits."""
-    monkeypatch.setattr("dlsched.cluster.spreading.LARGEST", 100)
+    monkeypatch.setattr("dlsched.cluster.replica_placement.LARGEST", 100)
     graph = JobGraph((8,) * 4, (1.0,) * 4, (5.0, 6.0, 7.0, 0.0), (3.0,) * 4)
     with pytest.raises(TooMany):
         best_rows(graph, (8,) * 4, (1.0,) * 4, 64.0)

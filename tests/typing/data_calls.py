@@ -4,7 +4,7 @@ from typing import assert_type
 
 from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
 from dlsched.cluster import SpeedLaw
-from dlsched.cluster.speed_table import SpeedTable
+from dlsched.cluster.speeds import SpeedTable
 
 job = ring_allocation.Job(id="a", epochs=3, epoch_time_s={1: 9.0})
 law = ring_allocation.Job(id="b", epochs=3, speed_law={"theta": [1e-3, 0.0, 0.0, 0.1], "samples": 10, "model_bytes": 0})

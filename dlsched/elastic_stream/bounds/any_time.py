@@ -16,8 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from dlsched.certificates import PricesCertificate, rounded_down
-from dlsched.columns.malleable.any_time import AnyTime
-from dlsched.columns.malleable.jobs import Jobs
+from dlsched.columns.malleable import AnyTime, Jobs
 from dlsched.columns.price_ascent import Ascent, Cheapest
 from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.budget import Tick, no_tick

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dlsched.algorithms.utility_tables import upper_hull
-from dlsched.columns.malleable.jobs import Jobs
+from dlsched.columns.malleable import Jobs
 from dlsched.core.elementary import geometric
 from dlsched.elastic_stream.instance import Instance
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dlsched.columns.malleable.slot_costs import Costs, Kind, SlotPrices, costs
 from dlsched.columns.price_ascent import Cheapest
+from dlsched.columns.slot_costs import Costs, Kind, SlotPrices, costs
 from dlsched.core.budget import Tick
 from dlsched.elastic_stream.instance import Instance
 

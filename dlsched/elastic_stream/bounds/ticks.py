@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from dlsched.certificates import PricesCertificate, rounded_down
-from dlsched.columns.malleable.slot_costs import SlotPrices
 from dlsched.columns.price_ascent import Ascent
+from dlsched.columns.slot_costs import SlotPrices
 from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.budget import Tick, no_tick
 from dlsched.elastic_stream.bounds.any_time import Better, ignore

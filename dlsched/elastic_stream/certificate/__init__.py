@@ -15,7 +15,7 @@ use.
 
 *Prices.* Every job by itself costs at least so much, weight x flow time and the prices of what it holds; all units together
 cost no more than C times the integral of the prices. What remains is a bound. What a job costs at least is computed with
-safely rounded floats (``certificates.malleable``), by slot in whole numbers (``certificates.slot_costs``).
+safely rounded floats (``certificates.time_prices``), by slot in whole numbers (``certificates.slot_costs``).
 """
 
 from collections.abc import Sequence

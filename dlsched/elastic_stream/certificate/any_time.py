@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.certificates import exact_sum, rounded_down
-from dlsched.certificates.malleable import Floats, Window, least_costs
-from dlsched.certificates.steps import mean_bound, require_steps
+from dlsched.certificates.time_prices import Floats, Window, least_costs, mean_bound, require_steps
 from dlsched.core.elementary import geometric
 from dlsched.elastic_stream.instance import Instance, Job
 
@@ -24,7 +23,7 @@ _FAR, _NEAR = 2.0**600, 2.0**-1000
 
 
 def any_time_value(instance: Instance, breakpoints: Sequence[float], prices: Sequence[float]) -> Fraction:
-    """The bound on the weighted mean of flow times that prices of a unit-second prove; ``certificates.malleable`` has the proof.
+    """The bound on the weighted mean of flow times that prices of a unit-second prove (see ``certificates.time_prices``).
 
     ``prices[k]`` holds from ``breakpoints[k]``, in seconds, on. With ticks, where jobs are released at their first ticks, it
     holds too. Rounding takes some 1e-12 of the jobs' costs. Cost: about 30 evaluations of O(intervals x counts), of the

@@ -1,6 +1,6 @@
 """Exploration policy: measures a job's speed on a few counts, then leaves it to the doubling heuristic."""
 
-from dlsched.allocation.greedy import double_greedily
+from dlsched.allocation.heuristics import double_greedily
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.policies.gains import allocate, costs_of
 from dlsched.elastic_stream.simulation.view import View

@@ -11,7 +11,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from dlsched.allocation.cost_table import CostTable
-from dlsched.allocation.greedy import double_greedily, increase_greedily
+from dlsched.allocation.heuristics import double_greedily, increase_greedily
 from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.core.arrays import IntArray
 from dlsched.core.budget import Tick, no_tick

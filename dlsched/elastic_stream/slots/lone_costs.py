@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.columns.malleable.slot_costs import FRESH, HELD, STOPPED, Costs, SlotPrices
+from dlsched.columns.slot_costs import FRESH, HELD, STOPPED, Costs, SlotPrices
 from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.budget import Tick
 from dlsched.elastic_stream.bounds.ticked_jobs import ticked_jobs

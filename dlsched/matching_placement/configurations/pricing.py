@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.columns.pricing import Priced
-from dlsched.columns.slack import CELLS, Listed
+from dlsched.columns.slack import CELLS, Listed, Priced
 from dlsched.core.arrays import dot, row_dots
 from dlsched.core.budget import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
@@ -67,7 +66,7 @@ class Pricing(CaseCosts):
         return self.data.costs_of(group, counts)
 
     def guess(self, prices: Floats, known: Floats, tick: Tick = no_tick) -> Priced:
-        """Bound every job's least value from below and above; see ``columns.pricing.Pricing``."""
+        """Bound every job's least value from below and above; see ``columns.slack.Pricing``."""
         held, known, floor = known, known.copy(), np.full(self.groups, np.inf)
         found: list[tuple[Counts, Floats, Counts]] = []
         for cases in self._batches(prices, known):
@@ -80,7 +79,7 @@ class Pricing(CaseCosts):
     def cheap(
         self, prices: Floats, thresholds: Floats, *, cells: int | None = None, tick: Tick = no_tick
     ) -> list[Listed | None]:
-        """List every job's configurations with J(c) + p c at most its threshold; see ``columns.pricing.Pricing``."""
+        """List every job's configurations with J(c) + p c at most its threshold; see ``columns.slack.Pricing``."""
         upto = thresholds + _WIDENED * np.abs(thresholds)
         found, many = [], np.zeros(self.groups, dtype=bool)
         for cases in self._batches(prices, upto):

@@ -1,4 +1,4 @@
-"""The dynamic program over the workers taken of each type (``algorithms.stock_states``), over all configurations."""
+"""The dynamic program over the workers taken of each type (``algorithms.count_vectors``), over all configurations."""
 
 from collections.abc import Iterator
 

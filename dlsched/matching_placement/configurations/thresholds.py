@@ -19,9 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.columns.closing import WIDTH
-from dlsched.columns.master import Master
-from dlsched.columns.slack import Listed, Prices, cheapest_within
+from dlsched.columns.generation import Master
+from dlsched.columns.slack import WIDTH, Listed, Prices, cheapest_within
 from dlsched.core.arrays import dot
 from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, least_times

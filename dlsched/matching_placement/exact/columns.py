@@ -8,9 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from dlsched.columns.closing import WIDTH, Closed, close_gap, columns_within, search_beam
 from dlsched.columns.generation import CLOSE, Pool
-from dlsched.columns.slack import Prices, cheapest_within
+from dlsched.columns.slack import WIDTH, Closed, Prices, cheapest_within, close_gap, columns_within, search_beam
 from dlsched.core.budget import TooMany
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus

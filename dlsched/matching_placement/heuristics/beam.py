@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 
-from dlsched.columns.closing import WIDTH, search_beam
-from dlsched.columns.slack import cheapest_within
+from dlsched.columns.slack import WIDTH, cheapest_within, search_beam
 from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
@@ -28,7 +27,7 @@ def beam(
 
     1. ``local_search``; prices of the types by column generation (``configurations.generation``).
     2. A beam search over the configurations of small reduced cost, of larger if nothing is found
-       (``columns.closing.search_beam``).
+       (``columns.slack.search_beam``).
     3. Local search from what it found; the better of both.
 
     For the largest ratio, 2. and 3. are the search of ``configurations.thresholds`` with ``width`` labels, as long as the

@@ -1,7 +1,7 @@
 """The matching market: inside a category every job is n_i unit buyers, who bid for workers until each has one it wants.
 
 The body of the paper (Liu, Wang, Huang, Pan, TPDS 2024 [abstract]) was not available to us: the ascending prices are those of
-Demange, Gale and Sotomayor (``algorithms.ascending_market`` has the symbols), and the valuations are our
+Demange, Gale and Sotomayor (``algorithms.resource_market`` has the symbols), and the valuations are our
 reconstruction. Parts called "ours" are in no paper.
 """
 

@@ -1,6 +1,6 @@
 """The sampled market: the market of some categories instead of all, drawn at random.
 
-The number of draws that is enough (``algorithms.draws``) guarantees a rank, not a completion time: it does
+The number of draws that is enough (``algorithms.compositions``) guarantees a rank, not a completion time: it does
 not tell how much longer the jobs take in the last category of the best part than in the best one.
 """
 

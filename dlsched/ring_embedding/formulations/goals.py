@@ -15,7 +15,7 @@ objective ``max_min``               maximise v
 ``something``: sum_ist y_is[t] >= 1, used if only embeddings that run a worker count, to prove that none
 pays.
 
-Steps are those of ``algorithms.utility_steps``; for ``least`` utilities are cut at the most that v can be. Quotas (``Stairs``)
+Steps are those of ``algorithms.utility_tables``; for ``least`` utilities are cut at the most that v can be. Quotas (``Stairs``)
 have no steps and no fractions. With q_il the quota of job i for stair l:
 
 ==================================  ===================================================================================

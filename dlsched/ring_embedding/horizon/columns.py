@@ -19,7 +19,7 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, Integers, power_of_two
 from dlsched.certificates import DualsCertificate
-from dlsched.columns.smoothing import Smoothing
+from dlsched.columns.generation import Smoothing
 from dlsched.core.arrays import dot
 from dlsched.core.budget import Budget
 from dlsched.core.elementary import geometric

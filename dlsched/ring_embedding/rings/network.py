@@ -28,8 +28,7 @@ from itertools import pairwise, permutations
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, Integers, UtilityTable
-from dlsched.cluster.forest import Forest, forest
-from dlsched.cluster.network import Path
+from dlsched.cluster.network import Forest, Path, forest
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus

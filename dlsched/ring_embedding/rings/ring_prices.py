@@ -4,10 +4,10 @@ A ring here is a *mapping* of a job and a size k: a closed walk over servers, on
 most as many workers at a stop as the empty server holds, and crosses no link that is too narrow for the job alone.
 
 *Forest.* A walk in depth-first order crosses each link that separates its servers once in each direction, and no walk over
-the same servers does with less. So the cheapest mapping is found over subtrees (``algorithms.forest_parts``). Every server
+the same servers does with less. So the cheapest mapping is found over subtrees (``algorithms.ring_sets``). Every server
 is one stop.
 
-*Listed paths.* ``algorithms.closed_walks`` from each server back to itself. A walk may come back to a server, which a ring
+*Listed paths.* ``algorithms.ring_sets`` from each server back to itself. A walk may come back to a server, which a ring
 may not: finding the cheapest ring that does not is a travelling salesman's problem. So these mappings relax rings, and one
 that comes back is straightened where an order can be found.
 """

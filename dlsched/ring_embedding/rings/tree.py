@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
 
 from dlsched.algorithms.ring_sets import exact_least
-from dlsched.cluster.forest import forest
+from dlsched.cluster.network import forest
 from dlsched.ring_embedding.instance import Instance
 
 

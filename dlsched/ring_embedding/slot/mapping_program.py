@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats
-from dlsched.columns.smoothing import Smoothing
+from dlsched.columns.generation import Smoothing
 from dlsched.core.arrays import dot
 from dlsched.core.status import Sense
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed

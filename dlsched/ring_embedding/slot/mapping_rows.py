@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, Integers, power_of_two
-from dlsched.columns.master import Master
+from dlsched.columns.generation import Master
 from dlsched.core.arrays import dot
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.solvers.linear import LinearModel

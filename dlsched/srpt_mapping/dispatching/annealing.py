@@ -1,8 +1,8 @@
 """Simulated annealing over orders of the queue (ours), which runs every order through ``dispatch``.
 
 An order is a list of all jobs; the queue is strict, jobs are placed by ``compact``, and communication-heavy ones wait for
-better placements as ``PATIENT`` says. The temperature (``algorithms.annealing``) falls from ``TEMPERATURE`` of the first sum
-of flow times. It knows all jobs from the start, which no policy does.
+better placements as ``PATIENT`` says. The temperature (``algorithms.serial_schedule``) falls from ``TEMPERATURE`` of the first
+sum of flow times. It knows all jobs from the start, which no policy does.
 """
 
 import math

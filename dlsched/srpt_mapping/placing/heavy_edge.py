@@ -5,9 +5,8 @@ Both choose servers first, then share out the replicas.
 
 from collections.abc import Callable, Sequence
 
-from dlsched.cluster.best_fit import best_fit
-from dlsched.cluster.grouping import chained, grouped, improved, remembering
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.cluster.replica_placement import best_fit, chained, grouped, improved, remembering
 from dlsched.core.budget import Tick, no_tick
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.servers import Placed, Servers
@@ -20,7 +19,7 @@ def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
     """Place a job by Heavy-Edge (Luo et al. 2025; our reconstruction, see the module).
 
     Step 1: servers with the most free GPUs first (ties: the order given), until they hold the job.
-    Step 2: server by server, the ends of heavy edges together, see ``dlsched.cluster.grouping.grouped``.
+    Step 2: server by server, the ends of heavy edges together, see ``dlsched.cluster.replica_placement.grouped``.
 
     Guarantee: none; more servers than needed are never used. Cost: O(M log M) for M servers, and step 2.
     """
@@ -37,9 +36,9 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
 
     Step 1: servers with the most free GPUs first, but the last one is that on which the rest fits most tightly (so a job
     that fits on one server leaves the larger holes to others).
-    Step 2: Heavy-Edge's, or in the order of the chain, and swaps, see ``dlsched.cluster.grouping.improved``.
+    Step 2: Heavy-Edge's, or in the order of the chain, and swaps, see ``dlsched.cluster.replica_placement.improved``.
     Step 3: if it is faster, whole stages packed by best fit instead, heavy edges together, see
-    ``dlsched.cluster.best_fit``; that may use more servers.
+    ``dlsched.cluster.replica_placement``; that may use more servers.
 
     Guarantee: none. Cost: as ``heavy_edge``, and the swaps once for every different job and set of rooms.
     """

@@ -1,7 +1,7 @@
 """The layouts of a job: every way in which the servers can give it its GPUs, each with the best seconds of an iteration.
 
-A layout fixes how many GPUs each server gives; the replicas are then spread in the best way (``cluster.spreading``). As only
-these numbers and the length matter to other jobs, some optimal schedule uses layouts only. A job that has
+A layout fixes how many GPUs each server gives; the replicas are then spread in the best way (``cluster.replica_placement``). As
+only these numbers and the length matter to other jobs, some optimal schedule uses layouts only. A job that has
 begun has one layout, the one in which it runs.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dlsched.algorithms.start_tree import ModeJob
-from dlsched.cluster.spreading import Rows, best_rows, splits_of, splits_up_to
+from dlsched.cluster.replica_placement import Rows, best_rows, splits_of, splits_up_to
 from dlsched.core.budget import Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance, Job

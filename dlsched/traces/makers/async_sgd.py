@@ -8,7 +8,7 @@ from typing import Final
 from dlsched.async_sgd.generator import assumed_update_s
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.streams import to_stream
-from dlsched.cluster.published_steps import (
+from dlsched.cluster.published import (
     IMAGENET_IMAGES,
     NETWORK_BYTES_PER_S,
     PublishedSteps,

@@ -4,8 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from dlsched.cluster.drawn_networks import network_data
-from dlsched.cluster.topologies import Topology, racks
+from dlsched.cluster.topologies import Topology, network_data, racks
 from dlsched.core.arguments import require_arguments, require_positive
 from dlsched.core.elementary import log1p
 from dlsched.core.errors import InputError, UsageError

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from dlsched import read
-from dlsched.columns.malleable.slot_costs import Kind, SlotPrices, costs
+from dlsched.columns.slot_costs import Kind, SlotPrices, costs
 from dlsched.core.budget import Stopped, no_tick
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import Instance, bounds, example, generate, solve

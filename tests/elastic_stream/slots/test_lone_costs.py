@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dlsched.columns.malleable.slot_costs import SlotPrices
+from dlsched.columns.slot_costs import SlotPrices
 from dlsched.core.budget import Budget, no_tick
 from dlsched.elastic_stream import generate, solve
 from dlsched.elastic_stream.bounds.ticks import slot_prices, ticked_prices

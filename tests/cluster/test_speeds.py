@@ -1,15 +1,18 @@
-"""The speed law against hand calculation, exact arithmetic and brute force over the counts."""
+"""Speeds of a ring all-reduce job: the speed law, and tables of measured seconds per epoch."""
 
 import math
+import struct
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from dlsched import InstanceError
 from dlsched.cluster import SpeedLaw
-from dlsched.cluster.speed_law import smallest_minimiser
+from dlsched.cluster.speeds import SpeedTable, smallest_minimiser
+from dlsched.core.messages import Refused
 
 coefficients = st.one_of(st.just(0.0), st.floats(1e-6, 10.0))
 
@@ -105,3 +108,27 @@ def test_a_law_cannot_be_changed():
     law = SpeedLaw(theta=(1.0, 0.0, 0.0, 0.0), samples=1.0, model_bytes=0.0)
     with pytest.raises(InstanceError, match="immutable"):
         law.samples = 2.0
+
+
+def test_times_as_doubles():
+    """In the order of the counts, whole numbers included."""
+    table = SpeedTable({"4": 1, "1": 9.5, "2": 0.1})
+    assert table.times_s == (9.5, 0.1, 1.0)
+    assert struct.unpack("3d", table.packed) == (9.5, 0.1, 1.0)
+
+
+@pytest.mark.parametrize("keys", [("1", "2"), (1, 2), ("1", 2), (np.int64(1), np.int32(2))])
+def test_keys_are_text_or_integers(keys):
+    """Whichever was met first."""
+    for _ in range(2):
+        assert SpeedTable(dict(zip(keys, (3.0, 2.0), strict=True))).counts == (1, 2)
+        assert SpeedTable({"1": 3.0, "2": 2.0}).counts == (1, 2)
+
+
+@pytest.mark.parametrize("keys", [(1.0, 2), (True, 2), ("1", 1), (None, "2"), ((1,), "2")])
+def test_other_keys_are_refused(keys):
+    """Also where equal ones were taken before."""
+    SpeedTable({1: 3.0, 2: 2.0})
+    SpeedTable({"1": 3.0, "2": 2.0})
+    with pytest.raises(Refused):
+        SpeedTable(dict(zip(keys, (3.0, 2.0), strict=True)))

@@ -1,11 +1,10 @@
-"""Forests: routes along their links are those that a plain search finds, and subtrees are what hangs together below."""
+"""A network of servers and switches as an instance file holds it, and depth-first orders of forests."""
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from dlsched.cluster.forest import forest
-from dlsched.cluster.network import Link, Node
+from dlsched.cluster.network import Link, Node, forest
 from dlsched.cluster.routes import Router
 
 

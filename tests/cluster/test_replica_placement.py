@@ -1,4 +1,4 @@
-"""Runs of stages packed whole by best fit: by hand, and that no stage is cut where that can be proven to be avoidable."""
+"""Placement of a job's replicas on servers: Heavy-Edge, chain order, best fit, and the exact fastest spread."""
 
 import itertools
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.cluster.best_fit import best_fit
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.cluster.replica_placement import best_fit
 
 SETTINGS = settings(max_examples=120, derandomize=True, deadline=None, database=None)
 INSIDE, SHARE = 64.0, 1.0

@@ -1,4 +1,4 @@
-"""Dynamic programming against brute force, and its ways out."""
+"""Methods that need only a family's cost table, the dynamic program over the capacity among them."""
 
 import itertools
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.allocation.cost_table import CostTable
-from dlsched.allocation.dynamic_program import solve_by_states, state_bytes
+from dlsched.allocation.methods import solve_by_states, state_bytes
 from dlsched.testing import cost_tables
 
 

@@ -1,0 +1,339 @@
+"""Placement of a job's replicas on servers: Heavy-Edge, chain order, best fit, and the exact fastest spread.
+
+Exact search for the fastest spread of a job's replicas over servers that give fixed numbers of GPUs.
+
+A branch and bound tries, stage by stage, every split of the stage's replicas over the servers.
+Once the next stage is split too, the seconds of a stage are known, and the search cuts branches that are no
+better than the best known spread. It is exact, and meant for small jobs.
+
+Placement of a job's replicas in rooms on servers: by Heavy-Edge, by chain order, and improved by swaps.
+
+Only the abstract of Luo et al. (INFOCOM 2025) was available, which does not describe Heavy-Edge: its steps are our
+reconstruction, on the idea that the ends of heavy edges belong together.
+
+Best-fit packing of runs of stages on servers: heavy edges of a chain, and rings, stay on one server.
+
+Stages joined by a heavy edge, one that would take long between servers, form a *block*. Blocks go on servers
+from the largest block to the smallest, each on the server with the least room that still holds it (best fit
+decreasing). Bisection finds the lightest level of heavy edges at which all blocks can be packed.
+"""
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, combinations, pairwise, permutations
+from typing import cast
+
+from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.budget import Tick, TooMany, no_tick
+
+Rows = tuple[tuple[int, ...], ...]
+"""Replicas by server and stage."""
+
+# Splits tried before ``TooMany``; and stages, which are levels of recursion.
+LARGEST = 200_000
+MOST_STAGES = 300
+
+
+_MOST_KNOWN = 20_000
+_known: dict[tuple[JobGraph, tuple[int, ...], tuple[float, ...], float], tuple[float, Rows]] = {}
+
+
+def best_rows(
+    graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float, *, tick: Tick = no_tick
+) -> tuple[float, Rows]:
+    """Return the least seconds of an iteration and the rows that attain it; results are cached.
+
+    ``usage``: GPUs of every server used, > 0, in all as many as replicas; ``shares`` and ``inside`` as in
+    ``dlsched.cluster.job_graph``; ``tick`` is called for every split and may raise to stop. ``TooMany``: the job is too
+    large for this search.
+    """
+    key = graph, usage, shares, inside
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = _searched(graph, usage, shares, inside, tick)
+    return _known[key]
+
+
+def _searched(
+    graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float, tick: Tick
+) -> tuple[float, Rows]:
+    stages = len(graph.replicas)
+    if stages > MOST_STAGES:
+        raise TooMany
+    if len(usage) == 1:
+        rows = (graph.replicas,)
+        return graph.iteration_s(rows, shares, inside), rows
+    best: tuple[float, Rows] = (float("inf"), ())
+    floor_s = graph.uniform_s(max(inside, *shares))
+    tried = 0
+
+    def search(splits: list[tuple[int, ...]], left: tuple[int, ...], slowest_s: float) -> None:
+        nonlocal best, tried
+        done = len(splits)
+        if done == stages:
+            rows = tuple(zip(*splits, strict=True))
+            best = min(best, (graph.iteration_s(rows, shares, inside), rows))
+            return
+        for split in splits_of(graph.replicas[done], left):
+            tried += 1
+            tick()
+            if tried > LARGEST:
+                raise TooMany
+            splits.append(split)
+            # Splitting a stage completes the seconds of the one before it, whose neighbours are now all placed.
+            known_s = slowest_s if done == 0 else max(slowest_s, graph.stage_s(done - 1, splits, shares, inside))
+            if known_s < best[0] and best[0] > floor_s:
+                search(splits, tuple(a - b for a, b in zip(left, split, strict=True)), known_s)
+            splits.pop()
+
+    search([], usage, 0.0)
+    return best
+
+
+def splits_of(count: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Yield every way to put ``count`` replicas into the rooms, first those that fill the first rooms."""
+    if len(room) == 1:
+        if count <= room[0]:
+            yield (count,)
+        return
+    beyond = sum(room[1:])
+    for here in range(min(count, room[0]), max(0, count - beyond) - 1, -1):
+        for rest in splits_of(count - here, room[1:]):
+            yield here, *rest
+
+
+def splits_up_to(most: int, rooms: Sequence[int], *, tick: Tick = no_tick) -> list[int]:
+    """Count the ways in which the rooms can take 0 .. ``most`` replicas; call ``tick`` for every room.
+
+    >>> splits_up_to(3, [2, 2])
+    [1, 2, 3, 2]
+    """
+    ways = [1] + [0] * most
+    for room in rooms:
+        tick()
+        # Prefix sums: a room takes 0 .. ``room`` replicas, so each new count is a window of the old ones.
+        sums = list(accumulate(ways, initial=0))
+        ways = [sums[count + 1] - sums[max(0, count - room)] for count in range(most + 1)]
+    return ways
+
+
+_ROUNDS = 50
+_MANY = 2_000  # pairs of replicas beyond which a round of swaps is not worth its time
+_MOST_SWAPS = 2_000_000  # swaps evaluated in all rounds
+_MOST_STEPS = 300_000  # steps of ``grouped`` times stages; other replicas follow in the chain's order
+_REMEMBERED = 2_000  # stages times rooms up to which rows are remembered
+
+
+@lru_cache(maxsize=4_096)
+def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
+    """Heavy-Edge: share the replicas out to rooms that hold exactly as many; rows by room and stage.
+
+    Each room in turn first gets the two ends of the heaviest edge between unplaced replicas; then, one by one, the
+    replica with the largest weight of edges to those in the room (ties: the earliest stage). Weights: 2 O_sv / (k_s
+    k_v) between replicas of neighbour stages, 2 h_s / k_s between replicas of one stage. Cost: O(g S). After
+    ``_MOST_STEPS`` / S replicas or groups of replicas, the rest follows in the order of the chain.
+    """
+    if len(rooms) == 1:
+        return (graph.replicas,)
+    left = list(graph.replicas)
+    steps = _MOST_STEPS // len(left)
+    rows = []
+    for room in rooms:
+        row, steps = _fill_room(graph, left, room, steps)
+        rows.append(tuple(row))
+    return tuple(rows)
+
+
+@lru_cache(maxsize=4_096)
+def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float) -> Rows:
+    """Take the faster of ``grouped`` and ``chained``; swap replicas while that makes an iteration faster."""
+    if len(rooms) == 1:
+        return (graph.replicas,)
+
+    def seconds(rows: Rows) -> float:
+        return graph.iteration_s(rows, shares, inside)
+
+    best = min((remembering(grouped, graph, rooms)(graph, rooms), chained(graph, rooms)), key=seconds)
+    if graph.gpus**2 > _MANY:
+        return best
+    # Pairs of (server, stage) to exchange: a round of swaps evaluates about this many placements.
+    looked_at = max(1, (len(rooms) * len(graph.replicas)) ** 2 // 2)
+    for _ in range(min(_ROUNDS, _MOST_SWAPS // looked_at)):
+        better = min(_swaps(best), key=seconds, default=best)
+        if not seconds(better) < seconds(best):
+            break
+        best = better
+    return best
+
+
+def remembering(rule: Callable[..., Rows], graph: JobGraph, rooms: Sequence[int]) -> Callable[..., Rows]:
+    """Return the rule; above ``_REMEMBERED`` stages times rooms without its cache, which would grow too large."""
+    few = len(rooms) * len(graph.replicas) <= _REMEMBERED
+    return rule if few else cast(Callable[..., Rows], rule.__wrapped__)  # type: ignore[attr-defined]
+
+
+def chained(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
+    """Fill room after room with the stages in the order of the chain."""
+    left = list(graph.replicas)
+    return tuple(tuple(_fill_in_order(left, room)) for room in rooms)
+
+
+def _fill_in_order(left: list[int], room: int) -> list[int]:
+    row = []
+    for stage, count in enumerate(left):
+        row.append(min(count, room))
+        room -= row[-1]
+        left[stage] -= row[-1]
+    return row
+
+
+def _swaps(rows: Rows) -> Iterator[Rows]:
+    """Yield every exchange of two replicas of different stages between two servers."""
+    for first, second in combinations(range(len(rows)), 2):
+        for stage, other in permutations(range(len(rows[0])), 2):
+            if rows[first][stage] and rows[second][other]:
+                changed = [list(row) for row in rows]
+                changed[first][stage] -= 1
+                changed[first][other] += 1
+                changed[second][other] -= 1
+                changed[second][stage] += 1
+                yield tuple(map(tuple, changed))
+
+
+def _fill_room(graph: JobGraph, left: list[int], room: int, steps: int) -> tuple[list[int], int]:
+    """Move ``room`` replicas from ``left`` to a server in at most ``steps`` steps; return them by stage and the unused steps."""
+    stages = range(len(left))
+    here = [0] * len(left)
+    pull = [0.0] * len(left)  # weight of the edges from a replica of each stage to those here
+
+    def put(stage: int, count: int) -> None:
+        left[stage] -= count
+        here[stage] += count
+        for other in range(max(0, stage - 1), min(len(left), stage + 2)):
+            pull[other] += count * graph.edge_weight(stage, other)
+
+    # One step places an edge's two ends, or as many replicas of the best stage as single placements in turn would.
+    while room:
+        if steps <= 0:
+            rest = _fill_in_order(left, room)
+            return [count + more for count, more in zip(here, rest, strict=True)], 0
+        steps -= 1
+        best = max((stage for stage in stages if left[stage]), key=pull.__getitem__)
+        ends = _heaviest(graph, left) if room >= 2 and pull[best] == 0 else None
+        if ends is not None:
+            put(ends[0], 1)
+            put(ends[1], 1)
+            room -= 2
+        else:
+            count = min(room, left[best], _turns(graph, best, left, pull))
+            put(best, count)
+            room -= count
+    return here, steps
+
+
+def _turns(graph: JobGraph, best: int, left: Sequence[int], pull: Sequence[float]) -> int:
+    """Return how many replicas of the stage that pulls most are placed before another stage pulls more."""
+    turns = left[best]
+    for other in (best - 1, best + 1):
+        if 0 <= other < len(left) and left[other]:
+            faster = graph.edge_weight(best, other) - graph.edge_weight(best, best)
+            # After n turns the pull of ``other`` has gained n ``faster`` on the best stage's; ties go to the earlier
+            # stage.
+            ahead = pull[best] - pull[other]
+            if faster > 0 and ahead < turns * faster:
+                turns = max(1, math.ceil(ahead / faster) if other < best else math.floor(ahead / faster) + 1)
+    return turns
+
+
+def _heaviest(graph: JobGraph, left: Sequence[int]) -> tuple[int, int] | None:
+    """Return the stages of the ends of the heaviest edge between unplaced replicas, None if there is no edge."""
+    edges = [(first, second) for first in range(len(left)) for second in (first, first + 1) if second < len(left)]
+    held = [(a, b) for a, b in edges if left[a] and left[b] and (a != b or left[a] >= 2)]
+    heaviest = max(held, key=lambda edge: graph.edge_weight(*edge), default=None)
+    return heaviest if heaviest is not None and graph.edge_weight(*heaviest) > 0 else None
+
+
+_MOST_STAGES = 1_000_000  # packed in all rounds of the bisection
+
+Packed = list[tuple[int, tuple[int, ...]]]
+"""Pairs of a server and the replicas of every stage that it gets."""
+
+
+def best_fit(graph: JobGraph, free: Sequence[int], shares: Sequence[float], inside: float) -> Packed:
+    """Pack the stages of a job on servers with enough free GPUs in all; return the fastest packing of the bisection.
+
+    ``free``: GPUs a server; ``shares``: B/s of one GPU's share of its card, both shape (M,); ``inside``: B/s between
+    GPUs of one server. Cost: O(M log M + S log S (log M + servers used)). Every stage is packed whole if that is
+    possible and there are at most two stages, or the numbers of replicas divide one another (such as powers of two):
+    some level packs each stage alone, and best fit decreasing then places all whenever possible. A stage that no server
+    holds takes the servers with the most room; its rest goes to the server that it fits best.
+    """
+    rooms = sorted((room, server) for server, room in enumerate(free) if room)
+    edges = _cut_s(graph, min(shares[server] for _, server in rooms))
+    largest = rooms[-1][0]
+    loose = [count > largest for count in graph.replicas]
+    # no block spans a stage that no server holds
+    edges = [0.0 if loose[stage] or loose[stage + 1] else edge_s for stage, edge_s in enumerate(edges)]
+    levels = sorted({0.0, *edges})
+
+    def seconds(packed: Packed) -> float:
+        return graph.iteration_s([row for _, row in packed], [shares[server] for server, _ in packed], inside)
+
+    best = _packed(graph, rooms, _blocks(edges, levels[-1]))
+    assert best is not None
+    # Bisection over levels: a higher level cuts more edges, so blocks get smaller and easier to pack.
+    low, high = 0, len(levels) - 1
+    for _ in range(_MOST_STAGES // len(loose)):
+        if low == high:
+            break
+        middle = (low + high) // 2
+        packed = _packed(graph, rooms, _blocks(edges, levels[middle]))
+        if packed is None:
+            low = middle + 1
+        else:
+            best, high = min(best, packed, key=seconds), middle
+    return best
+
+
+def _cut_s(graph: JobGraph, share: float) -> list[float]:
+    """Return the seconds of the slower end of every edge if all its bytes went between servers."""
+    ends = list(zip(graph.compute_s, graph.replicas, strict=True))
+    return [
+        max(compute_s + 2 * sent / replicas / share for compute_s, replicas in pair)
+        for pair, sent in zip(pairwise(ends), graph.output_bytes, strict=False)
+    ]
+
+
+def _blocks(edges: Sequence[float], level: float) -> list[range]:
+    """Cut the stages into runs, at every edge up to a level."""
+    cuts = [0, *(stage for stage, edge_s in enumerate(edges, 1) if edge_s <= level), len(edges) + 1]
+    return [range(first, last) for first, last in pairwise(cuts)]
+
+
+def _packed(graph: JobGraph, rooms: Sequence[tuple[int, int]], blocks: Sequence[range]) -> Packed | None:
+    """Pack by best fit decreasing into ``rooms``, ascending (GPUs, server); None if a block does not fit."""
+    left = list(rooms)
+    rows: dict[int, list[int]] = {}
+
+    def put(place: int, stages: range, counts: Sequence[int]) -> None:
+        room, server = left.pop(place)
+        rows.setdefault(server, [0] * len(graph.replicas))[stages.start : stages.stop] = counts
+        if room > sum(counts):
+            insort(left, (room - sum(counts), server))
+
+    sized = [(sum(graph.replicas[stages.start : stages.stop]), stages) for stages in blocks]
+    # Largest block first; a stage larger than every server fills the roomiest ones, and its rest is placed like a
+    # block.
+    for size, stages in sorted(sized, key=lambda each: -each[0]):
+        while left[-1][0] < size:
+            if len(stages) > 1:
+                return None
+            room = left[-1][0]
+            put(-1, stages, [room])
+            size -= room
+        whole = graph.replicas[stages.start : stages.stop] if len(stages) > 1 else [size]
+        put(bisect_left(left, (size, -1)), stages, whole)
+    return [(server, tuple(row)) for server, row in rows.items()]
