@@ -9,7 +9,7 @@ from dlsched.reproduce.drawing import beside_table, drawing_of
 from dlsched.reproduce.entry import Entry
 from dlsched.reproduce.findings import Findings
 from dlsched.study.reports.html.embedding import embedded
-from dlsched.study.store.stored_rows import About
+from dlsched.study.store.reading import About
 
 TEMPLATES = Path(__file__).parent / "templates"
 WHOSE = {"paper": "the paper's", "earlier": "those of an earlier simulation of ours"}

@@ -22,7 +22,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.processes.messages import words_of
+from dlsched.processes.streams import words_of
 from dlsched.results.reading import Claim, claim_from
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from dlsched.core.files import Json
 from dlsched.results.verification import Verification
-from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.outcome import CHECKED, Facts, Outcome
+from dlsched.study.cells.cell import CHECKED, Cell, Facts, Outcome
 from dlsched.study.engines import local
 from dlsched.study.leader import StudyProgress, require_engine
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
@@ -19,11 +18,17 @@ from dlsched.study.plans.plan_file import FORMAT
 from dlsched.study.plans.session_code import OF_SESSION
 from dlsched.study.recipes.given import GivenRecipe
 from dlsched.study.rows import Row
-from dlsched.study.store.packing import Data, seed_from, unpack
+from dlsched.study.store.reading import (
+    about_of,
+    limits_of,
+    method_of,
+    require_consistent,
+    rows_by_instance,
+    versions_of,
+)
 from dlsched.study.store.searches import found_before
 from dlsched.study.store.store import Store
-from dlsched.study.store.stored_rows import about_of, limits_of, method_of, rows_by_instance, versions_of
-from dlsched.study.store.verification import require_consistent
+from dlsched.study.store.tables import Data, seed_from, unpack
 
 PATIENT_S = 86_400.0
 """Seconds for recomputing the rows of an instance; the memory is that of a cell of the study, or of any study if this is more."""

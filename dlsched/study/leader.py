@@ -11,15 +11,14 @@ from pathlib import Path
 
 from dlsched.core.errors import UsageError
 from dlsched.core.watching import Lines
-from dlsched.study.cells.cell import Cell, cells_of
-from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.cell import Cell, Outcome, cells_of
 from dlsched.study.engines import local
 from dlsched.study.plans.plan import CellLimits, Instances, Plan, PlannedLike
 from dlsched.study.plans.plan_file import make_plan, read_plan
 from dlsched.study.plans.sources import recipes
+from dlsched.study.store.reading import require_consistent
 from dlsched.study.store.searches import Searches
 from dlsched.study.store.store import LARGEST_SOLUTION, Store
-from dlsched.study.store.verification import require_consistent
 from dlsched.study.study import Study
 
 ENGINES = ("local", "dask")

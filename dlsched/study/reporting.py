@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json, json_text
 from dlsched.own_methods import PICKLED
-from dlsched.study.cells.commands import INSTANCE
+from dlsched.study.cells.foreign_methods import INSTANCE
 from dlsched.study.figures.summary import sentence, summarise
 from dlsched.study.plans.plan import CellLimits
 from dlsched.study.recipes.drawn import DrawnRecipe

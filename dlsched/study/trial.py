@@ -6,8 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from dlsched.study.cells.cell import Cell, cells_of, runs_on
-from dlsched.study.cells.outcome import FOUND, Outcome
+from dlsched.study.cells.cell import FOUND, Cell, Outcome, cells_of, runs_on
 from dlsched.study.engines import local
 from dlsched.study.plans.counting import Kind, count, kinds_of
 from dlsched.study.plans.plan import Plan

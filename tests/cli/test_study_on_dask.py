@@ -116,7 +116,7 @@ def test_workers_that_are_killed_while_they_start(folder: Path) -> None:
 DYING = """
 import os
 
-from dlsched.study.engines import dask_worker
+from dlsched.study.engines import dask_engine
 
 with open(os.environ["STARTS"], "a") as file:
     print(os.getpid(), file=file)
@@ -124,7 +124,7 @@ with open(os.environ["STARTS"], "a") as file:
 """What a worker's process does as it is started; Dask reads it twice in a process."""
 DEATHS = {
     "before it comes up": "os.kill(os.getpid(), 9)\n",
-    "as soon as it has work": "dask_worker.run_batch = lambda *_: os.kill(os.getpid(), 9)\n",
+    "as soon as it has work": "dask_engine.run_batch = lambda *_: os.kill(os.getpid(), 9)\n",
 }
 
 

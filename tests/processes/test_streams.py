@@ -1,4 +1,4 @@
-"""What processes print is gathered until they end, whoever else holds their pipes."""
+"""Words of errors fit a row, whatever the errors do."""
 
 import os
 from collections.abc import Callable
@@ -6,7 +6,65 @@ from collections.abc import Callable
 import pytest
 
 from dlsched.processes import streams
-from dlsched.processes.streams import Tail, Whole, gather
+from dlsched.processes.streams import LONGEST_MESSAGE, Frames, Tail, Whole, framed, gather, short, words_of, write_frame
+
+
+def test_words_fit_a_row():
+    """On one line, printable, and no longer than a row holds."""
+    assert short("a\nb\x1b[31m") == "a\\nb\\x1b[31m"
+    assert short("half \udc80") == "half \\udc80"
+    assert len(short("x" * 10_000_000)) == LONGEST_MESSAGE
+    assert len(short("\n" * 5000)) == LONGEST_MESSAGE
+
+
+def test_an_error_without_text_has_words():
+    """Its text may fail, with whatever exception."""
+
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise SystemExit(3)
+
+    assert words_of(ValueError("wrong")) == "wrong"
+    assert words_of(MuteError()) == "its text cannot be had: SystemExit"
+
+
+def test_frames_that_arrive_byte_by_byte():
+    """However a pipe cuts them, the contents are the same, empty ones too."""
+    contents = [b"one", b"", b"dlsd" * 1000]
+    frames = Frames()
+    found = [each for content in contents for byte in framed(content) for each in frames.feed(bytes([byte]))]
+    assert found == contents
+    assert frames.feed(b"") == []
+
+
+def test_frames_that_arrive_at_once():
+    """Several in one piece, with the beginning of another."""
+    frames = Frames()
+    assert frames.feed(framed(b"one") + framed(b"two") + framed(b"three")[:9]) == [b"one", b"two"]
+    assert frames.feed(framed(b"three")[9:]) == [b"three"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"printed by somebody", "no frame"),
+        (framed(b"content")[:-1] + b"!", "checksum"),
+        (framed(b"x" * 11), "found 0 MiB, allowed: 0"),
+    ],
+)
+def test_what_is_no_frame_is_refused(raw: bytes, words: str):
+    """Text, a frame that somebody wrote into, and one that is too large."""
+    with pytest.raises(ValueError, match=words):
+        Frames(largest=10).feed(raw)
+
+
+def test_a_frame_is_written_whole():
+    """Through a pipe."""
+    reading, writing = os.pipe()
+    write_frame(writing, b"content")
+    assert Frames().feed(os.read(reading, 100)) == [b"content"]
+    os.close(reading)
+    os.close(writing)
 
 
 def test_the_end_of_a_stream():

@@ -11,8 +11,8 @@ from dlsched.core.family import Method
 from dlsched.own_methods import find_method_of_user
 from dlsched.results.answers import UnreadableAnswer, claim_of_text, judge, status_of_error
 from dlsched.results.reading import Claim
-from dlsched.study.cells.commands import printed
-from dlsched.study.cells.outcome import CellEnded
+from dlsched.study.cells.cell import CellEnded
+from dlsched.study.cells.foreign_methods import printed
 
 FAMILY = ring_allocation.FAMILY
 INSTANCE = ring_allocation.example()

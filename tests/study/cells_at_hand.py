@@ -6,8 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from dlsched.study.cells.cell import Cell, key_of
-from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.cell import Cell, Outcome, key_of
 from dlsched.study.engines import local
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.recipes.reading import read_recipe
@@ -15,6 +14,14 @@ from dlsched.study.recipes.recipe import Recipe
 
 ROOMY = CellLimits(time_s=60.0, memory_gib=4.0)
 TIGHT = CellLimits(time_s=0.2, grace_s=0.3, memory_gib=4.0)
+
+
+PROGRAM = """
+import json, sys
+instance = json.load(open(sys.argv[1]))
+print(json.dumps({"solution": {"gpus": {job["id"]: 1 for job in instance["jobs"]}}}))
+"""
+"""A program that answers one GPU for each job."""
 
 
 def recipe(seed: int = 0) -> Recipe:
@@ -360,7 +367,7 @@ def breaks_a_rule(instance):
 
 def forges(instance):
     """Says on every pipe, as dlsched would, that it has the best of answers."""
-    from dlsched.processes.frames import framed
+    from dlsched.processes.streams import framed
     said = {"status": "optimal", "message": "", "solution": breaks_a_rule(instance),
             "time_s": 0.0, "cpu_s": 0.0, "memory_mib": 0.0, "clean": True}
     for number in range(3, 256):

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from dlsched.study import checking
-from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.cell import Cell, Outcome
 from dlsched.study.cells.runner import Runner
 from tests.study.stores_by_hand import run_store
 

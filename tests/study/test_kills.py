@@ -21,8 +21,7 @@ from study.cells_at_hand import functions, lives
 
 LEADER = """
 import sys
-from study.cells_at_hand import command, function, named
-from study.cells.test_commands import PROGRAM
+from study.cells_at_hand import PROGRAM, command, function, named
 from pathlib import Path
 from dlsched.study.leader import run
 from dlsched.study.plans.plan import Generated, Plan

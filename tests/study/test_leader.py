@@ -15,8 +15,7 @@ import dlsched
 from dlsched import study
 from dlsched.core.errors import InputError, UsageError
 from dlsched.study import leader
-from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.cell import Cell, Outcome
 from dlsched.study.leader import StudyProgress, store_of
 from tests.study.small import rows_of, small
 from tests.study.stores_by_hand import as_before

@@ -16,7 +16,7 @@ from dlsched.results.verification import Verification
 from dlsched.study.checking import check
 from dlsched.study.leader import StudyProgress
 from dlsched.study.rows import Row
-from dlsched.study.store.verification import NAMED, row_words
+from dlsched.study.store.reading import NAMED, row_words
 
 NOTE = (
     "verified: rows whose answer is feasible by the checker, or whose bound is proven by a certificate, in exact arithmetic; "

@@ -1,15 +1,21 @@
-"""Cells, each a method on an instance, and their keys: hashes of all that decides an outcome."""
+"""Cells, each a method on an instance, their keys (hashes of all that decides an outcome), and their outcomes."""
 
 import functools
 import hashlib
+import json
+import math
 import platform
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from dlsched.catalogue.solvers import SOLVERS
-from dlsched.core.files import canonical_sha256
-from dlsched.families import FAMILIES
+from dlsched.core.errors import DlschedError
+from dlsched.core.family import AnyFamily
+from dlsched.core.files import Json, canonical_sha256
+from dlsched.core.instance import InstanceFile
+from dlsched.families import FAMILIES, objective_name
 from dlsched.own_methods import PICKLED
 from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod
 from dlsched.study.recipes.recipe import Recipe
@@ -110,3 +116,150 @@ def _hash_of_method(method: PlannedMethod, family: str, seed: int) -> str:
 @functools.lru_cache(maxsize=64)
 def _hash_of_limits(limits: CellLimits, ran_with: tuple[tuple[str, str], ...]) -> str:
     return canonical_sha256({"limits": asdict(limits), "versions": dict(ran_with)})
+
+
+READY = b"ready"
+"""First frame of a process: it is ready for work."""
+
+BEGUN = "begun"
+"""Status of a cell whose method begins now, and with it the cell's time; never in a row."""
+
+MAKING = "making"
+"""Status of a cell whose time begins anew, before its method; it may carry the facts of the instance; never in a row."""
+
+FOUND = "found"
+"""Status of a search, whose ``solution`` is the instance that it found; never in a row."""
+
+CHECKED = "checked"
+"""Status of rows that were recomputed; ``solution`` holds the verifications; never in a row."""
+
+RETRIED = {"error": ("error", "solver_error")}
+"""Statuses that a word of ``--retry`` stands for; other words stand for themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts about an instance, known once it is made.
+
+    Parameters
+    ----------
+    name, sha256
+        As in result files.
+    jobs, gpus
+        Its size: jobs, and GPUs (units, workers, nodes) of its cluster.
+    constant
+        The part of its objectives that no decision changes.
+    known_optimum, known_bound
+        Optimum and bound that its file says are proven; None without.
+    sense
+        Sense of its objective; empty if unknown.
+    objective_name
+        Name of its objective, if its family has several; else empty.
+    """
+
+    name: str
+    sha256: str
+    jobs: int | None
+    gpus: int | None
+    constant: float
+    known_optimum: float | None
+    known_bound: float | None
+    sense: str = ""
+    objective_name: str = ""
+
+
+def facts_of(family: AnyFamily, instance: InstanceFile) -> Facts:
+    """Return the facts about an instance of a family."""
+    known = instance.known
+    return Facts(
+        instance.name,
+        instance.sha256,
+        len(getattr(instance, "jobs", ())),
+        family.gpus(instance),
+        family.constant(instance),
+        None if known is None else known.optimum,
+        None if known is None else known.bound(family.sense_for(instance)),
+        str(family.sense_for(instance)),
+        objective_name(instance),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of a cell.
+
+    Parameters
+    ----------
+    key
+        Key of the cell.
+    status, message
+        A status of dlsched's results, or ``timeout``, ``memory``, ``killed``, ``error``, ``rejected``, and why.
+    objective, bound
+        The checked objective, and the bound that a method of dlsched proved or claims; None without.
+    time_s, cpu_s, memory_mib
+        What the cell used; None if its process died.
+    figures, solution, certificate
+        Figures of its answer, the solution and the certificate, the last two as in result files.
+    bound_source, solver
+        As in result files.
+    facts
+        Facts of its instance; None: it was not made, or the same process has sent them before.
+    """
+
+    key: str
+    status: str
+    message: str = ""
+    objective: float | None = None
+    bound: float | None = None
+    time_s: float | None = None
+    cpu_s: float | None = None
+    memory_mib: float | None = None
+    figures: dict[str, float] = field(default_factory=dict)
+    solution: Json = None
+    certificate: Json = None
+    bound_source: str | None = None
+    solver: str | None = None
+    facts: Facts | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has neither an answer, nor a bound, nor a proof of infeasibility."""
+        return self.objective is None and self.bound is None and self.status not in ("infeasible", FOUND)
+
+    def as_bytes(self) -> bytes:
+        """Return it as JSON."""
+        data = {name: getattr(self, name) for name in self.__slots__}
+        if self.facts is not None:
+            data["facts"] = {name: getattr(self.facts, name) for name in self.facts.__slots__}
+        return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
+
+
+class CellEnded(DlschedError):  # noqa: N818  says how, which need not be an error of anyone's
+    """Raised when a cell ends without an answer: holds its status, and a message for its row."""
+
+    def __init__(self, status: str, words: str) -> None:
+        super().__init__(words)
+        self.status = status
+
+
+def outcome_from(raw: bytes) -> Outcome:
+    """Read what ``as_bytes`` wrote.
+
+    Raises
+    ------
+    ValueError
+        The bytes hold no outcome.
+    """
+    try:
+        data: Any = json.loads(raw)
+        facts = data.pop("facts")
+        outcome = Outcome(**data, facts=None if facts is None else Facts(**facts))
+    except (KeyError, TypeError, AttributeError, RecursionError, UnicodeDecodeError) as error:
+        raise ValueError(f"no outcome of a cell: {error}") from None
+    numbers = (outcome.objective, outcome.bound, outcome.time_s, outcome.cpu_s, outcome.memory_mib)
+    if not all(value is None or (isinstance(value, int | float) and math.isfinite(value)) for value in numbers):
+        raise ValueError("no outcome of a cell: numbers that are not finite")
+    words = (outcome.key, outcome.status, outcome.message, outcome.bound_source or "", outcome.solver or "")
+    if not all(isinstance(value, str) for value in words):
+        raise ValueError("no outcome of a cell: words that are not text")
+    return outcome

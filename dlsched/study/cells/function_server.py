@@ -24,11 +24,10 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.families import FAMILIES
 from dlsched.own_methods import find_method_of_user
-from dlsched.processes.frames import write_frame
-from dlsched.processes.messages import words_of
+from dlsched.processes.streams import words_of, write_frame
 from dlsched.processes.usage import Meter
 from dlsched.results.answers import status_of_error
-from dlsched.study.cells.outcome import READY
+from dlsched.study.cells.cell import READY
 from dlsched.study.plans.own_code import loaded_below
 from dlsched.study.plans.plan import PlannedMethod
 

@@ -25,12 +25,11 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES
-from dlsched.processes.messages import words_of
+from dlsched.processes.streams import words_of
 from dlsched.results.reading import Claim, claim_from
 from dlsched.results.verification import Verification, read_solution, verify_claim
-from dlsched.study.cells.cell import key_of, versions
-from dlsched.study.cells.outcome import facts_of
-from dlsched.study.cells.proofs import FIGURE
+from dlsched.study.cells.cell import facts_of, key_of, versions
+from dlsched.study.cells.runner import FIGURE
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.recipes.given import found as found_recipe
 from dlsched.study.recipes.recipe import CalledRecipe, Recipe, require_data

@@ -8,26 +8,63 @@ import contextlib
 import os
 import pickle
 import resource
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from dlsched.core.errors import PolicyError, SolverKilledError
+from dlsched.core.errors import DlschedError, PolicyError, SolverKilledError
 from dlsched.core.instance import InstanceFile
+from dlsched.core.limits import Limits
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES, verify
 from dlsched.processes.descendants import adopt_orphans, newest_process
-from dlsched.processes.frames import write_frame
-from dlsched.processes.messages import short, words_of
+from dlsched.processes.streams import short, words_of, write_frame
 from dlsched.processes.usage import Meter, Usage
 from dlsched.results.answers import status_of_error
+from dlsched.results.verification import Verification
 from dlsched.solvers import child
-from dlsched.study.cells.cell import Cell
+from dlsched.study.cells.cell import BEGUN, CHECKED, FOUND, MAKING, READY, Cell, CellEnded, Outcome, facts_of
 from dlsched.study.cells.foreign_methods import ForeignMethods
-from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, MAKING, READY, CellEnded, Outcome, facts_of
-from dlsched.study.cells.proofs import with_proof
 from dlsched.study.recipes.recipe import Recipe
+
+FIGURE = "verified"
+"""Figure of a row whose method asks for proofs: 1.0 where the proof shows that the answer is optimal, or that there is none."""
+
+
+def with_proof(
+    instance: InstanceFile, result: Result[Solution], found: Verification, limits: Limits, folder: str
+) -> Result[Solution]:
+    """Prove a result, check the proof, and return the result with the figure and a sentence.
+
+    Parameters
+    ----------
+    instance, result
+        What was solved, and the answer.
+    found
+        What was found of the result; a contradiction by the proof joins its failures.
+    limits, folder
+        Of the cell, for the proof alone; for its file.
+    """
+    from dlsched.proofs.proof import prove
+    from dlsched.proofs.verification import verify_proof
+
+    verified = False
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        path = os.path.join(own, "proof.vipr")
+        start = None if result.solution is None else result
+        try:
+            prove(instance, path, start=start, limits=limits)
+            proven = verify_proof(path, instance, found, result)
+        except (DlschedError, MemoryError) as error:
+            said = f"no proof: {str(error) or 'out of memory'}"
+        else:
+            verified = proven is not None and bool(proven["optimal"] or proven["infeasible"])
+            said = found.verified[-1] if proven is not None else ""
+    message = "; ".join(filter(None, (result.message, said)))
+    return replace(result, message=message, figures={**result.figures, FIGURE: float(verified)})
+
 
 PULSE_S = 0.1
 """Seconds between two signs of life of a search."""

@@ -16,11 +16,9 @@ from dataclasses import replace
 from dlsched.core.errors import SolverError
 from dlsched.processes.contained import Contained
 from dlsched.processes.descendants import death
-from dlsched.processes.frames import Frames
-from dlsched.processes.memory import MemoryLimit
-from dlsched.processes.streams import Tail
-from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.outcome import BEGUN, MAKING, READY, Facts, Outcome, outcome_from
+from dlsched.processes.streams import Frames, Tail
+from dlsched.processes.usage import MemoryLimit
+from dlsched.study.cells.cell import BEGUN, MAKING, READY, Cell, Facts, Outcome, outcome_from
 
 START_S = 120.0
 """Seconds within which a process has to report that it is ready."""

@@ -4,8 +4,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
 
-from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.cell import Cell, Outcome
 from dlsched.study.cells.supervisor import Supervisor, wait
 
 BATCH_S = 0.25

@@ -4,15 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from dlsched.core.files import Json, canonical_sha256
-from dlsched.study.cells.cell import Cell, versions
-from dlsched.study.cells.outcome import FOUND, Outcome
+from dlsched.study.cells.cell import FOUND, Cell, Outcome, versions
 from dlsched.study.plans.plan import CellLimits, Drawn, Plan, PlannedMethod, Searched
 from dlsched.study.recipes.given import found
 from dlsched.study.recipes.recipe import CalledRecipe, Recipe
 from dlsched.study.recipes.searched import SearchedRecipe
-from dlsched.study.store.database import located
-from dlsched.study.store.packing import unpack
-from dlsched.study.store.store import Store
+from dlsched.study.store.store import Store, located
+from dlsched.study.store.tables import unpack
 
 SEARCH = PlannedMethod("search", "search", "")
 

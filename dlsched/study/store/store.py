@@ -2,25 +2,237 @@
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
+import platform
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from dlsched.core.errors import InputError
-from dlsched.core.files import Json, path_of
-from dlsched.core.messages import printable
-from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.outcome import RETRIED, Outcome
-from dlsched.study.plans.plan import Plan
+from dlsched.core.files import UNFINISHED, Json, canonical_sha256, path_of
+from dlsched.core.messages import printable, shown
+from dlsched.study.cells.cell import RETRIED, Cell, Outcome, versions
+from dlsched.study.plans.plan import Plan, PlannedMethod
 from dlsched.study.recipes.reading import read_recipe
 from dlsched.study.recipes.recipe import Recipe
-from dlsched.study.store.database import VERSION, Columns, Leadership, connected, located
-from dlsched.study.store.packing import pack, seed_from, unpack
-from dlsched.study.store.records import Records
-from dlsched.study.store.tables import FACT, FOUND, RESULT, STATEMENTS, StoredTable, Value
+from dlsched.study.store.tables import (
+    FACT,
+    FOUND,
+    LATER,
+    RESULT,
+    STATEMENTS,
+    StoredTable,
+    Value,
+    kept_seed,
+    pack,
+    seed_from,
+    unpack,
+)
+
+VERSION = 1
+"""Version of the tables: ``PRAGMA user_version``."""
+
+
+@contextlib.contextmanager
+def located(path: Path, remark: str = "") -> Iterator[None]:
+    """Turn errors of SQLite within the block into errors that name the store."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InputError(f"{path}: the store cannot be used: {printable(str(error))}{remark}") from None
+    except UnicodeDecodeError as error:  # in texts of the database itself
+        raise InputError(f"{path}: the store cannot be used: it holds text that is no UTF-8 ({error.reason})") from None
+    except OSError as error:
+        raise InputError(f"{path}: the store cannot be used: {error.strerror or error}{remark}") from None
+
+
+def connected(path: Path, leading: bool) -> sqlite3.Connection:
+    """Open the file; in a read-only folder open it as immutable, unless it has a log beside it."""
+    if leading:
+        return sqlite3.connect(path, isolation_level="IMMEDIATE")
+    address = path.absolute().as_uri()
+    database = sqlite3.connect(f"{address}?mode=ro", uri=True)
+    try:
+        database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        database.close()
+        log = path.with_name(f"{path.name}-wal")
+        busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        if busy or (log.exists() and log.stat().st_size):
+            raise
+        database = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
+    return database
+
+
+class Leadership:
+    """The right to write a store, held by this process: a lock on a file beside the store.
+
+    The store itself is not locked this way, since closing any descriptor of it would drop SQLite's locks on
+    it.
+
+    Raises
+    ------
+    InputError
+        Another process has it.
+    OSError
+        The file cannot be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.with_name(f"{path.name}.lock")
+        while True:
+            self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(self._descriptor)
+                raise InputError(
+                    f"{path}: the store is being written by another run; wait for its end, or name another with -s"
+                ) from None
+            with contextlib.suppress(FileNotFoundError):
+                if os.stat(self._file).st_ino == os.fstat(self._descriptor).st_ino:
+                    UNFINISHED.add(str(self._file))
+                    return
+            os.close(self._descriptor)  # the former leader removed the file
+
+    def give_up(self) -> None:
+        """Remove the lock file, so that another process can lead."""
+        with contextlib.suppress(OSError):
+            self._file.unlink()
+        UNFINISHED.discard(str(self._file))
+        os.close(self._descriptor)
+
+
+class Columns:
+    """Finds which of the columns and tables of newer versions a store has.
+
+    Parameters
+    ----------
+    path, database
+        The store's.
+
+    Raises
+    ------
+    InputError
+        The store has other things than plain tables.
+    """
+
+    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
+        self._path, self._database = path, database
+        self._look()
+
+    def _look(self) -> None:
+        others = self._database.execute(
+            "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') ORDER BY type"
+        ).fetchall()
+        for sort, name in others:  # views and triggers could falsify what is read
+            raise InputError(where=f"{self._path}: the store", found=f"a {sort} {shown(name)}", allowed="plain tables")
+        self.lacking = [(table, name, of) for table, name, of in LATER if not self._has(table, name)]
+        """Columns of newer versions that the store lacks."""
+        self.searched = self._has("found", "key")
+
+    def _has(self, table: str, column: str) -> bool:
+        columns = self._database.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+        return (column,) in columns
+
+    def expression(self, column: str) -> str:
+        """Expression for ``table.column`` in queries: the same, or NULL if the store lacks it."""
+        return "NULL" if any(column == f"{table}.{name}" for table, name, _ in self.lacking) else column
+
+    def add(self) -> None:
+        """Add the missing columns."""
+        self._database.execute(FOUND.statement("CREATE TABLE IF NOT EXISTS"))
+        for table, name, of in self.lacking:
+            self._database.execute(f"ALTER TABLE {table} ADD COLUMN {name} {of}")
+        self._look()
+
+
+class Records:
+    """Writes the rows of environments, studies, methods, instances and cells; each returns its id.
+
+    Parameters
+    ----------
+    database
+        The store's.
+    """
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def environment(self) -> int:
+        """Write versions and machine of this process; return the id."""
+        data = {"versions": versions(), "machine": _machine()}
+        return self._once("environment", canonical_sha256(data), {"data": json.dumps(data)})
+
+    def study(self, plan: Plan, environment: int) -> int:
+        """Write a plan, which becomes the study that is shown; return the id."""
+        (ran,) = self._database.execute("SELECT coalesce(max(ran), 0) + 1 FROM study").fetchone()
+        facts = {"name": plan.name, "plan": plan.text, "reference": plan.reference, "environment": environment}
+        limits = json.dumps(asdict(plan.limits))
+        study = self._once(
+            "study", canonical_sha256(facts), {**facts, "limits": limits, "cells": 0, "instances": 0, "ran": ran}
+        )
+        self._database.execute("UPDATE study SET ran = ?, limits = ? WHERE id = ?", (ran, limits, study))
+        return study
+
+    def method(self, method: PlannedMethod) -> int:
+        """Write a method; return the id."""
+        data: dict[str, Json] = {
+            "label": method.label,
+            "kind": method.kind,
+            "what": method.what if isinstance(method.what, str) else list(method.what),
+            "family": method.family,
+            "solver": method.solver,
+            "seed": method.seed,
+            "parameters": dict(method.parameters),
+            "fingerprint": method.fingerprint,
+        }
+        return self._once("method", canonical_sha256(data), {"label": method.label, "data": json.dumps(data)})
+
+    def instance(self, recipe: Recipe) -> int:
+        """Write the recipe of an instance; return the id."""
+        data = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
+        return self._once(
+            "instance",
+            canonical_sha256({"recipe": data}),
+            {
+                "family": recipe.family,
+                "source": recipe.source,
+                "preset": recipe.preset,
+                "seed": kept_seed(recipe.seed),
+                "recipe": pack(dict(recipe.data)),
+                "content": recipe.content_hash(),
+            },
+        )
+
+    def cell(self, cell: Cell, instance: int, method: int, limits: str, environment: int) -> int:
+        """Write a cell; return the id."""
+        facts = {
+            "instance": instance,
+            "method": method,
+            "seed": kept_seed(cell.seed),
+            "limits": limits,
+            "environment": environment,
+        }
+        return self._once("cell", cell.key, facts, column="key")
+
+    def _once(self, table: str, value: str, facts: Mapping[str, object], column: str = "hash") -> int:
+        """Return the id of the row with that hash; write the row if there is none."""
+        found = self._database.execute(f"SELECT id FROM {table} WHERE {column} = ?", (value,)).fetchone()
+        if found is not None:
+            return int(found[0])
+        names = ", ".join([column, *facts])
+        marks = ", ".join("?" * (1 + len(facts)))
+        cursor = self._database.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", (value, *facts.values()))
+        return int(cursor.lastrowid or 0)
+
+
+def _machine() -> dict[str, Json]:
+    return {"system": platform.system(), "machine": platform.machine(), "processors": os.cpu_count()}
+
 
 LARGEST_SOLUTION = 1 << 30
 """Largest size of a stored solution or certificate, in bytes of JSON; rows without them cannot be

@@ -1,5 +1,6 @@
 """Keys of cells: what decides an outcome is in them, and nothing else."""
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import dlsched
 from dlsched import ring_allocation
 from dlsched.study.cells import cell as cell_module
-from dlsched.study.cells.cell import cells_of, key_of
+from dlsched.study.cells.cell import Facts, Outcome, cells_of, key_of, outcome_from
 from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod
 from dlsched.study.plans.plan_file import make_plan, plan_from
 from dlsched.study.plans.sources import recipes
@@ -205,3 +206,43 @@ def test_files_with_the_same_content_are_the_same_work(tmp_path: Path) -> None:
     first, second = cells_of(plan, recipes(plan))
     assert first.key == second.key
     assert (first.recipe.source, second.recipe.source) == ("a.json", "b.json")
+
+
+OUTCOME = Outcome(
+    *("a1", "optimal", "said", 3.5, 3.25, 0.125, 0.25, 50.0),
+    figures={"wait": 1.5},
+    solution={"gpus": {"j0": 1}},
+    certificate={"kind": "price"},
+    facts=Facts("small", "b2", 3, 8, 0.5, None, 3.0),
+)
+
+
+def test_an_outcome_travels():
+    """With and without facts and figures."""
+    assert outcome_from(OUTCOME.as_bytes()) == OUTCOME
+    assert outcome_from(Outcome("a1", "killed").as_bytes()) == Outcome("a1", "killed")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"objective": "3"},
+        {"time_s": float("inf")},
+        {"bound": float("nan")},
+        {"status": None},
+        {"unknown": 1},
+        {"facts": 3},
+    ],
+)
+def test_what_is_no_outcome_is_refused(changed: dict[str, object]):
+    """Fields of another kind, and numbers that are not finite."""
+    data = json.loads(OUTCOME.as_bytes()) | changed
+    with pytest.raises(ValueError, match="no outcome"):
+        outcome_from(json.dumps(data).encode())
+
+
+@pytest.mark.parametrize("raw", [b"", b"no JSON", b"[1]", b"3", b"\xff\xfe", b"[" * 100_000])
+def test_what_is_no_json_is_refused(raw: bytes):
+    """Whatever it is, it is a ValueError."""
+    with pytest.raises(ValueError, match=r"."):
+        outcome_from(raw)

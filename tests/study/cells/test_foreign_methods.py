@@ -1,5 +1,8 @@
 """Whatever a method of one's own does, its cell ends as its own row, harms no other, and leaves nothing behind."""
 
+import json
+import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,8 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.processes.messages import LONGEST_MESSAGE
-from study.cells_at_hand import ROOMY, TIGHT, cell, function, functions, lives, run
+import dlsched
+from dlsched.processes.streams import LONGEST_MESSAGE
+from dlsched.study.cells import foreign_methods
+from dlsched.study.cells.cell import CellEnded, Outcome
+from dlsched.study.cells.foreign_methods import Caller
+from dlsched.study.plans.plan import PlannedMethod
+from study.cells_at_hand import PROGRAM, ROOMY, TIGHT, cell, command, function, functions, lives, recipe, run, said
 
 SMALL = replace(ROOMY, memory_gib=0.4)
 
@@ -151,3 +159,183 @@ def test_a_module_that_cannot_be_imported(own: Path):
     bad, gone = run([cell(replace(each, label=each.what[0])) for each in methods], folder=own.parent)
     assert (bad.status, gone.status, gone.message) == ("error", "error", "no more")
     assert "No module named 'nosuch'" in bad.message
+
+
+INSTANCE = recipe().make()
+GPUS = {job.id: 1 for job in INSTANCE.jobs}
+WHOLE = dlsched.solve(INSTANCE, method="doubling").as_data()
+
+
+def says(data: object) -> tuple[str, ...]:
+    """A program that prints something, as JSON where it is no text."""
+    return "printf", "%s", data if isinstance(data, str) else json.dumps(data)
+
+
+COMMANDS = {
+    "a program of Python": ((sys.executable, "-c", PROGRAM, "{instance}"), "feasible", ""),
+    "a solution": (says({"solution": {"gpus": GPUS}}), "feasible", ""),
+    "its path in a word": (
+        ("sh", "-c", f"test -s {{instance}} && echo '{json.dumps({'solution': {'gpus': GPUS}})}'"),
+        "feasible",
+        "",
+    ),
+    "a whole result": (says(WHOLE), "feasible", ""),
+    "a bound, which counts for nothing": (
+        says(WHOLE | {"bound": WHOLE["objective"] * 0.999, "bound_source": "me"}),
+        "feasible",
+        "",
+    ),
+    "a false objective": (
+        says({"solution": {"gpus": GPUS}, "objective": 1.0}),
+        "rejected",
+        "objective: 1.0 is claimed, it is ",
+    ),
+    "a broken rule": (says({"solution": {"gpus": dict.fromkeys(GPUS, 8)}}), "rejected", "its answer breaks capacity"),
+    "an unknown job": (says({"solution": {"gpus": {"nosuch": 1}}}), "rejected", "its answer"),
+    "a solution of another family": (says({"solution": {"schedule": []}}), "rejected", "its answer"),
+    "another instance": (says(WHOLE | {"instance": {"name": "x", "sha256": "0" * 64}}), "rejected", "another instance"),
+    "no solution": (says(WHOLE | {"solution": None, "objective": None, "status": "no_solution"}), "no_solution", ""),
+    "garbage": (says("first line\nnot JSON\n\n"), "error", "not JSON"),
+    "a number": (says("3.5"), "error", "3.5"),
+    "NaN": (says('{"solution": NaN}'), "error", '{"solution": NaN}'),
+    "bytes": (("printf", "\\377\\376"), "error", "�"),
+    "nesting": (("sh", "-c", "head -c 200000 /dev/zero | tr '\\0' '['"), "error", "[[["),
+    "nothing": (("true",), "error", "standard output"),
+    "code and words": (("sh", "-c", "echo out; echo first >&2; echo 'said last' >&2; exit 3"), "error", "said last"),
+    "code and words on standard output": (("sh", "-c", "echo out; exit 3"), "error", "out"),
+    "a code": (("sh", "-c", "exit 3"), "error", "its process ended with code 3"),
+    "a crash": (("sh", "-c", "kill -SEGV $$"), "error", "its process was ended by SIGSEGV"),
+    "killed": (("sh", "-c", "kill -KILL $$"), "killed", "its process was ended by SIGKILL"),
+    "not there": (("./nosuch",), "error", "./nosuch: cannot be started: No such file or directory"),
+    "not executable": (("./plain",), "error", "./plain: cannot be started: Permission denied"),
+    "no program": (("./text",), "error", "./text: cannot be started: Exec format error"),
+    "a zero byte": (("echo", "a\0b"), "error", "echo: cannot be started: embedded null byte"),
+    "without end": (("yes",), "error", "standard output: found more than 64 MiB, allowed: 64"),
+    "much on standard error": (("sh", "-c", "head -c 3000000 /dev/zero >&2; echo; echo 3"), "error", "\\x00"),
+    "words on both": (("sh", "-c", "echo out; echo err >&2"), "error", "err"),
+    "one left that holds the pipe": (
+        ("sh", "-c", f"sleep 600 & echo '{json.dumps({'solution': {'gpus': GPUS}})}'"),
+        "feasible",
+        "",
+    ),
+    "a closed pipe": (("sh", "-c", "exec >&- 2>&-; exit 4"), "error", "its process ended with code 4"),
+}
+"""Words, status and a part of the message."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan's folder with files that cannot be run."""
+    made = tmp_path_factory.mktemp("plan")
+    (made / "plain").write_text("no program")
+    (made / "text").write_bytes(b"\x00\x01 no program")
+    (made / "text").chmod(0o755)
+    return made
+
+
+def test_commands(folder: Path):
+    """Each ends as its own row, in one process."""
+    cells = [cell(command(*words, label=label)) for label, (words, _, _) in COMMANDS.items()]
+    found = run(cells, folder=folder)
+    for (label, (_, status, words)), outcome in zip(COMMANDS.items(), found, strict=True):
+        assert outcome.status == status, f"{label}: {outcome}"
+        assert words in outcome.message, f"{label}: {outcome}"
+        assert outcome.bound is None
+        assert (outcome.objective is None) == (status != "feasible")
+    by_label = dict(zip(COMMANDS, found, strict=True))
+    assert by_label["a whole result"].objective == WHOLE["objective"]
+    assert by_label["a solution"].objective == dlsched.FAMILIES["ring_allocation"].objective(
+        INSTANCE, INSTANCE_SOLUTION
+    )
+
+
+INSTANCE_SOLUTION = dlsched.FAMILIES["ring_allocation"].read_solution({"gpus": GPUS}, INSTANCE)
+
+
+DRAWS = """
+import numpy as np
+from pack.stream import RNG
+OWN = np.random.default_rng(0)
+
+def draws(instance):
+    ends = np.cumsum([1 for job in instance.jobs])
+    free = int(instance.gpus - ends[-1])
+    count = 1 + int((RNG.integers(1000) + OWN.integers(1000)) % (free + 1))
+    return {"gpus": {job.id: count if index == 0 else 1 for index, job in enumerate(instance.jobs)}}
+"""
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    """A folder with a package whose modules hold generators, and a file that takes one of them."""
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("")
+    (tmp_path / "pack" / "stream.py").write_text("import numpy as np\nRNG = np.random.default_rng(1)\n")
+    (tmp_path / "pack" / "draws.py").write_text(DRAWS)
+    (tmp_path / "own.py").write_text(DRAWS)
+    return tmp_path
+
+
+@pytest.mark.parametrize("home", ["pack.draws", "own.py"])
+def test_generators_of_modules_begin_anew(home: str, pack: Path):
+    """Whatever ran before, and on any number of processes."""
+    where = str(pack / home) if home.endswith(".py") else home
+    method = PlannedMethod("draws", "python", (where, "draws"), fingerprint="a")
+    cells = [cell(method, seed) for seed in range(4)]
+
+    def answers(order: list[int], workers: int) -> dict[int, Outcome]:
+        return dict(zip(order, map(said, run([cells[each] for each in order], workers, pack)), strict=True))
+
+    one = answers([0, 1, 2, 3], 1)
+    assert {outcome.status for outcome in one.values()} == {"feasible"}, one
+    assert one == answers([3, 2, 1, 0], 2)
+    assert answers([3], 1)[3] == one[3]
+
+
+def test_seconds_are_those_of_the_function(tmp_path: Path):
+    """Not those of looking through its many modules before a call; nor what it makes of the clocks."""
+    for number in range(300):
+        (tmp_path / f"module_{number}.py").write_text("")
+    (tmp_path / "own.py").write_text(
+        "import importlib, sys, time\n"
+        "from dlsched.study.cells import function_server\nfrom dlsched.processes.usage import Usage\n"
+        "def quick(instance):\n    return {'gpus': {job.id: 1 for job in instance.jobs}}\n"
+        "def slow(instance):\n"
+        "    time.sleep(0.2)\n    function_server.Meter.usage = lambda meter: Usage(0.0, 0.0, 0.0)\n"
+        "    time.perf_counter = lambda: 0.0\n    return quick(instance)\n"
+        "for number in range(300):\n    importlib.import_module(f'module_{number}')\n"
+    )
+    quick, slow = run([cell(function(tmp_path / "own.py", name)) for name in ("quick", "slow")], folder=tmp_path)
+    assert (quick.status, slow.status) == ("feasible", "feasible")
+    assert quick.time_s is not None and quick.time_s < 0.01
+    assert slow.time_s is not None and slow.time_s >= 0.2
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open pipes as Linux lists them")
+def test_a_process_that_says_nothing_sensible_as_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Leaves neither pipes nor a process."""
+    (tmp_path / "own.py").write_text("def f(instance):\n    return None\n")
+    stopped = []
+
+    class Stopped(Caller):
+        def stop(self) -> None:
+            super().stop()
+            stopped.append(self.pid)
+
+    class Nonsense(foreign_methods.Frames):
+        def feed(self, arrived: bytes) -> list[bytes]:
+            raise ValueError("found bytes that are no frame")
+
+    before = len(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as patched:
+        patched.setattr(foreign_methods, "Frames", Nonsense)
+        with pytest.raises(CellEnded, match="no frame"):
+            Stopped("ring_allocation", function(tmp_path / "own.py", "f"), str(tmp_path))
+    assert len(os.listdir("/proc/self/fd")) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(stopped[0], 0)
+    caller = Caller("ring_allocation", function(tmp_path / "own.py", "f"), str(tmp_path))
+    try:
+        assert caller.call(recipe().make(), ROOMY.inner, 0).status == "no_solution"
+    finally:
+        caller.stop()

@@ -12,7 +12,7 @@ import pytest
 
 from dlsched import SolverError
 from dlsched.study.cells import supervisor as supervisor_module
-from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.cell import Outcome
 from dlsched.study.cells.supervisor import Supervisor, wait
 from dlsched.study.engines.local import drive
 from dlsched.study.recipes.reading import read_recipe

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from dlsched import InputError, SolverError, SolverMissingError
-from dlsched.study.cells.cell import Cell, versions
-from dlsched.study.cells.outcome import Outcome
-from dlsched.study.engines import dask_engine, dask_worker
+from dlsched.study.cells.cell import Cell, Outcome, versions
+from dlsched.study.engines import dask_engine
 from study.cells_at_hand import ROOMY, cell, function, functions, lives, named, run, said
 from study.engines.test_local import mixed
 
@@ -98,15 +97,15 @@ def test_without_dask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_a_process_without_cells_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Nobody may ever come back to it."""
-    monkeypatch.setattr(dask_worker, "_wanted", lambda: lambda: True)
-    monkeypatch.setattr(dask_worker, "IDLE_S", 0.0)
-    monkeypatch.setattr(dask_worker, "_name", lambda: "w")
-    outcomes = dask_worker.run_batch(pickle.dumps([cell(named("exact"), limits=ROOMY)]), str(tmp_path), versions())
+    monkeypatch.setattr(dask_engine, "_wanted", lambda: lambda: True)
+    monkeypatch.setattr(dask_engine, "IDLE_S", 0.0)
+    monkeypatch.setattr(dask_engine, "_name", lambda: "w")
+    outcomes = dask_engine.run_batch(pickle.dumps([cell(named("exact"), limits=ROOMY)]), str(tmp_path), versions())
     assert [outcome.status for outcome in outcomes] == ["optimal"]
-    assert dask_worker._state.timer is not None
-    dask_worker._state.timer.join()
-    assert dask_worker._state.supervisor is not None
-    assert not dask_worker._state.supervisor.alive
+    assert dask_engine._state.timer is not None
+    dask_engine._state.timer.join()
+    assert dask_engine._state.supervisor is not None
+    assert not dask_engine._state.supervisor.alive
 
 
 @pytest.mark.long

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.cell import Cell, Outcome
 from dlsched.study.engines import local
 from dlsched.study.engines.local import LARGEST_BATCH, Pace
-from study.cells.test_commands import PROGRAM
-from study.cells_at_hand import cell, command, function, functions, lives, named, run, said
+from study.cells_at_hand import PROGRAM, cell, command, function, functions, lives, named, run, said
 
 
 def mixed(folder: Path) -> list[Cell]:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.study.cells.cell import Cell, cells_of
-from dlsched.study.cells.outcome import Facts, Outcome
+from dlsched.study.cells.cell import Cell, Facts, Outcome, cells_of
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.sources import recipes
 from dlsched.study.store import Store

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import dlsched
-from dlsched.study.cells.cell import cells_of
-from dlsched.study.cells.outcome import Facts, Outcome
+from dlsched.study.cells.cell import Facts, Outcome, cells_of
 from dlsched.study.plans.sources import recipes
 from dlsched.study.store import Store
 from dlsched.study.store.tables import FACT, RESULT, TABLES
@@ -16,7 +15,7 @@ from tests.study.small import small
 
 PACKAGE = Path(dlsched.__file__).parent
 ADDED = {
-    "study/cells/outcome.py": (
+    "study/cells/cell.py": (
         "    facts: Facts | None = None\n\n    @property",
         "    facts: Facts | None = None\n    nodes: int | None = None\n\n    @property",
     ),
@@ -33,7 +32,7 @@ ADDED = {
 LED_ON = """
 import sys
 from dlsched.study.cells.cell import cells_of
-from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.cell import Outcome
 from dlsched.study.plans.sources import recipes
 from dlsched.study.study import Study
 from dlsched.study.store import Store
