@@ -101,7 +101,7 @@ class Study(StudyReader):
 
     def __reduce__(self) -> "tuple[type[Study], tuple[Path]]":
         """Copies and pickles open the store anew."""
-        return type(self), (self._held.path.absolute(),)
+        return type(self), (self._opened.path.absolute(),)
 
     def __dir__(self) -> list[str]:
         return [name for name in (*vars(StudyReader), *vars(Study)) if not name.startswith("_")]
@@ -118,7 +118,7 @@ class Study(StudyReader):
 
     def _words(self) -> list[str]:
         """Say in a few lines what the study is."""
-        path = printable(str(self._held.path))
+        path = printable(str(self._opened.path))
         if not self._open:
             return [f"Study in {path}, closed"]
         about = self.about

@@ -16,7 +16,7 @@ from conftest import Ended
 
 from dlsched import study
 from dlsched.study.plans.plan_file import make_plan
-from tests.study.judging import checked
+from tests.study.forging import checked
 from tests.study.stores_by_hand import NAMES, as_before, edit
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.study.forging import Forger
-from tests.study.forging_hand import PASSED, REFUSED, Forgery
-from tests.study.judging import Judge, checked
+from tests.study.forging import PASSED, REFUSED, Forger, Forgery, Judge, checked
 from tests.study.stores_by_hand import NAMES, PLANS, edit
 
 

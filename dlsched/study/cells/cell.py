@@ -133,6 +133,9 @@ FOUND = "found"
 CHECKED = "checked"
 """Status of rows that were recomputed; ``solution`` holds the verifications; never in a row."""
 
+VERIFIED = "verified"
+"""Figure of a row whose method asks for proofs: 1.0 where the proof shows that the answer is optimal, or that there is none."""
+
 RETRIED = {"error": ("error", "solver_error")}
 """Statuses that a word of ``--retry`` stands for; other words stand for themselves."""
 

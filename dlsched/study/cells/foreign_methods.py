@@ -11,12 +11,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from dlsched.core.errors import PolicyError
 from dlsched.core.family import AnyFamily, AnyMethod, Method
-from dlsched.core.files import Json, json_text
+from dlsched.core.files import json_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
@@ -30,29 +29,157 @@ from dlsched.results.answers import UnreadableAnswer, claim_of_text, judge, stat
 from dlsched.results.reading import Claim
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell, CellEnded
-from dlsched.study.cells.function_server import Call, serve_calls
+from dlsched.study.cells.function_server import serve_calls
 from dlsched.study.plans.plan import PlannedMethod
 
 INSTANCE = "{instance}"
 """Placeholder in the words of a command for the path of the instance's file."""
+CLOSED_S = 1.0
+"""Seconds within which a process has to end after it closed all its pipes."""
+STOPPED = {str(each): each for each in TerminationStatus if each.name in ("TIME_LIMIT", "NODE_LIMIT", "MEMORY_LIMIT")}
+"""Statuses with which a user's method may end without an answer and without being at fault."""
+IDLE = 0.25
+"""Share of a cell's memory that idle processes of other functions may hold together while the cell runs."""
 
 
-def printed(words: Sequence[str], instance: str, folder: str) -> Claim:
-    """Run a program and read the answer that it prints: a bare solution, or a whole result.
+class Caller:
+    """A process that calls one function, and keeps its imports between calls.
 
-    Parameters
-    ----------
-    words
-        The words of the command.
-    instance
-        Path of the instance's file.
-    folder
-        For its temporary files.
+    ``family`` is that of the instances, ``folder`` where its own folder for temporary files is made.
+    """
 
-    Raises
-    ------
-    CellEnded
-        The program cannot be started, exits with a code other than 0, or prints no answer.
+    def __init__(self, family: str, method: PlannedMethod, folder: str) -> None:
+        self.folder = _fresh_folder(folder, "function")
+        requests, self._requests = os.pipe()
+        self._answers, answers = os.pipe()
+        self._out, out = os.pipe()
+        self._err, err = os.pipe()
+        myself = os.getpid()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setpgid(0, 0)
+            die_with(myself)
+            os.environ["TMPDIR"] = self.folder
+            os.dup2(out, 1)
+            os.dup2(err, 2)
+            _close_all_but(0, 1, 2, requests, answers)
+            serve_calls(family, method, requests, answers)
+        for pipe in (requests, answers, out, err):
+            os.close(pipe)
+        self._instance: InstanceFile | None = None
+        self._code: int | None = None
+        self.clean = True
+        """Whether the last call left the process as it was, so that it may serve another."""
+        self._frames = Frames(LARGEST_ANSWER)
+        self._arrived: list[bytes] = []
+        self._printed = Tail(), Tail()
+        try:
+            self._next_frame()  # its word that it is ready, or nothing: then the first call says why
+        except BaseException:
+            self.stop()
+            raise
+
+    def call(self, instance: InstanceFile, limits: Limits, seed: int) -> tuple[str, str, object, Usage]:
+        """Call the function; return status, message, solution (for the caller to check) and usage as it measured them.
+
+        ``CellEnded``: the process died, or its answer cannot be read.
+        """
+        sent = None if instance is self._instance else instance  # the process keeps the last one
+        self._instance = instance
+        with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(self._requests), "wb") as requests:
+            pickle.dump((sent, limits, seed), requests)
+        self.clean = False
+        content = self._next_frame()
+        if content is None:
+            status, words = self._death()
+            out, err = self._printed
+            raise CellEnded(status, err.last_line or out.last_line or words if status == "error" else words)
+        self._printed = Tail(), Tail()
+        status, message, solution, usage, self.clean = _answer_from(content)
+        return status, message, solution, usage
+
+    def stop(self) -> None:
+        """Kill it, and remove its folder."""
+        if self._code is None:
+            self._kill()
+        for pipe in (self._requests, self._answers, self._out, self._err):
+            os.close(pipe)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+    def _next_frame(self) -> bytes | None:
+        """Wait for the next frame from the process; None: it ended, or closed its pipes, without one."""
+        out, err = self._printed
+        try:
+            gather(
+                {
+                    self._answers: lambda content: self._arrived.extend(self._frames.feed(content)),
+                    self._out: out.feed,
+                    self._err: err.feed,
+                },
+                lambda: bool(self._arrived) or self._ended(),
+            )
+        except ValueError as error:
+            raise CellEnded("error", f"its answer cannot be read: {error}") from None
+        return self._arrived.pop(0) if self._arrived else None
+
+    def _ended(self) -> bool:
+        if self._code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self._code = os.waitstatus_to_exitcode(status) if pid else None
+        return self._code is not None
+
+    def _death(self) -> tuple[str, str]:
+        """Return how the process ended; kill it if it closed all its pipes and still runs."""
+        ends = time.monotonic() + CLOSED_S
+        while not self._ended() and time.monotonic() < ends:
+            time.sleep(LOOK_S / 10)
+        if self._code is None:
+            self._kill()
+            self._code = 1
+            return "error", "it closed all its pipes"
+        return death(self._code)
+
+
+def _fresh_folder(parent: str, name: str) -> str:
+    os.makedirs(parent, mode=0o700, exist_ok=True)  # a method may have removed it
+    return tempfile.mkdtemp(prefix=f"{name}-", dir=parent)
+
+
+def _close_all_but(*spared: int) -> None:
+    """Close all other descriptors that the fork inherited, so that the function cannot write to them."""
+    for pipe in range(max(spared)):
+        if pipe not in spared:
+            with contextlib.suppress(OSError):
+                os.close(pipe)
+    os.closerange(max(spared) + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _answer_from(content: bytes) -> tuple[str, str, object, Usage, bool]:
+    """Read status, message, solution, usage and cleanness that a process reports: it may have written anything."""
+    try:
+        data = json.loads(content)
+        status, message, solution = data["status"], data["message"], data["solution"]
+        figures = [data["time_s"], data["cpu_s"], data["memory_mib"]]
+        clean = data["clean"] is True
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise CellEnded("error", "its answer cannot be read: found no answer to a call") from None
+    words = isinstance(status, str) and isinstance(message, str) and isinstance(solution, dict | None)
+    numbers = all(isinstance(each, float | int) and each >= 0 and math.isfinite(each) for each in figures)
+    if not words or not numbers:
+        raise CellEnded("error", "its answer cannot be read: found no answer to a call")
+    return status, short(message), solution, Usage(*figures), clean
+
+
+def run_command(words: Sequence[str], instance: str, folder: str) -> Claim:
+    """Run a program on an instance's file and read the answer that it prints: a bare solution, or a whole result.
+
+    ``folder`` is for its temporary files. ``CellEnded``: it cannot be started, exits with a code other than 0,
+    or prints no answer.
     """
     out, err = Whole(), Tail()
     filled = [word.replace(INSTANCE, instance) for word in words]
@@ -66,8 +193,8 @@ def printed(words: Sequence[str], instance: str, folder: str) -> Claim:
             env=os.environ | {"TMPDIR": folder},
         )
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else None
-        raise CellEnded("error", f"{printable(filled[0])}: cannot be started: {said or error}") from None
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise CellEnded("error", f"{printable(filled[0])}: cannot be started: {reason or error}") from None
     assert process.stdout is not None and process.stderr is not None
     with process.stdout, process.stderr:
         try:
@@ -82,185 +209,21 @@ def printed(words: Sequence[str], instance: str, folder: str) -> Claim:
             process.wait()  # it may close its output long before it ends
     if process.returncode:
         status, words_of_death = death(process.returncode)
-        said = err.last_line or out.last_line
-        raise CellEnded(status, said or words_of_death if status == "error" else words_of_death)
+        last = err.last_line or out.last_line
+        raise CellEnded(status, last or words_of_death if status == "error" else words_of_death)
     try:
         return claim_of_text(out.content, "standard output")
     except UnreadableAnswer as error:
         raise CellEnded("error", err.last_line or out.last_line or str(error)) from None
 
 
-CLOSED_S = 1.0
-"""Seconds within which a process has to end after it closed all its pipes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer of a function's process to a call.
-
-    The caller checks the solution. Seconds, processor seconds and memory are as the process measured them
-    around the call of the function.
-    """
-
-    status: str
-    message: str
-    solution: dict[str, Json] | None
-    usage: Usage
-
-
-class Caller:
-    """A process that calls one function.
-
-    Parameters
-    ----------
-    family, method
-        The family of the instances, and the method to call.
-    folder
-        For its temporary files.
-    """
-
-    def __init__(self, family: str, method: PlannedMethod, folder: str) -> None:
-        requests, self._requests = os.pipe()
-        self._answers, answers = os.pipe()
-        self._out, out = os.pipe()
-        self._err, err = os.pipe()
-        myself = os.getpid()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.setpgid(0, 0)
-            die_with(myself)
-            os.environ["TMPDIR"] = folder
-            os.dup2(out, 1)
-            os.dup2(err, 2)
-            _close_all_but(0, 1, 2, requests, answers)
-            serve_calls(family, method, requests, answers)
-        for pipe in (requests, answers, out, err):
-            os.close(pipe)
-        self._instance: InstanceFile | None = None
-        self._code: int | None = None
-        self.clean = True
-        self._frames = Frames(LARGEST_ANSWER)
-        self._said: list[bytes] = []
-        self._printed = Tail(), Tail()
-        try:
-            self._heard()  # its word that it is ready, or nothing: then the first call says why
-        except BaseException:
-            self.stop()
-            raise
-
-    def call(self, instance: InstanceFile, limits: Limits, seed: int) -> Answer:
-        """Call the function and wait for its answer.
-
-        Raises
-        ------
-        CellEnded
-            The process died, or its answer cannot be read.
-        """
-        new = instance is not self._instance
-        self._instance = instance
-        with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(self._requests), "wb") as asking:
-            pickle.dump(Call(instance if new else None, limits, seed), asking)
-        self.clean = False
-        said = self._heard()
-        if said is None:
-            status, words = self._death()
-            out, err = self._printed
-            raise CellEnded(status, err.last_line or out.last_line or words if status == "error" else words)
-        self._printed = Tail(), Tail()
-        answer, self.clean = _read(said)
-        return answer
-
-    def stop(self) -> None:
-        """Kill it."""
-        if self._code is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        for pipe in (self._requests, self._answers, self._out, self._err):
-            os.close(pipe)
-
-    def _heard(self) -> bytes | None:
-        """Wait for the next frame from the process; None: it ended, or closed its pipes, without one."""
-        out, err = self._printed
-
-        def hear(arrived: bytes) -> None:
-            self._said.extend(self._frames.feed(arrived))
-
-        try:
-            gather(
-                {self._answers: hear, self._out: out.feed, self._err: err.feed},
-                lambda: bool(self._said) or self._ended(),
-            )
-        except ValueError as error:
-            raise CellEnded("error", f"its answer cannot be read: {error}") from None
-        return self._said.pop(0) if self._said else None
-
-    def _ended(self) -> bool:
-        if self._code is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self._code = os.waitstatus_to_exitcode(status) if pid else None
-        return self._code is not None
-
-    def _death(self) -> tuple[str, str]:
-        """Return how the process ended; kill it if it closed all its pipes and still runs."""
-        ends = time.monotonic() + CLOSED_S
-        while not self._ended() and time.monotonic() < ends:
-            time.sleep(LOOK_S / 10)
-        if not self._ended():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            self._code = 1
-            return "error", "it closed all its pipes"
-        assert self._code is not None
-        return death(self._code)
-
-
-def _close_all_but(*kept: int) -> None:
-    """Close all other descriptors that the fork inherited, so that the function cannot write to them."""
-    for pipe in range(max(kept)):
-        if pipe not in kept:
-            with contextlib.suppress(OSError):
-                os.close(pipe)
-    os.closerange(max(kept) + 1, os.sysconf("SC_OPEN_MAX"))
-
-
-def _read(said: bytes) -> tuple[Answer, bool]:
-    """Read the answer of a process, and whether the call left its state unchanged."""
-    try:
-        data = json.loads(said)
-        status, message, solution = data["status"], data["message"], data["solution"]
-        figures = [data["time_s"], data["cpu_s"], data["memory_mib"]]
-        clean = data["clean"] is True
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise CellEnded("error", "its answer cannot be read: found no answer to a call") from None
-    words = isinstance(status, str) and isinstance(message, str) and isinstance(solution, dict | None)
-    numbers = all(isinstance(each, float | int) and each >= 0 and math.isfinite(each) for each in figures)
-    if not words or not numbers:
-        raise CellEnded("error", "its answer cannot be read: found no answer to a call")
-    return Answer(status, short(message), solution, Usage(*figures)), clean
-
-
-STOPPED = {str(each): each for each in TerminationStatus if each.name in ("TIME_LIMIT", "NODE_LIMIT", "MEMORY_LIMIT")}
-"""Statuses with which a user's method may end without an answer and without being at fault."""
-
-IDLE = 0.25
-"""Share of a cell's memory that idle processes of other functions may hold together while the cell runs."""
-
-
 class ForeignMethods:
-    """Runs methods that are not dlsched's own, and removes their processes and files afterwards.
-
-    Parameters
-    ----------
-    folder
-        For temporary files.
-    """
+    """Runs methods that are not dlsched's own, and removes their processes and files (in ``folder``) afterwards."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._callers: dict[tuple[str, str], Caller] = {}
-        self._folders: dict[tuple[str, str], str] = {}
+        """Processes by family and label, the most recently used last."""
         self.usage = Usage()
         """Time and memory of the last run, as far as they are known; the caller resets this when a cell
         begins."""
@@ -271,21 +234,20 @@ class ForeignMethods:
         most = IDLE * cell.limits.memory_gib * (1 << 30)
         if sum(resident(pid, shared=True) for pid in idle.values()) <= most:
             return  # the quick estimate is never below what they hold
-        held = {name: resident(pid, shared=False) for name, pid in idle.items()}
+        memory = {name: resident(pid, shared=False) for name, pid in idle.items()}
         for name in idle:
-            if sum(held.values()) <= most:
+            if sum(memory.values()) <= most:
                 return
-            del held[name]
+            del memory[name]
             self._drop(name)
 
     def prepare(self, cell: Cell) -> None:
         """Start the process of a function and import it there, unless it runs already or none is needed."""
         name = _name(cell)
-        if cell.method.kind != "python" or (name in self._callers and os.path.isdir(self._folders[name])):
+        if cell.method.kind != "python" or (name in self._callers and os.path.isdir(self._callers[name].folder)):
             return
-        self._drop(name)  # its process is new, or something removed its folder
-        self._folders[name] = self._fresh_folder("function")
-        self._callers[name] = Caller(cell.recipe.family, cell.method, self._folders[name])
+        self._drop(name)  # something removed its folder
+        self._callers[name] = Caller(cell.recipe.family, cell.method, self._folder)
 
     def method(self, family: AnyFamily, cell: Cell) -> AnyMethod:
         """Return the method of a cell as a ``Method`` that ``solve`` can run."""
@@ -304,52 +266,46 @@ class ForeignMethods:
         for name in list(self._callers):
             self._drop(name)
 
+    def _drop(self, name: tuple[str, str]) -> None:
+        caller = self._callers.pop(name, None)
+        if caller is not None:
+            caller.stop()
+
     def _call(
         self, family: AnyFamily, cell: Cell, instance: InstanceFile, search: Search[Solution]
     ) -> TerminationStatus:
         caller = self._callers[_name(cell)] = self._callers.pop(_name(cell))  # now last: most recently used
         try:
             self.usage = Usage()
-            answer = caller.call(instance, cell.limits.inner, cell.seed)
+            status, message, solution, self.usage = caller.call(instance, cell.limits.inner, cell.seed)
         finally:
             if not caller.clean:
                 self._drop(_name(cell))
-        self.usage = answer.usage
-        if answer.solution is not None:
-            return _judged(answer.solution, family, cell, instance, search)
-        if answer.status in STOPPED:
-            search.say(answer.message)
-            return STOPPED[answer.status]
-        if answer.status == TerminationStatus.NO_SOLUTION:
+        if solution is not None:
+            return _judged(solution, family, cell, instance, search)
+        if status in STOPPED:
+            search.say(message)
+            return STOPPED[status]
+        if status == TerminationStatus.NO_SOLUTION:
             return TerminationStatus.NO_SOLUTION
-        status = answer.status if answer.status in ("rejected", "memory") else "error"
-        raise CellEnded(status, answer.message or f"it was {answer.status}")
+        raise CellEnded(
+            status if status in ("rejected", "memory") else "error", message or f"it ended with status {status}"
+        )
 
     def _command(
         self, family: AnyFamily, cell: Cell, instance: InstanceFile, search: Search[Solution]
     ) -> TerminationStatus:
-        folder = self._fresh_folder("command")
+        folder = _fresh_folder(self._folder, "command")
         path = os.path.join(folder, "instance.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write(json_text(instance.as_data()))
         meter = Meter()
         try:
-            claim = printed(tuple(cell.method.what), path, folder)
+            claim = run_command(tuple(cell.method.what), path, folder)
         finally:
             self.usage = meter.usage()
             shutil.rmtree(folder, ignore_errors=True)  # the end of the study removes what this cannot
         return _judged(claim, family, cell, instance, search)
-
-    def _fresh_folder(self, name: str) -> str:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # a method may have removed it
-        return tempfile.mkdtemp(prefix=f"{name}-", dir=self._folder)
-
-    def _drop(self, name: tuple[str, str]) -> None:
-        caller, folder = self._callers.pop(name, None), self._folders.pop(name, None)
-        if caller is not None:
-            caller.stop()
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _name(cell: Cell) -> tuple[str, str]:

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from dlsched.core.family import AnyFamily, AnyMethod
@@ -35,15 +35,6 @@ _LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_CPU, resour
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXCPU)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call: the instance (None: the same as in the call before), the limits and the seed."""
-
-    instance: InstanceFile | None
-    limits: Limits
-    seed: int
-
-
 def serve_calls(family: str, method: PlannedMethod, requests: int, answers: int) -> NoReturn:
     """Answer calls until there are no more; runs in a process that was forked for this."""
     owner, folder, spared = os.getpid(), os.getcwd(), frozenset(sys.modules)
@@ -60,14 +51,14 @@ def serve_calls(family: str, method: PlannedMethod, requests: int, answers: int)
             _found(method, FAMILIES[family])
         say(READY)
         instance: InstanceFile | None = None
-        asked = os.fdopen(requests, "rb")
+        calls = os.fdopen(requests, "rb")
         while True:
-            call: Call = pickle.load(asked)
-            instance = instance if call.instance is None else call.instance
+            sent, limits, seed = pickle.load(calls)
+            instance = instance if sent is None else sent  # the last one is not sent again
             assert instance is not None
             before = _state()
             _forget(method, folder, spared)
-            answer = _answer(method, instance, call)
+            answer = _answer(method, instance, limits, seed)
             with contextlib.suppress(BaseException):  # the function may have closed or replaced them
                 sys.stdout.flush()
                 sys.stderr.flush()
@@ -81,16 +72,16 @@ def serve_calls(family: str, method: PlannedMethod, requests: int, answers: int)
         os._exit(1)
 
 
-def _answer(method: PlannedMethod, instance: InstanceFile, call: Call) -> dict[str, Json]:
+def _answer(method: PlannedMethod, instance: InstanceFile, limits: Limits, seed: int) -> dict[str, Json]:
     family = FAMILIES[instance.family]
-    _seed_all(call.seed)
+    _seed_all(seed)
     depth = sys.getrecursionlimit()
     ended: dict[str, Json]
     meter = Meter()
     try:
         found = _found(method, family)
         meter = Meter()
-        result = family.solve(instance, method=found, limits=call.limits, seed=call.seed)
+        result = family.solve(instance, method=found, limits=limits, seed=seed)
         usage = replace(meter.usage(), time_s=result.runtime_s)
         solution = None if result.solution is None else result.solution.as_data()
         ended = {"status": str(result.status), "message": result.message, "solution": solution}

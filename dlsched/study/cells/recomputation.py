@@ -28,8 +28,7 @@ from dlsched.families import FAMILIES
 from dlsched.processes.streams import words_of
 from dlsched.results.reading import Claim, claim_from
 from dlsched.results.verification import Verification, read_solution, verify_claim
-from dlsched.study.cells.cell import facts_of, key_of, versions
-from dlsched.study.cells.runner import FIGURE
+from dlsched.study.cells.cell import VERIFIED, facts_of, key_of, versions
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.recipes.given import found as found_recipe
 from dlsched.study.recipes.recipe import CalledRecipe, Recipe, require_data
@@ -116,9 +115,9 @@ def _facts(family: AnyFamily, instance: InstanceFile, said: Said | None) -> Iter
 def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: str, said: Said) -> Verification:
     limits, method = CellLimits(**said["limits"]), _method(said["data"])
     found = Verification()
-    proof = said["figures"].get(FIGURE) if method.proven else None
+    proof = said["figures"].get(VERIFIED) if method.proven else None
     if proof is not None:
-        said = {**said, "figures": {name: value for name, value in said["figures"].items() if name != FIGURE}}
+        said = {**said, "figures": {name: value for name, value in said["figures"].items() if name != VERIFIED}}
     try:
         for each in (method, _method(said["cell"]["method"])):  # the plan's method, and the cell's
             if key_of(recipe, each, said["seed"], limits, said["versions"]) != said["key"]:

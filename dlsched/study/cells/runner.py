@@ -25,12 +25,9 @@ from dlsched.processes.usage import Meter, Usage
 from dlsched.results.answers import status_of_error
 from dlsched.results.verification import Verification
 from dlsched.solvers import child
-from dlsched.study.cells.cell import BEGUN, CHECKED, FOUND, MAKING, READY, Cell, CellEnded, Outcome, facts_of
+from dlsched.study.cells.cell import BEGUN, CHECKED, FOUND, MAKING, READY, VERIFIED, Cell, CellEnded, Outcome, facts_of
 from dlsched.study.cells.foreign_methods import ForeignMethods
 from dlsched.study.recipes.recipe import Recipe
-
-FIGURE = "verified"
-"""Figure of a row whose method asks for proofs: 1.0 where the proof shows that the answer is optimal, or that there is none."""
 
 
 def with_proof(
@@ -63,7 +60,7 @@ def with_proof(
             verified = proven is not None and bool(proven["optimal"] or proven["infeasible"])
             said = found.verified[-1] if proven is not None else ""
     message = "; ".join(filter(None, (result.message, said)))
-    return replace(result, message=message, figures={**result.figures, FIGURE: float(verified)})
+    return replace(result, message=message, figures={**result.figures, VERIFIED: float(verified)})
 
 
 PULSE_S = 0.1

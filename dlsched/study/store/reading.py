@@ -1,16 +1,23 @@
-"""The reader of a store: rows, instances and solutions of the study that ran last, and rows that contradict each other."""
+"""The reader of a store: rows, instances and solutions of the study that ran last, and contradictions between its rows.
+
+Contradictions are looked for in each row, and among the rows of one instance:
+
+- `optimal` has an objective and a bound, which meet; no bound is on the wrong side of its answer;
+- `infeasible` has neither answer nor bound; nobody answers what is infeasible;
+- no checked answer is better than a bound that another row proves, or than a proven optimum.
+
+Numbers meet as ``core.gap`` says. That rows are what was computed is for ``study.checking``.
+"""
 
 import contextlib
 import functools
+import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
-from pathlib import Path
-from typing import Annotated, Literal, Self
-
-from pydantic import Field
+from typing import Any, Self
 
 from dlsched.core.errors import DisagreementError, InputError, UsageError
 from dlsched.core.files import Json
@@ -28,12 +35,9 @@ from dlsched.study.references import against_reference
 from dlsched.study.rows import Row
 from dlsched.study.store.searches import found_before
 from dlsched.study.store.store import Store
-from dlsched.study.store.tables import RESULT, Data, form, read_as, seed_from, unpack
+from dlsched.study.store.tables import RESULT, located, seed_from, unpack
 
-STATUSES = (*map(str, TerminationStatus), "timeout", "memory", "killed", "error", "rejected")
-"""Statuses with which a cell can end."""
-
-_FROM = {
+_COLUMNS = {
     **{"key": "cell.key", "instance": "coalesce(fact.name, instance.source)"},
     **{name: f"instance.{name}" for name in ("family", "source", "preset", "seed")},
     **{name: f"fact.{name}" for name in ("jobs", "gpus", "sense", "objective_name")},
@@ -41,45 +45,24 @@ _FROM = {
     **{column.name: f"result.{column.name}" for column in RESULT.columns},
 }
 """Columns by field of a row."""
+_READ = {field.name: _COLUMNS[field.name] for field in fields(Row) if field.name in _COLUMNS}
 _BESIDE = {
-    "made_as": ("method.data", str),
-    "constant": ("fact.constant", float | None),
-    "optimum": ("fact.known_optimum", float | None),
-    "known": ("fact.known_bound", float | None),
+    "made_as": "method.data",
+    "constant": "fact.constant",
+    "optimum": "fact.known_optimum",
+    "bound_known": "fact.known_bound",
 }
-"""Values that are read with a row and are none of its fields: their columns and types."""
-_AMOUNT = Annotated[float | None, Field(ge=0)]
-_READ: Mapping[str, object] = {each.name: each.type for each in fields(Row) if each.name in _FROM}
-_ROW = form(
-    "a row",
-    {
-        **_READ,
-        **{"status": Literal[STATUSES], "family": Literal[tuple(FAMILIES)], "figures": str},
-        **{"sense": Literal["", *map(str, Sense)] | None, "objective_name": str | None},
-        **dict.fromkeys(("time_s", "cpu_s", "memory_mib"), _AMOUNT),
-        **{name: kind for name, (_, kind) in _BESIDE.items()},
-    },
-)
-_FIGURES = form("figures", {"figures": dict[str, float]})
-_METHOD = form(
-    "method",
-    {
-        **{"label": str, "kind": str, "what": str | list[str], "parameters": Data, "fingerprint": str},
-        **{"family": str | None, "solver": str | None, "seed": int | None},
-    },
-)
-_LIMITS = form("limits", {each.name: each.type for each in fields(CellLimits)}, asdict(CellLimits()))
-_MACHINE = form("machine", {"system": str, "machine": str, "processors": int | None})
-_ENVIRONMENT = form("environment", {"versions": dict[str, str], "machine": _MACHINE})
-_STUDY = form("study", {"name": str, "plan": str, "reference": str | None, "cells": int, "instances": int})
-
-
+"""Columns that are read with a row and are none of its fields."""
 _ROWS = """
 SELECT {columns}
 FROM planned JOIN result ON result.cell = planned.cell LEFT JOIN cell ON cell.id = planned.cell
 LEFT JOIN instance ON instance.id = planned.instance LEFT JOIN fact ON fact.content = instance.content
 LEFT JOIN method ON method.id = planned.method
 WHERE study = ? ORDER BY position"""
+
+
+STATUSES = {*map(str, TerminationStatus), "timeout", "memory", "killed", "error", "rejected"}
+"""Statuses with which a cell can end."""
 
 
 @functools.cache
@@ -96,41 +79,33 @@ def _kind(family: str, kind: str, what: str) -> str:
 def rows_by_instance(store: Store) -> Iterator[tuple[list[Row], Sense, Known]]:
     """Yield the rows of each instance of the shown study, its sense and known values; read on demand.
 
-    Raises
-    ------
-    InputError
-        A row has an invalid value.
+    ``InputError``: a row has an invalid value.
     """
-    columns = {**{name: _FROM[name] for name in _READ}, **{name: column for name, (column, _) in _BESIDE.items()}}
-    said = ", ".join(f"{store.columns.expression(column)} AS {name}" for name, column in columns.items())
-    found = (_read(store.path, dict(each)) for each in store.each(_ROWS.format(columns=said), store.shown))
-    for number, of_instance in groupby(found, key=lambda said: said["instance_id"]):
-        read = list(of_instance)
-        first = read[0]
-        if first["objective_name"] is None and first["constant"] is not None:  # an old store
-            named = _objective_of(store, number)
-            read = [said | {"objective_name": named} for said in read]
-        rows = [_row(store.path, said) for said in read]
-        if first["constant"] is None and any(row.objective is not None or row.bound is not None for row in rows):
-            raise InputError(
-                where=f"{store.path}: the store is damaged: {rows[0].instance}",
-                found="answers, and nothing of the instance",
-                allowed="both",
-            )
-        sense = Sense(rows[0].sense) if rows[0].sense else FAMILIES[rows[0].family].sense
-        yield rows, sense, Known(first["constant"] or 0.0, first["optimum"], first["known"])
+    columns = ", ".join(f"{store.expression(column)} AS {name}" for name, column in (_READ | _BESIDE).items())
+    records = store.each(_ROWS.format(columns=columns), store.shown)
+    with located(store.path):
+        for number, of_instance in groupby(records, key=lambda record: record["instance_id"]):
+            group = list(of_instance)
+            first = group[0]
+            rows = [_row(record) for record in group]
+            if first["objective_name"] is None and first["constant"] is not None:  # an old store
+                name = _objective_of(store, number)
+                rows = [replace(row, objective_name=name) for row in rows]
+            if first["constant"] is None and any(row.objective is not None or row.bound is not None for row in rows):
+                raise ValueError(f"{rows[0].instance}: found answers, and nothing of the instance, allowed: both")
+            sense = Sense(rows[0].sense or FAMILIES[rows[0].family].sense)
+            yield rows, sense, Known(first["constant"] or 0.0, first["optimum"], first["bound_known"])
 
 
-def _read(path: Path, said: Data) -> Data:
-    return read_as(path, _ROW, said | {"seed": seed_from(path, said["seed"])})
-
-
-def _row(path: Path, said: Data) -> Row:
-    method = method_of(path, said["made_as"])
-    values = {name: value for name, value in said.items() if name in _READ}
-    values |= {name: said[name] or "" for name in ("sense", "objective_name")}
-    values["figures"] = read_as(path, _FIGURES, f'{{"figures": {said["figures"]}}}')["figures"]
-    return Row(**values, kind=_kind(said["family"], str(method["kind"]), str(method["what"])))
+def _row(record: sqlite3.Row) -> Row:
+    if record["status"] not in STATUSES:
+        raise ValueError(f"status: found {record['status']!r}, allowed: {', '.join(sorted(STATUSES))}")
+    method = json.loads(record["made_as"])
+    values = {name: record[name] for name in _READ}
+    values |= {name: record[name] or "" for name in ("sense", "objective_name")}
+    values["seed"] = seed_from(record["seed"])
+    values["figures"] = {name: float(value) for name, value in json.loads(record["figures"]).items()}
+    return Row(**values, kind=_kind(record["family"], method["kind"], str(method["what"])))
 
 
 def _objective_of(store: Store, instance: int) -> str:
@@ -140,23 +115,6 @@ def _objective_of(store: Store, instance: int) -> str:
     if family is None or family.objective_of is None or not isinstance(recipe, GeneratedRecipe | GivenRecipe):
         return ""
     return objective_name(recipe.make())
-
-
-@functools.lru_cache(maxsize=256)
-def method_of(path: Path, text: object) -> Mapping[str, Json]:
-    """Read a method as the plan had it; InputError: the store is damaged."""
-    return read_as(path, _METHOD, text)
-
-
-def limits_of(path: Path, text: object) -> CellLimits:
-    """Read the limits of cells; InputError: the store is damaged."""
-    return CellLimits(**read_as(path, _LIMITS, text))
-
-
-def versions_of(path: Path, environment: object) -> dict[str, str]:
-    """Read the versions of an environment; InputError: the store is damaged."""
-    found: dict[str, str] = read_as(path, _ENVIRONMENT, environment)["versions"]
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,16 +143,17 @@ class About:
 
 def about_of(store: Store) -> About:
     """Read the facts about the shown study; InputError if the store is damaged."""
-    path = store.path
     study = store.one(
         "SELECT name, plan, reference, limits, cells, instances, environment.data AS environment FROM study"
         " LEFT JOIN environment ON environment.id = study.environment WHERE study.id = ?",
         store.shown,
     )
-    said = dict(study)
-    limits, environment = limits_of(path, said.pop("limits")), read_as(path, _ENVIRONMENT, said.pop("environment"))
-    environment["machine"] = dict(environment["machine"])
-    return About(**read_as(path, _STUDY, said), limits=limits, ended=store.ended, environment=environment)
+    with located(store.path):
+        environment: dict[str, Any] = json.loads(study["environment"])
+        limits = CellLimits(**json.loads(study["limits"]))
+        if not all(isinstance(each, int | float) for each in (limits.time_s, limits.memory_gib)):
+            raise TypeError("limits of the study that are no numbers")
+        return About(**dict(study) | {"limits": limits, "environment": environment}, ended=store.ended)
 
 
 NAMED = 10
@@ -204,44 +163,30 @@ _EMPTY = ("infeasible", "no_solution", "timeout", "memory", "error", "rejected")
 
 
 def require_consistent(store: Store) -> None:
-    """Compare the rows of the shown study with themselves and with each other.
-
-    Raises
-    ------
-    DisagreementError
-        Rows contradict themselves or each other.
-    InputError
-        The store is damaged.
-    """
+    """Raise ``DisagreementError`` where rows of the shown study contradict themselves or each other."""
     if not list(store.each("SELECT 1 FROM study LIMIT 1")):
         return
     about_of(store)
     named, count = list[str](), 0
-    for rows, sense, facts in rows_by_instance(store):
-        for row, why in (*_alone(rows, sense, facts.constant), *_together(rows, sense, facts.constant)):
+    for rows, sense, known in rows_by_instance(store):
+        for row, reason in _contradictions(rows, sense, known.constant):
             count += 1
             if len(named) < NAMED:
-                named.append(f"{row_words(row.method, row.instance, row.seed)}: {why}")
+                named.append(f"{row_words(row.method, row.instance, row.seed)}: {reason}")
     if count:
-        said = f"{count:,} contradictions between rows" if count > 1 else "a contradiction between rows"
+        head = f"{count:,} contradictions between rows" if count > 1 else "a contradiction between rows"
         more = "; and others" if count > NAMED else ""
-        raise DisagreementError(f"{store.path}: {said}: {'; '.join(named)}{more}")
+        raise DisagreementError(f"{store.path}: {head}: {'; '.join(named)}{more}")
 
 
 def row_words(method: object, instance: object, seed: object) -> str:
     """Describe a row by its method, instance and seed."""
-    said = f"{printable(str(method))} on {printable(str(instance))}"
-    return said if seed is None else f"{said} (seed {seed})"
+    words = f"{printable(str(method))} on {printable(str(instance))}"
+    return words if seed is None else f"{words} (seed {seed})"
 
 
-def _alone(rows: Sequence[Row], sense: Sense, constant: float) -> Iterator[tuple[Row, str]]:
-    """Find rows that contradict themselves, with the reason."""
-    for row in rows:
-        if why := _why(row, sense, constant):
-            yield row, why
-
-
-def _why(row: Row, sense: Sense, constant: float) -> str:
+def _contradiction(row: Row, sense: Sense, constant: float) -> str:
+    """Return why a row contradicts itself; empty if it does not."""
     objective, bound = row.objective, row.bound
     met = objective is not None and bound is not None and meets(objective, bound, constant)
     if row.status == "optimal" and not met:
@@ -257,8 +202,12 @@ def _why(row: Row, sense: Sense, constant: float) -> str:
     return ""
 
 
-def _together(rows: Sequence[Row], sense: Sense, constant: float) -> Iterator[tuple[Row, str]]:
-    """Find rows that contradict another row of the same instance, with the reason."""
+def _contradictions(rows: Sequence[Row], sense: Sense, constant: float) -> Iterator[tuple[Row, str]]:
+    """Find rows of an instance that contradict themselves, then those that contradict another one, with the reason."""
+    for row in rows:
+        if reason := _contradiction(row, sense, constant):
+            yield row, reason
+    # Every answer is compared with the tightest bound of any row only: it excludes whatever a weaker one does.
     proofs = [(row.bound, row.method) for row in rows if row.bound is not None]
     impossible = next((row.method for row in rows if row.status == "infeasible"), None)
     tightest = (max if sense is Sense.MINIMIZE else min)(proofs, default=None, key=lambda proof: proof[0])
@@ -280,11 +229,11 @@ class StudyReader:
     """What a study reads of its store; parameters and errors are those of ``Study``."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._held = Store(path)
+        self._opened = Store(path)
         self._open = True
         try:
             require_consistent(self._store)
-            self._id = self._store.shown
+            _ = self._store.shown  # it has a study
         except BaseException:
             self._store.close()
             raise
@@ -298,19 +247,19 @@ class StudyReader:
     def __del__(self) -> None:
         """Close a store that its user did not."""
         with contextlib.suppress(AttributeError, sqlite3.Error):
-            self._held.close()
+            self._opened.close()
 
     def close(self) -> None:
         """Close the store."""
         self._open = False
-        self._held.close()
+        self._opened.close()
 
     @property
     def _store(self) -> Store:
         """The store, which is open."""
         if not self._open:
             raise UsageError(where="study", found="a closed one", allowed="an open one; study.open opens it")
-        return self._held
+        return self._opened
 
     @property
     def about(self) -> About:
@@ -335,25 +284,26 @@ class StudyReader:
         return list(self.each_row())
 
     def instance(self, key: str) -> InstanceFile:
-        """Return the instance of a cell: by dlsched's generator, or as the store keeps it; no code of a plan is run."""
+        """Return the instance of a cell: by dlsched's generator, or the stored one; no code of a plan is run."""
+        path = self._store.path
         (environment,) = self._store.one(
             "SELECT data FROM cell JOIN environment ON environment.id = cell.environment WHERE key = ?", key
         )
-        recipe = found_before(self._store, self.made_by(key)[0], versions_of(self._store.path, environment))
-        try:
-            require_data(recipe)
-            return recipe.make()
-        except InputError as error:
-            raise type(error)(f"{self._store.path}: {error}") from None
-        except (AssertionError, AttributeError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{self._store.path}: the store is damaged: {recipe.source}: found no way to make it ({error!r})"
-            ) from None
+        with located(path):
+            recipe = found_before(self._store, self.made_by(key)[0], json.loads(environment)["versions"])
+            try:
+                require_data(recipe)
+                return recipe.make()
+            except InputError as error:
+                raise type(error)(f"{path}: {error}") from None
+            except (AssertionError, AttributeError) as error:
+                raise ValueError(f"{recipe.source}: found no way to make it ({error!r})") from None
 
     def solution(self, key: str) -> Json:
         """Return the solution of a cell as data; None if it has none, or one too large to be stored."""
         (packed,) = self._store.one("SELECT solution FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", key)
-        return unpack(self._store.path, packed)
+        with located(self._store.path):
+            return unpack(packed)
 
     def made_by(self, key: str) -> tuple[Recipe, Mapping[str, Json], int]:
         """Return recipe, method as in the plan, and seed of a cell."""
@@ -362,5 +312,5 @@ class StudyReader:
             " FROM cell JOIN method ON method.id = cell.method WHERE key = ?",
             key,
         )
-        path = self._store.path
-        return self._store.recipe(cell["instance"]), method_of(path, cell["method"]), seed_from(path, cell["seed"]) or 0
+        with located(self._store.path):
+            return self._store.recipe(cell["instance"]), json.loads(cell["method"]), seed_from(cell["seed"]) or 0

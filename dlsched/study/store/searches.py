@@ -9,8 +9,8 @@ from dlsched.study.plans.plan import CellLimits, Drawn, Plan, PlannedMethod, Sea
 from dlsched.study.recipes.given import found
 from dlsched.study.recipes.recipe import CalledRecipe, Recipe
 from dlsched.study.recipes.searched import SearchedRecipe
-from dlsched.study.store.store import Store, located
-from dlsched.study.store.tables import unpack
+from dlsched.study.store.store import Store
+from dlsched.study.store.tables import located, unpack
 
 SEARCH = PlannedMethod("search", "search", "")
 
@@ -44,7 +44,7 @@ class Searches:
         for cell in self._store.waiting(self._plan) if self._any else ():
             if isinstance(cell.recipe, CalledRecipe):
                 search = search_of(cell.recipe, self._plan.limits)
-                if search.key not in searches and _kept(self._store, search.key) is None:
+                if search.key not in searches and _instance(self._store, search.key) is None:
                     searches[search.key] = search
         return list(searches.values())
 
@@ -87,13 +87,15 @@ def found_before(store: Store, recipe: Recipe, versions: Mapping[str, str]) -> R
     """Return the recipe of the instance that was found with these versions; else the recipe itself."""
     if not isinstance(recipe, CalledRecipe):
         return recipe
-    instance = _kept(store, _key(recipe, versions))
+    instance = _instance(store, _key(recipe, versions))
     return recipe if instance is None else found(recipe, instance)
 
 
-def _kept(store: Store, key: str) -> Json:
-    if not store.columns.searched:
+def _instance(store: Store, key: str) -> Json:
+    """Return the instance that a search or draw left in the store; None: it has none."""
+    if not store.searched:
         return None
     for (packed,) in store.each("SELECT instance FROM found WHERE key = ?", key):
-        return unpack(store.path, packed)
+        with located(store.path):
+            return unpack(packed)
     return None

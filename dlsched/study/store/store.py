@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import UNFINISHED, Json, canonical_sha256, path_of
-from dlsched.core.messages import printable, shown
+from dlsched.core.messages import shown
 from dlsched.study.cells.cell import RETRIED, Cell, Outcome, versions
 from dlsched.study.plans.plan import Plan, PlannedMethod
 from dlsched.study.recipes.reading import read_recipe
@@ -24,29 +24,23 @@ from dlsched.study.store.tables import (
     LATER,
     RESULT,
     STATEMENTS,
+    TABLES,
     StoredTable,
     Value,
-    kept_seed,
+    located,
     pack,
     seed_from,
+    stored_seed,
     unpack,
 )
 
 VERSION = 1
 """Version of the tables: ``PRAGMA user_version``."""
-
-
-@contextlib.contextmanager
-def located(path: Path, remark: str = "") -> Iterator[None]:
-    """Turn errors of SQLite within the block into errors that name the store."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise InputError(f"{path}: the store cannot be used: {printable(str(error))}{remark}") from None
-    except UnicodeDecodeError as error:  # in texts of the database itself
-        raise InputError(f"{path}: the store cannot be used: it holds text that is no UTF-8 ({error.reason})") from None
-    except OSError as error:
-        raise InputError(f"{path}: the store cannot be used: {error.strerror or error}{remark}") from None
+LARGEST_SOLUTION = 1 << 30
+"""Largest size of a stored solution or certificate, in bytes of JSON; rows without them cannot be
+recomputed."""
+_CHUNK = 1000
+"""Waiting cells that are read at once: writes between two chunks keep no cursor open."""
 
 
 def connected(path: Path, leading: bool) -> sqlite3.Connection:
@@ -98,145 +92,12 @@ class Leadership:
                     return
             os.close(self._descriptor)  # the former leader removed the file
 
-    def give_up(self) -> None:
+    def release(self) -> None:
         """Remove the lock file, so that another process can lead."""
         with contextlib.suppress(OSError):
             self._file.unlink()
         UNFINISHED.discard(str(self._file))
         os.close(self._descriptor)
-
-
-class Columns:
-    """Finds which of the columns and tables of newer versions a store has.
-
-    Parameters
-    ----------
-    path, database
-        The store's.
-
-    Raises
-    ------
-    InputError
-        The store has other things than plain tables.
-    """
-
-    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
-        self._path, self._database = path, database
-        self._look()
-
-    def _look(self) -> None:
-        others = self._database.execute(
-            "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') ORDER BY type"
-        ).fetchall()
-        for sort, name in others:  # views and triggers could falsify what is read
-            raise InputError(where=f"{self._path}: the store", found=f"a {sort} {shown(name)}", allowed="plain tables")
-        self.lacking = [(table, name, of) for table, name, of in LATER if not self._has(table, name)]
-        """Columns of newer versions that the store lacks."""
-        self.searched = self._has("found", "key")
-
-    def _has(self, table: str, column: str) -> bool:
-        columns = self._database.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
-        return (column,) in columns
-
-    def expression(self, column: str) -> str:
-        """Expression for ``table.column`` in queries: the same, or NULL if the store lacks it."""
-        return "NULL" if any(column == f"{table}.{name}" for table, name, _ in self.lacking) else column
-
-    def add(self) -> None:
-        """Add the missing columns."""
-        self._database.execute(FOUND.statement("CREATE TABLE IF NOT EXISTS"))
-        for table, name, of in self.lacking:
-            self._database.execute(f"ALTER TABLE {table} ADD COLUMN {name} {of}")
-        self._look()
-
-
-class Records:
-    """Writes the rows of environments, studies, methods, instances and cells; each returns its id.
-
-    Parameters
-    ----------
-    database
-        The store's.
-    """
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-
-    def environment(self) -> int:
-        """Write versions and machine of this process; return the id."""
-        data = {"versions": versions(), "machine": _machine()}
-        return self._once("environment", canonical_sha256(data), {"data": json.dumps(data)})
-
-    def study(self, plan: Plan, environment: int) -> int:
-        """Write a plan, which becomes the study that is shown; return the id."""
-        (ran,) = self._database.execute("SELECT coalesce(max(ran), 0) + 1 FROM study").fetchone()
-        facts = {"name": plan.name, "plan": plan.text, "reference": plan.reference, "environment": environment}
-        limits = json.dumps(asdict(plan.limits))
-        study = self._once(
-            "study", canonical_sha256(facts), {**facts, "limits": limits, "cells": 0, "instances": 0, "ran": ran}
-        )
-        self._database.execute("UPDATE study SET ran = ?, limits = ? WHERE id = ?", (ran, limits, study))
-        return study
-
-    def method(self, method: PlannedMethod) -> int:
-        """Write a method; return the id."""
-        data: dict[str, Json] = {
-            "label": method.label,
-            "kind": method.kind,
-            "what": method.what if isinstance(method.what, str) else list(method.what),
-            "family": method.family,
-            "solver": method.solver,
-            "seed": method.seed,
-            "parameters": dict(method.parameters),
-            "fingerprint": method.fingerprint,
-        }
-        return self._once("method", canonical_sha256(data), {"label": method.label, "data": json.dumps(data)})
-
-    def instance(self, recipe: Recipe) -> int:
-        """Write the recipe of an instance; return the id."""
-        data = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
-        return self._once(
-            "instance",
-            canonical_sha256({"recipe": data}),
-            {
-                "family": recipe.family,
-                "source": recipe.source,
-                "preset": recipe.preset,
-                "seed": kept_seed(recipe.seed),
-                "recipe": pack(dict(recipe.data)),
-                "content": recipe.content_hash(),
-            },
-        )
-
-    def cell(self, cell: Cell, instance: int, method: int, limits: str, environment: int) -> int:
-        """Write a cell; return the id."""
-        facts = {
-            "instance": instance,
-            "method": method,
-            "seed": kept_seed(cell.seed),
-            "limits": limits,
-            "environment": environment,
-        }
-        return self._once("cell", cell.key, facts, column="key")
-
-    def _once(self, table: str, value: str, facts: Mapping[str, object], column: str = "hash") -> int:
-        """Return the id of the row with that hash; write the row if there is none."""
-        found = self._database.execute(f"SELECT id FROM {table} WHERE {column} = ?", (value,)).fetchone()
-        if found is not None:
-            return int(found[0])
-        names = ", ".join([column, *facts])
-        marks = ", ".join("?" * (1 + len(facts)))
-        cursor = self._database.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", (value, *facts.values()))
-        return int(cursor.lastrowid or 0)
-
-
-def _machine() -> dict[str, Json]:
-    return {"system": platform.system(), "machine": platform.machine(), "processors": os.cpu_count()}
-
-
-LARGEST_SOLUTION = 1 << 30
-"""Largest size of a stored solution or certificate, in bytes of JSON; rows without them cannot be
-recomputed."""
 
 
 class Store:
@@ -276,13 +137,13 @@ class Store:
                 self.database = connected(self.path, leading)
                 self._require_version(leading)
                 self._require_whole()
-                self.columns = Columns(self.path, self.database)
+                self._require_types()
                 if leading:  # only now that it is known to be a store, since this changes the file
                     self.database.execute("PRAGMA journal_mode=WAL")
                     self.database.execute("PRAGMA synchronous=NORMAL")
                     self.database.execute("PRAGMA foreign_keys=ON")
             except BaseException:
-                self._let_go()
+                self._unlock()
                 raise
 
     def __enter__(self) -> "Store":
@@ -297,51 +158,96 @@ class Store:
             with contextlib.suppress(sqlite3.Error):  # somebody reads it now; the next leader will succeed
                 self.database.execute("PRAGMA journal_mode=DELETE")
         self.database.close()
-        self._let_go()
+        self._unlock()
 
-    def _let_go(self) -> None:
+    def _unlock(self) -> None:
         if self._leadership is not None:
-            self._leadership.give_up()
+            self._leadership.release()
             self._leadership = None
 
     def _require_version(self, leading: bool) -> None:
-        (found,) = self.database.execute("PRAGMA user_version").fetchone()
+        (version,) = self.database.execute("PRAGMA user_version").fetchone()
         (tables,) = self.database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if leading and not found and not tables:
+        if leading and not version and not tables:
             with self.database:
                 self.database.executescript(f"BEGIN; {STATEMENTS} PRAGMA user_version={VERSION}; COMMIT;")
-        elif found != VERSION:
-            said = f"version {found}" if found else "a file that is no store of a study"
-            raise InputError(where=f"{self.path}: the store", found=said, allowed=f"version {VERSION}")
+        elif version != VERSION:
+            content = f"version {version}" if version else "a file that is no store of a study"
+            raise InputError(where=f"{self.path}: the store", found=content, allowed=f"version {VERSION}")
 
     def _require_whole(self) -> None:
-        """Let SQLite check its pages; for a leader, who uses the indices, check these too."""
+        """Have SQLite check pages and references; for a leader, who uses the indices, these too."""
         check = "quick_check" if self._leadership is None else "integrity_check"
-        (said,) = self.database.execute(f"PRAGMA {check}(1)").fetchone()
-        if said != "ok":
-            raise sqlite3.DatabaseError(printable(said))
+        (answer,) = self.database.execute(f"PRAGMA {check}(1)").fetchone()
+        if answer != "ok":
+            raise sqlite3.DatabaseError(answer)
+        for table, _, parent, _ in self.database.execute("PRAGMA foreign_key_check"):
+            raise ValueError(f"a row of {table} refers to none of {parent}")
+
+    def _require_types(self) -> None:
+        """Compare tables and types of values with the declared ones; find the columns of newer versions that are missing."""
+        others = self.database.execute(
+            "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') ORDER BY type"
+        ).fetchall()
+        for sort, name in others:  # views and triggers could falsify what is read
+            raise InputError(where=f"{self.path}: the store", found=f"a {sort} {shown(name)}", allowed="plain tables")
+        columns = {
+            table.name: {
+                name for (name,) in self.database.execute("SELECT name FROM pragma_table_info(?)", (table.name,))
+            }
+            for table in TABLES
+        }
+        self.searched = bool(columns["found"])
+        """Whether it has the table of instances that were found or drawn."""
+        self._lacking = {f"{table}.{name}": sql for table, name, sql in LATER if name not in columns[table]}
+        # One scan of each table names its first column with a value of another type: SQLite itself takes any.
+        for table in TABLES:
+            tests = " ".join(
+                f"WHEN typeof({column.name}) NOT IN ({', '.join(map(repr, column.types))}) THEN '{column.name}'"
+                for column in table.columns
+                if column.name in columns[table.name]
+            )
+            query = f"SELECT CASE {tests} END AS wrong FROM {table.name} WHERE wrong IS NOT NULL LIMIT 1"
+            for (name,) in self.database.execute(query) if tests else ():
+                raise ValueError(f"{table.name}.{name} holds a value of another type")
+
+    def expression(self, column: str) -> str:
+        """Expression for ``table.column`` in queries: the same, or NULL if the store lacks it."""
+        return "NULL" if column in self._lacking else column
 
     def plan(self, plan: Plan, cells: Iterable[Cell]) -> int:
         """Write the cells of a study, which becomes the one that is shown; return their number."""
         with located(self.path), self.database:
             self._complete()
-            records = Records(self.database)
-            environment = records.environment()
-            study = records.study(plan, environment)
+            machine = {
+                "system": platform.system(),
+                "machine": platform.machine(),
+                "processors": os.cpu_count(),
+            }
+            data = {"versions": versions(), "machine": machine}
+            environment = self._once("environment", canonical_sha256(data), {"data": json.dumps(data)})
+            study = self._study(plan, environment)
             self.database.execute("DELETE FROM planned WHERE study = ?", (study,))
-            methods = {(method.label, method.family): records.method(method) for method in plan.methods}
+            methods = {(method.label, method.family): self._method(method) for method in plan.methods}
             limits = json.dumps(asdict(plan.limits))
             recipe: Recipe | None = None
             instance = position = instances = 0
             for position, cell in enumerate(cells, start=1):
                 if cell.recipe is not recipe:
                     recipe, instances = cell.recipe, instances + 1
-                    instance = records.instance(recipe)
+                    instance = self._instance(recipe)
                 method = methods[cell.method.label, cell.method.family]
-                found = records.cell(cell, instance, method, limits, environment)
+                facts = {
+                    "instance": instance,
+                    "method": method,
+                    "seed": stored_seed(cell.seed),
+                    "limits": limits,
+                    "environment": environment,
+                }
+                number = self._once("cell", cell.key, facts, column="key")
                 self.database.execute(
                     "INSERT INTO planned (study, position, cell, instance, method) VALUES (?, ?, ?, ?, ?)",
-                    (study, position, found, instance, method),
+                    (study, position, number, instance, method),
                 )
             self.database.execute(
                 "UPDATE study SET cells = ?, instances = ? WHERE id = ?", (position, instances, study)
@@ -349,10 +255,65 @@ class Store:
         return position
 
     def _complete(self) -> None:
-        """Add the columns that an old store lacks; within a transaction."""
-        if self.columns.lacking or not self.columns.searched:
+        """Add the columns and the table that an old store lacks; within a transaction."""
+        if self._lacking or not self.searched:
             self.database.execute("BEGIN IMMEDIATE")
-            self.columns.add()
+            self.database.execute(FOUND.statement("CREATE TABLE IF NOT EXISTS"))
+            for column, sql in self._lacking.items():
+                table, name = column.split(".")
+                self.database.execute(f"ALTER TABLE {table} ADD COLUMN {name} {sql}")
+            self._lacking, self.searched = {}, True
+
+    def _study(self, plan: Plan, environment: int) -> int:
+        """Write a plan, which becomes the study that is shown; return its id."""
+        (ran,) = self.database.execute("SELECT coalesce(max(ran), 0) + 1 FROM study").fetchone()
+        facts = {"name": plan.name, "plan": plan.text, "reference": plan.reference, "environment": environment}
+        limits = json.dumps(asdict(plan.limits))
+        study = self._once(
+            "study", canonical_sha256(facts), {**facts, "limits": limits, "cells": 0, "instances": 0, "ran": ran}
+        )
+        self.database.execute("UPDATE study SET ran = ?, limits = ? WHERE id = ?", (ran, limits, study))
+        return study
+
+    def _method(self, method: PlannedMethod) -> int:
+        """Write a method; return its id."""
+        data: dict[str, Json] = {
+            "label": method.label,
+            "kind": method.kind,
+            "what": method.what if isinstance(method.what, str) else list(method.what),
+            "family": method.family,
+            "solver": method.solver,
+            "seed": method.seed,
+            "parameters": dict(method.parameters),
+            "fingerprint": method.fingerprint,
+        }
+        return self._once("method", canonical_sha256(data), {"label": method.label, "data": json.dumps(data)})
+
+    def _instance(self, recipe: Recipe) -> int:
+        """Write the recipe of an instance; return its id."""
+        data = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
+        return self._once(
+            "instance",
+            canonical_sha256({"recipe": data}),
+            {
+                "family": recipe.family,
+                "source": recipe.source,
+                "preset": recipe.preset,
+                "seed": stored_seed(recipe.seed),
+                "recipe": pack(dict(recipe.data)),
+                "content": recipe.content_hash(),
+            },
+        )
+
+    def _once(self, table: str, value: str, facts: Mapping[str, object], column: str = "hash") -> int:
+        """Return the id of the row with that hash; write the row if there is none."""
+        known = self.database.execute(f"SELECT id FROM {table} WHERE {column} = ?", (value,)).fetchone()
+        if known is not None:
+            return int(known[0])
+        names = ", ".join([column, *facts])
+        marks = ", ".join("?" * (1 + len(facts)))
+        cursor = self.database.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", (value, *facts.values()))
+        return int(cursor.lastrowid or 0)
 
     def keep_found(self, key: str, instance: Json) -> None:
         """Store an instance that a search found or a function drew; within a transaction."""
@@ -389,8 +350,7 @@ class Store:
 
     def waiting(self, plan: Plan) -> Iterator[Cell]:
         """Yield the cells of the shown study without a result, in order, each once, read on demand."""
-        records = Records(self.database)
-        methods = {records.method(method): method for method in plan.methods}
+        methods = {self._method(method): method for method in plan.methods}
         last, recipe, instance = 0, None, 0
         seen: set[int] = set()
         while True:
@@ -398,9 +358,8 @@ class Store:
                 self.each(
                     "SELECT position, planned.cell, planned.instance, planned.method, key, cell.seed FROM planned"
                     " JOIN cell ON cell.id = planned.cell LEFT JOIN result ON result.cell = planned.cell"
-                    " WHERE study = ? AND position > ? AND result.cell IS NULL ORDER BY position LIMIT 1000",
-                    self.shown,
-                    last,
+                    " WHERE study = ? AND position > ? AND result.cell IS NULL ORDER BY position LIMIT ?",
+                    *(self.shown, last, _CHUNK),
                 )
             )
             if not chunk:
@@ -412,8 +371,10 @@ class Store:
                     recipe = self.recipe(instance)
                 if row["cell"] not in seen:
                     seen.add(row["cell"])
-                    seed = seed_from(self.path, row["seed"]) or 0
-                    yield Cell(row["key"], recipe, methods[row["method"]], seed, plan.limits)
+                    with located(self.path):
+                        seed = seed_from(row["seed"]) or 0
+                        cell = Cell(row["key"], recipe, methods[row["method"]], seed, plan.limits)
+                    yield cell
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -428,16 +389,16 @@ class Store:
     @property
     def ended(self) -> int:
         """Number of rows of the shown study: planned cells with a result."""
-        (found,) = self.one(
+        (rows,) = self.one(
             "SELECT count(*) FROM planned JOIN result ON result.cell = planned.cell WHERE study = ?", self.shown
         )
-        return int(found)
+        return int(rows)
 
     @property
     def shown(self) -> int:
         """Id of the study that ran last."""
-        for (found,) in self.each("SELECT id FROM study ORDER BY ran DESC LIMIT 1"):
-            return int(found)
+        for (study,) in self.each("SELECT id FROM study ORDER BY ran DESC LIMIT 1"):
+            return int(study)
         raise InputError(where=f"{self.path}: the store", found="no study", allowed="one that was run")
 
     def each(self, query: str, *values: str | int) -> Iterator[sqlite3.Row]:
@@ -445,23 +406,20 @@ class Store:
         with located(self.path):
             cursor = self.database.cursor()
             cursor.row_factory = sqlite3.Row
-            for found in cursor.execute(query, values):  # noqa: UP028  which would close a cursor of a closed store
-                yield found
+            for row in cursor.execute(query, values):  # noqa: UP028  which would close a cursor of a closed store
+                yield row
 
     def one(self, query: str, *values: str | int) -> sqlite3.Row:
         """Return the only row of a query."""
-        found = list(self.each(query, *values))
-        if len(found) != 1:
-            raise InputError(where=f"{self.path}: the store is damaged", found=f"{len(found)} rows", allowed="one")
-        return found[0]
+        with located(self.path):
+            (row,) = self.each(query, *values)
+        return row
 
     def recipe(self, instance: int) -> Recipe:
         """Return the recipe of an instance, by its id."""
         row = self.one("SELECT family, source, preset, seed, recipe FROM instance WHERE id = ?", instance)
-        data = unpack(self.path, row["recipe"])
-        if not isinstance(data, dict):
-            raise InputError(
-                f"{self.path}: the store is damaged: found an instance that does not say how it comes about"
-            )
-        seed = seed_from(self.path, row["seed"])
-        return read_recipe(row["family"], row["source"], row["preset"], seed, data)
+        with located(self.path):
+            data = unpack(row["recipe"])
+            if not isinstance(data, dict):
+                raise ValueError(f"the recipe of instance {instance} is no table")
+            return read_recipe(row["family"], row["source"], row["preset"], seed_from(row["seed"]), data)

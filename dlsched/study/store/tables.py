@@ -18,19 +18,19 @@ Columns of newer versions are ``later``: a store may lack them, and the next lea
 column ``seal`` in most tables, which is ignored.
 """
 
+import contextlib
 import json
-import os
 import re
+import sqlite3
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
-
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pathlib import Path
+from typing import Final
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
-from dlsched.core.messages import located, shown
+from dlsched.core.messages import cut, printable
 
 LARGEST = 1 << 30
 """Largest size of JSON in bytes."""
@@ -39,8 +39,19 @@ _TIMES: Final = 32
 _SMALL: Final = 1 << 16
 """Size of JSON in bytes up to which it may be any number of times as large."""
 
-Data: TypeAlias = dict[str, Any]
-"""Data of a form, by name."""
+
+@contextlib.contextmanager
+def located(path: Path, remark: str = "") -> Iterator[None]:
+    """Turn errors of SQLite, and those of values that dlsched does not write, into errors that name the store."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InputError(f"{path}: the store cannot be used: {printable(str(error))}{remark}") from None
+    except OSError as error:
+        raise InputError(f"{path}: the store cannot be used: {error.strerror or error}{remark}") from None
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise InputError(f"{path}: the store is damaged: {printable(cut(words, 200))}") from None
 
 
 def pack(data: Json, largest: int = LARGEST) -> bytes | None:
@@ -57,59 +68,33 @@ def _largest(packed: bytes) -> int:
     return min(LARGEST, max(_SMALL, _TIMES * len(packed)))
 
 
-def unpack(path: str | os.PathLike[str], packed: object) -> Json:
-    """Return packed data; ``path``: the store's, for messages.
-
-    Raises
-    ------
-    InputError
-        It is damaged, or larger than ``pack`` makes it.
-    """
+def unpack(packed: bytes | None) -> Json:
+    """Return packed data; ``ValueError`` for what ``pack`` does not write."""
     if packed is None:
         return None
+    decompressor, most = zlib.decompressobj(), _largest(packed)
     try:
-        if not isinstance(packed, bytes):
-            raise TypeError(type(packed).__name__)
-        opened, most = zlib.decompressobj(), _largest(packed)
-        text = opened.decompress(packed, most)
-        if not opened.eof:
+        text = decompressor.decompress(packed, most)
+        if not decompressor.eof:
             raise ValueError(f"data cut short, or of more than {most:,} bytes in {len(packed):,}")
         data: Json = json.loads(text)
-    except (zlib.error, TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: the store is damaged: found no compressed JSON ({error})") from None
+    except (zlib.error, ValueError, RecursionError) as error:
+        raise ValueError(f"found no compressed JSON ({error})") from None
     return data
 
 
-def form(name: str, columns: Mapping[str, object], optional: Mapping[str, object] | None = None) -> type[BaseModel]:
-    """Make the form of data in a store: types by name, strictly, and of ``optional`` ones the default."""
-    strict = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-    known = {key: (kind, (optional or {}).get(key, ...)) for key, kind in columns.items()}
-    found: type[BaseModel] = create_model(name, __config__=strict, **known)  # type: ignore[call-overload]
-    return found
-
-
-def read_as(path: str | os.PathLike[str], kind: type[BaseModel], data: object) -> Data:
-    """Read data, or their JSON, by a form; InputError: the store is damaged, with what, found and allowed."""
-    try:
-        found = kind.model_validate(data) if isinstance(data, dict) else kind.model_validate_json(data)  # type: ignore[arg-type]
-    except ValidationError as error:
-        raise InputError(f"{path}: the store is damaged: {kind.__name__}: {located(error)}") from None
-    return dict(found)
-
-
-def kept_seed(seed: int | None) -> int | str | None:
+def stored_seed(seed: int | None) -> int | str | None:
     """Convert a seed for a column of 64-bit integers; larger seeds become hexadecimal text."""
     return seed if seed is None or seed < 1 << 63 else hex(seed)
 
 
-def seed_from(path: str | os.PathLike[str], kept: object) -> int | None:
-    """Read what ``kept_seed`` wrote; InputError: the store is damaged."""
-    if isinstance(kept, str) and re.fullmatch("0x[0-9a-f]{16,}", kept):
-        return int(kept, 16)
-    if kept is None or isinstance(kept, int):
-        return kept
-    said = shown(kept) if isinstance(kept, str | float) else type(kept).__name__
-    raise InputError(where=f"{path}: the store is damaged: seed", found=said, allowed="an integer")
+def seed_from(stored: int | str | None) -> int | None:
+    """Read what ``stored_seed`` wrote; ``ValueError`` for other text."""
+    if not isinstance(stored, str):
+        return stored
+    if not re.fullmatch("0x[0-9a-f]{16,}", stored):
+        raise ValueError(f"seed: found {stored!r}, allowed: an integer")
+    return int(stored, 16)
 
 
 Value = str | int | float | bytes | None
@@ -124,11 +109,17 @@ class StoredColumn:
     sql: str
     later: bool = False
 
-    def kept(self, value: object, largest: int = LARGEST) -> Value:
+    def stored(self, value: object, largest: int = LARGEST) -> Value:
         """Convert a value for the store: data to JSON, compressed if long; None above ``largest`` bytes."""
         if self.sql.startswith("BLOB"):
             return pack(value, largest)  # type: ignore[arg-type]
         return json.dumps(value) if isinstance(value, dict) else value  # type: ignore[return-value]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """SQLite's types of its values; a seed may be text (see ``stored_seed``)."""
+        own = self.sql.split()[0].lower()
+        return own, *(() if "NOT NULL" in self.sql else ("null",)), *(("text",) if self.name == "seed" else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +137,7 @@ class StoredTable:
     def row_of(self, record: object, largest: int = LARGEST) -> dict[str, Value]:
         """Convert a record to a row: every column that is a field of the record."""
         return {
-            column.name: column.kept(getattr(record, column.name), largest)
+            column.name: column.stored(getattr(record, column.name), largest)
             for column in self.columns
             if hasattr(record, column.name)
         }

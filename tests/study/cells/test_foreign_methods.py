@@ -336,6 +336,6 @@ def test_a_process_that_says_nothing_sensible_as_it_starts(tmp_path: Path, monke
         os.waitpid(stopped[0], 0)
     caller = Caller("ring_allocation", function(tmp_path / "own.py", "f"), str(tmp_path))
     try:
-        assert caller.call(recipe().make(), ROOMY.inner, 0).status == "no_solution"
+        assert caller.call(recipe().make(), ROOMY.inner, 0)[0] == "no_solution"
     finally:
         caller.stop()

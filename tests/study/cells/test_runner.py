@@ -20,7 +20,7 @@ from dlsched.study.cells.runner import Runner
 from dlsched.study.plans.plan import PlannedMethod
 from dlsched.study.recipes.reading import read_recipe
 from study.cells_at_hand import ROOMY, cell, function, named, recipe
-from tests.study.judging import checked
+from tests.study.forging import checked
 
 
 def outcomes(*cells, folder: str = "/nonexistent") -> tuple[list[Outcome], list[Outcome]]:
