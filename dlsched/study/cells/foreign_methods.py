@@ -288,9 +288,7 @@ class ForeignMethods:
             return STOPPED[status]
         if status == TerminationStatus.NO_SOLUTION:
             return TerminationStatus.NO_SOLUTION
-        raise CellEnded(
-            status if status in ("rejected", "memory") else "error", message or f"it ended with status {status}"
-        )
+        raise CellEnded(status if status in ("rejected", "memory") else "error", message or f"it was {status}")
 
     def _command(
         self, family: AnyFamily, cell: Cell, instance: InstanceFile, search: Search[Solution]
