@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
-from dlsched.statistics.estimate import Estimate
-from dlsched.statistics.intervals import growth
+from dlsched.statistics.inference import Estimate, growth
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,7 @@ def shown(found: Estimate | None) -> str:
 
 def draw(panels: Mapping[str, Curves], picture: Path, *, what: str, last: int, limit_s: float | None = None) -> None:
     """Draw curves on logarithmic axes, a panel for each kind of size; what was cut short is hollow."""
-    from dlsched.plots.figure import canvas
-    from dlsched.plots.palette import COLOURS
+    from dlsched.plots.figure import COLOURS, canvas
 
     with canvas(picture, 3.8 * len(panels) + 1.2, 4.0) as figure:
         every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]

@@ -17,14 +17,13 @@ from tempfile import TemporaryDirectory
 
 from table import machine, markdown
 
-from dlsched.evaluation import answer, tables
+from dlsched.evaluation import answer
 from dlsched.evaluation.clusters import HAPPENED, Cluster, clusters_of
-from dlsched.evaluation.page import unit_of
+from dlsched.evaluation.page import Unit, clusters_table, policies_table, sizes_table, unit_of
 from dlsched.evaluation.question import POLICIES, Question, audit_of, pieces, plan_of
 from dlsched.study.leader import run
 from dlsched.study.plans.plan import CellLimits
-from dlsched.study.reports.html.figure import Look, looks
-from dlsched.study.reports.html.tables import Table
+from dlsched.study.reports.page_parts import Look, Table, looks
 from dlsched.study.reports.typeset import markdown_text
 from dlsched.traces import read_queue
 from dlsched.traces.clocks import queue_window
@@ -77,18 +76,18 @@ def section(name: str, says: str, question: Question, store: Path) -> str:
     parts = [f"## {name}", says, f"**{sentences[0]}** {' '.join(filter(None, sentences[1:]))}"]
     for cluster in clusters:
         parts += _cluster(cluster, of_all, unit, first=cluster is today)
-    sizes = tables.by_cluster(clusters, of_all, unit)
+    sizes = clusters_table(clusters, of_all, unit)
     if sizes is not None:
         parts += ["### Clusters of other sizes", _markdown(sizes)]
     parts += ["### What was read, left out and assumed", markdown_text(" ".join(audit_of(made)))]
     return "\n\n".join(parts)
 
 
-def _cluster(cluster: Cluster, of_all: dict[str, Look], unit: tables.Unit, *, first: bool) -> list[str]:
+def _cluster(cluster: Cluster, of_all: dict[str, Look], unit: Unit, *, first: bool) -> list[str]:
     users = answer.winners(cluster)
-    found = [f"### {cluster.gpus:,} GPUs", _markdown(tables.policies(cluster, of_all, unit))]
+    found = [f"### {cluster.gpus:,} GPUs", _markdown(policies_table(cluster, of_all, unit))]
     found += [] if first else [answer.saving(cluster), answer.distance(cluster)]
-    found += [_markdown(tables.by_size(cluster, of_all, unit)), users]
+    found += [_markdown(sizes_table(cluster, of_all, unit)), users]
     return [part for part in found if part]
 
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
         srpt_mapping,
         study,
     )
-    from dlsched.comparison.comparing import compare
-    from dlsched.comparison.comparison import Comparison
+    from dlsched.comparison.comparison import Comparison, compare
     from dlsched.core.errors import (
         DisagreementError,
         DlschedError,
@@ -104,8 +103,7 @@ _HOMES = {
     "dlsched.core.result": ["Result"],
     "dlsched.core.status": ["Sense", "TerminationStatus"],
     "dlsched.core.violation": ["Violation"],
-    "dlsched.comparison.comparing": ["compare"],
-    "dlsched.comparison.comparison": ["Comparison"],
+    "dlsched.comparison.comparison": ["Comparison", "compare"],
     "dlsched.evaluation.whatif": ["WhatIf", "whatif"],
     "dlsched.families": ["FAMILIES", "check", "read", "read_result", "verify", "write"],
     "dlsched.generation": ["generate"],

@@ -20,7 +20,7 @@ PRODUCTS = {"dot", "einsum", "inner", "matmul", "tensordot", "vdot", "linalg"}
 DRAWN = {"lognormal", "gamma", "weibull", "pareto", "beta", "power"}
 """Draws of NumPy's generators that end in a call of the C library; ``core.figures`` has ``lognormal``."""
 
-SHOWN = ("plots", "study/reports", "study/figures", "statistics", "evaluation/plots.py")
+SHOWN = ("plots", "study/reports", "study/figures", "statistics", "evaluation/page.py")
 """Rooms whose numbers are shown, and enter nothing."""
 ALLOWED = {
     "core/elementary.py": "the module itself; approximate sizes choose steps, never a result",

@@ -20,7 +20,7 @@ from dlsched.core.messages import printable
 from dlsched.core.spreadsheet import csv_text
 
 if TYPE_CHECKING:
-    from dlsched.advice.decision import Advice
+    from dlsched.advice import Advice
     from dlsched.traces.queue import Queue
 
 NAME = "advise"
@@ -66,7 +66,7 @@ def run(
     **own: Value | None,
 ) -> int:
     """Decide once: which jobs start, keep their GPUs, get others, stop or wait, at a moment of a recorded queue."""
-    from dlsched.advice.decision import decide
+    from dlsched.advice import decide
     from dlsched.traces import read_queue
     from dlsched.traces.snapshot import moment_of
 

@@ -10,9 +10,8 @@ import typer
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, Threads
 from dlsched.cli.output import print_json, print_table, progress_line
-from dlsched.comparison.comparing import methods_of, owners_of, rows_of, stray_row
-from dlsched.comparison.rows import Compared
-from dlsched.comparison.tables import FIELDS, data_of, figures_of, remarks_of, tables_of
+from dlsched.comparison.comparison import FIELDS, data_of, figures_of, remarks_of, tables_of
+from dlsched.comparison.rows import Compared, methods_of, owners_of, rows_of, stray_row
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import read_json
 from dlsched.core.instance import InstanceFile

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from dlsched.comparison.points import axis_of, labels_of, points_of
+from dlsched.comparison.comparison import axis_of, labels_of, points_of
 from dlsched.comparison.rows import Compared
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import require_writable

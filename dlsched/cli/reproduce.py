@@ -14,8 +14,7 @@ from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
 from dlsched.core.quantities import percent, short
 from dlsched.reproduce.entries import ENTRIES, differs_of, entry_named, plan_of, unanswered
-from dlsched.reproduce.entry import Entry
-from dlsched.reproduce.findings import Beside, Findings, Panel
+from dlsched.reproduce.findings import Beside, Entry, Findings, Panel
 from dlsched.study.reporting import environment_words
 
 
@@ -48,7 +47,7 @@ def run(
         return 0
     entry = entry_named(name)
     if out is not None:
-        from dlsched.study.reports.html.embedding import require_report
+        from dlsched.study.reports.page import require_report
 
         require_report()
         require_writable(out)

@@ -76,11 +76,11 @@ def run(
 
     Results are kept: Ctrl-C ends it with what has ended, and the same command goes on.
     """
-    from dlsched.evaluation.contents import LARGEST_SOLUTION, content_of, question_of, seconds_of
     from dlsched.evaluation.page import write_page
     from dlsched.evaluation.question import POLICIES, methods_of
+    from dlsched.evaluation.whatif import LARGEST_SOLUTION, content_of, question_of, seconds_of
     from dlsched.study.leader import require_engine
-    from dlsched.study.reports.html.embedding import require_report
+    from dlsched.study.reports.page import require_report
     from dlsched.traces import read_queue
 
     require_report()
@@ -183,7 +183,7 @@ def _listed(text: str | None) -> list[str]:
 
 def _print(told: "PageContent") -> None:
     """The answer, and the policies on the cluster of today."""
-    from dlsched.evaluation.contents import today_of
+    from dlsched.evaluation.whatif import today_of
 
     for sentence in told.sentences:
         print(printable(sentence.replace("`", "")))

@@ -1,27 +1,203 @@
-"""The outcome of a comparison: its rows, as text, as HTML, as a data frame and as a figure."""
+"""``compare``: every method on every instance, and answers from elsewhere, as tables, text, a data frame and a figure."""
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from dlsched.comparison.points import axis_of, points_of
-from dlsched.comparison.rows import Compared
-from dlsched.comparison.tables import data_of, details_of, has_summary, remarks_of, summary_of, tables_of
+from dlsched.comparison.rows import Compared, methods_of, owners_of, rows_of, stray_row
+from dlsched.core.arguments import require_seed
 from dlsched.core.errors import UsageError
-from dlsched.core.files import path_of
+from dlsched.core.files import path_of, read_json
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
+from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.messages import printable, several
+from dlsched.core.quantities import AT_MOST, duration, number, percent, ratio
 from dlsched.core.renaming import renamed
+from dlsched.core.result import Result, Solution
 from dlsched.core.table import Table
+from dlsched.core.watching import limits_of, watched
+from dlsched.families import family_of, read, read_or_same
+from dlsched.method_choice import MethodLike
+from dlsched.results.reading import Claim, claim_from
+from dlsched.statistics.samples import median
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from dlsched.plots import Point
+    from dlsched.study.rows import Row as StudyRow
+
+
+LARGEST_RATIO = 1e100  # no axis holds more
+
+
+def labels_of(rows: Sequence[Compared]) -> list[str]:
+    """Label of each row, numbered where an instance has it twice."""
+    seen: Counter[tuple[str, str]] = Counter()
+    labels = []
+    for row in rows:
+        seen[row.instance, row.label] += 1
+        number = seen[row.instance, row.label]
+        labels.append(row.label if number == 1 else f"{row.label} ({number})")
+    return labels
+
+
+def axis_of(instances: Sequence[InstanceFile]) -> dict[str, str]:
+    """Return the argument that names the axis of ratios; none where instances have different objectives."""
+    ratios = {family_of(instance).objective_for(instance).ratio() for instance in instances}
+    return {"ratio": ratios.pop()} if len(ratios) == 1 else {}
+
+
+def points_of(rows: Sequence[Compared]) -> "list[Point]":
+    """Return a point for each answer; the names of instances must differ."""
+    from dlsched.plots import Point
+
+    return [
+        Point(
+            instance=row.instance,
+            method=label,
+            kind="exact" if row.kind == "exact" else "foreign" if row.kind == "foreign" else "heuristic",
+            ratio=None if row.ratio is None else min(row.ratio, LARGEST_RATIO),
+            ratio_is_upper_bound=row.ratio_is_at_most,
+            runtime_s=row.runtime_s,
+        )
+        for row, label in zip(rows, labels_of(rows), strict=True)
+    ]
+
+
+FIELDS = (
+    *("instance", "method", "kind", "status", "objective", "bound", "gap", "ratio", "ratio_is_at_most", "runtime_s"),
+    "message",
+)
+"""Columns of a comparison as data, before the further figures."""
+
+
+def data_of(rows: Sequence[Compared]) -> list[dict[str, object]]:
+    """Return the rows as data, without the further figures."""
+    return [{field: getattr(row, field) for field in FIELDS} for row in rows]
+
+
+def figures_of(rows: Sequence[Compared]) -> list[str]:
+    """Return the names of all further figures."""
+    return list(dict.fromkeys(name for row in rows for name in row.figures))
+
+
+def tables_of(rows: Sequence[Compared]) -> list[Table]:
+    """Return the tables: the answers; their figures, if any; and a summary, if there are several instances."""
+    return [*details_of(rows), *([summary_of(rows)] if has_summary(rows) else [])]
+
+
+def has_summary(rows: Sequence[Compared]) -> bool:
+    """Whether the rows are of several instances."""
+    return len({row.index for row in rows if row.family}) > 1
+
+
+def details_of(rows: Sequence[Compared]) -> list[Table]:
+    """Return the tables of answers, and of their figures, if any."""
+    columns = ("instance", "method", "status", "objective", "bound", "gap", "ratio", "time")
+    tables = [Table(columns, tuple(map(_cells, rows)), columns[3:])]
+    figures = figures_of(rows)
+    if figures:
+        tables.append(_of_figures(rows, figures))
+    return tables
+
+
+def remarks_of(instances: Sequence[InstanceFile]) -> list[str]:
+    """Say what the ratios of each family and objective are of."""
+    objectives = {
+        (one.family, objective.name): objective
+        for one in instances
+        for objective in [family_of(one).objective_for(one)]
+    }
+    several = Counter(family for family, _ in objectives)
+    return [
+        f"ratios of {family}{f', {name}' * (several[family] > 1)}: {objective.ratio_sentence()}"
+        for (family, name), objective in objectives.items()
+    ]
+
+
+def _of_figures(rows: Sequence[Compared], figures: Sequence[str]) -> Table:
+    """One line an answer: its further figures."""
+    cells = [
+        (row.instance, row.label, *(number(row.figures.get(name)) for name in figures)) for row in rows if row.figures
+    ]
+    return Table(("instance", "method", *figures), tuple(cells), tuple(figures))
+
+
+def summary_of(rows: Sequence[Compared]) -> Table:
+    """One line a method of a family: on how many instances it answered, its ratios and gaps, and who wins."""
+    from dlsched.study.figures.groups import FILES
+    from dlsched.study.figures.summary import summarise
+    from dlsched.study.figures.tables import HEADS, KEYS
+    from dlsched.study.figures.tables import table as table_of_group
+
+    groups = summarise([_of_study(row) for row in rows if row.family])
+    lines = []
+    for group in groups:
+        names, texts = table_of_group(group, KEYS)
+        indices = {row.source for row in group.rows}
+        # What studies count stands in their table; gaps and total times are those of the answers here.
+        for line, cells in zip(group.lines, texts, strict=True):
+            of_method = [row for row in rows if str(row.index) in indices and row.label == line.method]
+            gaps = [row.gap for row in of_method if row.gap is not None]
+            text = dict(zip(names, cells, strict=True))
+            lines.append(
+                {
+                    "family": ", ".join(name for name in group.names if name != FILES),
+                    "method": line.method,
+                    "answers": text["answers"],
+                    "at the optimum": str(sum(row.verdict.met for row in of_method)),
+                    "mean ratio": text["mean ratio"],
+                    HEADS["shared"]: text[HEADS["shared"]],
+                    "median gap": AT_MOST * line.at_most + percent(median(gaps)),
+                    "worst gap": AT_MOST * line.at_most + percent(max(gaps, default=None)),
+                    "against best": text["against best"],
+                    "total time": duration(sum(row.runtime_s or 0.0 for row in of_method)),
+                }
+            )
+    omitted = {"family"} if len(groups) < 2 else set()
+    omitted |= set() if any(group.uneven for group in groups) else {HEADS["shared"]}
+    columns = [name for name in lines[0] if name not in omitted]
+    texts_of_lines = [tuple(line[name] for name in columns) for line in lines]
+    return Table(columns, texts_of_lines, columns[columns.index("answers") :], grouped=len(groups) > 1)
+
+
+def _of_study(row: Compared) -> "StudyRow":
+    from dlsched.study.rows import Row as StudyRow
+
+    return StudyRow(
+        *("", row.instance, row.family, str(row.index), "", None, None, None, row.label, row.status),
+        *(row.objective, row.bound),
+        reference_kind="" if row.ratio is None else "bound" if row.ratio_is_at_most else "optimum",
+        ratio=row.ratio,
+        gap=row.gap,
+        time_s=row.runtime_s,
+        objective_name=row.objective_name,
+        sense=row.sense,
+    )
+
+
+def _cells(row: Compared) -> tuple[str, ...]:
+    at_most = AT_MOST * row.ratio_is_at_most
+    return (
+        row.instance,
+        row.label,
+        ", ".join(filter(None, (row.status, row.message, "" if row.left is None else f"gap {percent(row.left)}"))),
+        number(row.objective),
+        number(row.bound),
+        "-" if row.gap is None else at_most + percent(row.gap),
+        ratio(row.ratio, row.ratio_is_at_most),
+        duration(row.runtime_s),
+    )
+
 
 LINES = 60
 """Lines of a comparison that is printed, at most."""
@@ -113,38 +289,142 @@ class Comparison:
 
     def to_string(self, *, all: bool = False) -> str:
         """Return the summary, the tables and the remarks as text, of many instances the first; ``all``: of all."""
-        tables, said = self._told(all)
-        return "\n\n".join([*(table.text() for table in tables), *said])
+        tables, remarks = self._shown(all)
+        return "\n\n".join([*(table.text() for table in tables), *remarks])
 
     def __str__(self) -> str:
         """Return the text, 60 lines at most."""
         lines = self.to_string().splitlines()
-        left = len(lines) - LINES + 1
+        hidden = len(lines) - LINES + 1
         return "\n".join(
-            [*lines[: LINES - 1], f"and {left} more lines; to_string(all=True) has all"] if left > 1 else lines
+            [*lines[: LINES - 1], f"and {hidden} more lines; to_string(all=True) has all"] if hidden > 1 else lines
         )
 
     def _repr_html_(self) -> str:
         """Return the same for notebooks."""
-        tables, said = self._told(False)
-        return "".join([*(table.html() for table in tables), *(f"<p>{escape(printable(each))}</p>" for each in said)])
+        tables, remarks = self._shown(False)
+        return "".join(
+            [*(table.html() for table in tables), *(f"<p>{escape(printable(each))}</p>" for each in remarks)]
+        )
 
-    def _told(self, all: bool) -> tuple[list[Table], list[str]]:
+    def _shown(self, all: bool) -> tuple[list[Table], list[str]]:
         """Return the tables that fit, the summary first, and the remarks below them; ``all``: every table."""
         summary = [summary_of(self.rows)] if has_summary(self.rows) else []
-        details, said = details_of(self.rows), self.remarks
-        room = LINES + 1 - _lines(summary) - 2 * len(said)
+        details, remarks = details_of(self.rows), self.remarks
+        room = LINES + 1 - _lines(summary) - 2 * len(remarks)
         if all or _lines(details) <= room:
-            return [*summary, *details], said
+            return [*summary, *details], remarks
         shown, groups = list[Compared](), [list(group) for _, group in groupby(self.rows, key=lambda row: row.index)]
         while _lines(details_of([*shown, *groups[0]])) <= room - 2:
             shown += groups.pop(0)
         if len(groups) + bool(shown) == 1:  # a single instance: its answers without their figures
-            return details[:1], said
+            return details[:1], remarks
         more = f"and {several(len(groups), 'more instance')}; to_string(all=True) has all"
-        return [*summary, *(details_of(shown) if shown else [])], [more, *said]
+        return [*summary, *(details_of(shown) if shown else [])], [more, *remarks]
 
 
 def _lines(tables: Sequence[Table]) -> int:
     """Lines of tables, each with one that is empty below it."""
     return sum(len(table.rows) + 3 for table in tables)
+
+
+Source: TypeAlias = InstanceFile | str | os.PathLike[str]
+"""An instance, the path of one, or a folder of them."""
+Answer: TypeAlias = str | os.PathLike[str] | Result[Solution]
+"""An answer from elsewhere: the path of a result file, or a result."""
+
+
+def compare(
+    instances: Source | Sequence[Source],
+    methods: MethodLike | Sequence[MethodLike] | None = None,
+    limits: Limits | None = None,
+    *,
+    solutions: Answer | Sequence[Answer] = (),
+    seed: int = 0,
+    time_limit: float | None = None,
+    progress: ProgressCallback | None = None,
+    verbose: bool = False,
+) -> Comparison:
+    """Run methods on instances, and compare their answers with the best that is proven.
+
+    Parameters
+    ----------
+    instances
+        One or many: instances, paths of files, folders, whose ``.json`` files are read in the order of their names.
+    methods
+        One or many: names, functions, policies, records, or ``file.py:function``; None: all of a family but its bounds.
+    limits
+        Of each method on each instance.
+    solutions
+        Answers from elsewhere, each of one of the instances: paths of result files, or results.
+    seed
+        Of every random draw.
+    time_limit
+        Seconds of each method on each instance, instead of ``limits``.
+    progress
+        Called with a ``Progress`` now and then.
+    verbose
+        Print a line a second on standard error.
+
+    Returns
+    -------
+    A ``Comparison``; after Ctrl-C it holds what was done.
+
+    Raises
+    ------
+    UsageError
+        There is no instance, a family has no such method, or an answer belongs to no instance.
+    InputError
+        A file cannot be read.
+
+    >>> import dlsched
+    >>> found = compare(dlsched.ring_allocation.example(), ["exact", "doubling"])
+    >>> [(row.method, row.ratio) for row in found.rows][0]
+    ('exact', 1.0)
+    """
+    read_instances = _instances(instances)
+    if methods is not None and (isinstance(methods, str) or not isinstance(methods, Sequence)):
+        methods = [methods]
+    require_seed(seed)
+    answers = solutions if isinstance(solutions, list | tuple) else [solutions]
+    if methods is not None and not (methods or answers):
+        raise UsageError(where="methods", found="none", allowed="at least one")
+    claims = dict(_claim(number, answer) for number, answer in enumerate(answers, 1))
+    for path, claim in claims.items():
+        if not owners_of(claim, read_instances):
+            raise UsageError(where="solutions", found=stray_row(path, claim).status, allowed="answers to the instances")
+    allowed = limits_of(limits, time_limit)
+
+    @contextmanager
+    def watch(what: str) -> Iterator[ProgressCallback | None]:
+        with watched(None, progress, verbose=verbose, what=what) as (_, callback):
+            yield callback
+
+    by_family = {one.family: methods_of(family_of(one), methods) for one in read_instances}
+    rows, interrupted = rows_of(read_instances, by_family, claims, allowed, seed=seed, watch=watch)
+    return Comparison(tuple(rows), tuple(read_instances), interrupted)
+
+
+def _instances(wanted: Source | Sequence[Source]) -> list[InstanceFile]:
+    single = isinstance(wanted, InstanceFile | str | os.PathLike)
+    sources = cast("list[Source]", list(wanted) if isinstance(wanted, Iterable) and not single else [wanted])
+    instances: list[InstanceFile] = []
+    for source in sources:
+        if isinstance(source, str | os.PathLike) and Path(source).is_dir():
+            instances += map(read, sorted(Path(source).glob("*.json")))
+        else:
+            instances.append(read_or_same(source))
+    if not instances:
+        raise UsageError(where="instances", found="none", allowed="at least one")
+    return instances
+
+
+def _claim(number: int, answer: Answer) -> tuple[str, Claim]:
+    if isinstance(answer, Result):
+        data = None if answer.solution is None else answer.solution.as_data()
+        return f"solution {number}", Claim(data, answer.objective, answer.method, answer)
+    if not isinstance(answer, str | os.PathLike):
+        allowed = "results, or paths of result files"
+        raise UsageError(where="solutions", found=type(answer).__name__, allowed=allowed)
+    path = os.fspath(answer)
+    return path, claim_from(read_json(path), path)

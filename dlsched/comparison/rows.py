@@ -1,5 +1,6 @@
 """Rows of a comparison: methods and external answers on one instance, against the best proven value."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,8 @@ from dlsched.core.result import Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import CLOSED
 from dlsched.core.verdict import Known, Reference, Verdict, reference_of, verdict
-from dlsched.families import family_of
+from dlsched.families import family_of, objective_name
+from dlsched.method_choice import MethodLike, method_of
 from dlsched.results.disproof import disproof
 from dlsched.results.reading import Claim
 from dlsched.results.verification import read_solution, verify_claim
@@ -110,7 +112,7 @@ def compare_one(
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
     rows += [replace(_claim_row(family, instance, path, claim), asked=False) for path, claim in claims.items()]
     reference = reference_of(rows, family.sense_for(instance), _known(family, instance))
-    return [_held(row, reference) for row in rows], interrupted
+    return [_against(row, reference) for row in rows], interrupted
 
 
 def _method_row(
@@ -161,8 +163,8 @@ def _claim_row(family: AnyFamily, instance: InstanceFile, path: str, claim: Clai
     except DlschedError as error:
         failures = [str(error)]
     if failures:
-        said = f"{path}: rejected as an answer to {instance.name}: {failures[0]}"
-        return Compared(instance.name, label, "foreign", f"rejected: {failures[0]}", wrong=said)
+        message = f"{path}: rejected as an answer to {instance.name}: {failures[0]}"
+        return Compared(instance.name, label, "foreign", f"rejected: {failures[0]}", wrong=message)
     if claim.solution is None:
         return Compared(instance.name, label, "foreign", str(TerminationStatus.NO_SOLUTION))
     solution = read_solution(family, instance, claim, path)
@@ -183,13 +185,68 @@ def _known(family: AnyFamily, instance: InstanceFile) -> Known:
     return Known(constant) if known is None else Known(constant, known.optimum, known.bound(family.sense_for(instance)))
 
 
-def _held(row: Compared, reference: Reference | None) -> Compared:
+def _against(row: Compared, reference: Reference | None) -> Compared:
     """Compare a row with the reference; marks an objective that beats a proven value as contradicting it."""
     if row.objective is None:
         return row
-    found = verdict(row.objective, reference)
-    if found.contradicts is None:
-        return replace(row, verdict=found)
-    said = f"contradicts the proven {found.contradicts!r}"
-    wrong = row.wrong or f"{row.instance}: {row.method}: the objective {row.objective!r} {said}"
-    return replace(row, status=f"{row.status}, {said}", wrong=wrong)
+    judged = verdict(row.objective, reference)
+    if judged.contradicts is None:
+        return replace(row, verdict=judged)
+    contradiction = f"contradicts the proven {judged.contradicts!r}"
+    wrong = row.wrong or f"{row.instance}: {row.method}: the objective {row.objective!r} {contradiction}"
+    return replace(row, status=f"{row.status}, {contradiction}", wrong=wrong)
+
+
+def rows_of(
+    instances: Sequence[InstanceFile],
+    methods: Mapping[str, Sequence[AnyMethod]],
+    claims: Mapping[str, Claim],
+    limits: Limits,
+    *,
+    seed: int = 0,
+    watch: Watch = unwatched,
+) -> tuple[list[Compared], bool]:
+    """Rows of all instances, and whether Ctrl-C ended them; ``methods`` by family, ``claims`` by path."""
+    owners = {path: owners_of(claim, instances) for path, claim in claims.items()}
+    rows: list[Compared] = []
+    # An answer from elsewhere joins the rows of each instance that it may belong to.
+    for index, instance in enumerate(instances):
+        own = {path: claim for path, claim in claims.items() if index in owners[path]}
+        of_instance, interrupted = compare_one(instance, methods[instance.family], own, limits, seed=seed, watch=watch)
+        family = family_of(instance)
+        named, sense = objective_name(instance), family.sense_for(instance)
+        rows += [
+            replace(row, family=family.name, index=index, objective_name=named, sense=sense) for row in of_instance
+        ]
+        if interrupted:
+            return rows, True
+    return rows, False
+
+
+def methods_of(family: AnyFamily, wanted: Sequence[MethodLike] | None) -> list[AnyMethod]:
+    """Return the methods that are wanted of a family; None: all but its bounds."""
+    if wanted is None:
+        return [method for method in family.methods.values() if method.kind != "bound"]
+    chosen, times = [method_of(family, each) for each in wanted], Counter[str]()
+    for place, method in enumerate(chosen):
+        times[method.name] += 1
+        if times[method.name] > 1 and ":" in method.name:  # two functions of one name, such as lambdas
+            chosen[place] = replace(method, name=f"{method.name} ({times[method.name]})")
+    return chosen
+
+
+def owners_of(claim: Claim, instances: Sequence[InstanceFile]) -> set[int]:
+    """Indices of the instances to which an answer belongs; one that does not say belongs to the only one."""
+    if len(instances) == 1 and claim.of(instances[0]) is None:
+        return {0}
+    return {index for index, instance in enumerate(instances) if claim.of(instance)}
+
+
+def stray_row(path: str, claim: Claim) -> Compared:
+    """Say of an answer that it belongs to none of the instances, or that it does not say to which."""
+    label = claim.method or Path(path).stem
+    named = claim.instance if claim.result is None else claim.result.instance
+    if named is None:
+        reason = "a bare solution does not say to which of several instances it belongs"
+        return Compared("-", label, "foreign", f"{path}: {reason}")
+    return Compared(named.name or "-", label, "foreign", f"{path}: belongs to no instance that was given")

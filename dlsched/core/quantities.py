@@ -144,7 +144,7 @@ def ratio(value: float | None, at_most: bool = False) -> str:
 def mean(estimate: Estimated | None, at_most: bool = False) -> str:
     """Write a mean ratio with its interval, all to the first digit in which the interval's ends differ from the middle.
 
-    >>> from dlsched.statistics.estimate import Estimate
+    >>> from dlsched.statistics.inference import Estimate
     >>> mean(Estimate(1.0004, 1.00004, 1.0015)), mean(Estimate(1.0193, 1.0171, 1.0215), at_most=True)
     ('1.0004 [1.0000, 1.0015]', '<= 1.019 [1.017, 1.022]')
     >>> mean(Estimate(1.0, 1.0, 1.0)), mean(Estimate(1.25)), mean(Estimate(12.34, 10.1, 15.7)), mean(None)

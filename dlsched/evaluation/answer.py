@@ -11,7 +11,7 @@ import numpy as np
 from dlsched.core.messages import several
 from dlsched.core.quantities import duration, percent
 from dlsched.evaluation.clusters import HAPPENED, MOST_OUTSIDE, Cluster, in_common
-from dlsched.statistics.estimate import Estimate
+from dlsched.statistics.inference import Estimate
 
 NEGLIGIBLE = 0.01
 """Share of the mean flow time below which a difference counts as none."""
@@ -38,8 +38,8 @@ def saving(cluster: Cluster) -> str:
 def _left_out(cluster: Cluster) -> list[str]:
     """Name jobs that held GPUs and are left out, if they held much or are on parts of GPUs."""
     if cluster.outside > MOST_OUTSIDE:
-        among, held = _not_looked_at(cluster)
-        return [f"Jobs that are not looked at{among and f'{among},'} {held}; here they take none."]
+        among, share = _not_looked_at(cluster)
+        return [f"Jobs that are not looked at{among and f'{among},'} {share}; here they take none."]
     if cluster.left_out:
         return [
             f"{several(cluster.left_out, 'job')} on parts of GPUs {_are(cluster.left_out)} left out, and take none here."
@@ -92,16 +92,17 @@ def _saving(cluster: Cluster, base: str, best: str) -> str:
     waits = f"the mean waiting time {from_to(float(before.waiting_s.mean()), float(after.waiting_s.mean()), flow_s)}"
     flows = f"the mean time from submission to end {from_to(flow_s, float(after.flow_s.mean()))}"
     if -change.value < NEGLIGIBLE * flow_s:
-        said = _of_a_job(change, cluster)
+        amount = _of_a_job(change, cluster)
         return (
-            f"{head}, switching from `{base}` would have saved next to nothing: with the best policy, `{best}`, {said}, of "
+            f"{head}, switching from `{base}` would have saved next to nothing: with the best policy, `{best}`, {amount}, of "
             f"{duration(flow_s)} from submission to end, for the {jobs}."
         )
-    said = _of_a_job(change, cluster, flow_s)
+    amount = _of_a_job(change, cluster, flow_s)
     if change.high is not None and change.high >= 0:
-        return f"{head}, the best policy, `{best}`, changes {flows} against `{base}`, {said}, which cannot be told from chance."
+        changes = f"{head}, the best policy, `{best}`, changes {flows} against `{base}`"
+        return f"{changes}, {amount}, which is not statistically significant."
     verb = "cut" if after.waiting_s.mean() <= before.waiting_s.mean() else "changed"
-    return f"{head}, switching from `{base}` to `{best}` would have {verb} {waits} and {flows} for the {jobs}: it saves {said}."
+    return f"{head}, switching from `{base}` to `{best}` would have {verb} {waits} and {flows} for the {jobs}: it saves {amount}."
 
 
 def _of_a_job(change: Estimate, cluster: Cluster, beside: float = 0.0) -> str:
@@ -152,12 +153,12 @@ def why_baseline(cluster: Cluster) -> str:
 def known(estimates: bool, silent: int = 0) -> str:
     """Write what policies know of the lengths of jobs; ``silent`` jobs had no estimate."""
     if estimates:
-        said = "Policies know of a job's length what its user said"
+        knowledge = "Policies know of a job's length what its user said"
         if not silent:
-            return f"{said}."
+            return f"{knowledge}."
         return (
-            f"{said}; of {several(silent, 'job')} whose users said nothing, the median of what was said in the same partition, "
-            "or else in the file."
+            f"{knowledge}; of {several(silent, 'job')} whose users said nothing, the median of what was said in the same "
+            "partition, or else in the file."
         )
     return (
         "Policies know how long every job really runs, which no scheduler does; --estimates tells them what users said."
@@ -172,6 +173,7 @@ def smallest(clusters: Sequence[Cluster]) -> str:
         return ""
     waiting_s = float(today.fates[base].waiting_s.mean())
     enough: dict[int, tuple[str, Cluster]] = {}
+    # Waits are compared over the jobs of today's cluster, all of which the other must hold.
     for cluster in clusters:
         index = in_common((today, cluster))[1]
         if len(index) < len(today.jobs.ids):
@@ -181,20 +183,20 @@ def smallest(clusters: Sequence[Cluster]) -> str:
         if best is not None and (waits[best] <= waiting_s or math.isclose(waits[best], waiting_s)):
             enough[cluster.gpus] = best, cluster
     waiting = duration(waiting_s, float(today.fates[base].flow_s.mean()))
-    said = f"Waiting under `{base}` on {several(today.gpus, 'GPU')} is {waiting} on average"
+    today_waits = f"Waiting under `{base}` on {several(today.gpus, 'GPU')} is {waiting} on average"
     if not enough:
-        answer = f"{said}; no policy keeps it as short on any of these clusters."
+        answer = f"{today_waits}; no policy keeps it as short on any of these clusters."
         return " ".join([answer, *_no_room(today)])
     best, cluster = enough[min(enough)]
-    answer = f"{said}; the smallest of these clusters on which a policy keeps it as short has {several(cluster.gpus, 'GPU')}, "
-    return " ".join([f"{answer}with `{best}`.", *_no_room(cluster)])
+    answer = f"{today_waits}; the smallest of these clusters on which a policy keeps it as short has "
+    return " ".join([f"{answer}{several(cluster.gpus, 'GPU')}, with `{best}`.", *_no_room(cluster)])
 
 
 def _no_room(cluster: Cluster) -> list[str]:
     """Name jobs that a size of the cluster leaves out, if they held much or are on parts of GPUs."""
     if cluster.outside > MOST_OUTSIDE:
-        among, held = _not_looked_at(cluster)
-        return [f"No room is kept for the jobs that are not looked at{among}, which {held}."]
+        among, share = _not_looked_at(cluster)
+        return [f"No room is kept for the jobs that are not looked at{among}, which {share}."]
     if cluster.left_out:
         return [f"No room is kept for {several(cluster.left_out, 'job')} on parts of GPUs, left out here."]
     return _parts(cluster)

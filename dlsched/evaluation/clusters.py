@@ -8,19 +8,21 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
-from dlsched.evaluation.figures import (
+from dlsched.evaluation.measures import (
+    Jobs,
+    JobTimes,
     Part,
     bounded_slowdown,
     fragmentation,
     mean_of_jobs,
     stretches,
+    times_of,
     together,
     utilisation,
 )
-from dlsched.evaluation.job_times import Jobs, JobTimes, times_of
 from dlsched.evaluation.question import BOUND, Piece
 from dlsched.families import FAMILIES
-from dlsched.statistics.estimate import Estimate
+from dlsched.statistics.inference import Estimate
 from dlsched.study.rows import Row
 from dlsched.study.study import Study
 
@@ -46,27 +48,12 @@ class Fate:
 class Cluster:
     """A size of the cluster, all windows together.
 
-    Parameters
-    ----------
-    gpus
-        GPUs of the cluster.
-    jobs
-        Of all windows; ``keys`` tell one job from the same in another window.
-    unit, units
-        Index of each job's window or stretch, over which intervals are drawn, and their name; empty: too
-        few.
-    fates
-        Results by policy, what happened first; only policies with an answer on every window.
-    unanswered
-        Reason for having no answer, by policy.
-    least_flow_s
-        Lower bound on the mean flow time of all schedules; None: not proven for every window.
-    outside
-        Share of the cluster's GPU time in all windows that other jobs held.
-    left_out, whole, tasks, silent
-        Numbers of jobs that are left out because they are on parts of GPUs; that get a whole GPU for every
-        part; that are tasks of arrays with a limit on concurrent tasks; and that have no estimate where
-        policies use only estimates.
+    ``jobs`` are of all windows, ``keys`` tell one job from the same in another window. ``unit`` is the index of each job's
+    window or stretch, over which intervals are drawn, ``units`` their name; empty: too few. ``fates`` are results by policy,
+    what happened first, only of policies with an answer on every window; ``unanswered`` the reasons of the others.
+    ``least_flow_s``: lower bound on the mean flow time of all schedules; None: not proven for every window. ``outside``: share
+    of the GPU time in all windows that other jobs held. ``left_out``, ``whole``, ``tasks`` and ``silent`` count the jobs that
+    ``Piece`` lists.
     """
 
     gpus: int
@@ -101,18 +88,21 @@ class Cluster:
         return mean_of_jobs(self.fates[name].flow_s - self.fates[against].flow_s, self.unit)
 
 
-def clusters_of(study: Study, made: Sequence[Piece], policies: Sequence[str]) -> list[Cluster]:
+def clusters_of(study: Study, pieces: Sequence[Piece], policies: Sequence[str]) -> list[Cluster]:
     """Read the store of a study of pieces: one cluster a size, in their order."""
     rows = {(row.source, row.method): row for row in study.each_row()}
-    sizes = list(dict.fromkeys(piece.gpus for piece in made))
-    return [_cluster(study, [piece for piece in made if piece.gpus == gpus], policies, rows) for gpus in sizes]
+    sizes = list(dict.fromkeys(piece.gpus for piece in pieces))
+    return [_cluster(study, [piece for piece in pieces if piece.gpus == gpus], policies, rows) for gpus in sizes]
 
 
-def _cluster(study: Study, made: Sequence[Piece], policies: Sequence[str], rows: dict[tuple[str, str], Row]) -> Cluster:
+def _cluster(
+    study: Study, pieces: Sequence[Piece], policies: Sequence[str], rows: dict[tuple[str, str], Row]
+) -> Cluster:
     times: dict[str, list[JobTimes]] = {name: [] for name in (HAPPENED, *policies)}
     unanswered: dict[str, str] = {}
     least_s: list[float | None] = []
-    for piece in made:
+    # A policy needs an answer on every window: means over different jobs would not compare.
+    for piece in pieces:
         instance = piece.recipe.make()
         if piece.happened is not None:
             times[HAPPENED].append(piece.happened)
@@ -126,28 +116,30 @@ def _cluster(study: Study, made: Sequence[Piece], policies: Sequence[str], rows:
                 words = f"{row.status}: {row.message}" if row.message else row.status
                 unanswered.setdefault(name, f"{piece.name}: {words}" if piece.name else words)
         least_s.append(_least_s(instance, rows[piece.recipe.source, BOUND].bound))
+    # The jobs of all windows as one population, in the order of the windows.
     jobs = Jobs(
-        tuple(chain.from_iterable(piece.jobs.ids for piece in made)),
-        tuple(chain.from_iterable(piece.jobs.users for piece in made)),
-        *(np.concatenate([getattr(piece.jobs, name) for piece in made]) for name in ("submit_s", "run_s", "gpus")),
+        tuple(chain.from_iterable(piece.jobs.ids for piece in pieces)),
+        tuple(chain.from_iterable(piece.jobs.users for piece in pieces)),
+        *(np.concatenate([getattr(piece.jobs, name) for piece in pieces]) for name in ("submit_s", "run_s", "gpus")),
     )
-    if len(made) >= FEWEST_UNITS:
-        unit, units = np.repeat(np.arange(len(made)), [len(piece.jobs.ids) for piece in made]), "windows"
+    # Intervals draw windows; of too few, stretches of the one queue.
+    if len(pieces) >= FEWEST_UNITS:
+        unit, units = np.repeat(np.arange(len(pieces)), [len(piece.jobs.ids) for piece in pieces]), "windows"
     else:
         unit, units = stretches(len(jobs.ids)), "stretches of equally many jobs"
     known = [each for each in least_s if each is not None]
     return Cluster(
-        made[0].gpus,
+        pieces[0].gpus,
         jobs,
-        tuple((piece.name, name) for piece in made for name in piece.jobs.ids),
+        tuple((piece.name, name) for piece in pieces for name in piece.jobs.ids),
         unit,
         f"{count} {units}" if (count := len(np.unique(unit))) >= FEWEST_UNITS else "",
-        {name: _fate(name, each, made, jobs) for name, each in times.items() if len(each) == len(made)},
+        {name: _fate(name, each, pieces, jobs) for name, each in times.items() if len(each) == len(pieces)},
         unanswered,
-        sum(known) / len(jobs.ids) if len(known) == len(made) else None,
-        together([piece.outside for piece in made]).share or 0.0,
+        sum(known) / len(jobs.ids) if len(known) == len(pieces) else None,
+        together([piece.outside for piece in pieces]).share or 0.0,
         *(
-            len(frozenset().union(*(getattr(piece, name) for piece in made)))
+            len(frozenset().union(*(getattr(piece, name) for piece in pieces)))
             for name in ("left_out", "whole", "tasks", "silent")
         ),
     )
@@ -163,13 +155,13 @@ def _least_s(instance: InstanceFile, bound: float | None) -> float | None:
     return bound * len(getattr(instance, "jobs", ()))
 
 
-def _fate(name: str, times: Sequence[JobTimes], made: Sequence[Piece], jobs: Jobs) -> Fate:
-    submits = [piece.jobs.submit_s for piece in made]
+def _fate(name: str, times: Sequence[JobTimes], pieces: Sequence[Piece], jobs: Jobs) -> Fate:
+    submits = [piece.jobs.submit_s for piece in pieces]
     flow_s = np.concatenate([each.end_s - submit_s for each, submit_s in zip(times, submits, strict=True)])
     waiting_s = np.concatenate([each.start_s - submit_s for each, submit_s in zip(times, submits, strict=True)])
     spans = [(float(submit_s.min()), float(each.end_s.max())) for each, submit_s in zip(times, submits, strict=True)]
-    parts = list(zip(times, made, spans, strict=True))
-    placed = all(piece.nodes and (name != HAPPENED or piece.placed) for piece in made)
+    parts = list(zip(times, pieces, spans, strict=True))
+    placed = all(piece.nodes and (name != HAPPENED or piece.placed) for piece in pieces)
     return Fate(
         waiting_s,
         flow_s,

@@ -1,49 +1,336 @@
-"""The HTML page of an evaluation: the answer, figures, plots, the audit, and the command that repeats it."""
+"""The HTML page of an evaluation: the answer, tables, plots, the audit; all times of a page are in one unit."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, NamedTuple
 
+import numpy as np
+
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.files import write_text
-from dlsched.core.messages import several
-from dlsched.evaluation import answer, plots, tables
-from dlsched.evaluation.clusters import HAPPENED, Cluster
-from dlsched.evaluation.figures import THRESHOLD_S
-from dlsched.study.reports.html.embedding import embedded
-from dlsched.study.reports.html.figure import Figure, Look, looks, not_drawn
-from dlsched.study.reports.html.page import parts_of
-from dlsched.study.reports.html.tables import Table
+from dlsched.core.messages import printable, several
+from dlsched.core.quantities import duration, percent, ratio, rounded, time_unit
+from dlsched.evaluation import answer
+from dlsched.evaluation.clusters import HAPPENED, Cluster, in_common
+from dlsched.evaluation.measures import THRESHOLD_S, Part, means_by
+from dlsched.statistics.samples import fairness
+from dlsched.study.reports.page import embedded, parts_of
+from dlsched.study.reports.page_parts import (
+    NOTHING,
+    Axis,
+    Cell,
+    Column,
+    Figure,
+    Look,
+    Table,
+    Trace,
+    axis,
+    drawn,
+    labels,
+    looks,
+    name_cell,
+    not_drawn,
+    number_cell,
+)
+
+CLASSES: Final = ((1, 1), (2, 4), (5, 8), (9, None))
+"""Classes of job sizes: GPUs from and to."""
+MOST_USERS = 10
+
+
+class Unit(NamedTuple):
+    """The unit of the times of a page, and its seconds."""
+
+    name: str
+    seconds: float
+
+    def text(self, seconds: float) -> str:
+        """Write a time without its unit; with one of its own where it is much shorter than that.
+
+        >>> Unit("h", 3600.0).text(5400.0), Unit("s", 1.0).text(12345.6), Unit("h", 3600.0).text(1.0)
+        ('1.50', '12,300', '1 s')
+        """
+        return duration(seconds) if 0 < abs(seconds) < self.seconds / 10 else rounded(seconds / self.seconds)
+
+    def cell(self, seconds: float, note: str = "") -> Cell:
+        """A cell with a time; a dash for nan."""
+        return NOTHING if np.isnan(seconds) else number_cell(seconds, self.text(seconds), note=note)
+
+
+def time_unit_of(seconds: float) -> Unit:
+    """Choose a readable unit for a mean flow time, that in which sentences write it.
+
+    >>> time_unit_of(50.0).name, time_unit_of(3000.0).name, time_unit_of(20000.0).name, time_unit_of(864000.0).name
+    ('s', 'min', 'h', 'days')
+    """
+    return Unit(*time_unit(seconds))
+
+
+def sizes_of(gpus: IntArray) -> tuple[IntArray, list[str]]:
+    """Class of every job by its GPUs, and the names of the classes.
+
+    >>> sizes_of(np.array([1, 2, 4, 8, 9]))[0].tolist()
+    [0, 1, 1, 2, 3]
+    """
+    names = [
+        f"{low} GPU" if low == high == 1 else f"{low}–{high} GPUs" if high else f"{low}+ GPUs" for low, high in CLASSES
+    ]
+    return np.searchsorted([low for low, _ in CLASSES], gpus, side="right") - 1, names
+
+
+def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
+    """A row for each policy: waiting, flow, slowdown, use of the cluster, distance from the bound, change."""
+    base, rows = cluster.baseline, []
+    # Changes are against the baseline, with the interval of the mean paired difference.
+    for name, fate in cluster.fates.items():
+        change = NOTHING
+        if base is not None and name != base:
+            estimate = cluster.change(name, base)
+            between = (
+                ""
+                if estimate.low is None or estimate.high is None
+                else f"{unit.text(estimate.low)} to {unit.text(estimate.high)}"
+            )
+            change = unit.cell(estimate.value, between)
+        times = [
+            unit.cell(value)
+            for seconds in (fate.waiting_s, fate.flow_s)
+            for value in (float(seconds.mean()), *np.percentile(seconds, (50, 95)).tolist())
+        ]
+        over = None if not cluster.least_flow_s else float(fate.flow_s.mean()) / cluster.least_flow_s
+        rows.append([
+            name_cell(name, looks[name].label),
+            change,
+            *times,
+            _plain(float(fate.slowdown.mean())),
+            _plain(float(np.median(fate.slowdown))),
+            _share(fate.used),
+            NOTHING if fate.scattered is None else _share(fate.scattered),
+            NOTHING if over is None else number_cell(over, ratio(over), at_most=True),
+            _jain(cluster, fate.slowdown),
+        ])  # fmt: skip
+    for name, why in cluster.unanswered.items():
+        rows.append([name_cell(name, looks[name].label), Cell("no answer", note=printable(why)), *[NOTHING] * 12])
+    if cluster.least_flow_s is not None:
+        least = unit.cell(cluster.least_flow_s)
+        rows.append([Cell("the bound"), *[NOTHING] * 4, least, *[NOTHING] * 8])
+    against = f"change against {looks[base].label}, {unit.name}" if base else "change"
+    columns = [
+        Column("policy", numbers=False),
+        Column(against, "Mean difference of the time from submission to end of a job, with its 95 % interval."),
+        *(
+            Column(f"{what}{which}, {unit.name}", f"{means}.")
+            for what, means in (("waiting", "Start - submission"), ("flow", "End - submission"))
+            for which in (" mean", " median", " 95 %")
+        ),
+        Column("slowdown mean", "Bounded: flow over running time, the latter at least 10 s."),
+        Column("median", "Of the bounded slowdown."),
+        Column("used", "GPU-seconds held, of those from the first submission to the last end."),
+        Column("scattered", "Of the free GPU-seconds, the part on nodes of which another GPU was in use."),
+        Column("flow / bound", "Mean flow time over the least that is proven possible."),
+        Column("Jain's index", "Of the users' mean slowdowns: 1 is equal."),
+    ]
+    intervals = f"intervals over {cluster.units}" if cluster.units else "too few jobs for intervals"
+    caption = f"{several(len(cluster.jobs.ids), 'job')} on {several(cluster.gpus, 'GPU')}; {intervals}"
+    return Table(caption, columns, rows)
+
+
+def _plain(value: float) -> Cell:
+    return number_cell(value, rounded(value))
+
+
+def _share(part: Part) -> Cell:
+    return NOTHING if part.share is None else number_cell(part.share, percent(part.share))
+
+
+def _jain(cluster: Cluster, slowdown: FloatArray) -> Cell:
+    index, names = users_of(cluster)
+    known = index >= 0
+    if len(names) < 2:
+        return NOTHING
+    return _plain(fairness(means_by(slowdown[known], index[known], len(names)).tolist())["jain_index"])
+
+
+def users_of(cluster: Cluster) -> tuple[IntArray, list[str]]:
+    """User of every job, -1 where none is named, and the users, that of the most GPU time first."""
+    names = list(dict.fromkeys(name for name in cluster.jobs.users if name))
+    place = {name: index for index, name in enumerate(names)}
+    index = np.array([place.get(name, -1) for name in cluster.jobs.users], dtype=np.int64)
+    known = index >= 0
+    gpu_s = np.bincount(index[known], weights=(cluster.jobs.gpus * cluster.jobs.run_s)[known], minlength=len(names))
+    # Users are numbered by GPU time, that of the most first; the sort is stable, so equal ones keep their order.
+    order = np.argsort(-gpu_s, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(names))
+    if len(names):
+        index = np.where(known, rank[index], -1)
+    return index, [names[each] for each in order.tolist()]
+
+
+def sizes_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
+    """Mean waiting and flow time by policy and size of the job."""
+    index, names = sizes_of(cluster.jobs.gpus)
+    counts = np.bincount(index, minlength=len(names))
+    there = [each for each in range(len(names)) if counts[each]]
+    rows = []
+    for name, fate in cluster.fates.items():
+        means = [means_by(seconds, index, len(names)) for seconds in (fate.waiting_s, fate.flow_s)]
+        rows.append(
+            [name_cell(name, looks[name].label), *(unit.cell(float(of[each])) for of in means for each in there)]
+        )
+    heads = [
+        Column(f"{what}, {names[each]}", f"{several(counts[each], 'job')}.")
+        for what in ("waiting", "flow")
+        for each in there
+    ]
+    numbers = ", ".join(f"{names[each]}: {counts[each]:,}" for each in there)
+    return Table(f"Means, {unit.name}. Jobs of {numbers}", [Column("policy", numbers=False), *heads], rows)
+
+
+def users_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | None:
+    """Table of the users with most GPU time: waiting and flow, before and after; None without users."""
+    base, best = cluster.baseline, cluster.best
+    index, names = users_of(cluster)
+    if base is None or best is None or base == best or not names:
+        return None
+    known = index >= 0
+    gpu_s = cluster.jobs.gpus * cluster.jobs.run_s
+    jobs = np.bincount(index[known], minlength=len(names))
+    held_s = np.bincount(index[known], weights=gpu_s[known], minlength=len(names))
+    before, after = (means_by(cluster.fates[name].flow_s[known], index[known], len(names)) for name in (base, best))
+    shown = labels(names[:MOST_USERS])
+    rows = []
+    # Users stand in order of their GPU time; each mean is over the same jobs before and after.
+    for user, name in enumerate(names[:MOST_USERS]):
+        change = (after[user] - before[user]) / before[user] if before[user] > 0 else 0.0
+        share = float(held_s[user] / gpu_s.sum())
+        rows.append([
+            name_cell(name, shown[name]),
+            number_cell(float(jobs[user]), f"{jobs[user]:,}"),
+            number_cell(share, percent(share)),
+            unit.cell(float(before[user])),
+            unit.cell(float(after[user])),
+            number_cell(change, percent(change, signed=True)),
+        ])  # fmt: skip
+    heads = ("jobs", "of the GPU time", *(f"flow, {looks[name].label}, {unit.name}" for name in (base, best)), "change")
+    return Table(
+        f"The {len(rows)} users of the most GPU time, of {len(names):,}: mean time from submission to end",
+        [Column("user", numbers=False), *map(Column, heads)],
+        rows,
+    )
+
+
+def clusters_table(clusters: Sequence[Cluster], looks: dict[str, Look], unit: Unit) -> Table | None:
+    """Mean waiting time by cluster and policy, of the jobs that all clusters hold; None for one cluster."""
+    if len(clusters) < 2:
+        return None
+    indices = in_common(clusters)
+    names = [name for name in looks if any(name in cluster.fates for cluster in clusters)]
+    rows = []
+    for cluster, index in zip(clusters, indices, strict=True):
+        waits = [
+            float(cluster.fates[name].waiting_s[index].mean()) if name in cluster.fates else np.nan for name in names
+        ]
+        best = cluster.best
+        used = NOTHING if best is None else _share(cluster.fates[best].used)
+        rows.append([Cell(f"{cluster.gpus:,}", order=cluster.gpus), *map(unit.cell, waits), used])
+    caption = f"Mean waiting time, {unit.name}, of the {len(indices[0]):,} jobs that fit every cluster; today's cluster is first"
+    heads = [Column(HAPPENED if name == HAPPENED else looks[name].label) for name in names]
+    return Table(caption, [Column("GPUs"), *heads, Column("used", "Under the policy of the least flow time.")], rows)
+
+
+POINTS = 101
+LEAST_S = 1.0
+"""Shorter waits are drawn at this value."""
+
+
+def waits_figure(cluster: Cluster, looks: dict[str, Look], table: Table) -> Figure:
+    """Plot the share of jobs over their waiting time, as a cumulative distribution."""
+    title = "How long jobs wait"
+    longest_s = max((float(fate.waiting_s.max()) for fate in cluster.fates.values()), default=0.0)
+    if longest_s <= LEAST_S:
+        return Figure(title, missing="no job waits")
+    shares = np.linspace(0, 100, POINTS)
+    traces = [
+        _line(looks[name], np.maximum(np.percentile(fate.waiting_s, shares), LEAST_S) / 3600, shares)
+        for name, fate in cluster.fates.items()
+    ]
+    return Figure(
+        title,
+        "Further up and to the left is better. Waits below 1 s are drawn at 1 s.",
+        traces=traces,
+        x=axis(LEAST_S / 3600, longest_s / 3600, "waiting time, h"),
+        y=Axis("jobs that wait no longer", 0.0, 102.0, ending=" %"),
+        tables=[table],
+    )
+
+
+def flow_figure(cluster: Cluster, looks: dict[str, Look], unit: Unit, table: Table) -> Figure:
+    """Mean flow time by size of the job."""
+    index, names = sizes_of(cluster.jobs.gpus)
+    there = [each for each in range(len(names)) if (index == each).any()]
+    traces: list[Trace] = []
+    every: list[float] = []
+    for name, fate in cluster.fates.items():
+        means = means_by(fate.flow_s, index, len(names))[there] / unit.seconds
+        every += means.tolist()
+        traces.append(_line(looks[name], range(len(there)), means, marks=True))
+    return Figure(
+        "Flow time by size of the job",
+        "Mean time from submission to end. Lower is better.",
+        traces=traces,
+        x=Axis("", -0.4, len(there) - 0.6, marks={place: names[each] for place, each in enumerate(there)}),
+        y=axis(min(every), max(every), f"mean flow time, {unit.name}", margin=0.08),
+        tables=[table],
+    )
+
+
+def waiting_figure(clusters: Sequence[Cluster], looks: dict[str, Look], unit: Unit, table: Table | None) -> Figure:
+    """Mean waiting time by size of the cluster."""
+    title = "Clusters of other sizes"
+    if table is None:
+        return Figure(title, missing="only one number of GPUs was asked for")
+    indices = in_common(clusters)
+    traces: list[Trace] = []
+    top = 0.0
+    # A line through the clusters on which the policy has an answer, by their GPUs.
+    for name, look in looks.items():
+        points = sorted(
+            (cluster.gpus, float(cluster.fates[name].waiting_s[index].mean() / unit.seconds))
+            for cluster, index in zip(clusters, indices, strict=True)
+            if name in cluster.fates
+        )
+        if points:
+            top = max(top, *(wait for _, wait in points))
+            traces.append(_line(look, [gpus for gpus, _ in points], [wait for _, wait in points], marks=True))
+    gpus = [cluster.gpus for cluster in clusters]
+    return Figure(
+        title,
+        "Mean waiting time of the jobs that fit every cluster.",
+        traces=traces,
+        x=axis(min(gpus), max(gpus), "GPUs", margin=0.06),
+        y=Axis(f"mean waiting time, {unit.name}", 0.0, 1.05 * top or 1.0),
+        tables=[table],
+    )
+
+
+def _line(look: Look, x: Iterable[float], y: Iterable[float], *, marks: bool = False) -> Trace:
+    symbol = look.symbol if marks else ""
+    return Trace(list(map(drawn, x)), list(map(drawn, y)), look.colour, look.label, dash=look.dash, symbol=symbol)
+
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """The content of a page.
+    """The content of a page: results on each cluster, today's first, and what was asked.
 
-    Parameters
-    ----------
-    title
-        Name of the trace.
-    clusters
-        Results of the policies on each cluster, today's first.
-    policies
-        In the order of the question.
-    windows
-        How many windows each cluster was run on.
-    family
-        Family of the instances.
-    audit
-        Sentences of the import for today's cluster.
-    command
-        Command that writes the page again.
-    environment
-        Versions and the machine, by name.
-    estimates
-        Whether policies know users' estimates instead of true running times.
-    submitted
-        First and last submission, as dates where the trace has dates; empty: not told.
+    ``windows``: how many each cluster was run on; ``audit``: sentences of the import for today's cluster; ``command`` writes
+    the page again; ``environment``: versions and the machine, by name; ``estimates``: policies know users' estimates instead of
+    true running times; ``submitted``: first and last submission, as dates where the trace has dates.
     """
 
     title: str
@@ -61,84 +348,62 @@ class PageContent:
     def sentences(self) -> list[str]:
         """The answer: what switching saves, distance to the best possible, sufficient clusters, remarks."""
         today = self.clusters[0]
-        said = [
+        sentences = [
             answer.saving(today),
             answer.distance(today),
             answer.smallest(self.clusters),
             answer.why_baseline(today),
             answer.known(self.estimates, today.silent),
         ]
-        return [sentence for sentence in said if sentence]
+        return [sentence for sentence in sentences if sentence]
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    title: str
-    anchor: str
-    looks: Mapping[str, Look]
-    policies: Table
-    sizes: Table
-    users: Table | None
-    winners: list[str]
-    figures: list[Figure]
-    missing: str
+def write_page(content: PageContent, path: str | os.PathLike[str]) -> None:
+    """Write the page (``-``: standard output), equal contents as equal bytes; errors as ``embedded`` and ``write_text``."""
+    write_text(path, render(content))
 
 
-def write_page(told: PageContent, path: str | os.PathLike[str]) -> None:
-    """Write the page (``-``: standard output); equal contents give equal bytes.
-
-    Raises
-    ------
-    SolverMissingError
-        Jinja2 or Matplotlib is not installed.
-    InputError
-        The file cannot be written.
-    """
-    write_text(path, render(told))
-
-
-def render(told: PageContent) -> str:
+def render(content: PageContent) -> str:
     """Return the page."""
-    of_all = looks([HAPPENED, *told.policies])
-    unit = unit_of(told.clusters)
-    sizes = tables.by_cluster(told.clusters, of_all, unit)
-    first, *more = told.sentences
-    sections = [_section(cluster, of_all, unit, index) for index, cluster in enumerate(told.clusters)]
-    sizes_figure = plots.by_cluster(told.clusters, of_all, unit, sizes)
+    of_all = looks([HAPPENED, *content.policies])
+    unit = unit_of(content.clusters)
+    sizes = clusters_table(content.clusters, of_all, unit)
+    first, *more = content.sentences
+    sections = [_section(cluster, of_all, unit, index) for index, cluster in enumerate(content.clusters)]
+    sizes_figure = waiting_figure(content.clusters, of_all, unit, sizes)
     return embedded(
         "whatif.html",
         folder=TEMPLATES,
-        told=told,
+        content=content,
         answer=parts_of(first),
         more=[parts_of(sentence) for sentence in more],
         sections=sections,
         sizes=sizes,
         sizes_figure=sizes_figure if sizes_figure.traces else None,
-        keys=[look for name, look in of_all.items() if any(name in cluster.fates for cluster in told.clusters)],
+        keys=[look for name, look in of_all.items() if any(name in cluster.fates for cluster in content.clusters)],
         threshold_s=THRESHOLD_S,
     )
 
 
-def unit_of(clusters: Sequence[Cluster]) -> tables.Unit:
+def unit_of(clusters: Sequence[Cluster]) -> Unit:
     """The unit of the times of a page: that of the mean flow time on today's cluster."""
     today = clusters[0]
-    return tables.unit_of(float(today.fates[today.baseline].flow_s.mean()) if today.baseline else 0.0)
+    return time_unit_of(float(today.fates[today.baseline].flow_s.mean()) if today.baseline else 0.0)
 
 
-def _section(cluster: Cluster, of_all: dict[str, Look], unit: tables.Unit, index: int) -> _Section:
-    sizes = tables.by_size(cluster, of_all, unit)
-    policies = tables.policies(cluster, of_all, unit)
+def _section(cluster: Cluster, of_all: dict[str, Look], unit: Unit, index: int) -> dict[str, object]:
+    sizes = sizes_table(cluster, of_all, unit)
+    policies = policies_table(cluster, of_all, unit)
     figures = []
     if cluster.fates:
-        figures = [plots.spread(cluster, of_all, policies), plots.by_size(cluster, of_all, unit, sizes)]
-    return _Section(
-        several(cluster.gpus, "GPU"),
-        f"gpus-{index}",
-        of_all,
-        policies,
-        sizes,
-        tables.by_user(cluster, of_all, unit),
-        parts_of(answer.winners(cluster)),
-        [figure for figure in figures if figure.traces],
-        not_drawn(figures),
-    )
+        figures = [waits_figure(cluster, of_all, policies), flow_figure(cluster, of_all, unit, sizes)]
+    return {
+        "title": several(cluster.gpus, "GPU"),
+        "anchor": f"gpus-{index}",
+        "policies": policies,
+        "sizes": sizes,
+        "users": users_table(cluster, of_all, unit),
+        "winners": parts_of(answer.winners(cluster)),
+        "figures": [figure for figure in figures if figure.traces],
+        "missing": not_drawn(figures),
+    }

@@ -1,4 +1,4 @@
-"""The question of an evaluation (queue, clusters, policies, windows), and the study that answers it."""
+"""The question of an evaluation (queue, clusters, policies, windows), the study that answers it, and the audit of its windows."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,16 +9,53 @@ from typing import Final
 
 from dlsched.core.errors import UsageError
 from dlsched.core.messages import Refused, several
-from dlsched.evaluation.audits import in_short
-from dlsched.evaluation.figures import Part
-from dlsched.evaluation.job_times import Jobs, JobTimes, jobs_of, times_of
+from dlsched.evaluation.measures import Jobs, JobTimes, Part, jobs_of, times_of
 from dlsched.families import FAMILIES
 from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
 from dlsched.study.recipes.given import given
 from dlsched.study.recipes.recipe import Recipe
 from dlsched.traces.instances import instance_from
-from dlsched.traces.queue import Queue, Window
+from dlsched.traces.queue import Example, Figure, Queue, Sentence, Window, sentence_of
+from dlsched.traces.queue import Piece as SentencePiece
+
+
+def in_short(audits: Sequence[Sequence[str]]) -> list[Sentence]:
+    """Merge sentences that differ only in figures, in order of first appearance.
+
+    >>> from dlsched.traces.queue import figure
+    >>> read, left = Sentence("Jobs read: 9."), [Sentence("Left out: ", figure(count), ".") for count in (2, 1000)]
+    >>> in_short([[read, left[0]], [read, left[1]], [read]])
+    ['Jobs read: 9.', 'Left out: 2 to 1,000 (2 of 3 windows).']
+    """
+    by_words: dict[tuple[str | type, ...], dict[int, Sentence]] = {}
+    # Sentences are alike that differ in figures and examples only.
+    for window, audit in enumerate(audits):
+        for sentence in map(sentence_of, audit):
+            words = tuple(piece if isinstance(piece, str) else type(piece) for piece in sentence.pieces)
+            by_words.setdefault(words, {})[window] = sentence
+    return [_one(list(alike.values()), len(audits)) for alike in by_words.values()]
+
+
+def _one(alike: Sequence[Sentence], windows: int) -> Sentence:
+    """Merge sentences that have the same words."""
+    text = "".join(map(_together, zip(*(sentence.pieces for sentence in alike), strict=True)))
+    if len(alike) < windows:
+        text = f"{text.removesuffix('.')} ({len(alike)} of {windows} windows)."
+    return Sentence(text, warns=alike[0].warns)
+
+
+def _together(pieces: Sequence[SentencePiece]) -> str:
+    """Merge the pieces at one position of sentences: equal words, figures, or examples."""
+    figures = sorted(piece for piece in pieces if isinstance(piece, Figure))
+    if figures:
+        least, most = figures[0].text, figures[-1].text
+        return least if least == most else f"{least} to {most}"
+    first = pieces[0]
+    if isinstance(first, Example):
+        return first.text if len(set(pieces)) == 1 else f"{first.text}, and others"
+    return str(first)
+
 
 POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
     "srpt_mapping": ("fifo", "fifo-backfill", "shortest-backfill", "a-srpt", "work-patient"),
@@ -38,29 +75,11 @@ LIMITS: Final = CellLimits(time_s=60.0)
 class Question:
     """A question for the evaluator.
 
-    Parameters
-    ----------
-    queue
-        The recorded queue.
-    policies
-        Methods of the family by name, or ``file.py:function``; empty: those of ``POLICIES``.
-    family
-        A key of ``POLICIES``.
-    gpus
-        Sizes of the cluster, today's first; None: chosen by ``instance_from``.
-    window
-        Window of the submissions that are evaluated.
-    window_s
-        Seconds of the windows into which submissions are cut, each an instance that begins with the jobs
-        present then; None: one instance.
-    estimates
-        Whether policies know users' estimates instead of true running times.
-    folder
-        Folder to which paths of policies are relative.
-    limits
-        Limits of each policy and of the bound, on each window.
-    options
-        Further options of ``instance_from``.
+    ``policies`` are methods of the family by name, or ``file.py:function`` from ``folder`` on; empty: those of ``POLICIES``.
+    ``gpus`` are sizes of the cluster, today's first; None: chosen by ``instance_from``, whose further ``options`` there are.
+    Submissions of ``window`` are cut every ``window_s`` seconds into instances that begin with the jobs present then; None: one
+    instance. ``estimates``: policies know users' estimates instead of true running times. ``limits`` are of each policy and of
+    the bound, on each window.
     """
 
     queue: Queue
@@ -77,32 +96,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A window on a cluster.
+    """A window on a cluster of ``gpus``, of ``nodes`` (GPUs of each; empty: all GPUs are alike).
 
-    Parameters
-    ----------
-    gpus, nodes
-        GPUs of the cluster, and of each node; no nodes: all GPUs are alike.
-    name
-        Name of the window; empty: the whole trace.
-    recipe
-        Recipe of its instance.
-    jobs
-        Jobs of the instance, in its order.
-    happened
-        What happened according to the trace; None: unknown.
-    placed
-        Whether the trace says on which nodes jobs ran.
-    outside
-        GPU-seconds that other jobs held, as a part of those of the cluster; see ``ImportedInstance``.
-    audit
-        Audit of the import.
-    left_out, whole
-        Ids of jobs on parts of GPUs: those left out, and those that get a whole GPU for every part.
-    tasks
-        Ids of tasks of arrays with a limit on concurrent tasks.
-    silent
-        Ids of jobs without an estimate, where policies use only estimates.
+    ``name`` is of the window, empty for the whole trace; ``recipe`` makes its instance, ``jobs`` are in the instance's order.
+    ``happened``: the times in the trace, None if unknown; ``placed``: the trace says on which nodes. ``outside``: GPU-seconds
+    that other jobs held, as a part of those of the cluster. ``left_out`` and ``whole``: ids of jobs on parts of GPUs that are
+    left out, or get a whole GPU for every part; ``tasks``: of arrays with a limit on concurrent tasks; ``silent``: without an
+    estimate, where policies use only estimates.
     """
 
     gpus: int
@@ -121,12 +121,9 @@ class Piece:
 
 
 def pieces(question: Question) -> list[Piece]:
-    """Make the instances, the windows of the first cluster first; errors as ``instance_from``.
+    """Make the instances, the windows of the first cluster first; errors as ``instance_from`` and ``methods_of``.
 
-    Raises
-    ------
-    UsageError
-        As ``methods_of``, or no number of GPUs.
+    UsageError: no GPUs.
     """
     methods_of(question.policies, question.family, question.folder)
     if not question.gpus:
@@ -136,7 +133,7 @@ def pieces(question: Question) -> list[Piece]:
 
 
 def _piece(question: Question, gpus: int | None, window: Window, name: str) -> Piece:
-    made = instance_from(
+    imported = instance_from(
         question.queue,
         question.family,
         gpus=gpus,
@@ -145,11 +142,11 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         estimates=question.estimates,
         **question.options,
     )
-    record, instance = FAMILIES[question.family], made.instance
+    record, instance = FAMILIES[question.family], imported.instance
     where = f"{Path(question.queue.path).name} [{name}]" if name else Path(question.queue.path).name
     total = record.gpus(instance)
     assert total is not None  # of both families
-    happened = made.happened
+    happened = imported.happened
     if happened is not None and record.check(instance, happened):
         happened = None  # what happened breaks a rule of the family, so it is not shown
     return Piece(
@@ -157,15 +154,15 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         tuple(server.gpus for server in getattr(instance, "servers", ())),
         name,
         given(instance, f"{where} on {several(total, 'GPU')}"),
-        jobs_of(instance, made.jobs),
+        jobs_of(instance, imported.jobs),
         None if happened is None else times_of(instance, happened),
-        any(job.nodes for job in made.jobs),
-        Part(*made.outside),
-        tuple(made.audit),
-        made.slices,
-        frozenset(job.id for job in made.jobs if job.share < 1),
-        made.tasks,
-        made.silent,
+        any(job.nodes for job in imported.jobs),
+        Part(*imported.outside),
+        tuple(imported.audit),
+        imported.slices,
+        frozenset(job.id for job in imported.jobs if job.share < 1),
+        imported.tasks,
+        imported.silent,
     )
 
 
@@ -179,12 +176,13 @@ def _windows(question: Question) -> list[tuple[Window, str]]:
     if not submits_s:
         return [(whole, "")]  # the import then refuses it, with the reasons
     start_s = submits_s[0] if whole.start_s is None else whole.start_s
-    found = []
+    windows = []
+    # Only windows with submissions; the last ends where the whole does.
     for number in dict.fromkeys(math.floor((submit_s - start_s) / length_s) for submit_s in submits_s):
         end_s = start_s + (number + 1) * length_s
         window = Window(start_s + number * length_s, end_s if whole.end_s is None else min(end_s, whole.end_s))
-        found.append((window, f"{_moment(queue, window.start_s)}, {_moment(queue, window.end_s)}"))
-    return found
+        windows.append((window, f"{_moment(queue, window.start_s)}, {_moment(queue, window.end_s)}"))
+    return windows
 
 
 def _moment(queue: Queue, time_s: float | None) -> str:
@@ -195,32 +193,26 @@ def _moment(queue: Queue, time_s: float | None) -> str:
     return datetime.fromtimestamp(time_s, UTC).replace(tzinfo=None).isoformat(" ", "seconds")
 
 
-def audit_of(made: Sequence[Piece]) -> list[str]:
+def audit_of(pieces: Sequence[Piece]) -> list[str]:
     """Return the audit of all windows on the first cluster, and new warnings of the other clusters."""
-    today, *others = dict.fromkeys(piece.gpus for piece in made)
-    first = in_short([piece.audit for piece in made if piece.gpus == today])
-    said = [
+    today, *others = dict.fromkeys(piece.gpus for piece in pieces)
+    first = in_short([piece.audit for piece in pieces if piece.gpus == today])
+    warnings = [
         f"On {several(gpus, 'GPU')}: {sentence}"
         for gpus in others
-        for sentence in in_short([piece.audit for piece in made if piece.gpus == gpus])
+        for sentence in in_short([piece.audit for piece in pieces if piece.gpus == gpus])
         if sentence.warns and sentence not in first
     ]
-    more = [f"And {len(said) - MOST_WARNINGS:,} more such sentences."] if len(said) > MOST_WARNINGS else []
-    return [*first, *said[:MOST_WARNINGS], *more]
+    more = [f"And {len(warnings) - MOST_WARNINGS:,} more such sentences."] if len(warnings) > MOST_WARNINGS else []
+    return [*first, *warnings[:MOST_WARNINGS], *more]
 
 
-def plan_of(question: Question, made: Sequence[Piece], words: str) -> Plan:
-    """Make the study of the pieces; ``words``, the command, stand for the text of a plan.
-
-    Raises
-    ------
-    UsageError
-        A policy that does not exist or cannot be imported, or one of them twice.
-    """
+def plan_of(question: Question, pieces: Sequence[Piece], words: str) -> Plan:
+    """Make the study of the pieces; ``words``, the command, stand for the text of a plan; errors as ``methods_of``."""
     policies = methods_of(question.policies or POLICIES[question.family], question.family, question.folder)
     return Plan(
         name=f"what if: {Path(question.queue.path).name}",
-        sources=(Given(tuple(piece.recipe for piece in made)),),
+        sources=(Given(tuple(piece.recipe for piece in pieces)),),
         methods=(*policies, PlannedMethod(BOUND, "name", BOUND)),
         limits=question.limits,
         folder=question.folder.absolute(),
@@ -231,17 +223,14 @@ def plan_of(question: Question, made: Sequence[Piece], words: str) -> Plan:
 def methods_of(policies: Sequence[str], family: str, folder: Path = Path()) -> tuple[PlannedMethod, ...]:
     """Find policies by their names, or as ``file.py:function`` from a folder on.
 
-    Raises
-    ------
-    UsageError
-        A family for which there is no such question; a policy that does not exist or cannot be imported, or one of them twice.
+    UsageError: a family for which there is no such question; a policy that does not exist or cannot be imported, or one twice.
     """
     if not isinstance(family, str) or family not in POLICIES:
         raise UsageError(where="family", found=repr(family), allowed=", ".join(POLICIES))
     for index, name in enumerate(policies):
         if not isinstance(name, str):
-            found = getattr(name, "__name__", type(name).__name__)
-            raise UsageError(where="policies", found=found, allowed="names, or file.py:function")
+            kind = getattr(name, "__name__", type(name).__name__)
+            raise UsageError(where="policies", found=kind, allowed="names, or file.py:function")
         if name in policies[:index]:
             raise UsageError(where="policies", found=f"{name!r} twice", allowed="each once")
     return tuple(_method(name, family, folder) for name in policies)

@@ -1,9 +1,9 @@
-"""``whatif``: what other policies would have made of the queue of a trace, in one call."""
+"""``whatif``: what other policies would have made of the queue of a trace, in one call; the command line shares its parts."""
 
 import math
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -16,20 +16,115 @@ from dlsched.core.errors import UsageError
 from dlsched.core.files import path_of
 from dlsched.core.imports import needing
 from dlsched.core.limits import Progress, ProgressCallback
-from dlsched.core.messages import printable, several
+from dlsched.core.messages import Refused, printable, several
+from dlsched.core.quantities import percent
 from dlsched.core.watching import watched
-from dlsched.evaluation.contents import LARGEST_SOLUTION, content_of, question_of, seconds_of, today_of
-from dlsched.evaluation.page import PageContent, render, write_page
-from dlsched.evaluation.question import LIMITS, POLICIES, methods_of
+from dlsched.evaluation.clusters import clusters_of
+from dlsched.evaluation.page import PageContent, render, unit_of, write_page
+from dlsched.evaluation.question import LIMITS, POLICIES, Question, audit_of, methods_of, pieces, plan_of
 from dlsched.study.leader import StudyProgress
 from dlsched.study.leader import run as run_study
-from dlsched.study.plans.plan import Plan
+from dlsched.study.plans.instance_entries import duration_s
+from dlsched.study.plans.plan import CellLimits, Plan
+from dlsched.study.reporting import environment_words
 from dlsched.study.study import Study
 from dlsched.traces import read_queue
+from dlsched.traces.clocks import queue_window
 from dlsched.traces.queue import Queue
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+LARGEST_SOLUTION = 1 << 30
+"""Bytes of a schedule as JSON: the figures are made of all of it."""
+
+
+def question_of(
+    queue: Queue,
+    *,
+    policies: tuple[str, ...],
+    family: str,
+    gpus: tuple[int | None, ...],
+    ends: Mapping[str, Value | None],
+    window_s: float | None,
+    estimates: bool,
+    time_s: float,
+    options: Mapping[str, Value | None],
+) -> Question:
+    """Return the question on a queue; ``ends`` of its window, and of ``options`` those of making instances."""
+    from_, to = (None if ends[end] is None else str(ends[end]) for end in ("from_", "to"))
+    return Question(
+        queue,
+        policies=policies,
+        family=family,
+        gpus=gpus,
+        window=queue_window(queue, from_, to),
+        window_s=window_s,
+        estimates=estimates,
+        limits=CellLimits(time_s=time_s),
+        options={name: options[name] for name in OF_EVALUATIONS if options.get(name) is not None},
+    )
+
+
+def content_of(
+    question: Question,
+    command: str,
+    run: Callable[[Plan], Study | None],
+    tell: Callable[[Sequence[str]], None] = lambda audit: None,
+) -> PageContent | None:
+    """Run the study of a question, and return what stands on the page; None where ``run`` returns no study.
+
+    ``command`` asks the question again; ``tell`` gets the audit before the study runs.
+    """
+    windows = pieces(question)
+    names = question.policies
+    plan, audit = plan_of(question, windows, command), audit_of(windows)
+    tell(audit)
+    study = run(plan)
+    if study is None:
+        return None
+    with study:
+        return PageContent(
+            title=os.path.basename(question.queue.path),
+            clusters=clusters_of(study, windows, names),
+            policies=names,
+            windows=sum(piece.gpus == windows[0].gpus for piece in windows),
+            family=question.family,
+            audit=audit,
+            command=command,
+            environment=environment_words(study.about.environment),
+            estimates=question.estimates,
+            submitted=submitted(question),
+        )
+
+
+def submitted(question: Question) -> str:
+    """Write the first and last submission of the window, as dates where the trace has dates."""
+    queue = question.queue
+    times_s = [job.submit_s for job in queue.jobs if question.window.holds(job.submit_s)]
+    ends = [queue.moment(end_s).replace("T", " ") for end_s in (min(times_s), max(times_s))] if times_s else []
+    return f"{' to '.join(ends)}{'' if queue.dated else ' s'}" if ends else ""
+
+
+def today_of(content: PageContent) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the table of the policies on the cluster of today: its columns and its rows."""
+    unit, today = unit_of(content.clusters), content.clusters[0]
+    rows: list[tuple[str, ...]] = [
+        (name, unit.text(float(fate.waiting_s.mean())), unit.text(float(fate.flow_s.mean())), percent(fate.used.share))
+        for name, fate in today.fates.items()
+    ]
+    rows += [(name, why, "-", "-") for name, why in today.unanswered.items()]
+    return ("policy", f"mean waiting, {unit.name}", f"mean flow, {unit.name}", "used"), rows
+
+
+def seconds_of(window: float | str) -> float:
+    """Return the seconds of a window, given as such or as a text such as ``24h``; UsageError: it is neither."""
+    text = window if isinstance(window, str) else repr(window)
+    try:
+        return duration_s(float(text) if text.replace(".", "", 1).isdigit() else text)
+    except Refused as refusal:
+        raise UsageError(where="window", found=refusal.found, allowed=refusal.allowed) from None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -98,9 +193,9 @@ class WhatIf:
     def _repr_html_(self) -> str:
         """Return the answer, and the policies on the cluster of today, for notebooks."""
         columns, rows = today_of(self.content)
-        said = "".join(f"<p>{escape(printable(sentence))}</p>" for sentence in self.sentences)
+        sentences = "".join(f"<p>{escape(printable(sentence))}</p>" for sentence in self.sentences)
         lines = [_line(columns, "th"), *(_line(row, "td") for row in rows)]
-        return f"{said}<table>{''.join(lines)}</table>"
+        return f"{sentences}<table>{''.join(lines)}</table>"
 
 
 def _line(cells: Sequence[str], tag: str) -> str:
@@ -198,14 +293,14 @@ def whatif(
     words = f"dlsched.whatif({os.path.basename(path)!r}, {source!r}, family={family!r}, policies={list(names)!r})"
     what = f"what if: {os.path.basename(path)}"
     with (
-        watched(None, progress, verbose=verbose, what=what, words=lambda now: now.doing) as (_, told),
+        watched(None, progress, verbose=verbose, what=what, words=lambda now: now.doing) as (_, callback),
         tempfile.TemporaryDirectory() as folder,
     ):
 
         def run(plan: Plan) -> Study:
-            kept = Path(folder, "whatif.study.sqlite") if store is None else Path(store)
-            heard = None if told is None else lambda now: told(_standing(now))
-            return run_study(plan, kept, workers=workers, progress=heard, largest_solution=LARGEST_SOLUTION)
+            path_of_store = Path(folder, "whatif.study.sqlite") if store is None else Path(store)
+            heard = None if callback is None else lambda now: callback(_standing(now))
+            return run_study(plan, path_of_store, workers=workers, progress=heard, largest_solution=LARGEST_SOLUTION)
 
         content = content_of(question, words, run)
     assert content is not None  # ``run`` always returns a study

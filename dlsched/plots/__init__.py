@@ -5,7 +5,7 @@ from dlsched.plots.figure import COLUMN_IN, PAGE_IN, require_format
 from dlsched.plots.gantt import Gang, GangRow, draw_gangs
 from dlsched.plots.slots import SlotRow, draw_slots
 from dlsched.plots.streams import StreamRow, draw_streams
-from dlsched.statistics.profiles import performance_profile
+from dlsched.statistics.samples import performance_profile
 
 __all__ = [
     "COLUMN_IN",

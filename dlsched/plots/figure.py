@@ -1,20 +1,124 @@
-"""Figures at the width of a page or a column, written so that equal figures give equal files.
+"""Figures at the width of a page or a column, written so that equal figures give equal files; their colours, texts and ticks.
 
-Matplotlib is imported only when a figure is drawn; settings of the user or the process neither count nor
-change.
+Matplotlib is imported only when a figure is drawn; settings of the user or the process neither count nor change.
+
+Names come from files. They may hold line ends, control characters, letters that the font lacks, or be very long. What the
+font cannot show is written as an escape; dollars are drawn as they are (``canvas`` turns mathematics off).
+
+Colours are for every kind of colour vision, after Okabe and Ito, with greys and a scale for amounts. The least distance of
+two of ``HUES`` and ``OTHERS``, also as seen with deuteranopia, protanopia and tritanopia (Machado et al. 2009), is 16 in
+CIELAB; a test measures it.
 """
 
-from collections.abc import Iterator
+import math
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dlsched.core.files import whole_file
 from dlsched.core.imports import needing
-from dlsched.plots.words import short
+from dlsched.core.messages import cut, told_apart
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+
+
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+# Without their yellow, which cannot be seen on white. Each marks one thing in a figure; all others are grey.
+HUES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
+COLOURS = (*HUES, "#000000")
+DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (2, 1)), (0, (4, 1, 1, 1, 1, 1)))
+OTHERS = "#C8C8C8"  # areas of the jobs without a hue
+FAINT = "#9A9A9A"  # curves and marks without a hue
+SEQUENCE = "Blues"  # of amounts: light is little, dark is much
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever is read more easily on that colour (``#rrggbb``), by relative luminance."""
+    parts = (int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#000000" if luminance > 0.179 else "#FFFFFF"
+
+
+LONGEST = 28  # characters of a name that is shown
+
+
+@cache
+def _has_glyph(letter: str) -> bool:
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    return bool(get_font(findfont(FontProperties(family="DejaVu Sans"))).get_char_index(ord(letter)))
+
+
+def _escape(letter: str) -> str:
+    return letter.encode("unicode_escape").decode()
+
+
+def plain(text: str) -> str:
+    r"""Write text on one line, with escapes for characters that are not printable or not in the font.
+
+    >>> print(plain("a\nb $x$"))
+    a\nb $x$
+    """
+    shown = (
+        letter if letter.isprintable() and (letter.isascii() or _has_glyph(letter)) else _escape(letter)
+        for letter in text
+    )
+    return "".join(shown)
+
+
+def short(text: str, longest: int = LONGEST) -> str:
+    """Write text plainly, and cut its middle if it is longer than ``longest``.
+
+    >>> short("application-1506638472019-10025", 15)
+    'applica…9-10025'
+    """
+    return cut(plain(text), longest)
+
+
+def labels(names: Iterable[str], longest: int = LONGEST) -> dict[str, str]:
+    """Return a short label for every name; names that would look the same are numbered.
+
+    >>> labels(["a", "b"])
+    {'a': 'a', 'b': 'b'}
+    """
+    return told_apart({name: short(name, longest) for name in names})
+
+
+def equal_names(names: Sequence[str], letters: int, lines: int = 2) -> str:
+    """Write names of equal pictures as ``a = b``, wrapped to ``lines``; say how many more there are.
+
+    >>> equal_names(["exact", "milp", "equal", "fixed"], 14, 1)
+    'exact = 3 more'
+    """
+    shown = [plain(name).replace(" ", "\N{NO-BREAK SPACE}") for name in names]
+    for count in range(len(shown), 0, -1):
+        rest = len(shown) - count
+        text = " = ".join([*shown[:count], *([f"{rest} more"] if rest else [])])
+        wrapped = textwrap.wrap(text, letters, break_long_words=False, break_on_hyphens=False)
+        if len(wrapped) <= lines and max(map(len, wrapped)) <= letters:
+            return "\n".join(wrapped)
+    return f"{short(shown[0], letters)}" + (f"\n= {len(shown) - 1} more" if len(shown) > 1 else "")
+
+
+def ticks(least: float, largest: float) -> list[float]:
+    """Round numbers within the limits of a logarithmic axis; only powers of ten if these are many; at most 8.
+
+    >>> ticks(1, 12)
+    [1.0, 2.0, 5.0, 10.0]
+    """
+    decades = range(math.floor(math.log10(least)), math.floor(math.log10(largest)) + 1)
+    factors: tuple[float, ...] = (
+        (1, 1.5, 2, 3, 5, 7) if largest < 10 * least else (1, 2, 5) if len(decades) <= 3 else (1,)
+    )
+    every = math.ceil(len(decades) / 8)
+    return [f * 10.0**d for d in decades[::every] for f in factors if least <= f * 10.0**d <= largest]
+
 
 PAGE_IN, COLUMN_IN = 7.0, 3.3  # widths of a paper's page and of one of its two columns
 NARROW_IN = 5.0  # below it what else stands side by side is drawn below one another
@@ -26,6 +130,12 @@ UNDATED: dict[str, dict[str, None]] = {
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
 }
+
+
+def set_ticks(axis: "Axis", marks: Sequence[float], texts: Sequence[str] | None = None) -> None:
+    """Mark these values on an axis and no others, by their texts or as short numbers."""
+    axis.set_ticks(marks, [f"{mark:g}" for mark in marks] if texts is None else texts)
+    axis.set_ticks([], minor=True)
 
 
 def require_format(path: Path | str) -> None:

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dlsched.core.renaming import renamed
-from dlsched.plots.figure import PAGE_IN
-from dlsched.plots.flows import Vector, require_flows
-from dlsched.plots.timeline import SAME, Box, Scene, draw_timelines
-from dlsched.plots.words import labels
+from dlsched.plots.figure import PAGE_IN, labels
+from dlsched.plots.timeline import SAME, Box, Scene, Vector, draw_timelines, require_flows
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -65,6 +63,7 @@ def seats(gangs: Mapping[str, Gang], servers: Sequence[int]) -> dict[str, list[t
     free_s = [[-math.inf] * gpus for gpus in servers]
     slack_s = SAME * max((gang.end_s - gang.start_s for gang in gangs.values()), default=0.0)
     taken: dict[str, list[tuple[int, int]]] = {}
+    # In order of their starts, so that a GPU is free again where its last job has ended.
     for job in sorted(gangs, key=lambda job: gangs[job].start_s):
         gang, runs = gangs[job], taken.setdefault(job, [])
         for server, count in sorted(gang.gpus.items()):
@@ -142,6 +141,7 @@ def draw_gangs(
 
 def _draw_servers(axes: "Axes", servers: Mapping[str, int], panel_in: float) -> None:
     """Draw lines between servers, and their names if each has room for one; else their number."""
+    # The first GPU of every server, and the end of the last.
     bounds = np.concatenate(([0], np.cumsum(list(servers.values()))))
     total = int(bounds[-1])
     width = 0.5 if len(servers) <= 20 else 0.2

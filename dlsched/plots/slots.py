@@ -14,10 +14,20 @@ from numpy.typing import NDArray
 
 from dlsched.core.quantities import short
 from dlsched.core.renaming import renamed
-from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, headline, settle, text_size
-from dlsched.plots.palette import SEQUENCE, VERMILLION, ink_on
+from dlsched.plots.figure import (
+    NARROW_IN,
+    PAGE_IN,
+    SEQUENCE,
+    VERMILLION,
+    canvas,
+    equal_names,
+    headline,
+    ink_on,
+    labels,
+    settle,
+    text_size,
+)
 from dlsched.plots.timeline import require_rows
-from dlsched.plots.words import equal_names, labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,12 +56,13 @@ def workers_by_slot(rings: Mapping[int, tuple[int, int]], slots: int, columns: i
     >>> workers_by_slot({1: (2, 1), 2: (4, 2), 4: (1, 1)}, 4, 2)
     array([3. , 0.5])
     """
-    found = np.zeros(columns)
+    means = np.zeros(columns)
     for slot, (workers, _) in rings.items():
+        # A slot may lie in several columns; each gets the workers times the part of it that the slot covers.
         first, last = (slot - 1) * columns / slots, slot * columns / slots
         for column in range(int(first), min(math.ceil(last), columns)):
-            found[column] += workers * (min(last, column + 1) - max(first, column))
-    return found
+            means[column] += workers * (min(last, column + 1) - max(first, column))
+    return means
 
 
 @renamed(width_in="width")
@@ -95,7 +106,7 @@ def draw_slots(
     panel_in = min(max(0.13 * len(jobs), 0.5), 2.6 if down > 1 else 5.2)
     # A cell's rough size in points: if cells are too small for a dot, the key has none.
     dotted = min(60 * width / across / slots, 72 * panel_in / len(jobs)) >= DOT_IN_POINTS and any(
-        servers > 1 for group in groups for held in group[0].rings.values() for _, servers in held.values()
+        servers > 1 for group in groups for rings in group[0].rings.values() for _, servers in rings.values()
     )
     with canvas(path, width, down * (panel_in + 0.42) + 0.75) as figure:
         panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel().tolist()
@@ -106,6 +117,7 @@ def draw_slots(
             np.array([workers_by_slot(group[0].rings.get(job, {}), slots, columns) for job in jobs]) for group in groups
         ]
         most = max(1.0, *(float(table.max()) for table in tables))
+        # Cells without workers stay white; all panels share the scale of colours.
         for axes, group, table in zip(panels, groups, tables, strict=False):
             image = axes.imshow(
                 np.where(table > 0, table, np.nan),
@@ -209,6 +221,7 @@ def _write(axes: "Axes", jobs: Sequence[str], row: SlotRow, most: float, size: f
         axes.hlines(np.arange(len(jobs) - 1) + 0.5, *axes.get_xlim(), color="white", lw=0.6)
         axes.vlines(np.arange(1, axes.get_xlim()[1] - 0.5) + 0.5, len(jobs) - 0.5, -0.5, color="white", lw=0.6)
     colours = matplotlib.colormaps[SEQUENCE]
+    # A number where it fits, a dot in the upper right corner (or the middle) of rings on several servers.
     for index, job in enumerate(jobs):
         for slot, (workers, servers) in row.rings.get(job, {}).items():
             ink = ink_on(to_hex(colours(workers / most)))

@@ -12,8 +12,7 @@ import numpy as np
 
 from dlsched.core.renaming import renamed
 from dlsched.plots.figure import PAGE_IN
-from dlsched.plots.flows import STEPS, Vector, require_flows
-from dlsched.plots.timeline import Box, Scene, draw_timelines
+from dlsched.plots.timeline import STEPS, Box, Scene, Vector, draw_timelines, require_flows
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -43,16 +42,16 @@ class StreamRow:
 
     def held(self) -> dict[str, Vector]:
         """Periods by job, one a line."""
-        return {job: np.array(held, float).reshape(-1, 3) for job, held in self.periods.items()}
+        return {job: np.array(table, float).reshape(-1, 3) for job, table in self.periods.items()}
 
     def pauses(self) -> dict[str, Vector]:
         """(start in s, end in s, units held) of the pauses by job, one a line."""
-        found = {}
+        pauses = {}
         for job, table in self.held().items():
             table = table[1:].copy()
             table[:, 1] = np.minimum(table[:, 0] + self.restart_s.get(job, 0.0), table[:, 1])
-            found[job] = table
-        return found
+            pauses[job] = table
+        return pauses
 
 
 def step_edges(moments: Vector, most: int = STEPS) -> Vector:
@@ -67,6 +66,7 @@ def held_units(periods: Sequence[tuple[float, float, int]] | Vector, edges: Sequ
     array([2., 4., 2.])
     """
     table, edges = np.asarray(periods, float).reshape(-1, 3), np.asarray(edges, float)
+    # Units change where a period begins or ends; their integral between two edges over the time is the mean.
     times = np.clip(table[:, :2].T.ravel(), edges[0], edges[-1])
     moments, index = np.unique(np.concatenate((edges, times)), return_inverse=True)
     change = np.concatenate((np.zeros(len(edges)), table[:, 2], -table[:, 2]))
@@ -139,17 +139,20 @@ def _draw_units(axes: "Axes", row: StreamRow, scene: Scene, marks: set[str]) -> 
     edges = step_edges(_moments(row))
     if len(edges) < 2:
         return []
-    held, pauses = row.held(), row.pauses()
+    periods, pauses = row.held(), row.pauses()
     few = len(edges) < APART
-    rest = [job for job in held if job not in scene.colours]
+    rest = [job for job in periods if job not in scene.colours]
     layers = (
-        [(job, held[job]) for job in rest] if few else [("", np.concatenate([held[job] for job in rest]))] * bool(rest)
+        [(job, periods[job]) for job in rest]
+        if few
+        else [("", np.concatenate([periods[job] for job in rest]))] * bool(rest)
     )
-    layers += [(job, held[job]) for job in scene.colours if job in held]
+    layers += [(job, periods[job]) for job in scene.colours if job in periods]
     hatched = few and sum(map(len, pauses.values())) <= HATCHED
     below = np.zeros(len(edges) - 1)
     x = scene.x(edges)
     boxes: list[Box] = []
+    # Stack layer on layer: each lies on the sum of the layers below it.
     for job, table in layers:
         units = held_units(table, edges)
         above = np.where(units > 0, below + units, np.nan)  # nothing is drawn where it is not a number
@@ -178,16 +181,17 @@ def _draw_units(axes: "Axes", row: StreamRow, scene: Scene, marks: set[str]) -> 
 
 def _boxes(job: str, x: Vector, below: Vector, above: Vector) -> list[Box]:
     """Return the rectangles of one layer, each as wide as the layer keeps its height."""
-    found: list[Box] = []
+    boxes: list[Box] = []
+    # Neighbours of equal height are one rectangle, in which a name may fit.
     for left, right, bottom, top in zip(x[:-1], x[1:], below, above, strict=True):
         if np.isnan(top):
             continue
-        last = found[-1] if found else None
+        last = boxes[-1] if boxes else None
         if last is not None and (last.right, last.bottom, last.top) == (left, bottom, top):
-            found[-1] = last._replace(right=right)
+            boxes[-1] = last._replace(right=right)
         else:
-            found.append(Box(job, left, right, bottom, top))
-    return found
+            boxes.append(Box(job, left, right, bottom, top))
+    return boxes
 
 
 def _key(units: int, marks: set[str], averaged: bool) -> "Iterable[Artist]":

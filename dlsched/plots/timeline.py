@@ -1,30 +1,106 @@
-"""Timelines: one panel a method, with the arrivals above the panels and the flow times beside them.
+"""Timelines, a panel for each method: who holds what when, with arrivals, beside the distribution of flow times."""
 
-Methods whose panels would be equal share one, headed ``a = b``. Panels stand in order of their mean flow
-time. The jobs that hold the most have a colour each, the same in every panel; all others are grey. Notes say
-what is left out.
-"""
-
+import math
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dlsched.core.quantities import time_unit
-from dlsched.plots.figure import NARROW_IN, canvas, headline, settle, text_size
-from dlsched.plots.flows import STEPS, Flows, Vector, draw_flows, mean_flow_s
-from dlsched.plots.palette import FAINT, HUES, OTHERS, ink_on
-from dlsched.plots.words import equal_names, labels
+from dlsched.core.quantities import short, time_unit
+from dlsched.plots.figure import (
+    FAINT,
+    HUES,
+    NARROW_IN,
+    OTHERS,
+    canvas,
+    equal_names,
+    headline,
+    ink_on,
+    labels,
+    set_ticks,
+    settle,
+    text_size,
+    ticks,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
+
+
+Vector = NDArray[np.float64]
+LOG_BEYOND = 20  # the axis is logarithmic from this ratio of the largest to the least flow time
+STEPS = 2000  # largest number of steps of a step function
+
+
+class Flows(Protocol):
+    """What one method made of an instance, to be drawn over time."""
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+
+    @property
+    def flow_times_s(self) -> Sequence[float]:
+        """Seconds from arrival to end of each job."""
+
+    def held(self) -> dict[str, Vector]:
+        """(start in s, end in s, amount held, ...) by job, one line a period."""
+
+
+def require_flows(method: str, flow_times_s: Sequence[float]) -> None:
+    """Refuse flow times that are missing, negative or not numbers (ValueError)."""
+    if not len(flow_times_s):
+        raise ValueError(f"flow_times_s: found none for {method}, allowed: one a job, at least one")
+    for flow_s in flow_times_s:
+        if not 0 <= flow_s < math.inf:
+            raise ValueError(f"flow_times_s: found {flow_s} for {method}, allowed: finite, >= 0")
+
+
+def mean_flow_s(row: Flows) -> float:
+    """Mean flow time in seconds."""
+    return math.fsum(row.flow_times_s) / len(row.flow_times_s)
+
+
+def draw_flows(panels: "Sequence[Axes]", rows: Sequence[Flows], break_: str) -> None:
+    """Draw in each panel the fraction of jobs within each flow time: its method black, the others grey."""
+    flows = [np.sort(np.asarray(row.flow_times_s, float)) for row in rows]
+    unit, unit_s = time_unit(max(map(mean_flow_s, rows)))
+    largest = max(float(times[-1]) for times in flows) / unit_s
+    least = min((float(times[times > 0][0]) / unit_s for times in flows if times[-1] > 0), default=0.0)
+    start, end = 0.0, 1.05 * largest or 1.0
+    if logarithmic := largest > LOG_BEYOND * least > 0:
+        # A flow time of 0, or of rounding errors only, counts at the left end.
+        start, end = max(least / 1.1, largest / 1e6), 1.1 * largest
+        panels[-1].set_xscale("log")
+        marks = ticks(start, end)
+        set_ticks(panels[-1].xaxis, marks)
+    curves = []
+    # Steps at ranks that are evenly spread, all of them where there are few; both ends are always there.
+    for times in flows:
+        ranks = np.unique(np.linspace(0, len(times) - 1, STEPS + 1).round().astype(int))
+        x = np.concatenate(([start], np.maximum(times[ranks] / unit_s, start), [end]))
+        curves.append((x, np.concatenate(([0.0], (ranks + 1) / len(times), [1.0]))))
+    # The curves of the other methods in every panel, so that panels can be compared.
+    for axes, row, own in zip(panels, rows, curves, strict=True):
+        for curve in curves:
+            if curve is not own:
+                axes.step(*curve, where="post", color=FAINT, lw=0.6, alpha=0.6)
+        axes.step(*own, where="post", color="black", lw=1.1)
+        axes.set_ylim(0, 1.04)
+        axes.set_yticks([0, 1])
+        axes.set_ylabel("fraction\nof jobs")
+        axes.set_title(f"mean {short(mean_flow_s(row) / unit_s)} {unit}")
+    panels[-1].set_xlim(start, end)
+    panels[-1].set_xlabel(f"flow time{break_}({unit}, log scale)" if logarithmic else f"flow time ({unit})")
+
 
 TimesT = TypeVar("TimesT", float, Vector)
 
@@ -88,14 +164,17 @@ def largest_jobs(rows: Sequence[Flows], most: int = len(HUES)) -> list[str]:
 def equal_rows(rows: Sequence[AnyFlows], span_s: float) -> list[list[AnyFlows]]:
     """Group the rows that hold the same at the same times; the groups in order of mean flow time."""
     groups: list[tuple[dict[str, Vector], list[AnyFlows]]] = []
+    # A row joins the first group that holds the same at the same times.
     for row in rows:
-        held = row.held()
+        periods = row.held()
         for other, group in groups:
-            if held.keys() == other.keys() and all(_equal(held[job], other[job], SAME * span_s) for job in held):
+            if periods.keys() == other.keys() and all(
+                _equal(periods[job], other[job], SAME * span_s) for job in periods
+            ):
                 group.append(row)
                 break
         else:
-            groups.append((held, [row]))
+            groups.append((periods, [row]))
     return sorted((group for _, group in groups), key=lambda group: mean_flow_s(group[0]))
 
 
@@ -189,9 +268,9 @@ def _panels(figure: "Figure", cells: "Sequence[SubplotSpec]") -> "list[Axes]":
 
 def _span(rows: Sequence[Flows], arrivals_s: Mapping[str, float]) -> tuple[float, float]:
     """Return the first and last moment of arrivals and rows; a second apart if they would be equal."""
-    held = [table for row in rows for table in row.held().values() if len(table)]
-    first_s = min([*arrivals_s.values(), *(float(table[:, 0].min()) for table in held)], default=0.0)
-    last_s = max([*arrivals_s.values(), *(float(table[:, 1].max()) for table in held)], default=first_s)
+    tables = [table for row in rows for table in row.held().values() if len(table)]
+    first_s = min([*arrivals_s.values(), *(float(table[:, 0].min()) for table in tables)], default=0.0)
+    last_s = max([*arrivals_s.values(), *(float(table[:, 1].max()) for table in tables)], default=first_s)
     return first_s, last_s if last_s > first_s else first_s + 1.0
 
 
@@ -199,6 +278,7 @@ def _levels(scene: Scene, arrivals_s: Mapping[str, float], width_in: float) -> d
     """Return the height of each coloured job's triangle, such that none hides another."""
     apart_s = (scene.last_s - scene.first_s) * 0.11 / width_in
     levels: dict[str, int] = {}
+    # A triangle rises to the lowest level at which no earlier one is near.
     for job in sorted((job for job in scene.colours if job in arrivals_s), key=lambda job: arrivals_s[job]):
         near = {levels[other] for other in levels if arrivals_s[job] - arrivals_s[other] < apart_s}
         levels[job] = next(level for level in range(len(near) + 1) if level not in near)
@@ -263,6 +343,7 @@ def _name_jobs(axes: "Axes", boxes: Sequence[Box], scene: Scene, size: float) ->
     """Write the name of each job into its widest box that it fits in."""
     named: set[str] = set()
     scale = 72 / axes.figure.dpi
+    # The widest box of a job first; a name stands once, where the letters fit.
     for box in sorted(boxes, key=lambda box: box.left - box.right):
         if box.job in named:
             continue

@@ -7,17 +7,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from dlsched.core.errors import UsageError
-from dlsched.reproduce import capes, gadget, lin, liu, luo
-from dlsched.reproduce.entry import Entry
+from dlsched.reproduce.findings import Entry
+from dlsched.reproduce.gadget import FIG4, FIG7
+from dlsched.reproduce.schedulers import PHILLY, SAMPLING
+from dlsched.reproduce.streams import GRID, PATTERNS, TREND
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import plan_from
 from dlsched.study.rows import Row
 
 PLANS = Path(__file__).parent / "plans"
-ENTRIES: Mapping[str, Entry] = {
-    entry.name: entry
-    for entry in (gadget.FIG4, gadget.FIG7, capes.TREND, capes.PATTERNS, luo.PHILLY, lin.GRID, liu.SAMPLING)
-}
+ENTRIES: Mapping[str, Entry] = {entry.name: entry for entry in (FIG4, FIG7, TREND, PATTERNS, PHILLY, GRID, SAMPLING)}
 
 
 def entry_named(name: str) -> Entry:
@@ -28,23 +27,11 @@ def entry_named(name: str) -> Entry:
 
 
 def plan_of(entry: Entry, *, quick: bool = False, trace: str | os.PathLike[str] | None = None) -> Plan:
-    """Return the plan of a reproduction.
+    """Return the plan of a reproduction, at the quick size or not.
 
-    Parameters
-    ----------
-    entry
-        A value of ``ENTRIES``.
-    quick
-        Whether at the size that takes less than a minute.
-    trace
-        Path of the entry's public file; None: instances are drawn instead.
+    ``trace``: path of its public file, None: instances are drawn.
 
-    Raises
-    ------
-    UsageError
-        The entry is about no public file.
-    InputError
-        The file cannot be read.
+    UsageError: the entry is about no public file. InputError: the file cannot be read.
     """
     if trace is not None and entry.trace is None:
         raise UsageError(where="trace", found=repr(os.fspath(trace)), allowed=f"no such option for {entry.name}")

@@ -1,11 +1,12 @@
-"""Findings of a reproduction as plain data: figures, the paper's numbers beside ours, and conclusions in words."""
+"""Reproductions as plain data: the record of each, and its findings (figures, the paper's numbers beside ours, conclusions)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dlsched.statistics.estimate import Estimate
-from dlsched.statistics.intervals import student_mean
+from dlsched.core.files import Json
+from dlsched.statistics.inference import Estimate, student_mean
+from dlsched.study.rows import Row
 
 Whose = Literal["ours", "paper", "earlier"]
 """Source of numbers: dlsched now, the paper, or an earlier simulation by dlsched's authors."""
@@ -13,17 +14,7 @@ Whose = Literal["ours", "paper", "earlier"]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A number of a figure.
-
-    Parameters
-    ----------
-    at
-        Position of the mark: a number, or a category.
-    estimate
-        The number, with its interval if it has one.
-    name
-        Text that hovering adds; empty: nothing.
-    """
+    """A number of a figure at a position (a number, or a category); ``name``: what it is of, for the table."""
 
     at: float | str
     estimate: Estimate
@@ -44,21 +35,11 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A figure.
+    """A figure: labels ``x`` of positions and ``y`` of numbers, and series of marks.
 
-    Parameters
-    ----------
-    title, says
-        Title, and a sentence or two on what the figure shows.
-    x, y
-        Labels of ``Mark.at`` and of the numbers. Categories stand one below the other, with the numbers to
-        the right.
-    series
-        Series of marks; if all have a number at ``at``, lines join the marks of a series.
-    level
-        A number that the paper states for all, drawn as a line: its label and value.
-    floor
-        Least number that is drawn, if a logarithmic axis needs one; smaller numbers are drawn there.
+    Categories stand one below the other, with the numbers to the right; marks at numbers are joined by lines. ``level``: label
+    and value of a number that the paper states for all, drawn as a line. ``floor``: least number that is drawn, if a
+    logarithmic axis needs one; smaller numbers are drawn there.
     """
 
     title: str
@@ -77,19 +58,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A number of ours beside one from another source.
-
-    Parameters
-    ----------
-    what
-        What the number describes.
-    ours
-        Our number with its interval; None if there is none.
-    theirs
-        Their number as stated; None: none is stated.
-    words
-        Statement instead of a number, such as "more than 2".
-    """
+    """A number of ours beside one from another source: ``theirs`` as stated, or ``words`` instead, such as "more than 2"."""
 
     what: str
     ours: Estimate | None
@@ -104,21 +73,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Findings of a reproduction.
-
-    Parameters
-    ----------
-    panels
-        The figures.
-    beside
-        Numbers of ours beside those of ``source``.
-    source
-        Source of the other numbers: the heading of their column.
-    quantity
-        What the numbers are.
-    conclusions
-        Conclusions from the figures, computed.
-    """
+    """Findings of a reproduction: figures, numbers of ours beside those of ``source``, and conclusions, computed."""
 
     panels: Sequence[Panel]
     beside: Sequence[Beside]
@@ -132,7 +87,45 @@ def mean_of(values: Iterable[float]) -> Estimate | None:
     return student_mean(list(values))
 
 
+def stated(label: str, numbers: Iterable[tuple[float | str, float]], whose: Whose, kin: str) -> Series:
+    """Make a series of the numbers that another source states; they have no intervals."""
+    return Series(label, [Mark(at, Estimate(number)) for at, number in numbers], whose, kin)
+
+
 def marks_of(pairs: Iterable[tuple[float | str, Iterable[float]]]) -> list[Mark]:
     """Make marks at the means of values; no mark if there is no value."""
-    found = [(at, mean_of(values)) for at, values in pairs]
-    return [Mark(at, estimate) for at, estimate in found if estimate is not None]
+    means = [(at, mean_of(values)) for at, values in pairs]
+    return [Mark(at, estimate) for at, estimate in means if estimate is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A public file that an entry takes with ``--trace``: its name and its origin."""
+
+    file: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A reproduction of a paper's figure.
+
+    ``name`` is that of the command line and of the plan's file; ``paper`` says which parts of it were read, ``what`` is run
+    anew, ``comparable`` which results can be compared with the paper's numbers; ``differs`` has a paragraph for each
+    difference. ``find`` maps the rows of the study to the findings. ``quick`` is what ``--quick`` changes, an entry for each of
+    ``[[instances]]``; ``quick_drawn`` the same for runs without the public file of ``trace``, where ``<name>-drawn`` runs and
+    ``instead`` says on which instances. ``seconds`` and ``quick_seconds``: approximate run times on two cores.
+    """
+
+    name: str
+    paper: str
+    what: str
+    comparable: str
+    differs: Sequence[str]
+    find: Callable[[Sequence[Row]], Findings]
+    quick: Sequence[Mapping[str, Json]]
+    seconds: int
+    quick_seconds: int
+    trace: Trace | None = None
+    quick_drawn: Sequence[Mapping[str, Json]] = ()
+    instead: str = ""

@@ -6,9 +6,7 @@ from statistics import fmean
 
 from dlsched.core.messages import listed
 from dlsched.core.quantities import mean
-from dlsched.reproduce.entry import Entry
-from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, marks_of, mean_of
-from dlsched.statistics.estimate import Estimate
+from dlsched.reproduce.findings import Beside, Entry, Findings, Panel, Series, marks_of, mean_of, stated
 from dlsched.study.rows import Row
 
 PAPER = "Yu et al., INFOCOM 2022 (GADGET); the whole paper was read"
@@ -35,8 +33,8 @@ THE_SERVERS = 50
 
 def shape_of(row: Row) -> tuple[int, int, int]:
     """Return jobs, servers and slots with which the instance of a row was drawn; ValueError if it was not drawn."""
-    found = [row.arguments.get(name) for name in ("jobs", "servers", "slots")]
-    jobs, servers, slots = (size if isinstance(size, int) else None for size in found)
+    sizes = [row.arguments.get(name) for name in ("jobs", "servers", "slots")]
+    jobs, servers, slots = (size if isinstance(size, int) else None for size in sizes)
     if jobs is None or servers is None or slots is None:
         raise ValueError(f"{row.instance}: no instance of ring_embedding that was drawn by jobs, servers and slots")
     return jobs, servers, slots
@@ -57,13 +55,8 @@ def fig4(rows: Sequence[Row]) -> Findings:
         for method, name in NAMES.items()
     ]
     utility += [
-        Series(
-            f"{NAMES[method]}: the paper",
-            [Mark(jobs, Estimate(numbers[method])) for jobs, numbers in TOTAL_UTILITY.items()],
-            "paper",
-            method,
-        )
-        for method in TOTAL_UTILITY[40]
+        stated(f"{NAMES[m]}: the paper", [(jobs, of[m]) for jobs, of in TOTAL_UTILITY.items()], "paper", m)
+        for m in TOTAL_UTILITY[40]
     ]
     ratios = {
         _setting(shape): {method: _over_gadget(of, method) for method in BASELINES}
@@ -75,10 +68,10 @@ def fig4(rows: Sequence[Row]) -> Findings:
         for method in BASELINES
     ]
     over += [
-        Series(
+        stated(
             f"{NAMES[method]}: the paper",
             [
-                Mark(_setting((jobs, THE_SERVERS, 200)), Estimate(numbers[method] / numbers["gadget-published"]))
+                (_setting((jobs, THE_SERVERS, 200)), numbers[method] / numbers["gadget-published"])
                 for jobs, numbers in TOTAL_UTILITY.items()
             ],
             "paper",
@@ -123,8 +116,10 @@ def _setting(shape: tuple[int, int, int]) -> str:
 
 def _over_gadget(rows: Sequence[Row], method: str) -> list[float]:
     """Return utility over that of GADGET on the same instance, 1 if both are 0."""
-    found = {row.instance: row.objective for row in rows if row.method == "gadget" and row.objective is not None}
-    pairs = [(row.objective, found[row.instance]) for row in rows if row.method == method and row.instance in found]
+    utilities = {row.instance: row.objective for row in rows if row.method == "gadget" and row.objective is not None}
+    pairs = [
+        (row.objective, utilities[row.instance]) for row in rows if row.method == method and row.instance in utilities
+    ]
     return [
         1.0 if mine == other else mine / other for mine, other in pairs if mine is not None and (other or mine == other)
     ]
@@ -132,6 +127,7 @@ def _over_gadget(rows: Sequence[Row], method: str) -> list[float]:
 
 def _conclusions_of_fig4(theirs: dict[int, list[Row]], sized: dict[tuple[int, int, int], list[Row]]) -> list[str]:
     lines, expected, deviation = [], sum(HEIGHTS) / 2, (HEIGHTS[1] - HEIGHTS[0]) / 12**0.5
+    # Is the order of the methods that of the paper?
     for jobs, numbers in TOTAL_UTILITY.items():
         means = {method: mean_of(_values(theirs.get(jobs, []), method)) for method in numbers}
         known = {method: each.value for method, each in means.items() if each is not None}
@@ -189,16 +185,10 @@ def fig7(rows: Sequence[Row]) -> Findings:
         Series(f"{KINDS[kind]}, {where[preset]}", marks_of(sorted(drawn[preset, kind].items())), kin=f"{preset} {kind}")
         for preset, kind in sorted(whole)
     ]
-    series.append(
-        Series(
-            "the paper",
-            [Mark(jobs, Estimate(share)) for jobs, share in OVER_OPTIMUM.items()],
-            "paper",
-            "paper published",
-        )
-    )
+    series.append(stated("the paper", OVER_OPTIMUM.items(), "paper", "paper published"))
     mine = drawn.get(("paper", "published" if ("paper", "published") in whole else "repaired"), {})
     lines = []
+    # Where a draw breaks a capacity, a mean of the others would flatter.
     for preset, kind in sorted(tried):
         of, share = (
             tried[preset, kind],
@@ -246,10 +236,10 @@ def _drawn(rows: Sequence[Row]) -> dict[tuple[str, str], dict[int, list[float]]]
         kind = KIND_OF.get(row.method)
         if kind is not None and row.ratio:
             of_instances.setdefault((row.preset, kind, shape_of(row)[0], row.instance), []).append(1 / row.ratio)
-    found: dict[tuple[str, str], dict[int, list[float]]] = {}
+    shares: dict[tuple[str, str], dict[int, list[float]]] = {}
     for (preset, kind, jobs, _), values in of_instances.items():
-        found.setdefault((preset, kind), {}).setdefault(jobs, []).append(fmean(values))
-    return found
+        shares.setdefault((preset, kind), {}).setdefault(jobs, []).append(fmean(values))
+    return shares
 
 
 FIG4 = Entry(

@@ -4,7 +4,7 @@ import numpy as np
 
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
-from dlsched.statistics.fairness import fairness
+from dlsched.statistics.samples import fairness
 
 
 def figures(instance: Instance, allocation: Allocation) -> dict[str, float]:

@@ -1,11 +1,28 @@
 """Figures over a population of instances: pure functions of numbers, each with its definition and source."""
 
-from dlsched.statistics.estimate import Estimate
-from dlsched.statistics.intervals import bootstrap_mean, growth, student_mean, wilson_share
-from dlsched.statistics.location import mean, median, percentile, worst
-from dlsched.statistics.paired import Tally, differences, holm, signed_differences, signed_rank, tally
-from dlsched.statistics.profiles import data_profile, performance_profile
-from dlsched.statistics.times import par10, shifted_geometric_mean
+from dlsched.statistics.inference import (
+    Estimate,
+    Tally,
+    bootstrap_mean,
+    differences,
+    growth,
+    holm,
+    signed_differences,
+    signed_rank,
+    student_mean,
+    tally,
+    wilson_share,
+)
+from dlsched.statistics.samples import (
+    data_profile,
+    mean,
+    median,
+    par10,
+    percentile,
+    performance_profile,
+    shifted_geometric_mean,
+    worst,
+)
 
 __all__ = [
     "Estimate",

@@ -55,7 +55,7 @@ def write_open(study: StudyReader, path: str | os.PathLike[str], form: str = "ht
     """Write the report of a study that is open; arguments and errors as those of ``report``."""
     content = content_of(study)
     if form == "html":
-        from dlsched.study.reports.html import write_report
+        from dlsched.study.reports.page import write_report
 
         write_report(content, path)
     else:

@@ -10,13 +10,13 @@ from dlsched.core.imports import needing
 from dlsched.core.messages import printable, several
 from dlsched.core.status import TerminationStatus
 from dlsched.study.figures.groups import has_failed
+from dlsched.study.figures.sentence import Summary
 from dlsched.study.figures.summary import summarise
-from dlsched.study.figures.text import Summary
 from dlsched.study.references import without_reference
 from dlsched.study.reporting import require_form, write_open
 from dlsched.study.reports.export import export as write_export
-from dlsched.study.reports.paper.drawing import plot as draw
-from dlsched.study.reports.paper.drawing import require_plot
+from dlsched.study.reports.plot import plot as draw
+from dlsched.study.reports.plot import require_plot
 from dlsched.study.rows import COLUMNS
 from dlsched.study.store.reading import StudyReader
 

@@ -8,7 +8,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dlsched.plots.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from dlsched.plots.figure import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 HUES = (SKY, ORANGE, GREEN, PURPLE, VERMILLION, BLUE)
 

@@ -84,7 +84,7 @@ def test_a_tiny_instance(compare: Compare, stall: Path) -> None:
 
 def test_at_most_is_printed(cli: Any, stall: Path) -> None:
     """The table marks a ratio against a bound, and not one against the optimum."""
-    assert "<= 9.000000" in cli("compare", stall, "--methods", "doubling").out
+    assert "<= 9.00" in cli("compare", stall, "--methods", "doubling").out
     assert "<=" not in cli("compare", stall, "--methods", "doubling,exact").out
 
 

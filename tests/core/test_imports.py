@@ -133,7 +133,7 @@ def test_an_extra_that_is_broken_is_not_called_absent(tmp_path: Path, monkeypatc
 BROKEN = "raise ImportError('libbroken.so: cannot open shared object file', name=__name__, path=__file__)"
 ASKED = {
     "matplotlib": "from dlsched.plots.figure import canvas; canvas('x.png', 5, 5).__enter__()",
-    "jinja2": "from dlsched.study.reports.html.embedding import require_report; require_report()",
+    "jinja2": "from dlsched.study.reports.page import require_report; require_report()",
     "sklearn": "from dlsched.algorithms.recurrence import predictions as p\n"
     "    p(None, by='forest', seed=0, trees=1, retrain=2, prior=1)",
     "pyarrow": "from dlsched.study.reports.export import export; export([], 'parquet', 'x.parquet')",

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dlsched.evaluation.clusters import Cluster, Fate
-from dlsched.evaluation.figures import Part
-from dlsched.evaluation.job_times import Jobs
+from dlsched.evaluation.measures import Jobs, Part
 from dlsched.traces.queue import Queue, QueuedJob
 
 SUBMITS_S, RUNS_S = (0.0, 1.0, 2.0), (100.0, 50.0, 10.0)

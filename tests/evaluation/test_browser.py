@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from study.reports.html.synthetic import HOSTILE
+from study.reports.synthetic import HOSTILE
 
 from dlsched.core.messages import printable
 from dlsched.evaluation.clusters import HAPPENED

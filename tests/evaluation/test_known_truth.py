@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dlsched import srpt_mapping, study
-from dlsched.advice.decision import decide
+from dlsched.advice import decide
 from dlsched.evaluation.clusters import HAPPENED, clusters_of
 from dlsched.evaluation.question import Question, pieces, plan_of
 from dlsched.traces import read_queue

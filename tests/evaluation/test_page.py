@@ -3,11 +3,10 @@
 import re
 
 import pytest
-from study.reports.html.synthetic import HOSTILE
+from study.reports.synthetic import HOSTILE
 
 from dlsched.evaluation.clusters import HAPPENED, Cluster
-from dlsched.evaluation.page import PageContent, render, unit_of
-from dlsched.evaluation.tables import by_size, by_user, policies, sizes_of
+from dlsched.evaluation.page import PageContent, policies_table, render, sizes_of, sizes_table, unit_of, users_table
 
 from .by_hand import cluster
 
@@ -96,16 +95,16 @@ def test_tables_hold_the_figures() -> None:
     )
     unit = unit_of([one])
     page = told(one, names=("sjf",))
-    from dlsched.study.reports.html.figure import looks
+    from dlsched.study.reports.page_parts import looks
 
     of_all = looks([HAPPENED, *page.policies])
-    happened, best, bound = policies(one, of_all, unit).rows
+    happened, best, bound = policies_table(one, of_all, unit).rows
     assert (happened[13].text, best[13].text) == ("0.997", "0.988")  # 10 and 9: 361 / 362; 5 and 4: 81 / 82
     assert [cell.text for cell in happened[:8]] == [HAPPENED, "–", "9.00", "9.00", "10.0", "10.0", "10.0", "11.0"]
     assert [best[1].text, best[1].note, best[12].text] == ["-5.00", "-5.00 to -5.00", "≤ 1.25"]
     assert [cell.text for cell in bound if cell.text != "–"] == ["the bound", "4.00"]
-    assert [cell.text for cell in by_size(one, of_all, unit).rows[1]] == ["sjf", "4.00", "5.00"]
-    users = by_user(one, of_all, unit)
+    assert [cell.text for cell in sizes_table(one, of_all, unit).rows[1]] == ["sjf", "4.00", "5.00"]
+    users = users_table(one, of_all, unit)
     assert users is not None
     assert [cell.text for cell in users.rows[0]] == ["ann", "3", "50 %", "10.0", "5.00", "-50 %"]
     assert [cell.text for cell in users.rows[1]] == ["bob", "1", "17 %", "9.00", "4.00", "-56 %"]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dlsched.plots import Point, draw_comparison
-from dlsched.plots.palette import FAINT
+from dlsched.plots.figure import FAINT
 from tests.plots.looks import strays
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from dlsched.plots import StreamRow, draw_streams
-from dlsched.plots.flows import STEPS
 from dlsched.plots.streams import held_units, step_edges
-from dlsched.plots.timeline import equal_rows, largest_jobs
+from dlsched.plots.timeline import STEPS, equal_rows, largest_jobs
 from tests.plots.looks import strays
 
 HOUR = 3600.0

@@ -1,6 +1,6 @@
 """The trend and the patterns from rows whose means are worked out by hand."""
 
-from dlsched.reproduce.capes import patterns, trend
+from dlsched.reproduce.streams import patterns, trend
 from tests.reproduce.rows_by_hand import row
 
 GRID = {"mix": "published", "arrivals": "poisson", "units": 16, "load": 0.9}

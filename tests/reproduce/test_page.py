@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.reproduce.drawing import beside_table, drawing_of
 from dlsched.reproduce.entries import ENTRIES
 from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
-from dlsched.reproduce.page import write_page
-from dlsched.statistics.estimate import Estimate
+from dlsched.reproduce.page import beside_table, drawing_of, write_page
+from dlsched.statistics.inference import Estimate
 from dlsched.study.plans.plan import CellLimits
 from dlsched.study.store.reading import About
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from dlsched.reproduce.lin import grid
-from dlsched.reproduce.liu import sampling
-from dlsched.reproduce.luo import philly
+from dlsched.reproduce.schedulers import philly, sampling
+from dlsched.reproduce.streams import grid
 from tests.reproduce.rows_by_hand import row
 
 

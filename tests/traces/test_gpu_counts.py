@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from dlsched import async_sgd, matching_placement, ring_allocation
-from dlsched.advice.cluster_nodes import standing
-from dlsched.advice.decision import decide
+from dlsched.advice import decide, standing
 from dlsched.core.errors import InputError, UsageError
 from dlsched.traces import import_made, read_queue
 from dlsched.traces.gpu_counts import gpus_of_cluster, most_held, packed, part_of, without_slices

@@ -24,7 +24,7 @@ from dlsched import (
 )
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Result, Solution
-from dlsched.study.figures.text import Summary
+from dlsched.study.figures.sentence import Summary
 
 
 def one_each(instance: ring_allocation.Instance) -> dict[str, object]:

@@ -7,7 +7,7 @@ import typer
 from dlsched.cli.study.show import STORE_HELP
 from dlsched.core.messages import printable
 from dlsched.plots.figure import COLUMN_IN
-from dlsched.study.reports.paper.drawing import FORMATS, KINDS, require_plot, write_plot
+from dlsched.study.reports.plot import FORMATS, KINDS, require_plot, write_plot
 from dlsched.study.study import Study
 
 

@@ -10,9 +10,8 @@ from dlsched.cli.options import AsJson
 from dlsched.cli.output import print_json, print_table
 from dlsched.core.messages import printable
 from dlsched.study.figures.groups import Group
-from dlsched.study.figures.overview import NUMBERS, overview, remarks
 from dlsched.study.figures.summary import sentence, summarise
-from dlsched.study.figures.tables import note_of, table, title
+from dlsched.study.figures.tables import NUMBERS, note_of, overview, remarks, table, title
 from dlsched.study.rows import Row
 from dlsched.study.study import Study
 

@@ -9,7 +9,7 @@ from dlsched.core.tolerance import FEASIBLE
 from dlsched.elastic_stream.checker import follow_all
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
-from dlsched.statistics.fairness import fairness
+from dlsched.statistics.samples import fairness
 
 
 def figures(instance: Instance, stream: Stream) -> dict[str, float]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from dlsched.core.arrays import FloatArray
-from dlsched.statistics.intervals import student_mean
+from dlsched.statistics.inference import student_mean
 from dlsched.study.figures.groups import Instance, instance_of
 from dlsched.study.rows import Row
 
@@ -23,22 +23,16 @@ def cases(
     figure: Callable[[Row], float | None] = lambda row: row.objective,
     case: Callable[[Row], Hashable] = lambda row: row.preset,
 ) -> Cases:
-    """Put figures of rows into arrays.
+    """Put figures of rows into arrays; rows in the order of the study.
 
-    Parameters
-    ----------
-    rows
-        Rows of a study, in its order.
-    figure
-        Returns the figure of a row; by default the objective.
-    case
-        Returns the name of a row's case; by default its preset.
+    ``figure`` returns the figure of a row (by default the objective), ``case`` the name of its case (by default its preset).
     """
-    found: dict[Hashable, dict[str, dict[Instance, float]]] = {}
+    by_case: dict[Hashable, dict[str, dict[Instance, float]]] = {}
     places: dict[Hashable, dict[Instance, int]] = {}
+    # A method that ran twice on an instance has two figures there, told apart by a number.
     for row in rows:
         name, value, number = case(row), figure(row), 1
-        cells = found.setdefault(name, {}).setdefault(row.method, {})
+        cells = by_case.setdefault(name, {}).setdefault(row.method, {})
         while (*instance_of(row), number) in cells:
             number += 1
         instance = (*instance_of(row), number)
@@ -50,17 +44,12 @@ def cases(
             method: np.array([cells.get(instance, np.nan) for instance in places[name]])
             for method, cells in methods.items()
         }
-        for name, methods in found.items()
+        for name, methods in by_case.items()
     }
 
 
 def interval(values: FloatArray) -> tuple[float, float]:
-    """Mean, and half the width of its 95 % interval by Student's t; 0 for a single value.
-
-    Raises
-    ------
-    ValueError
-        There are no values.
+    """Mean, and half the width of its 95 % interval by Student's t; 0 for a single value, ValueError without values.
 
     >>> mean, half = interval(np.array([1.0, 3.0]))
     >>> mean, round(half, 3)

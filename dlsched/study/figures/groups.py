@@ -10,8 +10,7 @@ from dlsched.core.result import Solution
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import MEETING
 from dlsched.families import FAMILIES
-from dlsched.statistics.estimate import Estimate
-from dlsched.statistics.intervals import wilson_share
+from dlsched.statistics.inference import Estimate, wilson_share
 from dlsched.study.rows import Row
 
 Kind = Literal["exact", "heuristic", "bound"]
@@ -55,28 +54,19 @@ def by_objective(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
     Rows of instances that were not made name no objective; they join the others if those have only one.
     """
-    said = dict.fromkeys((row.objective_name, sense_of(row)) for row in rows if row.objective_name or row.sense)
-    found: dict[tuple[str, Sense], list[Row]] = {}
+    named = dict.fromkeys((row.objective_name, sense_of(row)) for row in rows if row.objective_name or row.sense)
+    by_name: dict[tuple[str, Sense], list[Row]] = {}
+    # Rows that name no objective are of instances that were not made: they join the only objective there is.
     for row in rows:
         silent = not (row.objective_name or row.sense)
-        objective = next(iter(said)) if silent and len(said) == 1 else (row.objective_name, sense_of(row))
-        found.setdefault(objective, []).append(row)
-    for (name, _), held in found.items():
-        yield (name or UNNAMED) if len(found) > 1 else "", held
+        objective = next(iter(named)) if silent and len(named) == 1 else (row.objective_name, sense_of(row))
+        by_name.setdefault(objective, []).append(row)
+    for (name, _), rows_of_objective in by_name.items():
+        yield (name or UNNAMED) if len(by_name) > 1 else "", rows_of_objective
 
 
 def has_failed(row: Row, infeasible: bool, kind: str) -> bool:
-    """Whether a cell should have an answer and has none, as defined at ``Line.failures``.
-
-    Parameters
-    ----------
-    row
-        Row of the cell.
-    infeasible
-        Whether any method proved that the instance has no solution.
-    kind
-        Of its method.
-    """
+    """Whether a cell should have an answer and has none, as ``Line`` says; ``infeasible``: a method proved infeasibility."""
     if row.objective is not None or row.status in NO_FAILURE or (kind == "bound" and row.bound is not None):
         return False
     return not (infeasible and row.status == TerminationStatus.NO_SOLUTION)
@@ -84,21 +74,11 @@ def has_failed(row: Row, infeasible: bool, kind: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Comparison of a method with another on the same instances.
+    """Comparison of a method with another on the instances on which at least one of the two has an answer.
 
-    Parameters
-    ----------
-    against
-        The other method.
-    instances
-        Instances on which at least one of the two has an answer: wins + ties + losses.
-    wins, ties, losses
-        Instances on which the method is better, equal, worse; a method without an answer loses to one with
-        an answer.
-    difference
-        Mean paired difference of ratios, the method's minus the other's, over instances that both answered.
-    p_value
-        Wilcoxon's signed-rank test of these differences, with Holm's correction; None: nothing to test.
+    A method without an answer loses to one with an answer. ``difference``: mean paired difference of ratios, the method's minus
+    the other's, over instances that both answered. ``p_value``: Wilcoxon's signed-rank test of these differences, with Holm's
+    correction; None: nothing to test.
     """
 
     against: str
@@ -112,48 +92,20 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One method on the instances of a group.
+    """One method on the instances of a group; figures are None where there is nothing to compute them from.
 
-    Parameters
-    ----------
-    method
-        Its label.
-    cells, answers
-        Number of cells that ended, and of those with a checked answer.
-    failures
-        Number of cells that should have an answer and have none, by status. A proof of infeasibility, no
-        answer to an instance that is proven infeasible, and the bound of a bound method are no failures.
-    proven, at_optimum
-        Number of cells that proved their optimum, and of answers that are the optimum.
-    mean, median, p95, worst
-        Of the ratios to the reference, over cells with a ratio; None if there are none. ``worst`` is
-        infinite if an answer has no finite ratio.
-    worst_instance
-        Name of the instance with the worst ratio; empty if there is none.
-    at_most
-        Whether any of the ratios is to a bound.
-    time_s
-        Shifted geometric mean of the seconds of cells that ended; None if there are none.
-    par10
-        Mean of the seconds, where a cell that failed or hit the time limit counts as ten times the limit;
-        None: there is such a cell, and the limit is not known.
-    timeouts
-        Cells that were ended by the limit of time.
-    comparison
-        Comparison with the group's best method; None for that method itself.
-    ratios
-        Number of cells with a ratio, over which mean, median, p95 and worst are taken.
-    worst_at_most
-        Whether the worst ratio is to a bound.
-    kind
-        ``exact``: proves optima; ``heuristic``; or ``bound``: gives no answers, and fails if it has no
-        bound.
-    unbounded
-        Number of answers that are worse than a reference without finite ratios, such as an optimum of 0;
-        mean, median and p95 leave them out.
-    shared
-        Mean of the ratios over the instances on which every method of the group has one, so that the means of methods may be
-        compared; None where these are all instances of ``mean``, or none.
+    ``cells`` and ``answers`` count cells that ended, and those with a checked answer; ``proven`` and ``at_optimum`` cells that
+    proved their optimum, and answers that are the optimum; ``ratios`` cells with a ratio, over which ``mean``, ``median``,
+    ``p95`` and ``worst`` are taken (``worst`` is infinite if an answer has no finite ratio); ``unbounded`` answers that are
+    worse than a reference without finite ratios, such as an optimum of 0, which the others leave out. ``at_most``: a ratio is
+    to a bound.
+
+    ``failures`` counts cells that should have an answer and have none, by status. A proof of infeasibility, no answer to an
+    instance that is proven infeasible, and the bound of a bound method are no failures; a bound method fails without a bound.
+
+    ``time_s`` is the shifted geometric mean of cells that ended; ``par10`` the mean seconds, where a cell that failed or hit
+    the time limit counts as ten times the limit. ``comparison`` is with the group's best method, None for that one. ``shared``
+    is the mean over the instances on which every method of the group has a ratio; None where these are all instances, or none.
     """
 
     method: str
@@ -196,32 +148,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Instances of one family, preset and objective, with a line of figures for each method.
+    """Instances of one family, preset and objective, with a line of figures for each method, in the order of the plan.
 
-    Parameters
-    ----------
-    family, preset
-        ``preset`` is ``FILES`` or ``SEARCHED`` for instances that have none.
-    objective
-        Name of the objective, if the family and preset have instances with several; else empty.
-    instances
-        Number of instances.
-    lines
-        One line for each method, in the order of the plan.
-    rows
-        The rows from which the lines were computed.
-    ranking
-        The methods, best first. Methods without any answer come last, exact methods after the others; within
-        these, order is by mean ratio, where a failure or an answer without a finite ratio counts as the
-        worst ratio of the group. The lines are compared with the first method, if it has an answer.
-    references
-        Number of instances by kind of reference: ``optimum``, ``bound``, ``answer``, or empty for none.
-    infeasible
-        Number of instances that are proven infeasible.
-    failed
-        The rows that are failures of their methods.
-    shared
-        Number of instances on which every method that has ratios has one.
+    ``preset`` is ``FILES`` or ``SEARCHED`` for instances that have none; ``objective`` is named if there are several.
+
+    ``ranking`` has the methods, best first. Methods without any answer come last, exact methods after the others; within these,
+    order is by mean ratio, where a failure or an answer without a finite ratio counts as the worst ratio of the group. The
+    lines are compared with the first method, if it has an answer.
+
+    ``references`` counts instances by kind of reference (``optimum``, ``bound``, ``answer``, or empty); ``infeasible`` those
+    proven infeasible; ``shared`` those on which every method that has ratios has one. ``failed`` are the rows that are
+    failures.
     """
 
     family: str

@@ -9,10 +9,8 @@ from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import MEETING
 from dlsched.core.verdict import Reference, verdict
 from dlsched.families import FAMILIES
-from dlsched.statistics.intervals import bootstrap_mean
-from dlsched.statistics.location import mean, median, percentile, worst
-from dlsched.statistics.paired import differences, holm, signed_rank, tally
-from dlsched.statistics.times import par10, shifted_geometric_mean
+from dlsched.statistics.inference import bootstrap_mean, differences, holm, signed_rank, tally
+from dlsched.statistics.samples import mean, median, par10, percentile, shifted_geometric_mean, worst
 from dlsched.study.figures.groups import (
     Comparison,
     Group,
@@ -25,7 +23,7 @@ from dlsched.study.figures.groups import (
     part_of,
     sense_of,
 )
-from dlsched.study.figures.words import sentence
+from dlsched.study.figures.sentence import sentence
 from dlsched.study.rows import Row
 
 __all__ = ["SHIFT_S", "Comparison", "Group", "Line", "sentence", "summarise"]
@@ -97,6 +95,7 @@ def _group(family: str, preset: str, objective: str, rows: Sequence[Row], limit_
     shared = set[Instance].intersection(*[set(each) for each in rated if each]) if any(rated) else set[Instance]()
     uneven = any(each and len(each) > len(shared) for each in rated)
     lines, of_failures = [], set[int]()
+    # Means of `shared` are over the same instances for all methods, where not all answered the same ones.
     for (method, cells), ratios in zip(methods.items(), rated, strict=True):
         own = [cells[instance] for instance in cells if (method, instance) in failed]
         of_failures.update(map(id, own))
@@ -139,9 +138,9 @@ def _kind(family: str, method: str, cells: Cells) -> Kind:
     If the rows do not say, the family's record does, by the label; a method that the record lacks is exact
     if it proved an optimum.
     """
-    said = next((row.kind for row in cells.values() if row.kind), "")
-    if said:
-        return "exact" if said == "exact" else "bound" if said == "bound" else "heuristic"
+    named = next((row.kind for row in cells.values() if row.kind), "")
+    if named:
+        return "exact" if named == "exact" else "bound" if named == "bound" else "heuristic"
     known = FAMILIES[family].methods.get(method) if family in FAMILIES else None
     if known is not None:
         return "exact" if known.kind == "exact" else "bound" if known.kind == "bound" else "heuristic"
@@ -165,6 +164,7 @@ def _figures(
     }
     if any(row.ratio is not None for cells in tried.values() for row in cells.values()):
         return {method: {instance: row.ratio for instance, row in cells.items()} for method, cells in tried.items()}
+    # Nothing has a reference: the best answer of any method stands in, so that methods can still be ranked.
     best: dict[Instance, float] = {}
     for cells in tried.values():
         for instance, row in cells.items():
@@ -179,8 +179,8 @@ def _figures(
 
 def _ranking(figures: Mapping[str, Figures], kinds: Mapping[str, Kind]) -> tuple[str, ...]:
     """Rank the methods, best first, as defined at ``Group.ranking``."""
-    found = [figure for cells in figures.values() for figure in cells.values() if figure is not None]
-    most = max(found, default=1.0)
+    every = [figure for cells in figures.values() for figure in cells.values() if figure is not None]
+    most = max(every, default=1.0)
     reached = {instance for cells in figures.values() for instance, figure in cells.items() if figure is not None}
 
     def place(method: str) -> tuple[bool, bool, float]:
@@ -202,10 +202,11 @@ def _comparisons(figures: Mapping[str, Figures], best: str) -> dict[str, Compari
             shared = [instance for instance in cells if instance in figures[best]]
             pairs[method] = ([cells[i] for i in shared], [figures[best][i] for i in shared])
     p_values = holm([signed_rank(*pair) for pair in pairs.values()])
-    found = {}
+    comparisons = {}
+    # Holm's correction is over all comparisons of the group together.
     for (method, pair), p_value in zip(pairs.items(), p_values, strict=True):
         count = tally(*pair)
-        found[method] = Comparison(
+        comparisons[method] = Comparison(
             best,
             count.instances,
             count.wins,
@@ -214,7 +215,7 @@ def _comparisons(figures: Mapping[str, Figures], best: str) -> dict[str, Compari
             bootstrap_mean(differences(*pair)),
             p_value,
         )
-    return found
+    return comparisons
 
 
 def _line(

@@ -118,9 +118,10 @@ def _write_parquet(rows: Iterable[Row], stream: BinaryIO, columns: Sequence[str]
     schema = pa.schema(
         [(column.name, types[column.kind]) for name in columns for column in EXPORTED if column.name == name]
     )
-    left = iter(rows)
+    remaining = iter(rows)
     with parquet.ParquetWriter(stream, schema) as writer:
-        while some := [_data(row, columns) for row in islice(left, _AT_ONCE)]:
+        # Row groups are written one by one, so that a study of any size fits into memory.
+        while some := [_data(row, columns) for row in islice(remaining, _AT_ONCE)]:
             cells = {name: [_unicode(row[name]) for row in some] for name in columns}
             try:
                 writer.write_table(pa.table(cells, schema=schema))

@@ -1,4 +1,4 @@
-"""The Markdown page of a study: plan, result, tables, worst instances, failures, and environment.
+"""The Markdown page of a study: plan, result, tables (also of every instance from files), worst instances, failures, environment.
 
 The comment at the head of the plan gives the title (its first line) and the introduction (the rest).
 """
@@ -8,16 +8,66 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from dlsched.core.files import write_text
-from dlsched.core.quantities import UNKNOWN, mean, ratio
-from dlsched.statistics.estimate import Estimate
-from dlsched.statistics.location import median
-from dlsched.study.figures.groups import Group, Line
-from dlsched.study.figures.overview import overview, remarks
-from dlsched.study.figures.tables import mean_text
+from dlsched.core.quantities import UNKNOWN, duration, mean, ratio
+from dlsched.core.status import TerminationStatus
+from dlsched.statistics.inference import Estimate
+from dlsched.statistics.samples import median
+from dlsched.study.figures.groups import Group, Instance, Line, instance_of
+from dlsched.study.figures.tables import mean_text, overview, remarks
 from dlsched.study.reports.content import Content
-from dlsched.study.reports.instance_tables import instance_tables
 from dlsched.study.reports.typeset import markdown, markdown_table, markdown_text
 from dlsched.study.rows import Row, table_columns
+
+MOST_INSTANCES = 100
+"""Largest number of instances of a table; larger groups get none."""
+NOTE = (
+    "Ratio and seconds; the status where there is no answer, or where a limit ended the search. Of methods for bounds the bound "
+    "over the reference."
+)
+
+
+def instance_tables(groups: Sequence[Group]) -> Iterator[str]:
+    """Yield heading, text and table of every group of files, the instances in order."""
+    # Only files: drawn instances have no names that readers could look up.
+    for group in groups:
+        if group.generated or group.instances > MOST_INSTANCES:
+            continue
+        cells: dict[Instance, dict[str, Row]] = {}
+        for row in group.rows:
+            cells.setdefault(instance_of(row), {})[row.method] = row
+        methods = [line.method for line in group.lines]
+        table = [
+            (
+                next(iter(of.values())).instance,
+                _reference(list(of.values())),
+                *(_cell(of.get(method)) for method in methods),
+            )
+            for of in cells.values()
+        ]
+        yield f"## Every instance of {', '.join(group.names)}"
+        yield NOTE
+        yield markdown_table(("instance", "reference", *methods), table).rstrip()
+
+
+def _reference(rows: Sequence[Row]) -> str:
+    known = next((row for row in rows if row.reference is not None), None)
+    if known is None or known.reference is None:
+        return UNKNOWN
+    return f"{known.reference:,.6g}" + (" (bound)" if known.at_most else "")
+
+
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return UNKNOWN
+    parts = [] if row.time_s is None else [duration(row.time_s)]
+    if row.status not in (TerminationStatus.OPTIMAL, TerminationStatus.FEASIBLE):
+        parts.append(row.status)
+    if row.ratio is not None:
+        parts.insert(0, ratio(row.ratio, row.at_most))
+    elif row.objective is None and row.bound is not None and row.reference:
+        parts.insert(0, ratio(row.bound / row.reference))
+    return ", ".join(parts)
+
 
 MOST_TABLES = 12
 """Groups up to which each gets a table; more groups share one table of means."""
@@ -33,15 +83,7 @@ def write_page(content: Content, path: str | os.PathLike[str]) -> None:
 
 
 def page(content: Content, conclusions: str = "") -> str:
-    """Return the page of a study.
-
-    Parameters
-    ----------
-    content
-        Content of the report.
-    conclusions
-        Further Markdown after the result: conclusions, with numbers computed from the rows.
-    """
+    """Return the page of a study; ``conclusions``: further Markdown after the result, with numbers computed from the rows."""
     title, opening = _head(content)
     parts = [
         f"# {title}",
@@ -98,8 +140,8 @@ def _means(groups: Sequence[Group]) -> str:
         lines = {line.method: line for line in group.lines}
         means = [UNKNOWN if line is None else _mean(line) for line in map(lines.get, methods)]
         rows.append((name, str(group.shared if group.uneven and group.shared else group.instances), *means))
-    said = "Means, over the instances that every method of the row answered."
-    return f"{said}\n\n{markdown_table(('instances', 'number', *methods), rows)}".rstrip()
+    note = "Means, over the instances that every method of the row answered."
+    return f"{note}\n\n{markdown_table(('instances', 'number', *methods), rows)}".rstrip()
 
 
 def _mean(line: Line) -> str:
@@ -114,10 +156,10 @@ def _spread(groups: Sequence[Group]) -> str:
             if line.mean is not None:
                 means.setdefault(line.method, []).append((line.mean.value, name))
     rows = []
-    for method, found in means.items():
-        (least, best), (most, last) = min(found), max(found)
-        middle = median([value for value, _ in found])
-        rows.append((method, f"{len(found):,}", ratio(least), best, ratio(middle), ratio(most), last))
+    for method, of_method in means.items():
+        (least, best), (most, last) = min(of_method), max(of_method)
+        middle = median([value for value, _ in of_method])
+        rows.append((method, f"{len(of_method):,}", ratio(least), best, ratio(middle), ratio(most), last))
     table = markdown_table(
         ("method", "groups", "least mean", "in", "median", "largest mean", "in"), rows, numbers=False
     )
@@ -132,21 +174,21 @@ def _names(groups: Sequence[Group]) -> list[str]:
 
 def _worst(content: Content) -> Iterator[str]:
     """Yield the worst instance of the best method of every group, worst ratio first."""
-    found = []
+    worst = []
     for group in content.groups:
         best = [row for row in group.rows if row.method == group.ranking[0] and row.ratio is not None]
         if best:
-            found.append(max(best, key=lambda row: row.ratio or 0.0))
-    if not found:
+            worst.append(max(best, key=lambda row: row.ratio or 0.0))
+    if not worst:
         return
-    found.sort(key=lambda row: -(row.ratio or 0.0))
+    worst.sort(key=lambda row: -(row.ratio or 0.0))
     yield "## Where the best methods are worst"
     columns = table_columns("method", "preset", "instance", "ratio")
     rows = []
-    for row in found[:MOST_WORST]:
+    for row in worst[:MOST_WORST]:
         text = ratio(row.ratio, row.at_most)
-        said = [text if column.name == "ratio" else column.text(row) for column in columns]
-        rows.append((*said, "; ".join(content.evidence(row)[1].splitlines()) or row.source))
+        cells = [text if column.name == "ratio" else column.text(row) for column in columns]
+        rows.append((*cells, "; ".join(content.evidence(row)[1].splitlines()) or row.source))
     yield markdown_table((*(column.heading for column in columns), "command"), rows, numbers=False).rstrip()
 
 
@@ -163,5 +205,5 @@ def _failures(failed: Sequence[Row]) -> Iterator[str]:
     ).rstrip()
 
 
-def _pairs(said: Mapping[str, str]) -> str:
-    return markdown_text(", ".join(f"{name} {value}" for name, value in said.items()))
+def _pairs(values: Mapping[str, str]) -> str:
+    return markdown_text(", ".join(f"{name} {value}" for name, value in values.items()))

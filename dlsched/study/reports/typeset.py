@@ -35,6 +35,7 @@ def latex(groups: Sequence[Group], columns: Sequence[str] | None = None) -> str:
     r"""Write the tables of groups for a document with ``\usepackage{booktabs}``, a ``table`` with a label each."""
     labels: dict[str, int] = {}
     tables = []
+    # Labels are of letters and digits, numbered where two groups would share one.
     for group in groups:
         slug = (
             re.sub(
@@ -114,8 +115,8 @@ def markdown(groups: Sequence[Group], columns: Sequence[str] | None = None) -> s
     parts = []
     for group in groups:
         parts += [f"**{markdown_text(title(group))}**", markdown_table(*table(group, columns)).rstrip()]
-    said = note(columns) if columns else note_of(groups)
-    return "\n\n".join((*parts, markdown_text(said))) + "\n" if groups else ""
+    notes = note(columns) if columns else note_of(groups)
+    return "\n\n".join((*parts, markdown_text(notes))) + "\n" if groups else ""
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:

@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from dlsched.core.status import Sense
-from dlsched.statistics.estimate import Estimate
-from dlsched.study.figures.overview import overview, remarks
+from dlsched.statistics.inference import Estimate
 from dlsched.study.figures.summary import Group, sentence, summarise
-from dlsched.study.figures.tables import table, title
+from dlsched.study.figures.tables import overview, remarks, table, title
 from dlsched.study.rows import Row
 from tests.study.by_hand import answer, dead, rows_of
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from dlsched.core.quantities import duration, mean, ratio
-from dlsched.statistics.estimate import Estimate
+from dlsched.statistics.inference import Estimate
+from dlsched.study.figures.sentence import sentence
 from dlsched.study.figures.summary import summarise
 from dlsched.study.figures.tables import HEADS, p_value_text, table, title
-from dlsched.study.figures.words import sentence
 from tests.study.by_hand import answer, dead, rows_of
 
 

@@ -1,0 +1,229 @@
+"""Measures of a schedule: waiting, flow, slowdown, utilisation, fragmentation.
+
+=================  ================================================================================================
+figure             definition
+=================  ================================================================================================
+waiting time       start - submission
+flow time          end - submission
+bounded slowdown   max(1, flow / max(run, 10 s)), run: what the job ran in the trace; Feitelson and Rudolph, "Metrics
+                   and Benchmarking for Parallel Job Scheduling" (JSSPP 1998)
+utilisation        GPU-seconds held / (GPUs x seconds from the first submission to the last end)
+fragmentation      of the GPU-seconds that were free in that time, the part on nodes of which another GPU was in use
+=================  ================================================================================================
+
+Times are seconds, arrays of shape (I,) have an entry a job.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from dlsched import elastic_stream, srpt_mapping
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.instance import InstanceFile
+from dlsched.core.result import Solution
+from dlsched.statistics.inference import Estimate, bootstrap_mean
+from dlsched.traces.queue import QueuedJob
+
+THRESHOLD_S = 10.0
+"""Shorter jobs count as this long, so that their slowdowns do not dominate the mean."""
+
+
+class Held(NamedTuple):
+    """GPUs held from a time to a time: arrays of one shape; ``node``: index of the node, -1 for none."""
+
+    start_s: FloatArray
+    end_s: FloatArray
+    gpus: IntArray
+    node: IntArray
+
+
+class Part(NamedTuple):
+    """A part of a whole, such as GPU-seconds held of those available; parts of several stretches add up."""
+
+    part: float
+    whole: float
+
+    @property
+    def share(self) -> float | None:
+        """The part over the whole; None of nothing."""
+        return self.part / self.whole if self.whole > 0 else None
+
+
+def together(parts: Sequence[Part]) -> Part:
+    """Add up parts and wholes.
+
+    >>> together([Part(1.0, 2.0), Part(0.0, 2.0)]).share
+    0.25
+    """
+    return Part(sum(each.part for each in parts), sum(each.whole for each in parts))
+
+
+def bounded_slowdown(flow_s: FloatArray, run_s: FloatArray, threshold_s: float = THRESHOLD_S) -> FloatArray:
+    """Flow time over running time, the latter at least the threshold, and no less than 1.
+
+    >>> bounded_slowdown(np.array([30.0, 30.0, 4.0]), np.array([15.0, 1.0, 4.0])).tolist()
+    [2.0, 3.0, 1.0]
+    """
+    return np.maximum(1.0, flow_s / np.maximum(run_s, threshold_s))
+
+
+def utilisation(held: Held, gpus: int, first_s: float, last_s: float) -> Part:
+    """GPU-seconds held of all there were from ``first_s`` to ``last_s``.
+
+    >>> one = Held(np.array([0.0]), np.array([5.0]), np.array([2]), np.array([0]))
+    >>> utilisation(one, gpus=4, first_s=0.0, last_s=10.0).share
+    0.25
+    """
+    return Part(float(((held.end_s - held.start_s) * held.gpus).sum()), gpus * (last_s - first_s))
+
+
+def fragmentation(held: Held, sizes: Sequence[int], first_s: float, last_s: float) -> Part:
+    """Free GPU-seconds on nodes partly in use, of all that were free from ``first_s`` to ``last_s``.
+
+    ``sizes``: GPUs of the nodes.
+
+    A node of which no GPU is in use has room for any job that fits on a node; one partly in use may not.
+
+    >>> one = Held(np.array([0.0]), np.array([5.0]), np.array([3]), np.array([0]))
+    >>> fragmentation(one, sizes=[4, 4], first_s=0.0, last_s=10.0)  # 1 GPU for 5 s, of 5 x 5 + 8 x 5
+    Part(part=5.0, whole=65.0)
+    """
+    used = [0] * len(sizes)
+    times = np.concatenate([held.end_s, held.start_s])
+    ends = np.repeat([0, 1], len(held.gpus))  # GPUs of a job that ends are free for a job that begins then
+    changes = np.concatenate([-held.gpus, held.gpus]).tolist()
+    nodes = np.tile(held.node, 2).tolist()
+    partly, free, now_s, on_partly_s, free_s = 0, sum(sizes), first_s, 0.0, 0.0
+    # Sweep over the moments at which a GPU is taken or freed; free GPUs add up over the time between two of them.
+    for index in np.lexsort((ends, times)).tolist():
+        lasted_s = float(times[index]) - now_s
+        on_partly_s, free_s, now_s = on_partly_s + partly * lasted_s, free_s + free * lasted_s, now_s + lasted_s
+        node, change = nodes[index], changes[index]
+        before, used[node] = used[node], used[node] + change
+        partly += _left(used[node], sizes[node]) - _left(before, sizes[node])
+        free -= change
+    return Part(on_partly_s + partly * (last_s - now_s), free_s + free * (last_s - now_s))
+
+
+def _left(used: int, size: int) -> int:
+    """Free GPUs of a node that is partly in use, else 0."""
+    return size - used if 0 < used < size else 0
+
+
+def means_by(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
+    """Mean of the values of every group, shape (groups,); nan of groups without any.
+
+    >>> means_by(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1]), 2).tolist()
+    [2.0, 5.0]
+    """
+    counts = np.bincount(group, minlength=groups)
+    sums = np.bincount(group, weights=values, minlength=groups)
+    return np.asarray(np.divide(sums, counts, out=np.full(groups, np.nan), where=counts > 0))
+
+
+def mean_of_jobs(values: FloatArray, unit: IntArray) -> Estimate:
+    """Mean over all jobs, with its 95 % interval by bootstrap over units, such as windows of time; none of fewer than 6.
+
+    Jobs of a unit are not independent, so the bootstrap draws units; ``unit`` is the index of each job's. As these hold unequal
+    numbers of jobs, the mean is a ratio of sums, S / N; the bootstrap draws its linear part, S / N + W / N (s_w - S / N n_w) of
+    each of W units (Cochran, *Sampling Techniques*, section 6.3, a ratio of means).
+
+    >>> mean_of_jobs(np.array([1.0, 1.0, 4.0]), np.array([0, 0, 1]))
+    Estimate(value=2.0, low=None, high=None)
+    """
+    mean = float(values.mean())
+    # The linear part of S / N by unit: its mean over units is the mean over jobs.
+    _, index, counts = np.unique(unit, return_inverse=True, return_counts=True)
+    sums = np.bincount(index, weights=values)
+    interval = bootstrap_mean((mean + len(counts) / len(values) * (sums - mean * counts)).tolist())
+    assert interval is not None  # there are values
+    return Estimate(mean, interval.low, interval.high)
+
+
+def stretches(count: int, most: int = 20, fewest: int = 5) -> IntArray:
+    """Cut jobs in order of submission into stretches of equal numbers, ``most`` at most, of at least ``fewest``; shape (count,).
+
+    >>> stretches(12, fewest=5).tolist()
+    [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+    """
+    pieces = max(1, min(most, count // fewest))
+    return np.asarray(np.arange(count) * pieces // max(count, 1))
+
+
+class Jobs(NamedTuple):
+    """Jobs as the trace has them, in the order of the instance: ids and users as text, figures of shape (I,), seconds."""
+
+    ids: tuple[str, ...]
+    users: tuple[str, ...]
+    submit_s: FloatArray
+    run_s: FloatArray
+    gpus: IntArray
+
+
+class JobTimes(NamedTuple):
+    """When every job started and ended, shape (I,), seconds on the clock of the instance; and what was held."""
+
+    start_s: FloatArray
+    end_s: FloatArray
+    held: Held
+
+
+def jobs_of(instance: InstanceFile, recorded: Sequence[QueuedJob]) -> Jobs:
+    """Put the jobs of an instance into arrays; running times and GPUs are those of the trace."""
+    if isinstance(instance, srpt_mapping.Instance):
+        submits_s = [job.release_s for job in instance.jobs]
+    else:
+        assert isinstance(instance, elastic_stream.Instance)
+        submits_s = [job.arrival_s for job in instance.jobs]
+    return Jobs(
+        tuple(job.id for job in recorded),
+        tuple(job.user for job in recorded),
+        np.array(submits_s),
+        np.array([job.duration_s for job in recorded], dtype=np.float64),
+        np.array([job.gpus for job in recorded], dtype=np.int64),
+    )
+
+
+def times_of(instance: InstanceFile, solution: Solution) -> JobTimes:
+    """Return the times of the jobs of a solution that passed the checker."""
+    if isinstance(instance, srpt_mapping.Instance):
+        assert isinstance(solution, srpt_mapping.Schedule)
+        return _gangs(instance, solution)
+    assert isinstance(instance, elastic_stream.Instance) and isinstance(solution, elastic_stream.Stream)
+    return _stream(instance, solution)
+
+
+def _gangs(instance: srpt_mapping.Instance, schedule: srpt_mapping.Schedule) -> JobTimes:
+    ends = srpt_mapping.completion_times(instance, schedule)
+    order = [job.id for job in instance.jobs]
+    starts = [schedule.jobs[name] for name in order]
+    start_s = np.array([start.start_s for start in starts])
+    end_s = np.array([ends[name] for name in order])
+    # One entry for each server of a placement: the job's times are repeated for each.
+    owner = np.repeat(np.arange(len(order)), [len(start.placement) for start in starts])
+    shares = list(chain.from_iterable(start.placement for start in starts))
+    node = np.array([instance.server_index[share.server] for share in shares], dtype=np.int64)
+    return JobTimes(
+        start_s, end_s, Held(start_s[owner], end_s[owner], np.array([share.replicas for share in shares]), node)
+    )
+
+
+def _stream(instance: elastic_stream.Instance, stream: elastic_stream.Stream) -> JobTimes:
+    arrivals_s = [job.arrival_s for job in instance.jobs]
+    ran = [stream.periods.get(job.id, ()) for job in instance.jobs]
+    flows_s = elastic_stream.flow_times(instance, stream)
+    periods_of_all = list(chain.from_iterable(ran))
+    starts_s = [periods[0].start_s if periods else at_s for periods, at_s in zip(ran, arrivals_s, strict=True)]
+    return JobTimes(
+        np.array(starts_s),
+        np.array(arrivals_s) + np.array(flows_s),
+        Held(
+            np.array([period.start_s for period in periods_of_all]),
+            np.array([period.end_s for period in periods_of_all]),
+            np.array([period.units for period in periods_of_all], dtype=np.int64),
+            np.full(len(periods_of_all), -1),
+        ),
+    )

@@ -1,0 +1,225 @@
+"""Schedulers: the sampled market of Liu et al. (IEEE TPDS 2024), and A-SRPT of Luo et al. (INFOCOM 2025, arXiv 2501.05563)."""
+
+from collections.abc import Sequence
+
+from dlsched.core import quantities
+from dlsched.reproduce.findings import Beside, Entry, Findings, Mark, Panel, Series, Trace
+from dlsched.statistics.inference import Estimate, bootstrap_mean
+from dlsched.study.rows import Row
+
+REPORTED = 2.04
+"""Per cent above the optimum."""
+FLOOR = 0.01
+"""Per cent: what is less is drawn there."""
+SAMPLED = "sampled-market"
+MARKETS = {
+    SAMPLED: "sampled market (the paper's)",
+    "beam": "beam (ours)",
+    "local-search": "local search",
+    "marginal": "marginal gain",
+    "equal": "equal shares",
+    "fastest-first": "fastest first",
+}
+
+
+def sampling(rows: Sequence[Row]) -> Findings:
+    """Gaps to the proven optimum, a dot an instance."""
+    gaps: dict[str, list[tuple[str, str, float]]] = {method: [] for method in MARKETS}
+    for row in rows:
+        if row.method in MARKETS and row.ratio is not None and row.reference_kind == "optimum":
+            gaps[row.method].append((row.instance, row.preset, 100 * max(0.0, row.ratio - 1)))
+    unproven = {row.instance for row in rows if row.reference_kind != "optimum"}
+    means = {method: bootstrap_mean([gap for _, _, gap in of]) for method, of in gaps.items()}
+    series = [
+        Series(
+            "instance",
+            [Mark(MARKETS[method], Estimate(gap), name) for method, of in gaps.items() for name, _, gap in of],
+            kin="instance",
+            cloud=True,
+        ),
+        Series("mean", [Mark(MARKETS[method], mean) for method, mean in means.items() if mean is not None], kin="mean"),
+    ]
+    presets = list(dict.fromkeys(preset for _, preset, _ in gaps[SAMPLED]))
+    by_preset = {preset: [gap for _, of, gap in gaps[SAMPLED] if of == preset] for preset in presets}
+    beside = [Beside("sampled market, all instances", means[SAMPLED], REPORTED)]
+    beside += [Beside(f"sampled market, {preset}", bootstrap_mean(of), REPORTED) for preset, of in by_preset.items()]
+    lines = []
+    # A sentence for each method: mean and worst gap, and how many instances it left without an answer or a proof.
+    for method, of in gaps.items():
+        asked = sum(row.method == method for row in rows)
+        if not of:
+            continue
+        name, _, worst = max(of, key=lambda each: each[2])
+        on_average = quantities.mean(means[method])
+        line = f"{MARKETS[method].capitalize()}: {on_average} % above the optimum on average, {worst:.2f} % at worst"
+        line += f" ({name})" if worst > 0 else ""
+        lines.append(line + (f", no answer or no proof to {asked - len(of)} of {asked}." if asked > len(of) else "."))
+    mean = means[SAMPLED]
+    if mean is not None:
+        verdict = "within" if _within(mean.value) else "beyond"
+        above = [preset for preset, values in by_preset.items() if not _within(sum(values) / len(values))]
+        lines.append(
+            f"On average the sampled market is {verdict} {REPORTED} % of the optimum here"
+            + (f", though not on {', '.join(above)}." if above and verdict == "within" else ".")
+        )
+    if unproven:
+        lines.append(f"Instances left out, as no optimum was proven: {len(unproven)}.")
+    return Findings(
+        [
+            Panel(
+                "Gap to the optimum",
+                "Mean completion time above the proven optimum; small: an instance, large: the mean with its 95 % interval. "
+                f"What is below {FLOOR} % is drawn there.",
+                "method",
+                "gap to the optimum, %",
+                series,
+                (f"the abstract: {REPORTED} %", REPORTED),
+                FLOOR,
+            )
+        ],
+        beside,
+        "the abstract",
+        "gap to the optimum, %",
+        lines,
+    )
+
+
+def _within(gap: float) -> bool:
+    """Whether a gap is at most the reported one, to the digits that the abstract states."""
+    return round(gap, 2) <= REPORTED
+
+
+SAMPLING = Entry(
+    "liu-sampling",
+    "Liu et al., IEEE TPDS 2024; the abstract alone was available",
+    "the sampled market against the optimum",
+    'the abstract\'s "within 2.04% of the optimal JCT"; its workloads are not known',
+    (
+        "The abstract states one number, on workloads that we do not have. Ours are drawn: three to eight jobs on 8 to 24 "
+        "workers, of which the optimum is proven.",
+        "The market's values, re-linearising, the laws of the draws and their number are our reconstruction.",
+    ),
+    sampling,
+    ({"jobs": [3, 6], "gpus": [8, 16], "seeds": "0:2"},),
+    120,
+    12,
+)
+
+
+POLICIES = {
+    "a-srpt": "A-SRPT",
+    "a-srpt-backfill": "A-SRPT, backfill",
+    "a-srpt-compact": "A-SRPT, compact",
+    "shortest-first": "shortest first",
+    "shortest-backfill": "shortest first, backfill",
+    "least-work": "least work",
+    "work-backfill": "least work, backfill",
+    "work-compact": "least work, compact",
+    "work-patient": "least work, patient",
+    "fifo": "order of arrival",
+    "fifo-backfill": "order of arrival, backfill",
+}
+LEAST = "the bound: no schedule is below"
+
+
+def philly(rows: Sequence[Row]) -> Findings:
+    """Mean flow time of every policy, a panel for each size of the cluster."""
+    clusters: dict[tuple[str, int | None], list[Row]] = {}
+    for row in rows:
+        clusters.setdefault((row.instance, row.gpus), []).append(row)
+    panels, lines = [], []
+    # A panel for each cluster; flow times and waits in hours, and the bound as a line.
+    for (instance, gpus), of in clusters.items():
+        hours = {row.method: flow_h for row in of if (flow_h := _flow_h(row)) is not None}
+        waits = {row.method: row.figures["mean_wait_s"] / 3600 for row in of if "mean_wait_s" in row.figures}
+        bound_h = _bound_h(of)
+        jobs = next((row.jobs for row in of if row.jobs), 0)
+        series = [
+            Series(
+                "mean flow time", [Mark(POLICIES[m], Estimate(hours[m])) for m in POLICIES if m in hours], kin="flow"
+            ),
+            Series(
+                "of which waiting", [Mark(POLICIES[m], Estimate(waits[m])) for m in POLICIES if m in waits], kin="wait"
+            ),
+        ]
+        panels.append(
+            Panel(
+                f"{gpus} GPUs",
+                f"{jobs:,} jobs ({instance}{_arrivals(of[0])}), all known to their length."
+                + (
+                    ""
+                    if bound_h is None
+                    else f" The bound: no schedule has less than {bound_h:.2f} h of mean flow time."
+                ),
+                "policy",
+                "hours, mean of the jobs",
+                series,
+                None if bound_h is None else (LEAST, bound_h),
+            )
+        )
+        lines += _policy_conclusions(gpus, hours, bound_h)
+    return Findings(panels, [], "paper", "mean flow time, h", lines)
+
+
+def _arrivals(row: Row) -> str:
+    """Return when the jobs of a part of a trace arrive, as its source says after the name of the file."""
+    _, begins, ends = row.source.rpartition(" [")
+    return f", arrivals [{ends}" if begins else ""
+
+
+def _flow_h(row: Row) -> float | None:
+    seconds = row.figures.get("mean_flow_s")
+    return None if seconds is None or row.method not in POLICIES else seconds / 3600
+
+
+def _bound_h(rows: Sequence[Row]) -> float | None:
+    """Bound on the mean flow time: objective and bound are sums of completion times, whose constant is that of the flows."""
+    bounds = [row.bound for row in rows if row.bound is not None]
+    answers = [row for row in rows if row.objective is not None and row.jobs and "mean_flow_s" in row.figures]
+    if not bounds or not answers:
+        return None
+    one = min(answers, key=lambda row: row.objective or 0.0)
+    assert one.objective is not None and one.jobs is not None
+    return (one.figures["mean_flow_s"] - (one.objective - max(bounds)) / one.jobs) / 3600
+
+
+def _policy_conclusions(gpus: int | None, hours: dict[str, float], bound_h: float | None) -> list[str]:
+    if "a-srpt" not in hours:
+        return []
+    order = sorted(hours, key=lambda method: hours[method])
+    best = order[0]
+    lines = [
+        f"{gpus} GPUs: best is {POLICIES[best]} with {hours[best]:.2f} h"
+        + ("" if not bound_h else f", at most {hours[best] / bound_h:.2f} times the best schedule")
+        + f"; A-SRPT is number {order.index('a-srpt') + 1} of {len(order)} with {hours['a-srpt']:.2f} h."
+    ]
+    beside = [
+        f"{hours['a-srpt'] / hours[method]:.2f} times {POLICIES[method]}"
+        for method in ("a-srpt-backfill", "a-srpt-compact", "least-work", "fifo")
+        if hours.get(method)
+    ]
+    return lines + ([f"{gpus} GPUs: the mean flow time of A-SRPT is {', '.join(beside)}."] if beside else [])
+
+
+PHILLY = Entry(
+    "a-srpt-philly",
+    "Luo et al., INFOCOM 2025 (A-SRPT), arXiv 2501.05563; the abstract alone was available",
+    "A-SRPT and other policies on the Philly trace",
+    "nothing: the abstract states no number",
+    (
+        "The abstract says that A-SRPT is provably competitive, and that testbed experiments and simulations verify it; it "
+        "states no number. Queue, dispatch, the sizes of the virtual jobs, waiting for a better placement and Heavy-Edge are "
+        "our reconstruction.",
+        "The trace names no model and has no status: models are chosen by the GPUs of a job, an assumption of ours, and jobs "
+        "that failed count as done after their duration. Servers of 8 GPUs and their networks are choices of ours. Predictions "
+        "are perfect.",
+    ),
+    philly,
+    ({"gpus": 480, "from": "2017-10-09", "to": "2017-10-16"},),
+    150,
+    15,
+    Trace("philly_jobs.csv", "github.com/petuum/adaptdl, branch osdi21-artifact"),
+    ({"jobs": 10000, "gpus": 480},),
+    "jobs are drawn instead, 93 in 100 on one GPU, lengths by four quantiles of the trace's, more work than the cluster can do "
+    "while they arrive.",
+)

@@ -1,0 +1,461 @@
+"""Panels of figures of studies for papers, drawn with Matplotlib at the width of a column; the numbers are those of the page.
+
+A panel shows one group: ratios to the reference, curves of shares of instances (within a factor of the best, within a gap,
+answered within a time), gap and time against size, or a matrix of methods.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dlsched.core.messages import several
+from dlsched.core.tolerance import MEETING
+from dlsched.plots.comparison import axis_from_one, draw_profiles, equal_curves
+from dlsched.plots.figure import DASHES, FAINT, HUES, SEQUENCE, equal_names, ink_on, labels, set_ticks, text_size, ticks
+from dlsched.study.figures.groups import Group
+from dlsched.study.reports.content import Trial, trials
+from dlsched.study.reports.page_figures import (
+    GAP,
+    GOLDEN,
+    TIME,
+    factors_of_best,
+    points_of,
+    sizes_of,
+)
+from dlsched.study.reports.page_parts import finite
+from dlsched.study.rows import Row
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+
+MARKERS = ("o", "s", "D", "^", "v", "P")
+LONGEST = 18
+"""Characters of a method's name, which is half of a narrow column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Colour, dashes and mark of a method, which differ in grey, too; the first six have their own."""
+
+    label: str
+    colour: str
+    dash: object
+    marker: str
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A group, its instances, and its methods in the order of the ranking; without methods that only bound."""
+
+    group: Group
+    trials: Sequence[Trial]
+    methods: Sequence[str]
+    styles: Mapping[str, Style]
+    width_in: float
+
+    @property
+    def size(self) -> float:
+        """Size of the text in points."""
+        return text_size(self.width_in)
+
+    def rows(self, method: str) -> list[Row]:
+        """Rows of a method."""
+        return [trial.rows[method] for trial in self.trials if method in trial.rows]
+
+    def ratios(self, method: str) -> list[float]:
+        """Its finite ratios."""
+        return [ratio for row in self.rows(method) if (ratio := finite(row.ratio)) is not None]
+
+
+def panels_of(groups: Sequence[Group], width_in: float) -> list[Panel]:
+    """Collect what is drawn of groups; a method looks alike in all of them, where all fit into the styles of one."""
+    every = dict.fromkeys(line.method for group in groups for line in group.lines if line.kind != "bound")
+    exact = {line.method for group in groups for line in group.lines if line.exact}
+    order = sorted(every, key=lambda method: method not in exact)
+    alike = len(order) <= len(HUES) or all({line.method for line in group.lines} >= set(order) for group in groups)
+    return [panel_of(group, width_in, order if alike else None) for group in groups]
+
+
+def panel_of(group: Group, width_in: float, order: Sequence[str] | None = None) -> Panel:
+    """Collect what is drawn of a group; ``order``: of the styles, by default exact methods first, then the ranking."""
+    methods = [line.method for line in map(group.line, group.ranking) if line.kind != "bound"]
+    if order is None:
+        order = sorted(methods, key=lambda method: not group.line(method).exact)
+    shown = labels(order, LONGEST)
+    styles = {
+        method: Style(
+            shown[method],
+            HUES[index] if index < len(HUES) else FAINT,
+            DASHES[index] if index < len(DASHES) else "-",
+            MARKERS[index] if index < len(MARKERS) else ".",
+            index < len(HUES),
+        )
+        for index, method in enumerate(order)
+    }
+    return Panel(group, trials(group.rows), methods, styles, width_in)
+
+
+def width_of_key(names: Sequence[str], width_in: float) -> int:
+    """Number of columns of a key in which all names fit."""
+    size = text_size(width_in) - 0.5
+    column_in = (max(map(len, names)) * 0.6 + 2.2 + 1.8) * size / 72
+    return max(1, min(len(names), int(width_in / column_in)))
+
+
+DOTS = 60
+"""Instances up to which each has a dot."""
+QUARTILES_FROM = 4
+"""Answers from which the middle half is marked."""
+BINS = 48
+"""Bars of a density: a column of a paper is some 200 points wide, so that each has four."""
+
+
+def missing_ratios(panel: Panel) -> str:
+    """Why nothing can be drawn; empty if something can."""
+    return "" if any(map(panel.ratios, panel.methods)) else "no answer has a ratio"
+
+
+def height_of_ratios(panel: Panel) -> float:
+    """Height of the panel, without its key."""
+    return 0.55 + 0.21 * max(len(panel.methods), 2)
+
+
+def draw_ratios(figure: "FigureBase", panel: Panel) -> "list[Artist]":
+    """Draw the rows, and return the key of their marks."""
+    axes: Axes = figure.subplots()
+    everything = [ratio for method in panel.methods for ratio in panel.ratios(method)]
+    axis_from_one(axes, max(everything), panel.group.ratio, 0.03)
+    low = min(everything)
+    if low < axes.get_xlim()[0]:
+        axes.set_xlim(left=low)
+    dots = len(panel.trials) <= DOTS
+    hollow = False
+    # A row for each method, best on top: dots or a density, quantiles below them, failures at the right.
+    for y, method in enumerate(panel.methods):
+        rows = [row for row in panel.rows(method) if row.ratio is not None and np.isfinite(row.ratio)]
+        ratios = [float(row.ratio) for row in rows if row.ratio is not None]
+        colour = panel.styles[method].colour
+        if dots:
+            hollow |= any(row.at_most for row in rows)
+            for index, row in enumerate(rows):
+                face = "white" if row.at_most else colour
+                spread = 0.34 * ((0.5 + index * GOLDEN) % 1 - 0.5) - 0.12
+                axes.plot(
+                    ratios[index], y + spread, "o", ms=2.6, mfc=face, mec=colour, mew=0.6, zorder=3, clip_on=False
+                )
+        elif ratios:
+            _density(axes, ratios, y, colour)
+        _quantiles(axes, ratios, y, worst=not dots)
+        failed = panel.group.line(method).failed
+        if failed:
+            axes.annotate(
+                f"{failed:,} failed", (1.0, y), (2, 0), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
+                fontsize=panel.size - 1, va="center", ha="left", annotation_clip=False,
+            )  # fmt: skip
+    axes.set_yticks(range(len(panel.methods)), [panel.styles[method].label for method in panel.methods])
+    axes.set_ylim(max(len(panel.methods), 2) - 0.45, -0.55)
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="y", length=0)
+    return _ratios_key(dots, hollow)
+
+
+def _density(axes: "Axes", ratios: Sequence[float], y: float, colour: str) -> None:
+    """Fill the share of instances by ratio, above the line of quantiles, as the axis has them."""
+    log = axes.get_xscale() == "log"
+    left, right = axes.get_xlim()
+    edges = np.geomspace(left, right, BINS + 1) if log else np.linspace(left, right, BINS + 1)
+    counts, _ = np.histogram(np.clip(ratios, left, right), edges)
+    heights = np.sqrt(counts / counts.max()) * 0.5
+    axes.stairs(y + 0.2 - heights, edges, baseline=y + 0.2, fill=True, fc=colour, ec="none", alpha=0.55, zorder=2)
+
+
+def _quantiles(axes: "Axes", ratios: Sequence[float], y: float, *, worst: bool) -> None:
+    """Below the dots or the density: 5 % to 95 %, the middle half, the median, and where there are no dots the worst."""
+    if len(ratios) < QUARTILES_FROM:
+        return
+    least, low, middle, high, most = np.quantile(ratios, (0.05, 0.25, 0.5, 0.75, 0.95))
+    axes.hlines(y + 0.26, least, most, color="black", lw=0.7, zorder=3)
+    axes.hlines(y + 0.26, low, high, color="black", lw=2.2, zorder=3)
+    axes.vlines(middle, y + 0.1, y + 0.42, color="black", lw=1.1, zorder=4)
+    if worst:
+        axes.plot(max(ratios), y + 0.26, "x", ms=3, mew=0.7, color="black", zorder=4, clip_on=False)
+
+
+def _ratios_key(dots: bool, hollow: bool) -> "list[Artist]":
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    key: list[Artist] = []
+    if dots:
+        key.append(Line2D([], [], marker="o", ls="none", ms=2.6, color="0.3", label="an instance"))
+        if hollow:
+            key.append(Line2D([], [], marker="o", ls="none", ms=2.6, mfc="white", mec="0.3", label="at most (a bound)"))
+    else:
+        key.append(Patch(fc="0.6", label="density"))
+        key.append(Line2D([], [], marker="x", ls="none", ms=3, mew=0.7, label="worst", color="black"))
+    key.append(Line2D([], [], marker="|", ls="-", lw=2.2, ms=6, label="median, middle half", color="black"))
+    key.append(Line2D([], [], lw=0.7, label="5 % to 95 %", color="black"))
+    return key
+
+
+LINEAR_TO = 20.0
+"""Gaps in per cent up to which their axis is linear."""
+_NEAR = 1.0
+"""Gap in per cent below which an axis of large gaps is linear, as it holds 0."""
+
+
+def missing_pairs(panel: Panel) -> str:
+    """Why methods cannot be compared; empty if they can."""
+    if len(panel.methods) < 2:
+        return "one method alone is compared with no other"
+    return "" if any(row.objective is not None for row in panel.group.rows) else "there is no answer"
+
+
+def missing_gaps(panel: Panel) -> str:
+    """Why nothing can be drawn; empty if something can."""
+    return "" if _known(_gaps(panel)) else "no answer has a gap"
+
+
+def missing_times(panel: Panel) -> str:
+    """Why nothing can be drawn; empty if something can."""
+    return "" if _known(_times(panel)) else "no cell has a time"
+
+
+def draw_profile(figure: "FigureBase", panel: Panel) -> "list[Artist]":
+    """Draw performance profiles, and return their key; equal ones share a curve."""
+    factors = factors_of_best(panel.trials, panel.methods, panel.group.family)
+    groups = equal_curves(factors)
+    axes: Axes = figure.subplots()
+    looks = {method: (style.colour, style.dash) for method, style in panel.styles.items()}
+    draw_profiles(axes, factors, groups, wider=0.2, looks=looks)
+    axes.set_title("")
+    axes.set_ylabel("share of instances")
+    return _key(groups, panel)
+
+
+def draw_gaps(figure: "FigureBase", panel: Panel) -> "list[Artist]":
+    """Draw the share of instances within a gap, and return the key."""
+    gaps = _gaps(panel)
+    axes: Axes = figure.subplots()
+    largest = max(_known(gaps))
+    end = max(1.04 * largest, 0.1)
+    if end > LINEAR_TO:
+        axes.set_xscale("symlog", linthresh=_NEAR, linscale=0.5)
+        marks = [0.0, _NEAR, *(mark for mark in ticks(2.0, end) if math.log10(mark).is_integer() or end < 100)]
+        set_ticks(axes.xaxis, marks)
+    at_most = any(row.at_most for row in panel.group.rows)
+    axes.set_xlabel(f"gap to the {'best known bound or optimum' if at_most else 'optimum'}, %")
+    return _draw(axes, gaps, 0.0, end, panel)
+
+
+def draw_times(figure: "FigureBase", panel: Panel) -> "list[Artist]":
+    """Draw the share of instances answered within a time, and return the key."""
+    times = _times(panel)
+    axes: Axes = figure.subplots()
+    known = _known(times)
+    begin, end = min(known) / 1.3, max(known) * 1.3
+    axes.set_xscale("log")
+    marks = ticks(begin, end)
+    set_ticks(axes.xaxis, marks)
+    axes.set_xlabel("seconds of a cell (log scale)")
+    return _draw(axes, times, begin, end, panel)
+
+
+Values = Mapping[str, Sequence[float | None]]
+"""By method, one an instance; None where it has none."""
+
+
+def _gaps(panel: Panel) -> Values:
+    """Gaps in per cent; those below 0, of answers that beat a bound by rounding, are 0."""
+    return {
+        method: [None if (gap := GAP.value(row)) is None else max(gap, 0.0) for row in panel.rows(method)]
+        for method in panel.methods
+    }
+
+
+def _times(panel: Panel) -> Values:
+    """Seconds of the cells with an answer."""
+    return {
+        method: [None if row.objective is None else TIME.value(row) for row in panel.rows(method)]
+        for method in panel.methods
+    }
+
+
+def _known(values: Values) -> list[float]:
+    return [value for of in values.values() for value in of if value is not None]
+
+
+def _draw(axes: "Axes", values: Values, begin: float, end: float, panel: Panel) -> "list[Artist]":
+    """Draw a step curve for each group of methods with equal values, the best first."""
+    # What differs by less than is drawn is equal: methods of equal curves share one, and its entry in the key.
+    groups: dict[tuple[float | None, ...], list[str]] = {}
+    for method, of in values.items():
+        groups.setdefault(tuple(None if value is None else float(f"{value:.6g}") for value in of), []).append(method)
+    # Steps up at each value; instances without one keep the curve below 1.
+    for of_group, names in groups.items():
+        known = sorted(value for value in of_group if value is not None)
+        shares = [(rank + 1) / len(of_group) for rank in range(len(known))]
+        style = panel.styles[names[0]]
+        axes.step(
+            [begin, *known, end],
+            [0.0, *shares, shares[-1] if shares else 0.0],
+            where="post",
+            linestyle=style.dash,
+            color=style.colour,
+            lw=1.3 if style.own else 0.7,
+            zorder=3 if style.own else 2,
+        )
+    axes.set_xlim(begin, end)
+    axes.set_ylim(0, 1.03)
+    axes.set_ylabel("share of instances")
+    axes.grid()
+    axes.set_axisbelow(True)
+    return _key(list(groups.values()), panel)
+
+
+def _key(groups: Sequence[Sequence[str]], panel: Panel) -> "list[Artist]":
+    """Explain the curves, those of equal methods together."""
+    from matplotlib.lines import Line2D
+
+    key: list[Artist] = []
+    others = 0
+    for group in groups:
+        style = panel.styles[group[0]]
+        if not style.own:
+            others += len(group)
+            continue
+        name = equal_names([panel.styles[method].label for method in group], int(panel.width_in * 12), 1)
+        key.append(Line2D([], [], color=style.colour, ls=style.dash, lw=1.3, label=name))
+    if others:
+        key.append(Line2D([], [], color=FAINT, lw=0.7, label=several(others, "other method")))
+    return key
+
+
+def missing_growth(panel: Panel) -> str:
+    """Why nothing can be drawn; empty if something can."""
+    return sizes_of(panel.trials).missing
+
+
+def draw_growth(figure: "FigureBase", panel: Panel) -> "list[Artist]":
+    """Draw the gaps above the times, and return the key."""
+    from matplotlib.lines import Line2D
+
+    sizes = sizes_of(panel.trials)
+    bins, word = sizes.bins, sizes.word
+    first, second = figure.subplots(2, 1, sharex=True)
+    count = len(panel.methods)
+    # Methods stand side by side at each size; those with a colour of their own show their range.
+    for measure, axes in ((GAP, first), (TIME, second)):
+        lows, highs = [], []
+        for index, method in enumerate(panel.methods):
+            style = panel.styles[method]
+            points = points_of(panel.rows(method), sizes, measure)
+            x = [point.bin.at * sizes.side(index, count) for point in points]
+            width = 1.0 if style.own else 0.6
+            if style.own:
+                axes.vlines(x, [p.low for p in points], [p.high for p in points], color=style.colour, lw=0.7, zorder=2)
+            lows += [point.low for point in points]
+            highs += [point.high for point in points]
+            axes.plot(x, [p.middle for p in points], color=style.colour, ls=style.dash, lw=width, zorder=3)
+            for at, point in zip(x, points, strict=True):
+                face = "white" if point.at_most else style.colour
+                axes.plot(
+                    at, point.middle, style.marker, ms=3.2, mfc=face, mec=style.colour, mew=0.7, zorder=4, clip_on=False
+                )
+        if measure is TIME:
+            _seconds(axes, min(lows, default=1.0), max(highs, default=1.0))
+        else:
+            axes.set_ylim(-0.03 * max(*highs, 0.01), 1.06 * max(*highs, 0.01))
+            axes.set_ylabel("gap, %")
+        axes.grid()
+        axes.set_axisbelow(True)
+    edge = (bins[1].at / bins[0].at) ** 0.4
+    second.set_xscale("log")
+    second.set_xlim(bins[0].at / edge, bins[-1].at * edge)
+    set_ticks(second.xaxis, [each.at for each in bins], [each.text for each in bins])
+    second.set_xlabel(f"{word} (log scale)")
+    if len(bins) > 5:
+        second.tick_params(axis="x", rotation=90)
+    first.tick_params(axis="x", labelbottom=False)
+    figure.align_ylabels([first, second])
+    shown = [panel.styles[method] for method in panel.methods if panel.styles[method].own]
+    key: list[Artist] = [
+        Line2D([], [], color=each.colour, ls=each.dash, marker=each.marker, ms=3.2, lw=1.0, label=each.label)
+        for each in shown
+    ]
+    if count > len(shown):
+        key.append(
+            Line2D([], [], color=FAINT, marker=".", ms=3.2, lw=0.6, label=several(count - len(shown), "other method"))
+        )
+    if any(row.at_most for row in panel.group.rows):
+        key.append(Line2D([], [], marker="o", ls="none", ms=3.2, mfc="white", mec="0.3", label="at most (bounds)"))
+    return key
+
+
+def _seconds(axes: "Axes", low: float, high: float) -> None:
+    axes.set_yscale("log")
+    axes.set_ylim(low / 1.5, high * 1.5)
+    marks = ticks(low / 1.5, high * 1.5)[:: max(1, len(ticks(low / 1.5, high * 1.5)) // 4)]
+    set_ticks(axes.yaxis, marks)
+    axes.set_ylabel("time, s")
+
+
+WRITTEN = 12
+"""Methods up to which every field holds its number."""
+
+
+def height_of_matrix(panel: Panel) -> float:
+    """Height of the panel, without its key."""
+    return (
+        0.21 * max(len(panel.methods), 3) + 0.5 + 0.055 * max(len(panel.styles[each].label) for each in panel.methods)
+    )
+
+
+def shares(panel: Panel) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+    """Share of instances, of those that one of the two answered, on which the first is better; nan for the same method."""
+    factors = factors_of_best(panel.trials, panel.methods, panel.group.family)
+    values = np.array([[np.inf if value is None else value for value in factors[method]] for method in panel.methods])
+    shares_of_pairs = np.full((len(values), len(values)), np.nan)
+    # An instance that neither answered says nothing; an answer is better than none.
+    for row, of_row in enumerate(values):
+        for column, of_column in enumerate(values):
+            tried = np.isfinite(of_row) | np.isfinite(of_column)
+            if row != column and tried.any():
+                shares_of_pairs[row, column] = (of_row * (1 + MEETING) < of_column)[tried].mean()
+    return shares_of_pairs
+
+
+def draw_matrix(figure: "FigureBase", panel: Panel) -> "list[Artist]":
+    """Draw the matrix; it has no key, as every field says its number."""
+    import matplotlib
+    from matplotlib.colors import to_hex
+
+    axes: Axes = figure.subplots()
+    values = shares(panel)
+    colours = matplotlib.colormaps[SEQUENCE]
+    image = axes.imshow(values, cmap=SEQUENCE, vmin=0.0, vmax=1.0, aspect="auto")
+    names = [panel.styles[method].label for method in panel.methods]
+    count = len(names)
+    axes.set_xticks(range(count), names, rotation=90)
+    axes.set_yticks(range(count), names)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_xlabel("better than ..., on % of the instances")
+    if count > WRITTEN:
+        figure.colorbar(image, ax=axes, label="share of instances")
+        return []
+    for row in range(count):
+        for column in range(count):
+            if not np.isnan(values[row, column]):
+                ink = ink_on(to_hex(colours(values[row, column])))
+                text = f"{100 * values[row, column]:.0f}"
+                axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=max(panel.size - 0.5, 6))
+    return []

@@ -1,1 +1,0 @@
-"""Figures of studies for papers, drawn with Matplotlib at the width of a column; the numbers are those of the page."""

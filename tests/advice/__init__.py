@@ -1,1 +1,0 @@
-"""Advice, held to cases by hand and to brute force."""
