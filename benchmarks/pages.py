@@ -21,9 +21,9 @@ from dlsched.study import Study
 from dlsched.study.leader import run
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import read_plan
-from dlsched.study.plans.smaller import smaller
-from dlsched.study.reporting import content_of
+from dlsched.study.plans.sources import smaller
 from dlsched.study.reports.markdown_page import page
+from dlsched.study.study import content_of
 
 HERE = Path(__file__).parent
 STUDIES = sorted(path.stem for path in (HERE / "studies").glob("*.toml") if path.stem != "demo")

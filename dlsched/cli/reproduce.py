@@ -15,7 +15,7 @@ from dlsched.core.messages import printable
 from dlsched.core.quantities import percent, short
 from dlsched.reproduce.entries import ENTRIES, differs_of, entry_named, plan_of, unanswered
 from dlsched.reproduce.findings import Beside, Entry, Findings, Panel
-from dlsched.study.reporting import environment_words
+from dlsched.study.study import environment_words
 
 
 def run(

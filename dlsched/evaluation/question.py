@@ -13,8 +13,7 @@ from dlsched.evaluation.measures import Jobs, JobTimes, Part, jobs_of, times_of
 from dlsched.families import FAMILIES
 from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
-from dlsched.study.recipes.given import given
-from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes import Recipe, recipe_of_instance
 from dlsched.traces.instances import instance_from
 from dlsched.traces.queue import Example, Figure, Queue, Sentence, Window, sentence_of
 from dlsched.traces.queue import Piece as SentencePiece
@@ -153,7 +152,7 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         total,
         tuple(server.gpus for server in getattr(instance, "servers", ())),
         name,
-        given(instance, f"{where} on {several(total, 'GPU')}"),
+        recipe_of_instance(instance, f"{where} on {several(total, 'GPU')}"),
         jobs_of(instance, imported.jobs),
         None if happened is None else times_of(instance, happened),
         any(job.nodes for job in imported.jobs),

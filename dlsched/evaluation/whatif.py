@@ -26,8 +26,7 @@ from dlsched.study.leader import StudyProgress
 from dlsched.study.leader import run as run_study
 from dlsched.study.plans.instance_entries import duration_s
 from dlsched.study.plans.plan import CellLimits, Plan
-from dlsched.study.reporting import environment_words
-from dlsched.study.study import Study
+from dlsched.study.study import Study, environment_words
 from dlsched.traces import read_queue
 from dlsched.traces.clocks import queue_window
 from dlsched.traces.queue import Queue

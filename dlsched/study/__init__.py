@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from dlsched.study.checking import check
     from dlsched.study.figures.summary import sentence, summarise
     from dlsched.study.leader import run
-    from dlsched.study.plans.counting import count
     from dlsched.study.plans.plan import CellLimits, Plan
     from dlsched.study.plans.plan_file import make_plan, read_plan
-    from dlsched.study.reporting import report
+    from dlsched.study.plans.sources import count
     from dlsched.study.reports.export import export
     from dlsched.study.rows import Row
-    from dlsched.study.study import Study, open
+    from dlsched.study.study import Study, open, report
 
 __all__ = [
     "CellLimits",
@@ -48,12 +47,11 @@ _HOMES = {
     "reports.export": "export",
     "checking": "check",
     "leader": "run",
-    "plans.counting": "count",
     "plans.plan": "CellLimits Plan",
     "plans.plan_file": "make_plan read_plan",
-    "reporting": "report",
+    "plans.sources": "count",
     "rows": "Row",
-    "study": "Study open",
+    "study": "Study open report",
     "figures.summary": "sentence summarise",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

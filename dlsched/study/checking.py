@@ -15,7 +15,7 @@ from dlsched.study.cells.cell import CHECKED, Cell, Facts, Outcome
 from dlsched.study.engines import local
 from dlsched.study.leader import StudyProgress, require_engine
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
-from dlsched.study.recipes.given import GivenRecipe
+from dlsched.study.recipes import GivenRecipe
 from dlsched.study.rows import Row
 from dlsched.study.store.reading import (
     about_of,

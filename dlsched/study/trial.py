@@ -8,11 +8,9 @@ from statistics import fmean
 
 from dlsched.study.cells.cell import FOUND, Cell, Outcome, cells_of, runs_on
 from dlsched.study.engines import local
-from dlsched.study.plans.counting import Kind, count, kinds_of
 from dlsched.study.plans.plan import Plan
-from dlsched.study.recipes.given import found as found_recipe
-from dlsched.study.recipes.recipe import CalledRecipe, Recipe
-from dlsched.study.recipes.searched import SearchedRecipe
+from dlsched.study.plans.sources import Kind, count, kinds_of
+from dlsched.study.recipes import CalledRecipe, Recipe, SearchedRecipe, recipe_of_result
 from dlsched.study.store.searches import SEARCH, search_of
 
 PARTS = (0.0, 0.5, 1.0)
@@ -134,7 +132,7 @@ def _search(
         if outcome.status == FOUND:
             longer = recipe.evaluations / recipe.smaller(SEARCHED).evaluations
             seconds.setdefault((kind, SEARCH.label), []).append(longer * _seconds(plan, outcome))
-            made[id(recipe)] = found_recipe(recipe, outcome.solution)
+            made[id(recipe)] = recipe_of_result(recipe, outcome.solution)
     return made
 
 

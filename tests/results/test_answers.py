@@ -12,7 +12,7 @@ from dlsched.own_methods import find_method_of_user
 from dlsched.results.answers import UnreadableAnswer, claim_of_text, judge, status_of_error
 from dlsched.results.reading import Claim
 from dlsched.study.cells.cell import CellEnded
-from dlsched.study.cells.foreign_methods import printed
+from dlsched.study.cells.foreign_methods import run_command
 
 FAMILY = ring_allocation.FAMILY
 INSTANCE = ring_allocation.example()
@@ -96,7 +96,7 @@ def test_texts_that_are_no_answer(text: bytes, tmp_path: Path):
         claim_of_text(text, "standard output")
     (tmp_path / "text").write_bytes(text)
     with pytest.raises(CellEnded) as ended:
-        printed(("cat", str(tmp_path / "text")), "", str(tmp_path))
+        run_command(("cat", str(tmp_path / "text")), "", str(tmp_path))
     assert ended.value.status == "error"
 
 

@@ -9,8 +9,7 @@ import psutil
 from dlsched.study.cells.cell import Cell, Outcome, key_of
 from dlsched.study.engines import local
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
-from dlsched.study.recipes.reading import read_recipe
-from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes import Recipe, read_recipe
 
 ROOMY = CellLimits(time_s=60.0, memory_gib=4.0)
 TIGHT = CellLimits(time_s=0.2, grace_s=0.3, memory_gib=4.0)

@@ -7,8 +7,7 @@ import typer
 from dlsched.cli.study.show import STORE_HELP
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
-from dlsched.study.reporting import FORMS, require_form, write_open
-from dlsched.study.study import Study
+from dlsched.study.study import FORMS, Study, require_form, write_open
 
 
 def run(

@@ -18,7 +18,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.families import FAMILIES, objective_name
 from dlsched.own_methods import PICKLED
 from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod
-from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes import Recipe
 
 _BROUGHT = ("numpy", "scipy", "networkx", "pulp", "ortools", "pyscipopt", "pyomo", "scikit-learn", "numba")
 DECIDING = tuple(dict.fromkeys((*_BROUGHT, *(solver.package for solver in SOLVERS.values()))))

@@ -13,9 +13,11 @@ import random
 import resource
 import signal
 import sys
+import sysconfig
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import NoReturn
 
 from dlsched.core.family import AnyFamily, AnyMethod
@@ -28,7 +30,6 @@ from dlsched.processes.streams import words_of, write_frame
 from dlsched.processes.usage import Meter
 from dlsched.results.answers import status_of_error
 from dlsched.study.cells.cell import READY
-from dlsched.study.plans.own_code import loaded_below
 from dlsched.study.plans.plan import PlannedMethod
 
 _LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE, resource.RLIMIT_STACK)
@@ -106,7 +107,7 @@ def _forget(method: PlannedMethod, folder: str, spared: Collection[str]) -> None
     file = getattr(sys.modules.get(home), "__file__", None)
     names = [home] if home not in spared and str(file).endswith(".py") else []
     for place in (folder, os.path.dirname(home)) if home.endswith(".py") else (folder,):
-        names += loaded_below(place)
+        names += _loaded_below(place)
     for name in names:
         sys.modules.pop(name, None)
 
@@ -147,3 +148,22 @@ def _state() -> Mapping[str, object] | None:
         }
     except (OSError, KeyError):
         return None  # a folder was removed
+
+
+def _loaded_below(folder: str) -> list[str]:
+    """Return the names of loaded modules that come from Python files below a folder.
+
+    Modules of dlsched and installed packages are left out, even if the environment is below the folder.
+    """
+    standard = os.path.join(os.path.realpath(sysconfig.get_path("stdlib")), "")
+    start = os.path.join(os.path.realpath(folder), "")
+    names = []
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name == "__main__" or name.partition(".")[0] == "dlsched" or not isinstance(file, str):
+            continue
+        path = os.path.realpath(file)
+        installed = {"site-packages", "dist-packages"} & set(Path(path).parts)
+        if path.startswith(start) and path.endswith(".py") and not installed and not path.startswith(standard):
+            names.append(name)
+    return names

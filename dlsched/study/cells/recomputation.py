@@ -30,8 +30,7 @@ from dlsched.results.reading import Claim, claim_from
 from dlsched.results.verification import Verification, read_solution, verify_claim
 from dlsched.study.cells.cell import VERIFIED, facts_of, key_of, versions
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
-from dlsched.study.recipes.given import found as found_recipe
-from dlsched.study.recipes.recipe import CalledRecipe, Recipe, require_data
+from dlsched.study.recipes import CalledRecipe, Recipe, recipe_of_result, require_data
 
 Said = Mapping[str, Any]
 """Values that a store holds for an instance or a row, by column."""
@@ -85,7 +84,7 @@ def computed_anew(recipe: Recipe, said: Said, step: Callable[[], None]) -> list[
 
 def _made(recipe: Recipe, found: Json) -> InstanceFile:
     if found is not None:
-        return found_recipe(recipe, found).make()
+        return recipe_of_result(recipe, found).make()
     require_data(recipe)
     return recipe.make()
 

@@ -27,7 +27,7 @@ from dlsched.results.verification import Verification
 from dlsched.solvers import child
 from dlsched.study.cells.cell import BEGUN, CHECKED, FOUND, MAKING, READY, VERIFIED, Cell, CellEnded, Outcome, facts_of
 from dlsched.study.cells.foreign_methods import ForeignMethods
-from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes import Recipe
 
 
 def with_proof(

@@ -1,24 +1,39 @@
-"""The entries ``[[instances]]`` of a plan: grids of generators, files, and traces."""
+"""Entries ``[[instances]]`` of a plan: grids of generators, files, traces, draws by functions, searches for worst instances."""
 
 import inspect
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
+from dlsched.catalogue.families import space
 from dlsched.catalogue.import_options import OPTIONS
+from dlsched.catalogue.option import Option
 from dlsched.catalogue.sources import SOURCES
 from dlsched.core.arguments import LARGEST_DRAWN
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES, instance_from, read
-from dlsched.study.plans.drawn import read_drawn
-from dlsched.study.plans.grids import Grid, combinations
-from dlsched.study.plans.method_entries import Code
-from dlsched.study.plans.plan import Files, Generated, Given, Source, Windows
+from dlsched.own_methods import PICKLED
+from dlsched.study.plans.method_entries import Code, hash_of_code, imported
+from dlsched.study.plans.plan import (
+    Drawn,
+    Files,
+    Generated,
+    Given,
+    Grid,
+    Searched,
+    Source,
+    Windows,
+    combination,
+    combinations,
+)
 from dlsched.study.plans.refusals import (
     MOST_CELLS,
     Refusals,
@@ -28,16 +43,15 @@ from dlsched.study.plans.refusals import (
     not_negative,
     one_of,
     only,
+    plain,
     positive,
     refused,
     table,
     text,
     too_large,
 )
-from dlsched.study.plans.sources import files_of
-from dlsched.study.plans.windows import import_piece, pieces
-from dlsched.study.plans.worst import read_searched
-from dlsched.study.recipes.given import given
+from dlsched.study.plans.sources import files_of, import_piece, pieces, recipe_of
+from dlsched.study.recipes import Recipe, recipe_of_instance, recipe_of_result
 
 _FROM_0 = ("alpha",)  # options of generators that may be 0
 MOST_SEEDS = 1_000_000
@@ -64,7 +78,7 @@ def read_source(
         asked = table(entry)
         if asked.keys() == {"instance"}:
             instance = instance_from(asked["instance"], MEMORY)  # type: ignore[arg-type]
-            return [Given((given(instance, MEMORY),))], {instance.family}
+            return [Given((recipe_of_instance(instance, MEMORY),))], {instance.family}
         sorts = (
             [next(key for key in CALLED if key in asked)]
             if any(key in asked for key in CALLED)
@@ -245,3 +259,172 @@ def duration_s(value: object) -> float:
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 1 <= seconds < math.inf:
         raise Refused(shown(value), 'a number of seconds >= 1, or text such as "24h", "90m" or "7d"', "window")
     return float(seconds)
+
+
+_KEYS_OF_DRAWN = ("python", "family", "seeds")
+
+
+def read_drawn(entry: Table, folder: Path, seeds: Sequence[int], code: Code) -> Drawn | Given:
+    """Read an entry of ``[[instances]]`` with ``python``, and draw its first instance as a test; all with code of the session.
+
+    Parameters
+    ----------
+    entry, folder
+        The entry, and the folder of the plan, to which paths are relative.
+    seeds
+        Seeds of the entry.
+    code
+        As ``imported`` takes it; where none may run, nothing of the function is known.
+
+    Raises
+    ------
+    Refused
+        The first thing that is wrong with it.
+    """
+    where = text(entry["python"], "python")
+    home, _, name = where.rpartition(":")
+    if not home or not name:
+        raise Refused(shown(where), '"path.py:function" or "package.module:function"', "python")
+    family = one_of(entry.get("family"), tuple(FAMILIES), "family")
+    known = imported(where, folder, code)
+    asked: dict[str, Sequence[Json]] = {
+        key: tuple(plain(each, *at) for at, each in grid(value, key))
+        for key, value in entry.items()
+        if key not in _KEYS_OF_DRAWN
+    }
+    path = str((folder / home).absolute()) if home.endswith(".py") else home
+    if known is None:
+        if "seeds" in entry:
+            asked["seed"] = seeds
+        return Drawn(family, where, f"{path}:{name}", str(folder.absolute()), asked, "")
+    thing, file = known
+    of_session = home.startswith(PICKLED)
+    what = name if of_session else where
+    _require_parameters(thing, what, asked)
+    if "seed" in inspect.signature(thing).parameters:
+        asked["seed"] = seeds
+    elif "seeds" in entry:
+        raise Refused(shown(entry["seeds"]), f"none, as {what} has no parameter seed", "seeds")
+    fingerprint = "" if of_session else hash_of_code(thing, file, where, folder)
+    found = Drawn(family, what, f"{path}:{name}", str(folder.absolute()), asked, fingerprint)
+    try:
+        if of_session:  # a store that named its code would have to be trusted
+            return Given(tuple(_drawn(found, arguments) for arguments in combinations(found.grid)))
+        recipe_of(found, combination(found.grid, 0)).make()
+    except UsageError as error:
+        raise Refused(
+            f"{shown(what)} ({error})", f"a function that returns an instance of {family}", "python"
+        ) from None
+    return found
+
+
+def _require_parameters(thing: Callable[..., object], where: str, asked: Mapping[str, object]) -> None:
+    known = inspect.signature(thing).parameters
+    if "seed" in asked:
+        raise Refused("an unknown parameter", 'seeds = "first:end"', "seed")
+    free = any(each.kind is each.VAR_KEYWORD for each in known.values())
+    for key in asked:
+        if key not in known and not free:
+            raise Refused("an unknown parameter", f"only {', '.join(name for name in known if name != 'seed')}", key)
+    for each in known.values():
+        variable = each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+        if each.default is each.empty and not variable and each.name not in (*asked, "seed"):
+            raise Refused("nothing", f"a value, as {where} has no default for it", each.name)
+
+
+def _drawn(source: Drawn, arguments: dict[str, Json]) -> Recipe:
+    """Draw an instance, and return its recipe as data."""
+    recipe = recipe_of(source, arguments)
+    return replace(recipe_of_result(recipe, recipe.make().as_data()), arguments=arguments)
+
+
+_KEYS_OF_SEARCHED = ("worst", "family", "seeds")
+SHARED = ("jobs", "gpus", "preset")
+OF_SEARCH = ("against", "budget")
+"""Arguments of a search other than those of its space."""
+SPACES = 1000
+"""Largest number of spaces of an entry that are made as a test."""
+
+
+def read_searched(entry: Table, folder: Path, seeds: Sequence[int], code: Code) -> list[Searched]:
+    """Read an entry of ``[[instances]]`` with ``worst``, and make its spaces as a test.
+
+    Parameters
+    ----------
+    entry, folder
+        The entry, and the folder of the plan, to which paths are relative.
+    seeds
+        Seeds of the entry.
+    code
+        As ``imported`` takes it.
+
+    Raises
+    ------
+    Refused
+        The first thing that is wrong with it.
+    """
+    family = one_of(entry.get("family"), tuple(FAMILIES), "family")
+    own = _options_of_space(family)
+    only(entry, (*_KEYS_OF_SEARCHED, *SHARED, *own, *OF_SEARCH))
+    asked: dict[str, Sequence[Json]] = {
+        key: tuple(_value(family, own, key, each, at) for at, each in grid(value, key))
+        for key, value in entry.items()
+        if key not in _KEYS_OF_SEARCHED
+    }
+    _require_spaces(family, {key: values for key, values in asked.items() if key not in OF_SEARCH})
+    found = []
+    for at, each in grid(entry["worst"], "worst"):
+        what = text(each, *at)
+        method, fingerprint = _searched_method(family, what, folder, at, code)
+        values = {**asked, "seed": seeds}
+        found.append(Searched(family, what, method, str(folder.absolute()), values, fingerprint))
+    return found
+
+
+def _options_of_space(family: str) -> Mapping[str, Option]:
+    """Return the options of the family's space; `Refused` if the family has no space."""
+    own = space(family)
+    if own is None:
+        having = (other for other in FAMILIES if space(other) is not None)
+        raise Refused(shown(family), f"{', '.join(having)}, which have a space", "family")
+    return own
+
+
+def _value(family: str, own: Mapping[str, Option], key: str, value: object, at: tuple[str | int, ...]) -> Json:
+    if key in ("jobs", "gpus", "budget"):
+        return integer(value, 1, *at)
+    if key == "preset":
+        return one_of(value, FAMILIES[family].presets, *at)
+    if key == "against":
+        return one_of(value, (*FAMILIES[family].methods, *FAMILIES[family].aliases), *at)
+    kind = own[key].kind
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise Refused(shown(value), "true or false", *at)
+        return value
+    if kind is float:
+        return not_negative(value, *at)
+    return integer(value, 0, *at) if kind is int else text(value, *at)
+
+
+def _require_spaces(family: str, asked: Grid) -> None:
+    from dlsched.worst.space import space_of
+
+    for found in islice(combinations(asked), SPACES):
+        arguments: dict[str, Any] = found
+        try:
+            space_of(family, **arguments)
+        except UsageError as error:
+            raise refused(error, arguments) from None
+
+
+def _searched_method(family: str, what: str, folder: Path, at: tuple[str | int, ...], code: Code) -> tuple[str, str]:
+    """Return a method's name, or a user's method with an absolute path; and the hash of its code."""
+    record = FAMILIES[family]
+    if ":" not in what:
+        names = [name for name in (*record.methods, *record.aliases) if record.method(name).kind != "bound"]
+        return record.method(one_of(what, names, *at)).name, ""
+    found = imported(what, folder, code, "worst")
+    home, _, name = what.rpartition(":")
+    path = str((folder / home).absolute()) if home.endswith(".py") else home
+    return f"{path}:{name}", "" if found is None else hash_of_code(*found, what, folder)

@@ -1,25 +1,29 @@
-"""Entries ``[[methods]]`` of a plan: names, Python functions, policy classes, commands, whole kinds."""
+"""Entries ``[[methods]]`` of a plan, and the code of users that a plan names: its import and its fingerprint."""
 
+import ast
 import hashlib
 import inspect
+import io
 import os
 import shutil
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import TypeAlias
+from types import CodeType
+from typing import ClassVar, TypeAlias, TypeGuard
 
 from dlsched.core.callables import kind_of
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyMethod
+from dlsched.core.files import Json
+from dlsched.core.imports import needing
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES
-from dlsched.own_methods import HANDED, PICKLED, import_of_user, require_parameters
-from dlsched.study.plans.own_code import files_of_code
+from dlsched.own_methods import HANDED, NEED_OF_CLOUDPICKLE, PICKLED, import_of_user, require_parameters
 from dlsched.study.plans.plan import PlannedMethod
 from dlsched.study.plans.refusals import Table, grid, integer, one_of, only, plain, table, text
-from dlsched.study.plans.session_code import hash_of_session_code
 
 KINDS = ("heuristic", "exact", "bound")
 Code: TypeAlias = Collection[str] | None
@@ -259,3 +263,103 @@ def _absolute(word: str, folder: Path) -> str:
     """Make a word absolute if it names a file in the plan's folder; return other words as they are."""
     path = folder / word
     return str(path.absolute()) if path.is_file() else word
+
+
+def files_of_code(files: Collection[str], folder: str) -> list[str]:
+    """Return Python files, followed by the files below a folder that they import, directly or indirectly.
+
+    The files are parsed, not imported, so the answer does not depend on earlier imports of this process.
+
+    Parameters
+    ----------
+    files
+        The files to begin with.
+    folder
+        Folder in which modules are looked up.
+    """
+    found = dict.fromkeys(os.path.realpath(file) for file in files)
+    waiting = list(found)
+    while waiting:
+        file = waiting.pop(0)
+        new = [each for each in _imported_by(file, os.path.realpath(folder)) if each not in found]
+        found |= dict.fromkeys(new)
+        waiting += dict.fromkeys(new)
+    return list(found)
+
+
+def _imported_by(file: str, folder: str) -> Iterator[str]:
+    """Yield the files below a folder of all modules that a file imports, at any place in its code."""
+    if not file.endswith(".py"):
+        return
+    for node in ast.walk(ast.parse(Path(file).read_bytes())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _files_of(folder, alias.name.split("."), folder)
+        elif isinstance(node, ast.ImportFrom):
+            base = str(Path(file).parents[node.level - 1]) if 0 < node.level <= len(Path(file).parents) else folder
+            words = node.module.split(".") if node.module else []
+            for alias in node.names:
+                yield from _files_of(base, [*words, alias.name], folder)
+
+
+def _files_of(base: str, words: list[str], folder: str) -> Iterator[str]:
+    """Yield the files below the folder of a module and of the packages that contain it."""
+    if _is_dlsched(words[0]):
+        return
+    for end in range(len(words) + 1):
+        path = os.path.join(base, *words[:end])
+        for candidate in (f"{path}.py", os.path.join(path, "__init__.py")):
+            if (end or base != folder) and candidate.startswith(os.path.join(folder, "")) and os.path.isfile(candidate):
+                yield os.path.realpath(candidate)
+
+
+def _is_dlsched(name: str) -> bool:
+    return name.partition(".")[0] == "dlsched"
+
+
+OF_SESSION = ", a function of the session"
+"""Follows the name of a function of a session in the text of a plan."""
+
+
+def is_of_session(thing: object) -> TypeGuard[Callable[..., object]]:
+    """Whether something callable is that of no imported module by its name: other processes cannot import it."""
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", "")
+    return callable(thing) and (module == "__main__" or getattr(sys.modules.get(str(module)), name, None) is not thing)
+
+
+def without_code(held: Mapping[str, Json]) -> dict[str, Json]:
+    """Replace functions and instances of a session by their names, in a plan that is written for people."""
+    return {key: _without_code(value) for key, value in held.items()}
+
+
+def _without_code(value: Json) -> Json:
+    if isinstance(value, str) and value.startswith(PICKLED):
+        return f"{value.rpartition(':')[2]}{OF_SESSION}"
+    if isinstance(value, dict):
+        inline = value.get("instance")
+        return {"instance": inline.get("name")} if isinstance(inline, dict) else without_code(value)
+    return [_without_code(each) for each in value] if isinstance(value, list) else value
+
+
+def hash_of_session_code(thing: Callable[..., object]) -> str:
+    """Hash a function or class of the session with all that it refers to there; lines and files do not count."""
+    with needing(NEED_OF_CLOUDPICKLE, "dask", UsageError):
+        import cloudpickle
+
+    class Stable(cloudpickle.Pickler):  # type: ignore[misc]
+        dispatch_table: ClassVar = ChainMap({CodeType: _without_lines}, cloudpickle.Pickler.dispatch_table)
+
+    content = io.BytesIO()
+    Stable(content).dump(thing)
+    tracked = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS  # random names, one a class and session
+    found = content.getvalue()
+    for name in tracked.values():
+        found = found.replace(name.encode(), b"")
+    return hashlib.sha256(found).hexdigest()
+
+
+def _without_lines(code: CodeType) -> tuple[object, ...]:
+    """Reduce code to what it does."""
+    names = ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_argcount")
+    more = ("co_kwonlyargcount", "co_posonlyargcount", "co_exceptiontable")
+    return tuple, ([getattr(code, name) for name in (*names, *more)],)

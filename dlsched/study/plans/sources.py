@@ -1,21 +1,54 @@
-"""Recipes of the instances of a plan, one at a time, so that a large study never holds them all."""
+"""The instances of a plan: their recipes one at a time, their number, the windows of traces, and smaller plans."""
 
 import glob
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from dlsched.catalogue.import_options import OPTIONS
+from dlsched.catalogue.option import Value
+from dlsched.catalogue.sources import SOURCES
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
-from dlsched.core.messages import shown
+from dlsched.core.instance import InstanceFile
+from dlsched.core.messages import several, shown
 from dlsched.families import read
-from dlsched.study.plans import drawn
-from dlsched.study.plans.grids import Grid, combinations
-from dlsched.study.plans.plan import Drawn, Files, Generated, Given, Gridded, Plan, Searched
-from dlsched.study.plans.windows import import_piece, pieces
-from dlsched.study.plans.worst import search_for
-from dlsched.study.recipes.generated import GeneratedRecipe
-from dlsched.study.recipes.given import given
-from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.plans.plan import (
+    Drawn,
+    Files,
+    Generated,
+    Given,
+    Grid,
+    Gridded,
+    Plan,
+    PlannedMethod,
+    Searched,
+    Source,
+    Windows,
+    combination,
+    combinations,
+    size,
+    size_beyond,
+)
+from dlsched.study.plans.refusals import MOST_CELLS, too_large
+from dlsched.study.recipes import (
+    NO_LABEL,
+    PREFIX,
+    DrawnRecipe,
+    GeneratedRecipe,
+    Recipe,
+    SearchedRecipe,
+    label_of,
+    recipe_of_instance,
+    seed_of,
+)
+
+if TYPE_CHECKING:
+    from dlsched.traces.queue import Queue, Window
 
 
 def recipes(plan: Plan) -> Iterator[Recipe]:
@@ -54,10 +87,10 @@ def parts(plan: Plan) -> Iterator[Recipe | tuple[Gridded, list[Grid]]]:
             yield from source.recipes
         elif isinstance(source, Files):
             for name in _new_files(source, plan.folder, seen):
-                yield given(read(plan.folder / name), name)
+                yield recipe_of_instance(read(plan.folder / name), name)
         else:
             for piece in pieces(source, plan.folder):
-                yield given(import_piece(source, piece, plan.folder), piece.source)
+                yield recipe_of_instance(import_piece(source, piece, plan.folder), piece.source)
 
 
 def _maker(source: Gridded) -> tuple[str, ...]:
@@ -71,9 +104,12 @@ def _maker(source: Gridded) -> tuple[str, ...]:
 def recipe_of(source: Gridded, arguments: dict[str, Json]) -> Recipe:
     """Return the recipe of the instance for a combination of a grid."""
     if isinstance(source, Drawn):
-        return drawn.recipe_of(source, arguments)
+        code = source.function, source.folder, source.fingerprint
+        return DrawnRecipe(source.family, source.what, label_of(arguments), seed_of(arguments), *code, arguments)
     if isinstance(source, Searched):
-        return search_for(source, arguments)
+        kind, code = f"{PREFIX}{source.what}", (source.method, source.folder, source.fingerprint)
+        label = ", ".join(filter(None, (kind, label_of(arguments))))
+        return SearchedRecipe(source.family, kind, label, seed_of(arguments), *code, arguments)
     preset, seed = arguments["preset"], arguments["seed"]
     assert isinstance(preset, str) and isinstance(seed, int)
     return GeneratedRecipe(source.family, "generate", preset, seed, arguments)
@@ -98,3 +134,236 @@ def _new_files(source: Files, folder: Path, seen: set[Path]) -> Iterator[str]:
         if path not in seen:
             seen.add(path)
             yield name
+
+
+Kind = tuple[str, str, str]
+"""Family, preset and source of instances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Instances of one kind: those of a grid that no earlier grid has, or a single one of a file or trace.
+
+    Parameters
+    ----------
+    kind
+        Kind of all its instances.
+    instances
+        Number of instances.
+    """
+
+    kind: Kind
+    instances: int
+    _of: Recipe | tuple[Gridded, Grid]
+
+    @property
+    def places(self) -> int:
+        """Number of indices for ``at``: all instances of the grid, also those that an earlier grid has."""
+        return 1 if isinstance(self._of, Recipe) else size(self._of[1])
+
+    def at(self, place: int) -> Recipe:
+        """Return the recipe of the instance at an index."""
+        if isinstance(self._of, Recipe):
+            return self._of
+        source, grid = self._of
+        return recipe_of(source, combination(grid, place))
+
+
+def count(plan: Plan) -> tuple[int, int]:
+    """Count the instances and the cells of a plan; reads files and traces, and draws nothing."""
+    instances = cells = 0
+    for part in parts(plan):
+        family = part.family if isinstance(part, Recipe) else part[0].family
+        found = 1 if isinstance(part, Recipe) else size_beyond(part[0].grid, part[1])
+        instances += found
+        cells += found * _methods(plan.methods, family)
+    return instances, cells
+
+
+def kinds_of(plan: Plan) -> Iterator[Part]:
+    """Yield the parts of a plan in order, one kind of instances each; errors as ``recipes``."""
+    for part in parts(plan):
+        if isinstance(part, Recipe):
+            yield Part((part.family, part.preset, "files"), 1, part)
+            continue
+        source, others = part
+        naming = {key: values for key, values in source.grid.items() if _names(source, key)}
+        for named in combinations(naming):
+            grid: Grid = {key: (named[key],) if key in named else values for key, values in source.grid.items()}
+            recipe = recipe_of(source, combination(grid, 0))
+            yield Part((recipe.family, recipe.preset, recipe.source), size_beyond(grid, others), (source, grid))
+
+
+def _names(source: Gridded, key: str) -> bool:
+    """Whether different values of an argument make different kinds of instances."""
+    return key == "preset" if isinstance(source, Generated) else key not in NO_LABEL
+
+
+def require_countable(plan: Plan) -> None:
+    """Refuse a plan with more cells than a study may have, before any instance is made.
+
+    Raises
+    ------
+    TooLarge
+        Names the number of cells and the limit; files and traces are not read, and count as one each.
+    """
+    gridded = replace(plan, sources=tuple(source for source in plan.sources if isinstance(source, Gridded)))
+    instances, cells = count(gridded)
+    others = len(plan.sources) - len(gridded.sources)
+    if cells + others > MOST_CELLS:
+        raise too_large(cells + others, several(instances + others, "instance"))
+
+
+def _methods(methods: Sequence[PlannedMethod], family: str) -> int:
+    return sum(method.family in (None, family) for method in methods)
+
+
+OPTIONS_OF_FILES = ("nodes", "jobs")
+"""Options that name files, relative to the plan's folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a trace: its name in rows, and start and end of its arrivals; None: no limit.
+
+    ``queue``: the whole trace, if it was read as a queue for cutting.
+    """
+
+    source: str
+    from_: str | None
+    to: str | None
+    queue: "Queue | None" = field(default=None, compare=False, repr=False)
+
+
+def pieces(trace: Windows, folder: Path) -> Iterator[Piece]:
+    """Cut a trace into windows, beginning at ``from`` or its first arrival; leave out windows without jobs.
+
+    Raises
+    ------
+    UsageError, InputError
+        As ``import_instance``.
+    """
+    from_, to = _end(trace, "from"), _end(trace, "to")
+    whole = Piece(_called(trace.file, from_, to), from_, to)
+    clock = None if trace.window_s is None else _clock(trace, folder)
+    if clock is None or trace.window_s is None:
+        yield whole
+        return
+    window, length_s = clock.window(from_, to), trace.window_s
+    arrivals = sorted(each for each in clock.arrivals_s if window.holds(each))
+    if not arrivals:
+        yield whole  # the importer then reports that there is no job
+        return
+    start_s = arrivals[0] if window.start_s is None else window.start_s
+    latest = -1
+    for arrival_s in arrivals:
+        count = max(math.floor((arrival_s - start_s) / length_s) - 1, 0)
+        while arrival_s >= _edge(start_s, length_s, count + 1):
+            count += 1
+        if count != latest:
+            latest, end_s = count, _edge(start_s, length_s, count + 1)
+            start = clock.moment(_edge(start_s, length_s, count))
+            end = clock.moment(end_s if window.end_s is None else min(end_s, window.end_s))
+            yield Piece(_called(trace.file, start, end), start, end, clock.queue)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """Arrival times of a trace's jobs, and the format of its times."""
+
+    arrivals_s: list[float]
+    window: "Callable[[str | None, str | None], Window]"
+    moment: Callable[[float], str]
+    queue: "Queue | None" = None
+
+
+def _clock(trace: Windows, folder: Path) -> _Clock | None:
+    from dlsched.traces import arrivals_of, read_queue
+    from dlsched.traces.clocks import queue_window
+
+    source, path, options = SOURCES[trace.importer], str(folder / trace.file), _options(trace, folder)
+    if source.queued(options.get("family")):
+        queue = read_queue(trace.importer, path, **options)
+        arrivals_s = [job.submit_s for job in queue.jobs if job.duration_s is not None]
+        return _Clock(arrivals_s, partial(queue_window, queue), queue.moment, queue)
+    clock = source.clock
+    return None if clock is None else _Clock(arrivals_of(trace.importer, path), clock.window, clock.moment)
+
+
+def _edge(start_s: float, length_s: float, count: int) -> float:
+    """Start of a window: exact for the first, in microseconds for others, as every trace can write."""
+    return round(start_s + count * length_s, 6) if count else start_s
+
+
+def _called(file: str, from_: str | None, to: str | None) -> str:
+    return f"{file} [{from_ or ''}, {to or ''})" if from_ or to else file
+
+
+def _end(trace: Windows, key: str) -> str | None:
+    value = trace.options.get(key)
+    return None if value is None else str(value)
+
+
+def import_piece(trace: Windows, piece: Piece, folder: Path) -> InstanceFile:
+    """Import a part of a trace; errors as ``import_instance``."""
+    from dlsched.traces import import_instance, import_made
+
+    path, options = str(folder / trace.file), _options(trace, folder)
+    options |= {"from_": piece.from_, "to": piece.to}
+    if piece.queue is not None:
+        return import_made(trace.importer, path, piece.queue, **options).instance
+    return import_instance(trace.importer, path, **options)[0]
+
+
+def _options(trace: Windows, folder: Path) -> dict[str, Value | None]:
+    """Return the options of a trace as keyword arguments of importers."""
+    found: dict[str, Value | None] = {}
+    for name, value in trace.options.items():
+        assert not isinstance(value, list | dict)
+        found[OPTIONS[name].python] = str(folder / str(value)) if name in OPTIONS_OF_FILES else value
+    return found
+
+
+MOST_FILES = 2
+"""Number of files that are kept of each folder."""
+
+
+def smaller(plan: Plan, most: Mapping[str, int], trace_to: str | None = None) -> Plan:
+    """Cut every source of a plan down; keep its methods.
+
+    Keeps the first and the last value of each list of a grid, and the two smallest files of each folder.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    most
+        Largest values of sizes, by argument: ``{"jobs": 20}``.
+    trace_to
+        Where traces end, as ``dlsched import --to`` takes it; None: traces stay whole.
+    """
+
+    def cut(source: Source) -> Source:
+        if isinstance(source, Files):
+            return replace(source, patterns=tuple(_smallest(source.patterns, plan.folder)))
+        if isinstance(source, Given):
+            return source
+        if isinstance(source, Windows):
+            return source if trace_to is None else replace(source, options={**source.options, "to": trace_to})
+        return replace(source, grid={key: _ends(values, most.get(key)) for key, values in source.grid.items()})
+
+    return replace(plan, sources=tuple(map(cut, plan.sources)))
+
+
+def _ends(values: Sequence[Json], most: int | None) -> tuple[Json, ...]:
+    """Return the first and the last value, integers cut to ``most``."""
+    ends = (
+        min(value, most) if most is not None and isinstance(value, int) else value for value in (values[0], values[-1])
+    )
+    return tuple(dict.fromkeys(ends))
+
+
+def _smallest(patterns: Sequence[str], folder: Path) -> Iterator[str]:
+    names = [name for pattern in patterns for name in files_of(pattern, folder)]
+    for _, held in groupby(names, key=lambda name: Path(name).parent):
+        yield from sorted(held, key=lambda name: (folder / name).stat().st_size)[:MOST_FILES]

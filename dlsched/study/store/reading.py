@@ -28,11 +28,8 @@ from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.verdict import Known
 from dlsched.families import FAMILIES, objective_name
 from dlsched.study.plans.plan import CellLimits
-from dlsched.study.recipes.generated import GeneratedRecipe
-from dlsched.study.recipes.given import GivenRecipe
-from dlsched.study.recipes.recipe import Recipe, require_data
-from dlsched.study.references import against_reference
-from dlsched.study.rows import Row
+from dlsched.study.recipes import GeneratedRecipe, GivenRecipe, Recipe, require_data
+from dlsched.study.rows import Row, against_reference
 from dlsched.study.store.searches import found_before
 from dlsched.study.store.store import Store
 from dlsched.study.store.tables import RESULT, located, seed_from, unpack

@@ -6,9 +6,7 @@ from dataclasses import replace
 from dlsched.core.files import Json, canonical_sha256
 from dlsched.study.cells.cell import FOUND, Cell, Outcome, versions
 from dlsched.study.plans.plan import CellLimits, Drawn, Plan, PlannedMethod, Searched
-from dlsched.study.recipes.given import found
-from dlsched.study.recipes.recipe import CalledRecipe, Recipe
-from dlsched.study.recipes.searched import SearchedRecipe
+from dlsched.study.recipes import CalledRecipe, Recipe, SearchedRecipe, recipe_of_result
 from dlsched.study.store.store import Store
 from dlsched.study.store.tables import located, unpack
 
@@ -88,7 +86,7 @@ def found_before(store: Store, recipe: Recipe, versions: Mapping[str, str]) -> R
     if not isinstance(recipe, CalledRecipe):
         return recipe
     instance = _instance(store, _key(recipe, versions))
-    return recipe if instance is None else found(recipe, instance)
+    return recipe if instance is None else recipe_of_result(recipe, instance)
 
 
 def _instance(store: Store, key: str) -> Json:

@@ -16,8 +16,7 @@ from dlsched.core.files import UNFINISHED, Json, canonical_sha256, path_of
 from dlsched.core.messages import shown
 from dlsched.study.cells.cell import RETRIED, Cell, Outcome, versions
 from dlsched.study.plans.plan import Plan, PlannedMethod
-from dlsched.study.recipes.reading import read_recipe
-from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes import Recipe, read_recipe
 from dlsched.study.store.tables import (
     FACT,
     FOUND,

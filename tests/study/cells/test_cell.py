@@ -18,8 +18,7 @@ from dlsched.study.cells.cell import Facts, Outcome, cells_of, key_of, outcome_f
 from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod
 from dlsched.study.plans.plan_file import make_plan, plan_from
 from dlsched.study.plans.sources import recipes
-from dlsched.study.recipes.reading import read_recipe
-from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes import Recipe, read_recipe
 
 LIMITS = CellLimits()
 ONE = {"family": "srpt_mapping", "jobs": 3, "gpus": 8}

@@ -18,7 +18,7 @@ from dlsched.study.cells import foreign_methods
 from dlsched.study.cells.cell import BEGUN, MAKING, CellEnded, Outcome, key_of
 from dlsched.study.cells.runner import Runner
 from dlsched.study.plans.plan import PlannedMethod
-from dlsched.study.recipes.reading import read_recipe
+from dlsched.study.recipes import read_recipe
 from study.cells_at_hand import ROOMY, cell, function, named, recipe
 from tests.study.forging import checked
 

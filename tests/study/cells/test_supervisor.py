@@ -15,7 +15,7 @@ from dlsched.study.cells import supervisor as supervisor_module
 from dlsched.study.cells.cell import Outcome
 from dlsched.study.cells.supervisor import Supervisor, wait
 from dlsched.study.engines.local import drive
-from dlsched.study.recipes.reading import read_recipe
+from dlsched.study.recipes import read_recipe
 from study.cells_at_hand import ROOMY, TIGHT, cell, function, lives, named, recipe
 
 

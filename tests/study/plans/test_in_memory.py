@@ -12,7 +12,7 @@ import pytest
 
 from dlsched import InputError, UsageError, elastic_stream, ring_allocation, study, write
 from dlsched.core.instance import InstanceFile
-from dlsched.study.plans.counting import count
+from dlsched.study.plans.sources import count
 
 pytest.importorskip("cloudpickle")
 

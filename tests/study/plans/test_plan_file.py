@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dlsched import FAMILIES, InputError, UsageError, elastic_stream, ring_allocation, write
 from dlsched.study.plans.plan import CellLimits, Files, Generated, Plan, PlannedMethod, Windows
-from dlsched.study.plans.plan_file import make_plan, plan_from, read_plan
-from dlsched.study.plans.toml import toml_text
+from dlsched.study.plans.plan_file import make_plan, plan_from, read_plan, toml_text
 
 FORMAT = 'format = "dlsched/study/1"\n'
 RINGS = '[[instances]]\nfamily = "ring_allocation"\njobs = 3\n'

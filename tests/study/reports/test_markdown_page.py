@@ -9,8 +9,7 @@ from typing import cast
 
 from dlsched import study
 from dlsched.study.figures.summary import summarise
-from dlsched.study.recipes.reading import read_recipe
-from dlsched.study.reporting import command_of, content_of, report
+from dlsched.study.recipes import read_recipe
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.markdown_page import (
     MOST_INSTANCES,
@@ -21,7 +20,7 @@ from dlsched.study.reports.markdown_page import (
     write_page,
 )
 from dlsched.study.rows import Row
-from dlsched.study.study import Study
+from dlsched.study.study import Study, command_of, content_of, report
 from tests.study.by_hand import HOSTILE, answer, dead, rows_of
 from tests.study.small import small
 

@@ -4,7 +4,7 @@ import json
 import random
 from itertools import product
 
-from dlsched.study.plans.grids import Grid, combination, combinations, size, size_beyond
+from dlsched.study.plans.plan import Grid, combination, combinations, size, size_beyond
 
 VALUES = {"a": (1, 2, 3, 1.0, True, "1"), "b": ([1], [1.0], {"x": 1}, {"x": 2}), "c": tuple(range(9))}
 

@@ -6,8 +6,7 @@ import pytest
 
 from dlsched.core.status import Sense
 from dlsched.core.verdict import Known
-from dlsched.study.references import against_reference
-from dlsched.study.rows import Row
+from dlsched.study.rows import Row, against_reference
 
 ROW = Row("k", "i", "ring_allocation", "generate", "mixed", 4, 8, 0, "m", "feasible")
 MIN, MAX = Sense.MINIMIZE, Sense.MAXIMIZE

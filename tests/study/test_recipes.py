@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from dlsched.study.recipes.drawn import DrawnRecipe
-from dlsched.study.recipes.generated import GeneratedRecipe
-from dlsched.study.recipes.given import GivenRecipe
-from dlsched.study.recipes.reading import UnknownRecipe, read_recipe
-from dlsched.study.recipes.searched import SearchedRecipe
+from dlsched.study.recipes import DrawnRecipe, GeneratedRecipe, GivenRecipe, SearchedRecipe, UnknownRecipe, read_recipe
 
 WHERE = "ring_allocation", "source", "preset", 3
 CODE: dict[str, Any] = {"folder": "/home/me", "fingerprint": "ab12", "arguments": {"jobs": 3, "seed": 0}}

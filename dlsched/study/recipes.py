@@ -1,0 +1,401 @@
+"""Recipes of instances: how an instance is made, in whichever process, and how stores write it down."""
+
+import functools
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.core.family import AnyMethod
+from dlsched.core.files import Json, canonical_sha256
+from dlsched.core.instance import InstanceFile
+from dlsched.core.messages import printable, shown
+from dlsched.families import FAMILIES, instance_from
+from dlsched.own_methods import call_of_user, find_method_of_user, import_of_user
+
+NO_LABEL = ("seed", "jobs", "gpus")
+"""Parameters that do not distinguish kinds of instances: rows have columns for them."""
+
+
+class Origin(NamedTuple):
+    """Origin of an instance as its rows name it: source, preset and seed, as in ``Recipe``."""
+
+    source: str
+    preset: str
+    seed: int | None
+
+
+class Written(NamedTuple):
+    """A file with an instance, and the command line that writes it; empty: the file exists."""
+
+    path: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe(ABC):
+    """How an instance is made; the process that solves the instance receives its recipe and makes it.
+
+    Parameters
+    ----------
+    family
+        Family of the instance.
+    source
+        ``generate``, the function or file as named in the plan, or the file and window of a trace.
+    preset, seed
+        Preset and seed of the generator; empty and None for files. For a function, ``preset`` lists the
+        arguments that distinguish kinds of instances.
+    """
+
+    family: str
+    source: str
+    preset: str
+    seed: int | None
+
+    @property
+    @abstractmethod
+    def data(self) -> Mapping[str, Json]:
+        """All that decides the instance besides its family, as stores keep it."""
+
+    @abstractmethod
+    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+        """Make the instance; ``step`` is called after every evaluation of a search for it.
+
+        Raises
+        ------
+        UsageError
+            The generator refuses the arguments, the user's function fails, or a search finds no instance.
+        """
+
+    @abstractmethod
+    def origin(self) -> Origin | None:
+        """Source, preset and seed according to the data; None: the data do not say."""
+
+    @property
+    def parameters(self) -> Mapping[str, Json]:
+        """Arguments with which the instance is made, by name; none for files."""
+        return {}
+
+    @property
+    def hashed(self) -> Mapping[str, Json]:
+        """The data without locations such as paths."""
+        return self.data
+
+    def content_hash(self) -> str:
+        """Hash what makes the instance, without its source and paths of functions: these name folders."""
+        return canonical_sha256({"family": self.family, "data": dict(self.hashed)})
+
+    def written(self) -> Written | None:
+        """The file of the instance, and the command that writes it if needed; None: no command can."""
+        return None
+
+    @property
+    def jobs(self) -> int:
+        """Number of jobs, if making the instance takes longer with more; 0 for instances that exist."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class CalledRecipe(Recipe):
+    """A recipe that runs code which a plan names, or a long search: stores keep the instance, and reading one runs nothing.
+
+    Parameters
+    ----------
+    target, folder, fingerprint
+        What is called: the name of a method, or a user's function, ``path.py:name`` with an absolute path or
+        ``package.module:name``; the folder of the plan; the hash of the user's code, else empty.
+    arguments
+        Arguments of the call.
+    """
+
+    KEY: ClassVar[str]
+    """Key of the target in the data."""
+    target: str
+    folder: str
+    fingerprint: str
+    arguments: Mapping[str, Json]
+
+    @property
+    def data(self) -> Mapping[str, Json]:
+        """``{KEY: ..., "folder", "fingerprint", "arguments"}``."""
+        where: dict[str, Json] = {self.KEY: self.target, "folder": self.folder, "fingerprint": self.fingerprint}
+        return {**where, "arguments": dict(self.arguments)}
+
+    @property
+    def parameters(self) -> Mapping[str, Json]:
+        """All arguments of the call."""
+        return self.arguments
+
+    @property
+    def hashed(self) -> Mapping[str, Json]:
+        """The data without the location of a user's function."""
+        if ":" not in self.target:
+            return self.data
+        home, _, name = self.target.rpartition(":")
+        return {**self.data, self.KEY: name if home.endswith(".py") else self.target, "folder": ""}
+
+
+def require_data(recipe: Recipe) -> None:
+    """Refuse a recipe that would run code; InputError: the store keeps no instance of it."""
+    if isinstance(recipe, CalledRecipe):
+        raise InputError(
+            where=printable(recipe.source),
+            found="no instance in the store",
+            allowed="one that a run has kept; reading a store runs no code that it names",
+        )
+
+
+def label_of(arguments: Mapping[str, Json]) -> str:
+    """Label a kind of instances: texts as they are, other values with the names of their parameters."""
+    named = [
+        value if isinstance(value, str) else f"{key} {printable(str(value))}"
+        for key, value in arguments.items()
+        if key not in NO_LABEL and value is not None
+    ]
+    return ", ".join(named)
+
+
+def options_of(arguments: Mapping[str, Json]) -> str:
+    """Write arguments as options of a command line."""
+    return " ".join(f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in arguments.items())
+
+
+def seed_of(arguments: Mapping[str, Json]) -> int | None:
+    """Return the seed among arguments, None without one."""
+    seed = arguments.get("seed")
+    return seed if isinstance(seed, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedRecipe(Recipe):
+    """A draw of the family's generator; ``arguments``: all of them, preset and seed too."""
+
+    arguments: Mapping[str, Json]
+
+    @property
+    def data(self) -> Mapping[str, Json]:
+        """``{"generate": {...}}``."""
+        return {"generate": dict(self.arguments)}
+
+    @property
+    def parameters(self) -> Mapping[str, Json]:
+        """All arguments of the generator."""
+        return self.arguments
+
+    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+        """Draw the instance; raises the errors of the generator."""
+        del step
+        instance: InstanceFile = FAMILIES[self.family].generate(**self.arguments)
+        return instance
+
+    def origin(self) -> Origin | None:
+        """Preset and seed of the arguments."""
+        preset, seed = self.arguments.get("preset"), self.arguments.get("seed")
+        return Origin("generate", preset, seed)  # type: ignore[arg-type]
+
+    def written(self) -> Written:
+        """The file, and the command ``dlsched generate`` that writes it."""
+        command = f"dlsched generate {self.family} {options_of(self.arguments)} -o instance.json"
+        return Written("instance.json", command)
+
+    @property
+    def jobs(self) -> int:
+        """Number of jobs among the arguments."""
+        jobs = self.arguments.get("jobs")
+        return jobs if isinstance(jobs, int) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRecipe(CalledRecipe):
+    """A call of a user's function that returns an instance."""
+
+    KEY = "python"
+
+    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+        """Call the function.
+
+        Raises
+        ------
+        UsageError
+            The function raises an error, or does not return an instance of the family.
+        """
+        del step
+        thing, file = _function(self.target, self.folder, self.fingerprint)
+        made = call_of_user(self.source, file, thing, dict(self.arguments))
+        if not isinstance(made, InstanceFile) or made.family != self.family:
+            what = f"an instance of {made.family}" if isinstance(made, InstanceFile) else shown(type(made).__name__)
+            raise UsageError(where=self.source, found=what, allowed=f"an instance of {self.family}")
+        return made
+
+    def origin(self) -> Origin | None:
+        """Label and seed of the arguments."""
+        return Origin(self.source, label_of(self.arguments), seed_of(self.arguments))
+
+    def call(self) -> str:
+        """The call, as Python writes it."""
+        return f"{self.source}({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"
+
+
+@functools.lru_cache(maxsize=64)
+def _function(function: str, folder: str, fingerprint: str) -> tuple[Callable[..., object], str]:
+    """Import a function once for all its instances; a new ``fingerprint`` imports changed code again."""
+    del fingerprint
+    return import_of_user(function, folder)
+
+
+PREFIX = "worst "
+"""Beginning of the source; the method as named in the plan follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedRecipe(CalledRecipe):
+    """A search for the instance on which a method, the target, does worst; ``arguments`` are those of ``find_worst``."""
+
+    KEY = "worst"
+
+    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+        """Search for it, and call ``step`` after every evaluation.
+
+        The name of the instance holds the arguments; its ``source`` holds the command, the ratio, and
+        whether the method failed on other instances.
+
+        Raises
+        ------
+        UsageError
+            As ``find_worst``.
+        """
+        from dlsched.worst.search import find_worst
+
+        chosen: str | AnyMethod = self.target
+        if ":" in self.target:
+            chosen = find_method_of_user(FAMILIES[self.family], self.target, folder=self.folder)
+        options: dict[str, Any] = dict(self.arguments)
+        worst = find_worst(self.family, chosen, progress=lambda progress: step(), **options)
+        name = "-".join([worst.instance.name, *(_word(*each) for each in options.items())])
+        source = (worst.instance.source or "").replace(self.target, self.source.removeprefix(PREFIX))
+        if worst.failures:
+            source += f"; on {len(worst.failures)} others it fails: {worst.failures[0].message}"
+        return worst.instance.model_copy(update={"name": name, "source": source})
+
+    def origin(self) -> Origin | None:
+        """The method, label and seed of the arguments."""
+        kind = f"{PREFIX}{self.target if ':' not in self.target else self.source.removeprefix(PREFIX)}"
+        return Origin(kind, ", ".join(filter(None, (kind, label_of(self.arguments)))), seed_of(self.arguments))
+
+    def written(self) -> Written:
+        """The file, and the command ``dlsched worst`` that writes it."""
+        arguments = {"method": self.source.removeprefix(PREFIX), **self.arguments}
+        return Written("worst.json", f"dlsched worst {self.family} {options_of(arguments)} -o worst.json")
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the search."""
+        from dlsched.worst.search import BUDGET
+
+        budget = self.arguments.get("budget", BUDGET)
+        assert isinstance(budget, int)
+        return budget
+
+    def smaller(self, evaluations: int) -> "SearchedRecipe":
+        """Return the same search with so many evaluations at most."""
+        return replace(self, arguments={**self.arguments, "budget": min(evaluations, self.evaluations)})
+
+
+def _word(key: str, value: object) -> str:
+    """Write an argument as a part of the instance's name: ``capped``, ``jobs2``, ``no-sends``."""
+    if isinstance(value, bool):
+        return key if value else f"no-{key}"
+    return value if isinstance(value, str) else f"{key}{value}"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRecipe(Recipe):
+    """An instance as data; ``content`` is that of its file, ``arguments`` those with which a function drew it."""
+
+    content: Json
+    arguments: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def data(self) -> Mapping[str, Json]:
+        """``{"instance": {...}}``, and ``"arguments"`` if there are any."""
+        return {"instance": self.content} | ({"arguments": dict(self.arguments)} if self.arguments else {})
+
+    @property
+    def parameters(self) -> Mapping[str, Json]:
+        """The arguments of the function that drew it."""
+        return self.arguments
+
+    @property
+    def hashed(self) -> Mapping[str, Json]:
+        """The data without the instance's ``source``, and without the arguments."""
+        if not isinstance(self.content, dict):
+            return {"instance": self.content}
+        return {"instance": {key: value for key, value in self.content.items() if key != "source"}}
+
+    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+        """Read the instance; errors as ``instance_from``."""
+        del step
+        return instance_from(self.content, self.source)
+
+    def origin(self) -> Origin | None:
+        """The source of the recipe, since the content does not name one; label and seed of the arguments."""
+        return Origin(self.source, label_of(self.arguments), seed_of(self.arguments))
+
+    def written(self) -> Written | None:
+        """The file; None for a window of a trace, which has no instance file."""
+        return Written(self.source, "") if self.source.endswith(".json") else None
+
+
+def recipe_of_instance(instance: InstanceFile, source: str) -> GivenRecipe:
+    """Return the recipe of an instance that was read or imported."""
+    return GivenRecipe(instance.family, source, "", None, instance.as_data())
+
+
+def recipe_of_result(recipe: Recipe, instance: Json) -> GivenRecipe:
+    """Return the recipe of an instance that a search has found; ``recipe`` is the search."""
+    return GivenRecipe(recipe.family, recipe.source, recipe.preset, recipe.seed, instance)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownRecipe(Recipe):
+    """A recipe of a kind that this version does not know; ``kept``: its data as found in the store."""
+
+    kept: Mapping[str, Json]
+
+    @property
+    def data(self) -> Mapping[str, Json]:
+        """The data as found in the store."""
+        return self.kept
+
+    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+        """Raise an error: this version cannot make the instance."""
+        raise AssertionError(f"no recipe: {list(self.kept)}")
+
+    def origin(self) -> Origin | None:
+        """None."""
+        return None
+
+
+_CODE: Mapping[str, type] = {"folder": str, "fingerprint": str, "arguments": dict}
+_KINDS: Mapping[str, tuple[Callable[..., Recipe], Mapping[str, type]]] = {
+    "generate": (GeneratedRecipe, {"generate": dict}),
+    "instance": (GivenRecipe, {"instance": object}),
+    "arguments": (GivenRecipe, {"instance": object, "arguments": dict}),
+    "python": (DrawnRecipe, {"python": str, **_CODE}),
+    "worst": (SearchedRecipe, {"worst": str, **_CODE}),
+}
+"""Classes of recipes, each with the keys of its data in the order of its own fields, by the key that
+identifies it."""
+
+
+def read_recipe(family: str, source: str, preset: str, seed: int | None, data: Mapping[str, Json]) -> Recipe:
+    """Return the recipe with these data."""
+    where = family, source, preset, seed
+    for key, (kind, fields) in _KINDS.items():
+        if key in data and data.keys() == fields.keys():
+            values = [data[name] for name in fields]
+            if all(map(isinstance, values, fields.values())):
+                return kind(*where, *values)
+    return UnknownRecipe(*where, data)

@@ -1,1 +1,0 @@
-"""Recipes of instances: by a generator, from a file or trace, by a user's function, or by a search."""
