@@ -30,7 +30,7 @@ from dlsched.core.limits import Limits
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.placing.layouts import layouts, lengths_s
-from dlsched.traces.gang_traces import import_philly_gangs
+from dlsched.traces import import_philly_gangs
 
 TRACE = Path(__file__).parents[2] / "shared" / "data" / "philly_jobs.csv"
 PRESETS = ("mixed", "published", "communication-heavy")

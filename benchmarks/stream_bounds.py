@@ -47,7 +47,7 @@ from dlsched.elastic_stream.named_policies import POLICIES
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
 from dlsched.study.reproduce.streams import pattern
-from dlsched.traces.philly import import_philly
+from dlsched.traces import import_philly
 
 HERE = Path(__file__).parent
 TRACE = HERE.parents[1] / "shared" / "data" / "philly_jobs.csv"

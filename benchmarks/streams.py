@@ -34,7 +34,7 @@ from stream_runs import ALL_UNITS, NUMBA, Stream, compile_from, first_jobs, simu
 from dlsched import elastic_stream
 from dlsched.elastic_stream import Instance, Policy, View
 from dlsched.elastic_stream.policies import Doubling, EqualShare, Marginal, Myopic
-from dlsched.traces.philly import import_philly
+from dlsched.traces import import_philly
 
 TRACE = Path(__file__).parents[2] / "shared" / "data" / "philly_jobs.csv"
 CLUSTERS = (400, 480)

@@ -26,7 +26,7 @@ from dlsched.study.plans.plan import CellLimits
 from dlsched.study.reports.page_parts import Look, Table, looks
 from dlsched.study.reports.typeset import markdown_text
 from dlsched.traces import read_queue
-from dlsched.traces.clocks import queue_window
+from dlsched.traces.queue import queue_window
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data"

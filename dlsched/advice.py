@@ -19,10 +19,14 @@ from dlsched.srpt_mapping.dispatching.dispatch import Begun
 from dlsched.srpt_mapping.instance import Instance, Server
 from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
-from dlsched.traces.gangs import INTRA_BANDWIDTH_BYTES_PER_S, NIC_BANDWIDTH_BYTES_PER_S
-from dlsched.traces.gpu_counts import gpus_of_cluster
+from dlsched.traces.gpu_counts import (
+    GPUS_OF_A_SERVER,
+    INTRA_BANDWIDTH_BYTES_PER_S,
+    NIC_BANDWIDTH_BYTES_PER_S,
+    gpus_of_cluster,
+)
 from dlsched.traces.makers.ring_allocation import SCALING, Counts, allocation_at, counts_of
-from dlsched.traces.queue import GPUS_OF_A_SERVER, Queue, QueuedJob
+from dlsched.traces.queue import Queue, QueuedJob
 from dlsched.traces.snapshot import Present, Snapshot, snapshot
 
 

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from dlsched.elastic_stream import Instance
-from dlsched.traces.philly import import_philly
+from dlsched.traces import import_philly
 
 TRACE = Path(__file__).parents[3] / "shared" / "data" / "philly_jobs.csv"
 

@@ -13,8 +13,8 @@ from dlsched.catalogue.target import load
 
 if TYPE_CHECKING:
     from dlsched.core.instance import InstanceFile
-    from dlsched.traces.clocks import Clock
     from dlsched.traces.queue import Queue
+    from dlsched.traces.readers.simulators import Clock
 
 _SPEEDS = ("gpus", "epochs")
 _TRACE = ("gpus", "restart_s", "from_", "to")
@@ -108,46 +108,46 @@ _ALL = (
         "philly",
         "philly_jobs.csv of AdaptDL: jobs of Microsoft's Philly cluster",
         Reader("dlsched.traces.readers.columns:read_philly"),
-        "dlsched.traces.philly:import_philly",
+        "dlsched.traces.makers.elastic_stream:import_philly",
         (*_TRACE, "max_gpus"),
         "elastic_stream",
-        "dlsched.traces.clocks:PHILLY",
+        "dlsched.traces.readers.simulators:PHILLY",
     ),
     Source(
         "gavel",
         "a job trace of Gavel (.trace)",
         Reader("dlsched.traces.readers.simulators:gavel_queue", ("gpu_type",)),
-        "dlsched.traces.gavel:import_gavel",
+        "dlsched.traces.makers.elastic_stream:import_gavel",
         (*_TRACE, "gpu_type"),
         "elastic_stream",
-        "dlsched.traces.clocks:GAVEL",
+        "dlsched.traces.readers.simulators:GAVEL",
     ),
     Source(
         "philly-gangs",
         "philly_jobs.csv of AdaptDL, as gangs",
         None,
-        "dlsched.traces.gang_traces:import_philly_gangs",
+        "dlsched.traces.makers.srpt_mapping:import_philly_gangs",
         _GANGS,
         "srpt_mapping",
-        "dlsched.traces.clocks:PHILLY",
+        "dlsched.traces.readers.simulators:PHILLY",
     ),
     Source(
         "gavel-gangs",
         "a job trace of Gavel (.trace), as gangs",
         None,
-        "dlsched.traces.gang_traces:import_gavel_gangs",
+        "dlsched.traces.makers.srpt_mapping:import_gavel_gangs",
         _GANGS,
         "srpt_mapping",
-        "dlsched.traces.clocks:GAVEL",
+        "dlsched.traces.readers.simulators:GAVEL",
     ),
     Source(
         "tiresias",
         "tiresias_60_jobs.csv of Tiresias, as gangs",
         Reader("dlsched.traces.readers.simulators:tiresias_queue"),
-        "dlsched.traces.gang_traces:import_tiresias",
+        "dlsched.traces.makers.srpt_mapping:import_tiresias",
         _GANGS,
         "srpt_mapping",
-        "dlsched.traces.clocks:TIRESIAS",
+        "dlsched.traces.readers.simulators:TIRESIAS",
     ),
     _queue("slurm", "sacct -aXP with a header: jobs of Slurm", "slurm:read_slurm", "delimiter"),
     _queue(

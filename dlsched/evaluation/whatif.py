@@ -28,8 +28,7 @@ from dlsched.study.plans.instance_entries import duration_s
 from dlsched.study.plans.plan import CellLimits, Plan
 from dlsched.study.study import Study, environment_words
 from dlsched.traces import read_queue
-from dlsched.traces.clocks import queue_window
-from dlsched.traces.queue import Queue
+from dlsched.traces.queue import Queue, queue_window
 
 if TYPE_CHECKING:
     import pandas as pd

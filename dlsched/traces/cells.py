@@ -241,3 +241,8 @@ class Moments:
                 f"Warning: {self.dates - self.zoned:,} of {self.dates:,} times have no zone; they are taken as UTC."
             ]
         return []
+
+
+def rounded(value: float) -> float:
+    """Round to 6 significant digits."""
+    return float(f"{value:.6g}")

@@ -14,7 +14,12 @@ from typing import Final
 
 from dlsched.catalogue.import_options import SLICES
 from dlsched.core.errors import InputError, UsageError
-from dlsched.traces.queue import Queue, QueuedJob
+from dlsched.traces.queue import Queue, QueuedJob, Sentence, figure
+
+GPUS_OF_A_SERVER = 8  # the default cluster has a multiple of 8 GPUs
+MOST_GPUS = 2**16  # GPUs of a job, and of a cluster, which lists all its servers
+INTRA_BANDWIDTH_BYTES_PER_S = 1.5e11  # NVLink of a V100, one direction
+NIC_BANDWIDTH_BYTES_PER_S = 1.25e10  # 100 Gbit/s
 
 CHOICES: Final = SLICES
 
@@ -157,3 +162,50 @@ def most_held(jobs: Sequence[QueuedJob], slices: Sequence[QueuedJob] = ()) -> in
             if job.end_s is not None:
                 changes.append((job.end_s, -gpus))
     return whole_of(max(accumulate(count for _, count in sorted(changes)), default=0))
+
+
+def cluster_gpus(
+    kept: Sequence[QueuedJob],
+    gpu_s: Sequence[float],
+    least: Sequence[int],
+    seconds: float,
+    gpus: int | None,
+    answer: str,
+) -> tuple[int, list[Sentence]]:
+    """Choose the size of the cluster: the given one, or the average demand, at most the sum of all requests.
+
+    Parameters
+    ----------
+    kept
+        The jobs.
+    gpu_s, least
+        GPU-seconds of every job, and the least GPUs that it can run on.
+    seconds
+        Length of the period of arrivals.
+    gpus
+        The given size; None: none.
+    answer
+        Name of the answer that does not exist if some job does not fit.
+    """
+    together = sum(job.gpus for job in kept)
+    demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf
+    if demand < together:
+        words = "The jobs ask for ", figure(demand, ",.1f"), " GPUs on average over "
+    else:
+        words = "All jobs together ask for ", figure(together), " GPUs, no more than on average over "
+    audit = [Sentence(*words, figure(seconds, ",.0f"), " s of arrivals.")]
+    if gpus is None:
+        needed = max(min(demand, together), max(least))
+        gpus = GPUS_OF_A_SERVER * math.ceil(needed / GPUS_OF_A_SERVER)
+        cause = ("as some job needs ", figure(needed)) if needed == max(least) else ("that",)
+        rounded = f", rounded up to a multiple of {GPUS_OF_A_SERVER}."
+        audit.append(Sentence("The cluster is given ", figure(gpus), " GPUs: ", *cause, rounded))
+    if gpus < min(demand, together):
+        share = (figure(100 * demand / gpus, ",.0f"), " %") if seconds > 0 else ("more than all",)
+        grows = " GPUs while they arrive; over 100 % the queue grows, and flow times depend on how long that lasts."
+        audit.append(Sentence("Warning: the jobs ask for ", *share, " of the ", figure(gpus), grows, warns=True))
+    unfit = sum(count > gpus for count in least)
+    if unfit:
+        large = f"Jobs that need more GPUs than the cluster has, so that no {answer} exists: "
+        audit.append(Sentence(large, figure(unfit), "."))
+    return gpus, audit

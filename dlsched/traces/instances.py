@@ -14,7 +14,6 @@ from dlsched.catalogue.option import Value
 from dlsched.catalogue.sources import READING, SOURCES
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.instance import InstanceFile
-from dlsched.traces.clocks import queue_window
 from dlsched.traces.gpu_counts import CHOICES, without_slices
 from dlsched.traces.makers.async_sgd import async_of
 from dlsched.traces.makers.elastic_stream import stream_of
@@ -22,7 +21,7 @@ from dlsched.traces.makers.matching_placement import placement_of
 from dlsched.traces.makers.ring_allocation import allocation_of
 from dlsched.traces.makers.ring_embedding import rings_of
 from dlsched.traces.makers.srpt_mapping import gangs_of
-from dlsched.traces.queue import Queue
+from dlsched.traces.queue import Queue, queue_window
 from dlsched.traces.selection import ImportedInstance
 
 __all__ = ["DEFAULT", "MAKERS", "MOMENTARY", "ImportedInstance", "instance_from", "options_of"]

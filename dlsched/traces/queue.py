@@ -9,13 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple, Self
 
-from dlsched.core.errors import InputError, UsageError
+from dlsched.core.errors import UsageError
 from dlsched.core.messages import shown
-from dlsched.elastic_stream.instance import Instance
 
 
 class Figure(NamedTuple):
@@ -86,28 +83,6 @@ def sentence_of(text: str) -> Sentence:
     return text if isinstance(text, Sentence) else Sentence(text)
 
 
-GPUS_OF_A_SERVER = 8  # the default cluster has a multiple of 8 GPUs
-
-
-class Request(NamedTuple):
-    """A job as in its trace: arrival, GPUs that its user asked for, size (seconds or steps), and words."""
-
-    arrival_s: float
-    gpus: int
-    size: float
-    job_type: str = ""
-    virtual_cluster: str = ""
-    iterations: int | None = None
-
-
-class Work(NamedTuple):
-    """A job as in its instance: epochs, seconds per epoch by count, GPU-seconds on the requested GPUs."""
-
-    epochs: float
-    epoch_time_s: dict[int, float]
-    gpu_s: float
-
-
 @dataclass(frozen=True, slots=True)
 class Window:
     """The arrivals that are kept: from ``start_s`` on and before ``end_s``; None: no limit."""
@@ -139,10 +114,10 @@ class Window:
         """Whether a job that arrives at that time is kept."""
         return (self.start_s is None or self.start_s <= time_s) and (self.end_s is None or time_s < self.end_s)
 
-    def span(self, kept: Sequence[Request]) -> tuple[float, float]:
+    def span(self, kept: "Sequence[QueuedJob]") -> tuple[float, float]:
         """Start and end of the window; missing ends are the first and last of the sorted arrivals."""
-        start_s = kept[0].arrival_s if self.start_s is None else self.start_s
-        return start_s, kept[-1].arrival_s if self.end_s is None else self.end_s
+        start_s = kept[0].submit_s if self.start_s is None else self.start_s
+        return start_s, kept[-1].submit_s if self.end_s is None else self.end_s
 
 
 def date_text(time_s: float) -> str:
@@ -173,101 +148,6 @@ def seconds_window(from_: str | None, to: str | None) -> Window:
         return value
 
     return Window.read(from_, to, clock, "a number of seconds")
-
-
-def arriving(path: Path, requests: Sequence[Request], window: Window) -> tuple[list[Request], list[str]]:
-    """Keep the jobs of the window in order of arrival, and say what was dropped and repaired.
-
-    Raises
-    ------
-    InputError
-        No job is left.
-    """
-    unsorted = sum(later.arrival_s < earlier.arrival_s for earlier, later in pairwise(requests))
-    kept = sorted(
-        (request for request in requests if window.holds(request.arrival_s)), key=lambda request: request.arrival_s
-    )
-    if not kept:
-        raise InputError(where=str(path), found="no job that runs and arrives in the window", allowed="at least one")
-    dropped = len(requests) - len(kept)
-    audit = [
-        f"Rows earlier than the row above them: {unsorted:,}; the jobs were sorted by arrival." if unsorted else "",
-        f"Jobs that arrive outside the window, left out: {dropped:,}." if dropped else "",
-    ]
-    return kept, [sentence for sentence in audit if sentence]
-
-
-def stream(
-    source: str,
-    head: str,
-    kept: Sequence[Request],
-    works: Sequence[Work],
-    window: Window,
-    gpus: int | None,
-    restart_s: float | None,
-    audit: list[str],
-) -> tuple[Instance, list[str]]:
-    """Make the instance of the jobs that were kept, on ``gpus`` GPUs (None: their average demand), and end its audit."""
-    start_s, end_s = window.span(kept)
-    least = [min(work.epoch_time_s) for work in works]
-    units, said = cluster_gpus(kept, [work.gpu_s for work in works], least, end_s - start_s, gpus, "stream")
-    audit = [*audit, *said]
-    if restart_s is None:
-        audit.append("A restart is taken to cost 0 s: the trace does not say.")
-    jobs = [
-        {
-            "id": f"j{index}",
-            "arrival_s": round(request.arrival_s - start_s, 6),
-            "epochs": work.epochs,
-            "epoch_time_s": work.epoch_time_s,
-            "restart_s": restart_s or 0.0,
-        }
-        for index, (request, work) in enumerate(zip(kept, works, strict=True))
-    ]
-    text = f"imported from {head}. Audit: {' '.join(audit)}"
-    return Instance(name=f"{source}-{len(jobs)}x{units}", source=text, units=units, jobs=jobs), audit
-
-
-def cluster_gpus(
-    kept: Sequence[Request], gpu_s: Sequence[float], least: Sequence[int], seconds: float, gpus: int | None, answer: str
-) -> tuple[int, list[Sentence]]:
-    """Choose the size of the cluster: the given one, or the average demand, at most the sum of all requests.
-
-    Parameters
-    ----------
-    kept
-        The jobs.
-    gpu_s, least
-        GPU-seconds of every job, and the least GPUs that it can run on.
-    seconds
-        Length of the period of arrivals.
-    gpus
-        The given size; None: none.
-    answer
-        Name of the answer that does not exist if some job does not fit.
-    """
-    together = sum(request.gpus for request in kept)
-    demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf
-    if demand < together:
-        words = "The jobs ask for ", figure(demand, ",.1f"), " GPUs on average over "
-    else:
-        words = "All jobs together ask for ", figure(together), " GPUs, no more than on average over "
-    audit = [Sentence(*words, figure(seconds, ",.0f"), " s of arrivals.")]
-    if gpus is None:
-        needed = max(min(demand, together), max(least))
-        gpus = GPUS_OF_A_SERVER * math.ceil(needed / GPUS_OF_A_SERVER)
-        cause = ("as some job needs ", figure(needed)) if needed == max(least) else ("that",)
-        rounded = f", rounded up to a multiple of {GPUS_OF_A_SERVER}."
-        audit.append(Sentence("The cluster is given ", figure(gpus), " GPUs: ", *cause, rounded))
-    if gpus < min(demand, together):
-        share = (figure(100 * demand / gpus, ",.0f"), " %") if seconds > 0 else ("more than all",)
-        grows = " GPUs while they arrive; over 100 % the queue grows, and flow times depend on how long that lasts."
-        audit.append(Sentence("Warning: the jobs ask for ", *share, " of the ", figure(gpus), grows, warns=True))
-    unfit = sum(count > gpus for count in least)
-    if unfit:
-        large = f"Jobs that need more GPUs than the cluster has, so that no {answer} exists: "
-        audit.append(Sentence(large, figure(unfit), "."))
-    return gpus, audit
 
 
 class QueuedJob(NamedTuple):
@@ -308,6 +188,8 @@ class QueuedJob(NamedTuple):
     array, at_once
         Its array, empty if it is no task of one; the limit on concurrent tasks of the array, None if not
         stated.
+    steps
+        Steps or iterations of the whole job; None: not stated.
     """
 
     id: str
@@ -330,11 +212,18 @@ class QueuedJob(NamedTuple):
     partition: str = ""
     array: str = ""
     at_once: int | None = None
+    steps: int | None = None
 
     @property
     def parts(self) -> float:
         """GPUs that it takes, as the sum of its shares."""
         return self.gpus * self.share
+
+    @property
+    def length_s(self) -> float:
+        """Running time of a job that has one, as stated."""
+        assert self.duration_s is not None
+        return self.duration_s
 
 
 class QueueNode(NamedTuple):
@@ -422,3 +311,23 @@ class Audit:
             f"{reason[0].upper()}{reason[1:]}: {count:,} (first in {self._first[reason]})."
             for reason, count in self._count.items()
         ]
+
+
+def queue_window(queue: Queue, from_: str | None, to: str | None) -> Window:
+    """Read a window of a queue, in dates or times if the queue has such, else in seconds.
+
+    Raises
+    ------
+    UsageError
+        As ``Window.read``.
+    """
+    if not queue.dated:
+        return seconds_window(from_, to)
+    return Window.read(
+        from_, to, _utc, "a date or time such as 2025-03-01 or 2025-03-01T07:00:00, of UTC without a zone"
+    )
+
+
+def _utc(text: str) -> float:
+    moment = datetime.fromisoformat(text.strip())
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -16,8 +16,8 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import cut, printable
 from dlsched.core.result import Solution
-from dlsched.traces.gpu_counts import TAKEN_WHOLE, most_held
-from dlsched.traces.queue import Queue, QueuedJob, Request, Sentence, Window, cluster_gpus, figure, listed
+from dlsched.traces.gpu_counts import TAKEN_WHOLE, cluster_gpus, most_held
+from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, figure, listed
 
 
 def running_tasks(queue: Queue, at_s: float) -> Counter[str]:
@@ -192,8 +192,7 @@ class Chosen(NamedTuple):
 
 def lasted_s(job: QueuedJob) -> float:
     """Running time of an ended job, in whole microseconds."""
-    assert job.duration_s is not None
-    return max(LEAST_S, round(job.duration_s, 6))
+    return max(LEAST_S, round(job.length_s, 6))
 
 
 def fewest(job: QueuedJob) -> int:
@@ -267,10 +266,9 @@ def choose(
         if not fitting:
             raise InputError(where=queue.path, found=f"no job that fits {total:,} GPUs", allowed="at least one")
         kept = fitting
-    requests = [Request(job.submit_s, job.gpus, lasted_s(job)) for job in kept]
-    start_s, end_s = window.span(requests)
-    gpu_s = [each.gpus * each.size for each in requests]
-    total, sentences = cluster_gpus(requests, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
+    start_s, end_s = window.span(kept)
+    gpu_s = [job.gpus * lasted_s(job) for job in kept]
+    total, sentences = cluster_gpus(kept, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
     ids, tasks = {job.id for job in kept}, [job for job in kept if job.array in queue.arrays]
     others = [*(job for job in ended if job.id not in ids), *queue.others, *queue.slices]
     outside = _outside(others, kept, start_s, total)

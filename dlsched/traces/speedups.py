@@ -17,7 +17,8 @@ from dlsched.cluster.published import PublishedSpeed
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.ring_allocation import Instance
-from dlsched.traces.rows import csv_rows, integer, listing, positive, rounded
+from dlsched.traces.cells import rounded
+from dlsched.traces.readers.text_tables import csv_rows, integer, positive
 
 IMAGENET_SAMPLES = 1_281_167
 
@@ -49,6 +50,11 @@ ADAPTDL_DATASETS: dict[str, tuple[str, str | None, int, str]] = {
     "ncf": ("NeuMF", "MovieLens-1M", 4_970_845, "994,169 ratings, each with 4 sampled negatives, assumed"),
     "yolov3": ("YOLOv3", "PASCAL VOC 2007+2012", 16_551, "16,551 trainval images, assumed"),
 }
+
+
+def listing(what: str, names: Sequence[str]) -> str:
+    """Write a sentence of the audit that lists names; empty if there are none."""
+    return f"{what}: {len(names)} ({', '.join(names)})." if names else ""
 
 
 def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]]:

@@ -9,7 +9,7 @@ import pytest
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.traces import import_gavel, import_instance, import_philly
-from dlsched.traces.gavel import GPU_TYPES, job_types
+from dlsched.traces.readers.simulators import GPU_TYPES, job_types
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 PHILLY_HEADER = "timestamp,duration,num_gpus,gpu_time,cluster\n"

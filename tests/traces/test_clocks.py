@@ -6,8 +6,7 @@ import pytest
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.traces import SOURCES, arrivals_of
-from dlsched.traces.clocks import queue_window
-from dlsched.traces.queue import Queue
+from dlsched.traces.queue import Queue, queue_window
 
 TIRESIAS = "num_gpu,submit_time,iterations,model_name,duration\n1,30,5,vgg16,60\n1,10,5,vgg16,0\n1,20.5,5,vgg16,60\n"
 GAVEL = "LM (batch size 5)\trun\t-n\t0\t100\t30.25\t1\nLM (batch size 5)\trun\t-n\t0\t100\t3\t1\n"

@@ -13,9 +13,8 @@ from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing.servers import Servers
 from dlsched.srpt_mapping.solution import Share
 from dlsched.traces import import_gavel_gangs, import_instance, import_philly_gangs, import_tiresias
-from dlsched.traces.gang_traces import GAVEL_MODELS, PHILLY_MODELS, TIRESIAS_MODELS
-from dlsched.traces.gangs import chain
-from dlsched.traces.gavel import job_types
+from dlsched.traces.makers.srpt_mapping import GAVEL_MODELS, MODELS_BY_SIZE, chain
+from dlsched.traces.readers.simulators import TIRESIAS_MODELS, job_types
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 MODELS = {model.model: model for model in published_stages()}
@@ -92,7 +91,7 @@ def test_every_number_of_gpus_has_stages() -> None:
     cut = {gpus: (len(chain("BERT-large", gpus)), chain("BERT-large", gpus)[0].replicas) for gpus in (8, 12, 16, 128)}
     assert cut == {8: (1, 8), 12: (2, 6), 16: (2, 8), 128: (16, 8)}
     assert [len(chain("BERT-large", gpus)) for gpus in (13, 23, 29, 400)] == [13, 23, 1, 1]
-    for model in {*PHILLY_MODELS, *GAVEL_MODELS.values(), *TIRESIAS_MODELS.values()}:
+    for model in {*MODELS_BY_SIZE, *GAVEL_MODELS.values(), *TIRESIAS_MODELS.values()}:
         for gpus in (*range(1, 34), 48, 64, 96, 97, 127, 128, 129):
             stages = chain(model, gpus)
             assert sum(stage.replicas for stage in stages) == gpus

@@ -6,9 +6,8 @@ from dlsched import matching_placement, ring_allocation
 from dlsched.core.errors import InputError, UsageError
 from dlsched.traces.gpu_counts import gpus_of_cluster, most_held
 from dlsched.traces.makers.matching_placement import placement_of, published_speed
-from dlsched.traces.makers.ring_allocation import allocation_of, counts_of
-from dlsched.traces.philly import curve_of, ratios
-from dlsched.traces.queue import Queue, QueuedJob, QueueNode, Request
+from dlsched.traces.makers.ring_allocation import allocation_of, counts_of, curve_of, ratios
+from dlsched.traces.queue import Queue, QueuedJob, QueueNode
 from dlsched.traces.snapshot import Present, admitted, moment_of, snapshot
 
 NAN = float("nan")
@@ -148,7 +147,7 @@ def test_an_allocation_of_the_moment() -> None:
         ("w", 60.0, None, 0.0),
         ("x", 5.0, None, 0.0),
     ]
-    curve = dict(ratios(curve_of(Request(0, 4, 7200)), 4, 0))
+    curve = dict(ratios(curve_of(4, 7200), 4, 0))
     assert [
         dict(zip(each.epoch_time_s.counts, each.epoch_time_s.times_s, strict=True)) for each in instance.jobs[:2]
     ] == [

@@ -279,7 +279,7 @@ class _Clock:
 
 def _clock(trace: Windows, folder: Path) -> _Clock | None:
     from dlsched.traces import arrivals_of, read_queue
-    from dlsched.traces.clocks import queue_window
+    from dlsched.traces.queue import queue_window
 
     source, path, options = SOURCES[trace.importer], str(folder / trace.file), _options(trace, folder)
     if source.queued(options.get("family")):

@@ -18,9 +18,9 @@ from dlsched.cluster.published import (
 from dlsched.core.errors import UsageError
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import throughput_of
-from dlsched.traces.gpu_counts import gpus_of_cluster
-from dlsched.traces.queue import GPUS_OF_A_SERVER, Queue, QueuedJob, Sentence, Window, listed
-from dlsched.traces.rows import rounded
+from dlsched.traces.cells import rounded
+from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, gpus_of_cluster
+from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, listed
 from dlsched.traces.selection import WHOLE, ImportedInstance, choose, finished, lasted_s
 from dlsched.traces.snapshot import admitted, made_of, moment_of, snapshot
 
@@ -115,10 +115,13 @@ def async_stream_of(
     static = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", nodes=chosen.gpus, jobs=jobs)
     arrivals_s = [chosen.relative(job.submit_s) for job in chosen.jobs]
     instance = to_stream(static, arrivals_s, restart_s=restart_s or 0.0)
-    audit = [*chosen.audit, *_assumed(chosen.jobs, network_gbit)]
-    if restart_s is None:
-        audit.append("A restart is taken to cost 0 s: the trace does not say.")
+    audit = [*chosen.audit, *_assumed(chosen.jobs, network_gbit), *restart_assumption(restart_s)]
     return finished(queue, chosen, instance, None, audit)
+
+
+def restart_assumption(restart_s: float | None) -> list[str]:
+    """The sentence of the audit on what a restart costs, where nothing is stated."""
+    return ["A restart is taken to cost 0 s: the trace does not say."] if restart_s is None else []
 
 
 def _require_network(network_gbit: int) -> None:

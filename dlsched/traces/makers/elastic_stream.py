@@ -1,13 +1,35 @@
-"""A queue as an instance of elastic_stream: jobs on the GPUs that they held, on other counts only if stated."""
+"""Instances of elastic_stream: of a queue, and straight from the job traces of Philly and of Gavel.
 
+Jobs of a queue run on the GPUs that they held, and on other counts only if stated. Jobs of Philly follow on other counts the
+speed-up curve of a published table, which we choose by its GPU-hours, since the trace names no model. Jobs of Gavel run at
+the speeds that Gavel published.
+"""
+
+import math
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.instance import Instance
-from dlsched.traces.makers.async_sgd import async_stream_of
-from dlsched.traces.philly import SIZE_CLASSES, curve_of, ratios
-from dlsched.traces.queue import GPUS_OF_A_SERVER, Queue, QueuedJob, Request, Sentence, Window, figure, listed
+from dlsched.traces.cells import rounded
+from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, cluster_gpus
+from dlsched.traces.makers.async_sgd import async_stream_of, restart_assumption
+from dlsched.traces.makers.ring_allocation import SIZE_CLASSES, curve_of, curves, ratios
+from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, figure, listed, seconds_window
+from dlsched.traces.readers.simulators import (
+    EPOCH_STEPS,
+    PHILLY_SOURCE,
+    arriving,
+    job_types,
+    philly_window,
+    read_gavel_jobs,
+    read_philly_jobs,
+    require_gpu_type,
+    word_of,
+)
 from dlsched.traces.recorded_schedule import periods_of
 from dlsched.traces.selection import WHOLE, ImportedInstance, choose_and_tell, fewest, finished, lasted_s
 
@@ -88,9 +110,7 @@ def stream_of(
         least=least,
     )
     audit = [*chosen.audit, *(_own(chosen.jobs) if scaling == "own" else _by_curves(chosen.jobs, max_gpus))]
-    if restart_s is None:
-        audit.append("A restart is taken to cost 0 s: the trace does not say.")
-    audit += telling.sentences
+    audit += [*restart_assumption(restart_s), *telling.sentences]
     jobs = []
     longer = 0
     for job in chosen.jobs:
@@ -121,13 +141,9 @@ def _linear(gpus: int, least: int) -> dict[int, float]:
     return {count: gpus / count for count in range(least, gpus)} | {gpus: 1.0}
 
 
-def _request(job: QueuedJob) -> Request:
-    return Request(job.submit_s, job.gpus, lasted_s(job))
-
-
 def _published(job: QueuedJob, max_gpus: int | None) -> Mapping[int, float]:
     """Seconds of an epoch by count, on the curve of the job's size."""
-    table = dict(ratios(curve_of(_request(job)), job.gpus, max_gpus or 0))
+    table = dict(ratios(curve_of(job.gpus, lasted_s(job)), job.gpus, max_gpus or 0))
     return (
         table if job.least_gpus is None else {count: time for count, time in table.items() if count >= job.least_gpus}
     )
@@ -143,7 +159,7 @@ def _own(jobs: tuple[QueuedJob, ...]) -> list[str]:
 
 
 def _by_curves(jobs: tuple[QueuedJob, ...], max_gpus: int | None) -> list[str]:
-    users = Counter(curve_of(_request(job)) for job in jobs)
+    users = Counter(curve_of(job.gpus, lasted_s(job)) for job in jobs)
     named = listed(
         ("no other count" if index is None else SIZE_CLASSES[index][1], count, " jobs")
         for index, count in users.items()
@@ -153,3 +169,166 @@ def _by_curves(jobs: tuple[QueuedJob, ...], max_gpus: int | None) -> list[str]:
         f"A job may run on the GPUs that it held, on powers of two below them{grown}; an epoch is a second on those it held.",
         Sentence("Times on other counts follow tables of PCS by GPU-hours, an assumption of ours: ", *named, "."),
     ]
+
+
+class _Work(NamedTuple):
+    """A job of a trace as in its instance: epochs, seconds of an epoch by count, GPU-seconds on the requested GPUs."""
+
+    epochs: float
+    epoch_time_s: Mapping[int, float]
+    gpu_s: float
+
+
+def import_philly(
+    path: str,
+    *,
+    gpus: int | None = None,
+    max_gpus: int | None = None,
+    restart_s: float | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+) -> tuple[Instance, list[str]]:
+    """Read ``philly_jobs.csv`` of petuum/adaptdl as an instance of elastic_stream, with its audit.
+
+    A job is one epoch, of exactly ``duration`` seconds on ``num_gpus`` GPUs. It may run on the powers of two below
+    ``num_gpus``, on ``num_gpus``, and on powers of two above it up to ``max_gpus`` and the end of its table.
+
+    Raises
+    ------
+    UsageError, InputError, ValueError, OSError
+        As ``import_instance``; a malformed row is a `ValueError` that names its line.
+    """
+    window, file = philly_window(from_, to), Path(path)
+    jobs, audit = read_philly_jobs(file)
+    kept, sentences = arriving(file, jobs, window)
+    works = [_philly_work(job, max_gpus) for job in kept]
+    audit += [*sentences, *_philly_assumptions(kept, max_gpus)]
+    return _trace_stream("philly", f"{file.name} of {PHILLY_SOURCE}", kept, works, window, gpus, restart_s, audit)
+
+
+def _philly_work(job: QueuedJob, max_gpus: int | None) -> _Work:
+    """Exactly the job's duration on its GPUs, elsewhere in proportion to its curve."""
+    seconds = job.length_s
+    by_count = ratios(curve_of(job.gpus, seconds), job.gpus, max_gpus or 0)
+    times = {count: seconds if count == job.gpus else rounded(ratio * seconds) for count, ratio in by_count}
+    return _Work(1.0, times, job.gpus * seconds)
+
+
+def _philly_assumptions(kept: Sequence[QueuedJob], max_gpus: int | None) -> list[str]:
+    """Say which curves were taken for how many jobs, and which jobs have a single count."""
+    chosen = [curve_of(job.gpus, job.length_s) for job in kept]
+    users: Counter[str] = Counter()
+    single = between = 0
+    for job, index in zip(kept, chosen, strict=True):
+        counts = [count for count, _ in ratios(index, job.gpus, max_gpus or 0)]
+        if len(counts) == 1:
+            single += 1
+        elif index is not None:
+            users[SIZE_CLASSES[index][1]] += 1
+            between += any(count not in curves()[index] for count in counts)
+    beyond = chosen.count(None)
+    classes = [
+        f"{model} {f'up to {most:g}' if most < math.inf else 'above'} ({users[model]:,} jobs)"
+        for most, model, _ in SIZE_CLASSES
+    ]
+    grown = f", and on powers of two above them to {max_gpus} where its table reaches" if max_gpus else ""
+    audit = [
+        f"A job is one epoch; it may run on the GPUs it asked for, on powers of two below them{grown}.",
+        f"Times on other counts follow tables of PCS by GPU-hours, an assumption of ours: {', '.join(classes)}; "
+        "a table that ends below a job's GPUs gives way to the next."
+        if users
+        else "",
+        f"Jobs with counts that their table does not hold: {between:,}; speed-ups are linear between its counts."
+        if between
+        else "",
+        f"Jobs on more GPUs than any table holds, with no other count: {beyond:,}." if beyond else "",
+        f"Jobs with a single allowed count: {single:,} of {len(kept):,}." if single else "",
+    ]
+    return [sentence for sentence in audit if sentence]
+
+
+def import_gavel(
+    path: str,
+    *,
+    gpus: int | None = None,
+    gpu_type: str | None = None,
+    restart_s: float | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+) -> tuple[Instance, list[str]]:
+    """Read a ``.trace`` file of Gavel as an instance of elastic_stream, with its audit.
+
+    A job takes ``total_steps`` divided by the steps per second of its type, all GPUs together. It may run on
+    the counts at which its type was measured on ``gpu_type`` (None: V100).
+
+    Raises
+    ------
+    UsageError, InputError, ValueError, OSError
+        As ``import_instance``; a malformed row is a `ValueError` that names its line.
+    """
+    gpu_type = require_gpu_type(gpu_type)
+    window, file = seconds_window(from_, to), Path(path)
+    jobs, audit = read_gavel_jobs(file, gpu_type)
+    kept, sentences = arriving(file, jobs, window)
+    kinds = [job_types(gpu_type)[word_of(job)] for job in kept]
+    works = []
+    for job, kind in zip(kept, kinds, strict=True):
+        assert job.steps is not None
+        works.append(_Work(job.steps / kind.epoch_steps, kind.epoch_time_s, kind.largest(job.gpus) * job.length_s))
+    audit += [*sentences, *_gavel_assumptions(kept, [kind.epoch_time_s for kind in kinds])]
+    head = (
+        f"{file.name} of stanford-futuredata/gavel (MIT), speeds of its gavel_simulation_throughputs.json on {gpu_type}"
+    )
+    return _trace_stream("gavel", head, kept, works, window, gpus, restart_s, audit)
+
+
+def _gavel_assumptions(kept: Sequence[QueuedJob], tables: Sequence[Mapping[int, float]]) -> list[str]:
+    """Say for how many jobs the speeds differ from what the trace asks for, or from what one expects."""
+    missing = sum(job.gpus not in table for job, table in zip(kept, tables, strict=True))
+    single = sum(len(table) == 1 for table in tables)
+    uneven = sum(list(table.values()) != sorted(table.values(), reverse=True) for table in tables)
+    inverted = sum(bool(re.match("Recommendation", job.group)) for job in kept)
+    audit = [
+        "A job may run on every count at which its type was measured, whatever its scale_factor.",
+        f"Jobs whose type was not measured at their scale_factor: {missing:,}; they run on the counts it has."
+        if missing
+        else "",
+        f"Jobs of types measured on 1 GPU only: {single:,}; an epoch is {EPOCH_STEPS:,} steps by our definition."
+        if single
+        else "",
+        f"Jobs of types slower on some larger count, kept as published: {uneven:,}." if uneven else "",
+        f"Jobs of Recommendation: {inverted:,}; this file has it slower on V100 than on P100, Gavel's physical cluster "
+        "faster."
+        if inverted
+        else "",
+    ]
+    return [sentence for sentence in audit if sentence]
+
+
+def _trace_stream(
+    source: str,
+    head: str,
+    kept: Sequence[QueuedJob],
+    works: Sequence[_Work],
+    window: Window,
+    gpus: int | None,
+    restart_s: float | None,
+    audit: list[str],
+) -> tuple[Instance, list[str]]:
+    """Make the instance of the jobs of a trace, on ``gpus`` GPUs (None: their average demand), and end its audit."""
+    start_s, end_s = window.span(kept)
+    least = [min(work.epoch_time_s) for work in works]
+    units, sentences = cluster_gpus(kept, [work.gpu_s for work in works], least, end_s - start_s, gpus, "stream")
+    audit = [*audit, *sentences, *restart_assumption(restart_s)]
+    jobs = [
+        {
+            "id": f"j{index}",
+            "arrival_s": round(job.submit_s - start_s, 6),
+            "epochs": work.epochs,
+            "epoch_time_s": work.epoch_time_s,
+            "restart_s": restart_s or 0.0,
+        }
+        for index, (job, work) in enumerate(zip(kept, works, strict=True))
+    ]
+    text = f"imported from {head}. Audit: {' '.join(audit)}"
+    return Instance(name=f"{source}-{len(jobs)}x{units}", source=text, units=units, jobs=jobs), audit

@@ -9,8 +9,7 @@ from dlsched.cluster.published import published_rates
 from dlsched.core.arguments import require_positive
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.instance import Instance
-from dlsched.traces.gangs import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
-from dlsched.traces.gpu_counts import gpus_of_cluster
+from dlsched.traces.gpu_counts import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S, gpus_of_cluster
 from dlsched.traces.queue import Queue, QueuedJob, QueueNode
 from dlsched.traces.selection import ImportedInstance
 from dlsched.traces.snapshot import Present, admitted, made_of, moment_of, snapshot

@@ -1,14 +1,16 @@
 """A queue at one moment as an instance of ring_allocation: how many GPUs each job gets from now on."""
 
+import functools
 import math
+from bisect import bisect
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from dlsched.cluster.published import published_speeds
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.instance import Instance
 from dlsched.traces.gpu_counts import gpus_of_cluster
-from dlsched.traces.philly import curve_of, ratios
-from dlsched.traces.queue import Queue, Request
+from dlsched.traces.queue import Queue
 from dlsched.traces.selection import ImportedInstance, fewest
 from dlsched.traces.snapshot import Present, Snapshot, admitted, made_of, moment_of, snapshot
 
@@ -16,6 +18,51 @@ SCALING: Final = ("published", "own")
 
 Counts = Callable[[Present], Mapping[int, float]]
 """Maps a job to its seconds of an epoch by count of GPUs."""
+
+
+# jobs of at most this many GPU-hours follow this table of PCS: model and batch, from the poorest speed-up to the best
+SIZE_CLASSES = (
+    (1.0, "Video prediction", 64),
+    (10.0, "ResNet-50", 128),
+    (100.0, "Inception-v4", 256),
+    (math.inf, "Transformer", 4096),
+)
+
+
+@functools.cache
+def curves() -> tuple[dict[int, float], ...]:
+    """Return seconds per epoch by count, for every size class."""
+    tables = {(speed.model, speed.batch_samples): speed for speed in published_speeds() if speed.gpu is None}
+    speeds = [tables[model, batch_samples] for _, model, batch_samples in SIZE_CLASSES]
+    return tuple(dict(zip(speed.counts, speed.epoch_time_s, strict=True)) for speed in speeds)
+
+
+def curve_of(gpus: int, seconds: float) -> int | None:
+    """Return the index of the curve of a job's size class, or of the next that reaches its GPUs, or None."""
+    hours = gpus * seconds / 3600
+    first = next(index for index, (most, _, _) in enumerate(SIZE_CLASSES) if hours <= most)
+    return next((index for index in range(first, len(SIZE_CLASSES)) if max(curves()[index]) >= gpus), None)
+
+
+@functools.lru_cache(maxsize=1024)
+def ratios(index: int | None, gpus: int, max_gpus: int) -> tuple[tuple[int, float], ...]:
+    """Return the allowed counts, each with its time divided by the time on ``gpus``."""
+    if index is None:
+        return ((gpus, 1.0),)
+    curve = curves()[index]
+    largest = max(gpus, min(max_gpus, max(curve)))
+    counts = sorted({gpus, *(2**power for power in range(largest.bit_length()))})
+    return tuple((count, _speed(curve, gpus) / _speed(curve, count)) for count in counts)
+
+
+def _speed(curve: dict[int, float], count: int) -> float:
+    """Epochs per second on that count, linear between the counts of the curve."""
+    if count in curve:
+        return 1 / curve[count]
+    counts = list(curve)
+    above = bisect(counts, count)
+    low, high = counts[above - 1], counts[above]
+    return 1 / curve[low] + (1 / curve[high] - 1 / curve[low]) * ((count - low) / (high - low))
 
 
 def allocation_of(
@@ -112,7 +159,7 @@ def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts
         own, least = each.job.gpus, fewest(each.job)
         if scaling == "own":
             return {count: own / count for count in range(least, own + 1)}
-        curve = curve_of(Request(each.job.submit_s, own, each.length_s))
+        curve = curve_of(own, each.length_s)
         return {
             count: ratio
             for count, ratio in ratios(curve, own, max_gpus or 0)

@@ -11,9 +11,9 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.ticks import first_tick
 from dlsched.ring_embedding.generator import PRESETS, generate
 from dlsched.ring_embedding.instance import Instance
-from dlsched.traces.gangs import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
-from dlsched.traces.queue import GPUS_OF_A_SERVER, Queue, QueuedJob, Window
-from dlsched.traces.rows import rounded
+from dlsched.traces.cells import rounded
+from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
+from dlsched.traces.queue import Queue, QueuedJob, Window
 from dlsched.traces.selection import WHOLE, Chosen, ImportedInstance, choose, finished, lasted_s
 
 UTILITIES: Final = ("capped", "sqrt", "log")

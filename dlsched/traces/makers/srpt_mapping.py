@@ -1,29 +1,64 @@
-"""A queue as an instance of srpt_mapping: every job is a gang on exactly as many GPUs as it held."""
+"""Instances of srpt_mapping: of a queue, and straight from the job traces of Philly, Gavel and Tiresias.
+
+A job is a gang on exactly the GPUs that it held or that its user asked for. A trace knows how long a job ran there, not what
+it computed and sent: stages come from ``dlsched.cluster.published_stages``, the number of iterations makes up the length.
+"""
 
 import functools
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.instance import Instance, Server, Stage
+from dlsched.srpt_mapping.placing.heavy_edge import compact, placed_s
 from dlsched.srpt_mapping.solution import Share
-from dlsched.traces.gang_traces import PHILLY_GPUS, PHILLY_MODELS
-from dlsched.traces.gangs import (
+from dlsched.traces.cells import rounded
+from dlsched.traces.gpu_counts import (
+    GPUS_OF_A_SERVER,
     INTRA_BANDWIDTH_BYTES_PER_S,
     MOST_GPUS,
     NIC_BANDWIDTH_BYTES_PER_S,
-    iteration_s,
-    packed,
+    cluster_gpus,
 )
-from dlsched.traces.queue import GPUS_OF_A_SERVER, Queue, QueuedJob, Request, Sentence, Window, figure, listed
+from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, figure, listed, seconds_window
+from dlsched.traces.readers.simulators import (
+    PHILLY_SOURCE,
+    TIRESIAS_MODELS,
+    Jobs,
+    arriving,
+    job_types,
+    philly_window,
+    read_gavel_jobs,
+    read_philly_jobs,
+    read_tiresias_jobs,
+    word_of,
+)
 from dlsched.traces.recorded_schedule import Free, servers_of, shares_of, starts_of
 from dlsched.traces.selection import WHOLE, Chosen, ImportedInstance, choose_and_tell, finished, lasted_s
 
 COMMUNICATION = ("none", "published")
+
+# the published model of a job of unknown model on at most this many GPUs; the last model, on more
+SIZES = (1, 2, 4, 8, 16, 32)
+MODELS_BY_SIZE = ("ResNet-50", "VGG-16", "ResNet-152", "BERT-base", "BERT-large", "GPT-2 355M", "GPT-2 1.2B")
+
+GAVEL_GPU = "V100"
+GAVEL_MODELS = {
+    "ResNet-18": "ResNet-50",
+    "ResNet-50": "ResNet-50",
+    "LM": "GPT 126M",
+    "Transformer": "BERT-base",
+    "Recommendation": "VGG-16",
+    "A3C": "ResNet-50",
+    "CycleGAN": "ResNet-152",
+}
+"""The nearest published model of each job type of Gavel, without its batch size."""
 
 
 class _Gang(NamedTuple):
@@ -100,26 +135,14 @@ def gangs_of(
         *telling.sentences,
     ]
     jobs = [
-        {
-            "id": job.id,
-            "release_s": chosen.relative(job.submit_s),
-            "iterations": gang.iterations,
+        _fields(gang, job, job.id, chosen.relative(job.submit_s))
+        | {
             "predicted_iterations": None if job.limit_s is None or limits is None else job.limit_s / gang.iteration_s,
-            "group": job.group or None,
-            "user": job.user or None,
-            "model": gang.model,
-            "stages": gang.stages,
             "begun": [share._asdict() for share in gang.begun] or None,
         }
         for job, gang in zip(chosen.jobs, drawn, strict=True)
     ]
-    instance = Instance(
-        name=f"{queue.source}-{len(jobs)}x{chosen.gpus}",
-        intra_bandwidth_bytes_per_s=INTRA_BANDWIDTH_BYTES_PER_S,
-        nic_bandwidth_bytes_per_s=NIC_BANDWIDTH_BYTES_PER_S,
-        servers=servers,
-        jobs=jobs,
-    )
+    instance = _cluster(f"{queue.source}-{len(jobs)}x{chosen.gpus}", None, servers, jobs)
     happened, words = starts_of(instance, chosen)
     return finished(queue, chosen, instance, happened, [*audit, *words], telling.silent, "" if happened else words[0])
 
@@ -140,9 +163,19 @@ def _plain(seconds: float, gpus: int) -> _Gang:
 
 
 def _published(job: QueuedJob) -> _Gang:
-    model = PHILLY_MODELS[bisect_left(PHILLY_GPUS, job.gpus)]
-    gang = packed(Request(job.submit_s, job.gpus, lasted_s(job)), lasted_s(job), model)
-    return _Gang(gang.stages, gang.iterations, iteration_s(gang.stages), model, gang.lengthened)
+    return packed(job.gpus, lasted_s(job), _model_by_size(job))
+
+
+def _model_by_size(job: QueuedJob) -> str:
+    return MODELS_BY_SIZE[bisect_left(SIZES, job.gpus)]
+
+
+def packed(gpus: int, seconds: float, model: str) -> _Gang:
+    """Give a job the stages of a published model, and iterations that last ``seconds`` on empty servers."""
+    stages = chain(model, gpus)
+    each_s = iteration_s(stages)
+    iterations = rounded(seconds / each_s)
+    return _Gang(stages, max(1.0, iterations), each_s, model, iterations < 1)
 
 
 def _unspoken() -> list[str]:
@@ -212,3 +245,249 @@ def _where_it_runs(gang: _Gang, placement: tuple[Share, ...], gpus: Mapping[str,
     each_s = graph.iteration_s(list(rows.values()), bands, INTRA_BANDWIDTH_BYTES_PER_S)
     iterations = max(1.0, seconds / each_s)
     return gang._replace(iterations=iterations, iteration_s=each_s, lengthened=seconds < each_s, begun=placement)
+
+
+@functools.lru_cache(maxsize=4096)
+def chain(model: str, gpus: int) -> tuple[Stage, ...]:
+    """Return the published model as stages on ``gpus`` GPUs.
+
+    Makes the fewest stages whose replicas fit on one server each; a single one if the model has fewer
+    blocks.
+    """
+    published = _models()[model]
+    fitting = (
+        count
+        for count in range(1, len(published.blocks) + 1)
+        if gpus % count == 0 and gpus // count <= GPUS_OF_A_SERVER
+    )
+    pipeline = next(fitting, 1)
+    return tuple(
+        Stage(
+            replicas=stage.replicas,
+            compute_s=rounded(stage.compute_s),
+            output_bytes=stage.output_bytes,
+            parameter_bytes=stage.parameter_bytes,
+        )
+        for stage in published.stages(pipeline, gpus // pipeline)
+    )
+
+
+@functools.cache
+def _models() -> dict[str, PublishedModel]:
+    return {published.model: published for published in published_stages()}
+
+
+@functools.lru_cache(maxsize=4096)
+def iteration_s(stages: tuple[Stage, ...]) -> float:
+    """Return the seconds of an iteration of a job on empty servers, placed by ``compact``."""
+    gpus = GPUS_OF_A_SERVER * math.ceil(sum(stage.replicas for stage in stages) / GPUS_OF_A_SERVER)
+    job = {"id": "job", "release_s": 0.0, "iterations": 1.0, "stages": stages}
+    return placed_s(_cluster("empty", None, _servers(gpus), [job]), compact)[0]
+
+
+def _fields(gang: _Gang, job: QueuedJob, name: str, release_s: float) -> dict[str, object]:
+    """Fields of a job of an instance, from its gang and its record."""
+    return {
+        "id": name,
+        "release_s": release_s,
+        "iterations": gang.iterations,
+        "group": job.group or None,
+        "user": job.user or None,
+        "model": gang.model,
+        "stages": gang.stages,
+    }
+
+
+def _servers(gpus: int) -> list[Server]:
+    return [Server(id=f"s{index}", gpus=GPUS_OF_A_SERVER) for index in range(gpus // GPUS_OF_A_SERVER)]
+
+
+def _cluster(
+    name: str, source: str | None, servers: Sequence[Server], jobs: Sequence[Mapping[str, object]]
+) -> Instance:
+    return Instance(
+        name=name,
+        source=source,
+        intra_bandwidth_bytes_per_s=INTRA_BANDWIDTH_BYTES_PER_S,
+        nic_bandwidth_bytes_per_s=NIC_BANDWIDTH_BYTES_PER_S,
+        servers=servers,
+        jobs=jobs,
+    )
+
+
+Imported = tuple[Instance, list[str]]
+
+
+def import_philly_gangs(
+    path: str, *, gpus: int | None = None, from_: str | None = None, to: str | None = None
+) -> Imported:
+    """Read ``philly_jobs.csv`` of petuum/adaptdl as an instance of srpt_mapping, with its audit.
+
+    Raises
+    ------
+    UsageError, InputError, ValueError, OSError
+        As ``import_instance``; a malformed row is a `ValueError` that names its line.
+    """
+    _require_servers(gpus)
+    window, file = philly_window(from_, to), Path(path)
+    kept, audit, sentences = _arriving(file, read_philly_jobs(file), window)
+    gangs = [packed(job.gpus, job.length_s, _model_by_size(job)) for job in kept]
+    nameless = sum(not job.group for job in kept)
+    users = Counter(gang.model for gang in gangs)
+    words = ["1 GPU", *(f"up to {most}" for most in SIZES[1:]), "more"]
+    models = [f"{model} on {word} ({users[model]:,} jobs)" for model, word in zip(MODELS_BY_SIZE, words, strict=True)]
+    audit += [
+        *sentences,
+        f"The trace names no model; they are chosen by GPUs, an assumption of ours: {', '.join(models)}. Not by length, "
+        "which would tell it to predictors. Batches, seconds and bytes are the models'.",
+        "The trace has no users: the virtual cluster stands for them, and with the number of GPUs it is the group.",
+    ]
+    if nameless:
+        audit.append(f"Jobs without a virtual cluster, which have no user and no group: {nameless:,}.")
+    return _trace_instance("philly-gangs", file, PHILLY_SOURCE, kept, gangs, window, gpus, audit)
+
+
+def import_gavel_gangs(
+    path: str, *, gpus: int | None = None, from_: str | None = None, to: str | None = None
+) -> Imported:
+    """Read a ``.trace`` file of Gavel as an instance of srpt_mapping, with its audit.
+
+    A job takes ``total_steps`` over the steps per second of its type on V100 at ``scale_factor``, or at the largest
+    measured count below it.
+
+    Raises
+    ------
+    UsageError, InputError, ValueError, OSError
+        As ``import_instance``; a malformed row is a `ValueError` that names its line.
+    """
+    _require_servers(gpus)
+    window, file = seconds_window(from_, to), Path(path)
+    kept, audit, sentences = _arriving(file, read_gavel_jobs(file, GAVEL_GPU), window)
+    kinds = [word_of(job).partition(" (")[0] for job in kept]  # without the batch size
+    gangs = [packed(job.gpus, job.length_s, GAVEL_MODELS[kind]) for job, kind in zip(kept, kinds, strict=True)]
+    below = sum(job_types(GAVEL_GPU)[word_of(job)].largest(job.gpus) < job.gpus for job in kept)
+    audit += [
+        *sentences,
+        _nearest(kinds, GAVEL_MODELS, "Seconds and bytes are theirs, and so are batches."),
+        f"Lengths are total_steps at Gavel's speeds on {GAVEL_GPU}.",
+    ]
+    if below:
+        audit.append(
+            f"Jobs whose type was not measured at their scale_factor: {below:,}; they last as long as at the largest count "
+            "measured below it."
+        )
+    audit.append("The trace has no users; a group is a job type and a number of GPUs.")
+    origin = "stanford-futuredata/gavel (MIT), lengths by its gavel_simulation_throughputs.json"
+    return _trace_instance("gavel-gangs", file, origin, kept, gangs, window, gpus, audit)
+
+
+def import_tiresias(path: str, *, gpus: int | None = None, from_: str | None = None, to: str | None = None) -> Imported:
+    """Read ``tiresias_60_jobs.csv`` as an instance of srpt_mapping, with its audit.
+
+    Raises
+    ------
+    UsageError, InputError, ValueError, OSError
+        As ``import_instance``; a malformed row is a `ValueError` that names its line.
+    """
+    _require_servers(gpus)
+    window, file = seconds_window(from_, to), Path(path)
+    kept, audit, sentences = _arriving(file, read_tiresias_jobs(file), window)
+    gangs = [_tiresias_gang(job) for job in kept]
+    fitted = sum(gang.iterations != job.steps for job, gang in zip(kept, gangs, strict=True))
+    audit += [
+        *sentences,
+        _nearest(map(word_of, kept), TIRESIAS_MODELS, "Bytes are theirs."),
+        "Iterations are the trace's; a stage computes for what its all-reduce leaves of duration / iterations.",
+    ]
+    if fitted:
+        audit.append(
+            f"Jobs of several stages, or with nothing left, whose published seconds and fitting iterations count: {fitted:,}."
+        )
+    audit.append("The trace has no users; a group is a model of the trace and a number of GPUs.")
+    return _trace_instance("tiresias", file, "SymbioticLab/Tiresias (Apache-2.0)", kept, gangs, window, gpus, audit)
+
+
+def _tiresias_gang(job: QueuedJob) -> _Gang:
+    """Make a job with the trace's iterations and seconds, or published seconds if its stages require it."""
+    assert job.steps is not None
+    model = TIRESIAS_MODELS[word_of(job)]
+    stages = chain(model, job.gpus)
+    others_s = iteration_s(stages) - stages[0].compute_s
+    compute_s = rounded(job.length_s / job.steps - others_s)
+    if len(stages) > 1 or compute_s <= 0:
+        return packed(job.gpus, job.length_s, model)
+    stages = (Stage(**{**stages[0].model_dump(), "compute_s": compute_s}),)
+    return _Gang(stages, float(job.steps), iteration_s(stages), model)
+
+
+def _nearest(words: Iterable[str], models: Mapping[str, str], ending: str) -> str:
+    """Write which published model stands for which word of the trace."""
+    pairs = [f"{word} as {models[word]} ({count:,} jobs)" for word, count in sorted(Counter(words).items())]
+    return f"The nearest published models, by our choice, unscaled: {', '.join(pairs)}. {ending}"
+
+
+def _require_servers(gpus: int | None) -> None:
+    """Refuse a number of GPUs that does not fill whole servers with a `UsageError`."""
+    if gpus is not None and (gpus % GPUS_OF_A_SERVER or not 0 < gpus <= MOST_GPUS):
+        raise UsageError(where="gpus", found=gpus, allowed=f"a multiple of {GPUS_OF_A_SERVER}, up to {MOST_GPUS:,}")
+
+
+def _arriving(file: Path, jobs: Jobs, window: Window) -> tuple[list[QueuedJob], list[str], list[str]]:
+    """Keep the jobs of the window as ``arriving`` does; a job on vast numbers of GPUs is an `InputError` too.
+
+    Returns them, what the reader said, and what was dropped and repaired.
+    """
+    kept, sentences = arriving(file, jobs[0], window)
+    largest = max(job.gpus for job in kept)
+    if largest > MOST_GPUS:
+        raise InputError(where=str(file), found=f"a job on {largest:,} GPUs", allowed=f"up to {MOST_GPUS:,}")
+    return kept, jobs[1], sentences
+
+
+def _trace_instance(
+    source: str,
+    file: Path,
+    origin: str,
+    kept: Sequence[QueuedJob],
+    gangs: Sequence[_Gang],
+    window: Window,
+    gpus: int | None,
+    audit: list[str],
+) -> Imported:
+    """Make the instance of jobs in order of arrival on ``gpus`` GPUs (None: their average demand), and end its audit."""
+    start_s, end_s = window.span(kept)
+    gpu_s = [job.gpus * (gang.iterations * gang.iteration_s) for job, gang in zip(kept, gangs, strict=True)]
+    total, sentences = cluster_gpus(kept, gpu_s, [job.gpus for job in kept], end_s - start_s, gpus, "schedule")
+    if total > MOST_GPUS:
+        raise InputError(
+            where=str(file),
+            found=f"jobs that ask for {total:,} GPUs on average",
+            allowed=f"up to {MOST_GPUS:,}, or gpus given",
+        )
+    audit = [*audit, *_trace_assumptions(kept, gangs), *sentences]
+    jobs = [
+        _fields(gang, job, f"j{index}", round(job.submit_s - start_s, 6))
+        for index, (job, gang) in enumerate(zip(kept, gangs, strict=True))
+    ]
+    text = f"imported from {file.name} of {origin}. Audit: {' '.join(audit)}"
+    return _cluster(f"{source}-{len(jobs)}x{total}", text, _servers(total), jobs), audit
+
+
+def _trace_assumptions(kept: Sequence[QueuedJob], gangs: Sequence[_Gang]) -> list[str]:
+    """Write the assumptions on every job, from any trace."""
+    pipelines = sum(len(gang.stages) > 1 for gang in gangs)
+    wide = sum(len(gang.stages) == 1 and job.gpus > GPUS_OF_A_SERVER for job, gang in zip(kept, gangs, strict=True))
+    lengthened = sum(gang.lengthened for gang in gangs)
+    audit = [
+        "A job runs on exactly the GPUs it asked for, to its end.",
+        f"Jobs cut into pipelines, as few stages as fit on a server each: {pipelines:,}." if pipelines else "",
+        f"Jobs on several servers whose model has too few blocks for that, which are one stage: {wide:,}."
+        if wide
+        else "",
+        f"A job lasts as long as in its trace where it is packed on empty servers of {GPUS_OF_A_SERVER} GPUs, "
+        "by our compact rule.",
+        f"Jobs shorter than an iteration, which run one: {lengthened:,}." if lengthened else "",
+        f"Servers of {GPUS_OF_A_SERVER} GPUs, {INTRA_BANDWIDTH_BYTES_PER_S:g} B/s inside (NVLink) and a network card of "
+        f"{NIC_BANDWIDTH_BYTES_PER_S:g} B/s (100 Gbit/s) each: choices of ours.",
+    ]
+    return [sentence for sentence in audit if sentence]

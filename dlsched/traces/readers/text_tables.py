@@ -1,8 +1,14 @@
-"""Text tables of any delimiter, row by row; rows that do not fit the header are noted and left out."""
+"""Text tables, row by row.
+
+``Table`` reads any delimiter; rows that do not fit the header are noted and left out. ``csv_rows`` and ``tab_rows`` read
+published files of a known form and refuse the whole file, by a `ValueError` that names the line.
+"""
 
 import csv
+import math
+import re
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -200,3 +206,73 @@ def _lines(file: Iterator[str], audit: Audit) -> Iterator[str]:
             audit.note("lines with bytes that are no text, shown as \ufffd", number)
             line = line.replace("\0", "\ufffd")
         yield line
+
+
+def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Check the columns, and yield the line number and cells of each row; ValueError names the line."""
+    found = False
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        try:
+            missing = [column for column in columns if column not in (reader.fieldnames or ())]
+            if missing:
+                raise ValueError(f"{path}, line 1: missing column {', '.join(missing)}")
+            for row in reader:
+                if None in row or None in row.values():
+                    raise ValueError(f"{path}, line {reader.line_num}: the number of cells differs from the header's")
+                found = True
+                yield reader.line_num, row
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"{path}, after line {reader.line_num}: not CSV in UTF-8 ({error})") from None
+    if not found:
+        raise ValueError(f"{path}: no row below the header")
+
+
+def tab_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line number and the cells, parted by tabs, of each row of a file without a header; ValueError names the line."""
+    line = 0
+    with path.open(encoding="utf-8-sig") as file:
+        try:
+            for line, text in enumerate(file, 1):
+                if not text.strip():
+                    continue
+                cells = text.rstrip("\n").split("\t")
+                if len(cells) != len(columns):
+                    raise ValueError(
+                        f"{path}, line {line}: a row must hold {len(columns)} cells parted by tabs, found {len(cells)}"
+                    )
+                yield line, dict(zip(columns, cells, strict=True))
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}, after line {line}: not UTF-8 ({error})") from None
+    if not line:
+        raise ValueError(f"{path}: no row")
+
+
+def integer(row: Mapping[str, str], column: str, where: str, *, digits: int = 9) -> int:
+    """Read a cell as an integer >= 1 of at most ``digits`` digits; ValueError for anything else."""
+    if re.fullmatch(rf"[1-9][0-9]{{0,{digits - 1}}}", row[column].strip()) is None:
+        raise ValueError(f"{where}: {column} must be a positive integer, found {row[column]!r}")
+    return int(row[column])
+
+
+def positive(row: Mapping[str, str], column: str, where: str) -> float:
+    """Read a cell as a finite number > 0; ValueError for anything else."""
+    value = _float(row[column])
+    if not 0 < value < math.inf:
+        raise ValueError(f"{where}: {column} must be a positive number, found {row[column]!r}")
+    return value
+
+
+def real_number(row: Mapping[str, str], column: str, where: str) -> float:
+    """Read a cell as a finite number; ValueError for anything else."""
+    value = _float(row[column])
+    if not math.isfinite(value):
+        raise ValueError(f"{where}: {column} must be a number, found {row[column]!r}")
+    return value
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
