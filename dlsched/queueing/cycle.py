@@ -39,16 +39,10 @@ MOST_SHARDS = 10_000
 class Stage:
     """One visit of a mini-batch to a station.
 
-    Attributes
-    ----------
-    station
-        Number of the station, 0, 1, ... in the order of first visits; stages with the same number share it.
-    discipline
-        ``delay``: nobody waits; ``sharing``: all that are there share its speed evenly; ``queue``: first come, first served.
-    mean_s
-        Mean seconds that the visit takes for a mini-batch alone, > 0.
-    work
-        Kind of work done at the stage.
+    ``station``: number of the station, 0, 1, ... in the order of first visits; stages with the same number share it.
+    ``discipline``: ``delay``: nobody waits; ``sharing``: all that are there share its speed evenly; ``queue``: first
+    come, first served. ``mean_s``: mean seconds that the visit takes for a mini-batch alone, > 0. ``work``: kind of
+    work done at the stage.
     """
 
     station: int
@@ -60,15 +54,9 @@ class Stage:
 def cycle_of(job: ServerJob, *, discipline: Discipline = "queue") -> tuple[Stage, ...]:
     """Return the stages in order; the first follows the last.
 
-    Parameters
-    ----------
-    discipline
-        Of the updates.
+    ``discipline``: of the updates.
 
-    Raises
-    ------
-    UsageError
-        More than ``MOST_SHARDS`` shards.
+    UsageError: more than ``MOST_SHARDS`` shards.
 
     >>> from dlsched.queueing.network import PlainJob
     >>> job = PlainJob(compute_s=0.25, transfer_s=0.08, update_s=0.01, duplex="half")

@@ -43,19 +43,9 @@ class Enclosure(NamedTuple):
 class ExactTimes:
     """Seconds that a job takes on n = 1, 2, ... nodes.
 
-    Parameters
-    ----------
-    delay_s, stations
-        Its network: Z, and demands D_k with the number of equal stations.
-    cycles
-        Cycles that the job's workers have to go through, all together.
-    tick
-        Called now and then.
-
-    Attributes
-    ----------
-    least
-        Lower bound on the seconds on any number of nodes: what the busiest station takes for all cycles.
+    ``delay_s``, ``stations``: its network: Z, and demands D_k with the number of equal stations. ``cycles``: cycles
+    that the job's workers have to go through, all together. ``least``: lower bound on the seconds on any number of
+    nodes: what the busiest station takes for all cycles.
 
     >>> Fraction(*ExactTimes(Fraction(1), [], Fraction(12)).on(3).low)
     Fraction(4, 1)

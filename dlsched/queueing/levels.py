@@ -64,23 +64,11 @@ def levels(
 
     The last step of every job, which falls below, is among those returned.
 
-    Parameters
-    ----------
-    networks, batches, most
-        Network, cycles that the workers have left, and largest count of every job; J of each.
-    spare
-        N - J, nodes beyond one for every job; may be negative.
-    gain
-        What steps are worth; must not grow with the count.
-    least
-        The gain of a step for which nodes are given at all.
-    tick
-        Called now and then.
+    ``networks``, ``batches``, ``most``: network, cycles that the workers have left, and largest count of every job; J
+    of each. ``spare``: n - J, nodes beyond one for every job; may be negative. ``gain``: what steps are worth; must not
+    grow with the count. ``least``: the gain of a step for which nodes are given at all.
 
-    Raises
-    ------
-    UsageError
-        More than ``LARGEST_TABLE`` steps.
+    UsageError: more than ``LARGEST_TABLE`` steps.
     """
     rates = _Rates(networks)
     jobs = np.arange(len(networks), dtype=np.int32)
@@ -156,10 +144,7 @@ class _Rates:
 class _Largest:
     """The largest gains seen, as many as there are nodes to spare.
 
-    Attributes
-    ----------
-    price
-        At most the least of these gains; updated whenever a quarter more have come.
+    ``price``: at most the least of these gains; updated whenever a quarter more have come.
     """
 
     def __init__(self, spare: int, least: float) -> None:

@@ -30,10 +30,7 @@ _HELD = 2**17  # steps x replications whose numbers are handed over together, so
 class Draws:
     """Seconds of service, drawn in blocks.
 
-    Attributes
-    ----------
-    scale
-        Factors of the units of each stage, shape (stages,).
+    ``scale``: factors of the units of each stage, shape (stages,).
     """
 
     def __init__(
@@ -101,19 +98,11 @@ def advance(
 ) -> None:
     """End a service for every three units; arguments are lists or arrays, and the last four are changed.
 
-    Parameters
-    ----------
-    units
-        Units of one step after the other, in the order of the works.
-    work, scale, station, queues, own
-        By stage: its work, the seconds of a unit, its station, 1 where it has one server or every worker one, else 0, and
-        whether it is a worker's own.
-    shared
-        By station: whether those that are there share its speed.
-    workers
-        Customer i is worker i modulo ``workers``.
-    clock, busy, stage, tag
-        As in ``LockStep``, of this replication; ``tag`` by customer, at its station.
+    ``units``: units of one step after the other, in the order of the works. ``work``, ``scale``, ``station``,
+    ``queues``, ``own``: by stage: its work, the seconds of a unit, its station, 1 where it has one server or every
+    worker one, else 0, and whether it is a worker's own. ``shared``: by station: whether those that are there share its
+    speed. ``workers``: customer i is worker i modulo ``workers``. ``clock``, ``busy``, ``stage``, ``tag``: as in
+    ``LockStep``, of this replication; ``tag`` by customer, at its station.
     """
     stations, stages, works = len(clock), len(scale), 3
     present = [[(0.0, 0) for _ in range(0)] for _ in range(stations)]  # heaps of (tag, customer); Numba sees the type
@@ -181,16 +170,9 @@ _FEW = 120  # replications x (stations + 6) up to which the interpreted loop is 
 class LockStep:
     """All replications; ``run`` ends as many services in each. The attributes are those of the module's table.
 
-    Attributes
-    ----------
-    customers
-        Mini-batches on the way in each replication, workers x in_flight; number f x workers + w is worker w's.
-    stage, tag
-        Stage of each customer, and the one of its ``tags`` that is finite; shape (replications, customers).
-    clock
-        Shape (replications, stations).
-    busy
-        Shape (replications, stations + workers).
+    ``customers``: mini-batches on the way in each replication, workers x in_flight; number f x workers + w is worker
+    w's. ``stage``, ``tag``: stage of each customer, and the one of its ``tags`` that is finite; shape (replications,
+    customers). ``clock``: shape (replications, stations). ``busy``: shape (replications, stations + workers).
     """
 
     def __init__(

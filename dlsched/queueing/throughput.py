@@ -129,19 +129,9 @@ def throughput_of(network: Network, customers: int, *, name: str = "customers", 
     none is busy for more than n / (n + M - 1) of the time (if there is nothing else), nor any for more than
     n D / (Z + sum D). Figures of many customers are kept for a while.
 
-    Parameters
-    ----------
-    network, customers
-        The network, and how many go round in it.
-    name
-        Name of the number of customers, for messages.
-    tick
-        Called now and then.
+    ``name``: name of the number of customers, for messages.
 
-    Raises
-    ------
-    UsageError
-        ``customers`` < 1, or more than ``MOST`` before the recursion may end early.
+    UsageError: ``customers`` < 1, or more than ``MOST`` before the recursion may end early.
     """
     require_customers(customers)
     busiest_s = network.largest_s
@@ -186,19 +176,9 @@ def throughputs(networks: Sequence[Network] | Networks, most: int) -> FloatArray
 class Recursion:
     """The recursion on many networks at a time: each ``step`` adds a customer to all of them.
 
-    Attributes
-    ----------
-    networks
-        As arrays.
-    queues
-        Shape (kinds, networks).
-    customers
-        Number of customers in each network now.
+    ``queues``: shape (kinds, networks). ``customers``: number of customers in each network now.
 
-    Raises
-    ------
-    UsageError
-        No network.
+    UsageError: no network.
     """
 
     def __init__(self, networks: Sequence[Network] | Networks) -> None:

@@ -64,14 +64,8 @@ def exact_throughput(job: Job, nodes: int) -> Fraction:
 def convolution(delay_s: Fraction, demands_s: Sequence[Fraction], most: int) -> list[Fraction]:
     """Cycles a second X(1) .. X(most) of a closed network.
 
-    Parameters
-    ----------
-    delay_s
-        Z >= 0, seconds of a cycle without queueing; > 0 if no demand is > 0.
-    demands_s
-        D_k >= 0, seconds of a cycle, one entry a station.
-    most
-        Customers, >= 0.
+    ``delay_s``: z >= 0, seconds of a cycle without queueing; > 0 if no demand is > 0. ``demands_s``: D_k >= 0, seconds
+    of a cycle, one entry a station. ``most``: customers, >= 0.
     """
     constants = [Fraction(1)]
     for customers in range(1, most + 1):
@@ -164,10 +158,7 @@ def async_sgd_instances(
 def networks(draw: st.DrawFn, *, max_kinds: int = 4) -> Network:
     """Closed networks: no station, no delay, equal bottlenecks, demands of 0, and ratios up to 1e12.
 
-    Parameters
-    ----------
-    max_kinds
-        Most kinds of stations, of up to four each.
+    ``max_kinds``: most kinds of stations, of up to four each.
     """
     stations = draw(st.lists(_STATIONS, max_size=max_kinds))
     if len(stations) > 1 and draw(st.integers(0, 3)) == 0:  # two kinds of one demand

@@ -31,10 +31,7 @@ class Damaged(Exception):  # noqa: N818  says what happened to the row
 def number(text: str, column: str) -> float | None:
     """Read a finite number; None for words that say nothing.
 
-    Raises
-    ------
-    Damaged
-        Anything else: thousands separators, infinities, words.
+    Damaged: anything else: thousands separators, infinities, words.
     """
     if not text:
         return None
@@ -79,10 +76,7 @@ def devices(amount: float) -> int:
     >>> devices(0.25), devices(2.5), devices(0.1 * 3 + 0.7)
     (1, 3, 1)
 
-    Raises
-    ------
-    Damaged
-        Less than none, or more than any cluster has.
+    Damaged: less than none, or more than any cluster has.
     """
     if amount < 0 or amount > 1e6:
         raise Damaged("entries with an impossible number of GPUs, left out", amount)
@@ -109,10 +103,7 @@ def node_names(text: str) -> tuple[str, ...]:
     >>> node_names("node[01-03,7],login")
     ('node01', 'node02', 'node03', 'node7', 'login')
 
-    Raises
-    ------
-    Damaged
-        Brackets that do not close, ranges that do not rise, more names than any cluster has.
+    Damaged: brackets that do not close, ranges that do not rise, more names than any cluster has.
     """
     if text.strip().casefold() in MISSING or text.strip() == "None assigned":
         return ()
@@ -167,12 +158,7 @@ UNSET: Final = ("0001-01-01", "1970-01-01T00:00:00", "1970-01-01 00:00:00")
 class Moments:
     """Reads the times of one file, all dates or all numbers, and counts those with a zone and those without.
 
-    Parameters
-    ----------
-    unit_s
-        Seconds of a unit where times are numbers.
-    numbers_are_dates
-        Numbers are seconds since 1970.
+    ``unit_s``: seconds of a unit where times are numbers. ``numbers_are_dates``: numbers are seconds since 1970.
     """
 
     unit_s: float = 1.0

@@ -55,17 +55,9 @@ def part_of(name: str) -> Fraction:
 def without_slices(queue: Queue, slices: str = CHOICES[0]) -> Queue:
     """Leave out the jobs on parts of GPUs, or give each of their parts a GPU of its own.
 
-    Parameters
-    ----------
-    queue
-        The queue, as made by a reader.
-    slices
-        One of ``CHOICES``.
+    ``slices``: one of ``CHOICES``.
 
-    Raises
-    ------
-    InputError
-        No job is left.
+    InputError: no job is left.
     """
     found = tuple(job for job in queue.jobs if job.share < 1)
     if not found or slices == "whole":
@@ -134,10 +126,7 @@ def gpus_of_cluster(queue: Queue, now: int, gpus: int | None) -> tuple[int, list
 
     ``now``: number of GPUs held at the moment.
 
-    Raises
-    ------
-    UsageError
-        Fewer than one are given.
+    UsageError: fewer than one are given.
     """
     if gpus is not None:
         if gpus < 1:
@@ -174,18 +163,9 @@ def cluster_gpus(
 ) -> tuple[int, list[Sentence]]:
     """Choose the size of the cluster: the given one, or the average demand, at most the sum of all requests.
 
-    Parameters
-    ----------
-    kept
-        The jobs.
-    gpu_s, least
-        GPU-seconds of every job, and the least GPUs that it can run on.
-    seconds
-        Length of the period of arrivals.
-    gpus
-        The given size; None: none.
-    answer
-        Name of the answer that does not exist if some job does not fit.
+    ``gpu_s``, ``least``: GPU-seconds of every job, and the least GPUs that it can run on. ``seconds``: length of the
+    period of arrivals. ``gpus``: the given size; None: none. ``answer``: name of the answer that does not exist if some
+    job does not fit.
     """
     together = sum(job.gpus for job in kept)
     demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf

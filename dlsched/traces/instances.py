@@ -47,10 +47,7 @@ MOMENTARY = frozenset(family for family, make in MAKERS.items() if "at" in inspe
 def options_of(family: str) -> tuple[str, ...]:
     """Names of the options that a family takes.
 
-    Raises
-    ------
-    UsageError
-        Queues cannot be made into instances of that family.
+    UsageError: queues cannot be made into instances of that family.
     """
     if family not in MAKERS:
         raise UsageError(where="family", found=repr(family), allowed=", ".join(MAKERS))
@@ -62,12 +59,7 @@ def instance_from(queue: Queue, family: str = DEFAULT, **options: object) -> Imp
 
     ``options`` are those of the family; None and False mean the default.
 
-    Raises
-    ------
-    UsageError
-        A family or option is unknown, or a value is out of range.
-    InputError
-        No job is left.
+    UsageError: a family or option is unknown, or a value is out of range. InputError: no job is left.
     """
     allowed = options_of(family)
     given = {name: value for name, value in options.items() if value is not None and value is not False}
@@ -243,10 +235,7 @@ def arrivals_of(source: str, path: str) -> list[float]:
 def _on_disk(path: str) -> Iterator[str]:
     """The path; of ``-`` that of a copy of standard input, as readers go over a file more than once.
 
-    Raises
-    ------
-    InputError
-        Standard input is closed.
+    InputError: standard input is closed.
     """
     if path != "-":
         yield path

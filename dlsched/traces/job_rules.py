@@ -30,10 +30,7 @@ def held(job: QueuedJob) -> QueuedJob:
     >>> held(job).start_s, held(job._replace(start_s=5.0)).end_s, held(job._replace(start_s=5.0, duration_s=None)).duration_s
     (20.0, 35.0, 45.0)
 
-    Raises
-    ------
-    Damaged
-        A duration below 0, or an end before the start.
+    Damaged: a duration below 0, or an end before the start.
     """
     start_s, end_s, duration_s = job.start_s, job.end_s, job.duration_s
     if duration_s is not None and duration_s < 0:
@@ -88,17 +85,9 @@ REASONS_SHOWN = 600
 class QueueCollector:
     """Collects the jobs from a reader, and makes their queue.
 
-    Parameters
-    ----------
-    source, path, audit
-        As in the queue.
-    states
-        States, in the source's words, whose jobs are kept, upper or lower case; None: all states.
-    ended_only
-        Whether to leave out jobs that run or wait.
-    attempts
-        Whether rows with one id are attempts of one job, whose last attempt counts; else they are different
-        jobs.
+    ``source``, ``path``, ``audit``: as in the queue. ``states``: states, in the source's words, whose jobs are kept,
+    upper or lower case; None: all states. ``attempts``: whether rows with one id are attempts of one job, whose last
+    attempt counts; else they are different jobs.
     """
 
     source: str
@@ -145,10 +134,7 @@ class QueueCollector:
     def queue(self, said: Collection[str], *, dated: bool, nodes: tuple[QueueNode, ...] = ()) -> Queue:
         """Make the queue; ``said`` are assumptions for its audit.
 
-        Raises
-        ------
-        InputError
-            No job is left.
+        InputError: no job is left.
         """
         jobs = tuple(self._settled())
         if not jobs:

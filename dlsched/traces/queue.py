@@ -43,12 +43,8 @@ def figure(value: float, form: str = ",") -> Figure:
 class Sentence(str):
     """A text with its pieces.
 
-    Parameters
-    ----------
-    pieces
-        Words, figures and examples, in turn or not.
-    warns
-        Whether it is shown for every cluster, not only for the first.
+    ``pieces``: words, figures and examples, in turn or not. ``warns``: whether it is shown for every cluster, not only
+    for the first.
 
     >>> Sentence("Jobs read: ", figure(1200), ".")
     'Jobs read: 1,200.'
@@ -316,10 +312,7 @@ class Audit:
 def queue_window(queue: Queue, from_: str | None, to: str | None) -> Window:
     """Read a window of a queue, in dates or times if the queue has such, else in seconds.
 
-    Raises
-    ------
-    UsageError
-        As ``Window.read``.
+    UsageError: as ``Window.read``.
     """
     if not queue.dated:
         return seconds_window(from_, to)

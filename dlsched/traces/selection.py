@@ -98,10 +98,7 @@ def limits_of(queue: Queue) -> Limits:
 def require_limits(queue: Queue) -> Limits:
     """Fill in missing limits, as ``limits_of``; at least one job must have a limit.
 
-    Raises
-    ------
-    InputError
-        No job has a limit.
+    InputError: no job has a limit.
     """
     limits = limits_of(queue)
     if all(job.limit_s is None for job in limits.queue.jobs):
@@ -212,31 +209,13 @@ def choose(
 ) -> Chosen:
     """Choose the jobs that have ended and arrive in the window and fit the cluster, and the cluster.
 
-    Parameters
-    ----------
-    queue
-        What was read.
-    gpus
-        GPUs of the cluster; None: those of the nodes that the source lists, else the most in use at once, else the average
-        demand.
-    gpus_of_node
-        GPUs of a server; the cluster is a multiple of it where it is not given.
-    window
-        Of arrivals.
-    carried
-        Jobs that came earlier and had not ended take part: those that ran, by what was left of them, before those that waited.
-        Whether they go on where they ran is the family's question.
-    answer
-        Word for the answer that a cluster too small for a job does not have.
-    least
-        The fewest GPUs on which a job runs in the family.
+    ``gpus``: GPUs of the cluster; None: those of the nodes that the source lists, else the most in use at once, else
+    the average demand. ``gpus_of_node``: GPUs of a server; the cluster is a multiple of it where it is not given.
+    ``carried``: jobs that came earlier and had not ended take part: those that ran, by what was left of them, before
+    those that waited. Whether they go on where they ran is the family's question. ``answer``: word for the answer that
+    a cluster too small for a job does not have. ``least``: the fewest GPUs on which a job runs in the family.
 
-    Raises
-    ------
-    InputError
-        No job is left.
-    UsageError
-        A number of GPUs below 1; jobs carried over a start that is not given.
+    InputError: no job is left. UsageError: a number of GPUs below 1; jobs carried over a start that is not given.
     """
     for name, value in (("gpus", gpus), ("gpus_of_node", gpus_of_node)):
         if value is not None and value < 1:
@@ -409,10 +388,7 @@ class Telling(NamedTuple):
 def choose_and_tell(queue: Queue, *, estimates: bool, **options: Any) -> Telling:
     """Choose jobs, by the options of ``choose``, which raises as it does; with estimates they have limits.
 
-    Raises
-    ------
-    InputError
-        Estimates of a queue without any.
+    InputError: estimates of a queue without any.
     """
     limits = require_limits(queue) if estimates else None
     queue = limits.queue if limits else queue

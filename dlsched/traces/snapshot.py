@@ -41,18 +41,9 @@ class Present(NamedTuple):
 class Snapshot(NamedTuple):
     """The jobs that are present at a moment.
 
-    Parameters
-    ----------
-    at_s
-        The moment.
-    jobs
-        Jobs that hold GPUs or may start; running jobs come first.
-    audit
-        Sentences.
-    held_back
-        Jobs that wait because of the limit on concurrent tasks of their array.
-    outside
-        GPUs that jobs hold which are left out: each as a job that runs on it, on one that slices share until the last ends.
+    ``jobs``: jobs that hold GPUs or may start; running jobs come first. ``held_back``: jobs that wait because of the
+    limit on concurrent tasks of their array. ``outside``: GPUs that jobs hold which are left out: each as a job that
+    runs on it, on one that slices share until the last ends.
     """
 
     at_s: float
@@ -93,10 +84,7 @@ class Snapshot(NamedTuple):
 def moment_of(queue: Queue, text: str) -> float:
     """Read a moment in the queue's format: a date or time (UTC without a zone), or seconds of its own clock.
 
-    Raises
-    ------
-    UsageError
-        Neither, or the other of the two.
+    UsageError: neither, or the other of the two.
     """
     allowed = "a date or time such as 2026-01-31T07:00:00" if queue.dated else "seconds of the trace's clock"
     moments = Moments()
@@ -117,19 +105,10 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
     of ``limits_of``. Where neither is known, it is the median of the jobs that had ended by then and had lasted longer than
     this one has; where none has, as long again as it has run.
 
-    Parameters
-    ----------
-    queue
-        Read with the jobs that run and wait.
-    at_s
-        The moment, on the clock of the queue; None: the latest time of the file.
-    estimates
-        Whether limits come before what was recorded.
+    ``at_s``: the moment, on the clock of the queue; None: the latest time of the file. ``estimates``: whether limits
+    come before what was recorded.
 
-    Raises
-    ------
-    InputError
-        There is no job.
+    InputError: there is no job.
     """
     if at_s is None:
         times = [
@@ -266,10 +245,7 @@ def admitted(
 
     All running jobs get GPUs; waiting jobs, in order of arrival, do if their smallest count is still free.
 
-    Raises
-    ------
-    UsageError
-        The jobs that run need more than there are.
+    UsageError: the jobs that run need more than there are.
     """
     free = gpus - len(found.outside) - sum(least(each) for each in found.running)
     if free < 0:

@@ -46,20 +46,10 @@ def async_of(
     A job computes and exchanges like a published model. Its epochs left are such that it ends when
     ``snapshot`` says, on the GPUs that it holds or asks for. It may have any number of nodes up to these.
 
-    Parameters
-    ----------
-    queue, gpus, at, estimates
-        As ``allocation_of``. Waiting jobs are included as long as there is a node for each, first come
-        first.
-    network_gbit
-        Speed of the links of parameter servers: 1, 10 or 25.
+    ``queue``, ``gpus``, ``at``, ``estimates``: as ``allocation_of``. Waiting jobs are included as long as there is a
+    node for each, first come first. ``network_gbit``: speed of the links of parameter servers: 1, 10 or 25.
 
-    Raises
-    ------
-    UsageError
-        An option is out of range, or there are fewer GPUs than running jobs.
-    InputError
-        No job is present.
+    UsageError: an option is out of range, or there are fewer GPUs than running jobs. InputError: no job is present.
     """
     _require_network(network_gbit)
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
@@ -85,21 +75,10 @@ def async_stream_of(
 ) -> ImportedInstance:
     """Make an instance of elastic_stream of jobs as in ``async_of``, which arrive when they did in the queue.
 
-    Parameters
-    ----------
-    queue, gpus, gpus_of_node, window, carried
-        As ``selecting.choose``.
-    restart_s
-        Seconds that a change of its nodes costs a job; None: 0.
-    network_gbit
-        As ``async_of``.
+    ``queue``, ``gpus``, ``gpus_of_node``, ``window``, ``carried``: as ``choose``. ``restart_s``: seconds that a change
+    of its nodes costs a job; None: 0. ``network_gbit``: as ``async_of``.
 
-    Raises
-    ------
-    UsageError
-        An option is out of range, or tables have too many counts.
-    InputError
-        No job is left.
+    UsageError: an option is out of range, or tables have too many counts. InputError: no job is left.
     """
     _require_network(network_gbit)
     chosen = choose(

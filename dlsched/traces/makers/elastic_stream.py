@@ -51,31 +51,17 @@ def stream_of(
 ) -> ImportedInstance:
     """Make an instance of elastic_stream, in which an epoch is a second on the GPUs that the job held.
 
-    Parameters
-    ----------
-    queue, gpus, gpus_of_node, window, carried
-        As ``selecting.choose``.
-    estimates
-        Whether policies see the lengths that users stated: a job has that length, and ends early.
-    restart_s
-        Seconds that a change of its GPUs costs a job; None: 0.
-    scaling
-        ``own``: a job runs on as many GPUs as it held, or, if it states a smaller minimum, on any number
-        from that on, with speed in proportion; ``published``: also on powers of two below its GPUs, from the
-        minimum on, by the curves of ``import_philly``; ``asynchronous``: jobs of asynchronous SGD, see
-        ``async_stream_of``, not with estimates.
-    max_gpus
-        Largest power of two to which a job may grow, with ``published``; None: it may not exceed the GPUs
-        that it held.
-    network_gbit
-        With ``asynchronous``, as in ``async_stream_of``; None: 10.
+    ``queue``, ``gpus``, ``gpus_of_node``, ``window``, ``carried``: as ``choose``. ``estimates``: whether policies see
+    the lengths that users stated: a job has that length, and ends early. ``restart_s``: seconds that a change of its
+    GPUs costs a job; None: 0. ``scaling``: ``own``: a job runs on as many GPUs as it held, or, if it states a smaller
+    minimum, on any number from that on, with speed in proportion; ``published``: also on powers of two below its GPUs,
+    from the minimum on, by the curves of ``import_philly``; ``asynchronous``: jobs of asynchronous SGD, see
+    ``async_stream_of``, not with estimates. ``max_gpus``: largest power of two to which a job may grow, with
+    ``published``; None: it may not exceed the GPUs that it held. ``network_gbit``: with ``asynchronous``, as in
+    ``async_stream_of``; None: 10.
 
-    Raises
-    ------
-    UsageError
-        An option out of range.
-    InputError
-        No job is left, or the trace has no estimates but they are asked for.
+    UsageError: an option out of range. InputError: no job is left, or the trace has no estimates but they are asked
+    for.
     """
     if scaling not in SCALING:
         raise UsageError(where="scaling", found=repr(scaling), allowed=", ".join(SCALING))

@@ -38,22 +38,12 @@ def placement_of(
     the published tables serves only jobs that name it, or that name no type. Jobs may have fewer GPUs than
     they ask for, down to their stated minimum, else 1.
 
-    Parameters
-    ----------
-    queue, gpus, at, estimates
-        As ``allocation_of``. Workers are the GPUs of the nodes, if the source lists nodes, else GPUs of one
-        type.
-    bandwidth_bytes_per_s
-        Bandwidth of every worker.
-    gradient_bytes
-        Bytes that every job's ring exchanges in an iteration.
+    ``queue``, ``gpus``, ``at``, ``estimates``: as ``allocation_of``. Workers are the GPUs of the nodes, if the source
+    lists nodes, else GPUs of one type. ``bandwidth_bytes_per_s``: bandwidth of every worker. ``gradient_bytes``: bytes
+    that every job's ring exchanges in an iteration.
 
-    Raises
-    ------
-    UsageError
-        An option is out of range, or there are vast numbers of GPUs, or fewer than the running jobs need.
-    InputError
-        No job is present.
+    UsageError: an option is out of range, or there are vast numbers of GPUs, or fewer than the running jobs need.
+    InputError: no job is present.
     """
     require_positive(bandwidth_bytes_per_s=bandwidth_bytes_per_s, gradient_bytes=gradient_bytes or 1.0)
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)

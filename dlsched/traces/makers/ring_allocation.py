@@ -80,29 +80,13 @@ def allocation_of(
 
     Waiting jobs are included as long as their smallest counts fit beside the running ones, first come first.
 
-    Parameters
-    ----------
-    queue
-        A queue that was read with its running and waiting jobs.
-    gpus
-        GPUs of the cluster; None: as ``gpus_of_cluster``.
-    at
-        The moment, in the queue's format of times; None: the latest of the file.
-    estimates
-        Whether jobs have left what their users stated, instead of what they really took.
-    restart_s
-        Seconds that a change of its GPUs costs a running job; None: 0.
-    pinned
-        Whether running jobs keep their GPUs.
-    scaling, max_gpus
-        As ``counts_of``.
+    ``gpus``: GPUs of the cluster; None: as ``gpus_of_cluster``. ``at``: the moment, in the queue's format of times;
+    None: the latest of the file. ``estimates``: whether jobs have left what their users stated, instead of what they
+    really took. ``restart_s``: seconds that a change of its GPUs costs a running job; None: 0. ``pinned``: whether
+    running jobs keep their GPUs. ``scaling``, ``max_gpus``: as ``counts_of``.
 
-    Raises
-    ------
-    UsageError
-        An option is out of range, or there are fewer GPUs than the running jobs hold.
-    InputError
-        No job is present.
+    UsageError: an option is out of range, or there are fewer GPUs than the running jobs hold. InputError: no job is
+    present.
     """
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
     total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
@@ -136,19 +120,11 @@ def allocation_at(
 def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts:
     """Return a function from a job to seconds of an epoch by count, 1 on the GPUs that it holds or asks for.
 
-    Parameters
-    ----------
-    scaling
-        ``published``: also on powers of two below its own GPUs, by the curves of ``import_philly``; ``own``:
-        on its own GPUs or, if it states a smaller minimum, on any number from that on, with speed in
-        proportion.
-    max_gpus
-        Largest power of two to which a job may grow, with ``published``; None: its own GPUs.
+    ``scaling``: ``published``: also on powers of two below its own GPUs, by the curves of ``import_philly``; ``own``:
+    on its own GPUs or, if it states a smaller minimum, on any number from that on, with speed in proportion.
+    ``max_gpus``: largest power of two to which a job may grow, with ``published``; None: its own GPUs.
 
-    Raises
-    ------
-    UsageError
-        An option out of range.
+    UsageError: an option out of range.
     """
     if scaling not in SCALING:
         raise UsageError(where="scaling", found=repr(scaling), allowed=", ".join(SCALING))

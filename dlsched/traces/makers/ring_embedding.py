@@ -49,33 +49,16 @@ def rings_of(
     more of them at once than it held, and over all slots no more than its GPU time, rounded up to whole
     slots. The last slot ends when the last job would have ended if no job had waited.
 
-    Parameters
-    ----------
-    queue, gpus, gpus_of_node, window, carried
-        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given.
-    slot_s
-        Seconds of a slot.
-    utility
-        Utility of the GPU time that a job gets; all of it is worth its GPU hours: ``capped`` rises in
-        proportion, ``sqrt`` and ``log`` rise fast at first.
-    sizes
-        ``trace``; or ``paper``, ``paper-sqrt``, ``paper-log``: only the arrivals are the trace's, and all
-        else is drawn as in that preset, after the experiments of Yu et al. (GADGET, 2022).
-    bandwidth_bytes_per_s
-        Bandwidth that a job reserves between servers of its ring.
-    server_bytes_per_s, rack_bytes_per_s
-        Bandwidth of the links from servers to their racks, and from racks to the core.
-    servers_of_rack
-        Number of servers in a rack, filled in the order of the servers.
-    seed
-        Seed of the draws.
+    ``queue``, ``gpus``, ``gpus_of_node``, ``window``, ``carried``: as ``choose``. Servers are the nodes of the trace,
+    unless other GPUs are given. ``slot_s``: seconds of a slot. ``utility``: utility of the GPU time that a job gets;
+    all of it is worth its GPU hours: ``capped`` rises in proportion, ``sqrt`` and ``log`` rise fast at first.
+    ``sizes``: ``trace``; or ``paper``, ``paper-sqrt``, ``paper-log``: only the arrivals are the trace's, and all else
+    is drawn as in that preset, after the experiments of Yu et al. (GADGET, 2022). ``bandwidth_bytes_per_s``: bandwidth
+    that a job reserves between servers of its ring. ``server_bytes_per_s``, ``rack_bytes_per_s``: bandwidth of the
+    links from servers to their racks, and from racks to the core. ``servers_of_rack``: number of servers in a rack,
+    filled in the order of the servers.
 
-    Raises
-    ------
-    UsageError
-        An option out of range.
-    InputError
-        No job is left, vast numbers of slots or GPUs.
+    UsageError: an option out of range. InputError: no job is left, vast numbers of slots or GPUs.
     """
     require_positive(
         slot_s=slot_s,

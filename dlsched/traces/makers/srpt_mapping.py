@@ -84,25 +84,15 @@ def gangs_of(
 ) -> ImportedInstance:
     """Make an instance of srpt_mapping.
 
-    Parameters
-    ----------
-    queue, gpus, gpus_of_node, window, carried
-        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given. Jobs
-        running at the start have begun, on the recorded nodes if these are servers with room, else by first
-        fit; those that began last wait if there are not enough GPUs.
-    estimates
-        Whether policies see the lengths that users stated, instead of the real ones.
-    communication
-        ``none``: an iteration takes a second, and nothing is exchanged, so that a job's length does not
-        depend on where it runs; ``published``: stages of published models, which last as long as recorded if
-        the job is packed.
+    ``queue``, ``gpus``, ``gpus_of_node``, ``window``, ``carried``: as ``choose``. Servers are the nodes of the trace,
+    unless other GPUs are given. Jobs running at the start have begun, on the recorded nodes if these are servers with
+    room, else by first fit; those that began last wait if there are not enough GPUs. ``estimates``: whether policies
+    see the lengths that users stated, instead of the real ones. ``communication``: ``none``: an iteration takes a
+    second, and nothing is exchanged, so that a job's length does not depend on where it runs; ``published``: stages of
+    published models, which last as long as recorded if the job is packed.
 
-    Raises
-    ------
-    UsageError
-        An option out of range.
-    InputError
-        No job is left, the cluster is vast, or the trace has no estimates but they are asked for.
+    UsageError: an option out of range. InputError: no job is left, the cluster is vast, or the trace has no estimates
+    but they are asked for.
     """
     if communication not in COMMUNICATION:
         raise UsageError(where="communication", found=repr(communication), allowed=", ".join(COMMUNICATION))

@@ -71,28 +71,15 @@ def read_csv(
 ) -> Queue:
     """Read a table of jobs with a header.
 
-    Parameters
-    ----------
-    path
-        The file.
-    columns
-        Which column stands for what: ``arrival=submit,gpus=n,duration=run_h:h``, or a mapping of the same. Keys are those
-        of ``KEYS``; ``arrival``, ``gpus``, and ``duration`` or ``end`` are needed. A unit may follow a time (us, ms, s,
-        min, h, d) or a number of GPUs (%, milli). Times are dates or numbers; durations may be ``h:m:s``. A job is on parts
-        of GPUs by its ``share`` of each, else where ``gpus`` is no whole number or ``gpu_type`` is a MIG profile.
-    states
-        Keep jobs in these states only; None: all.
-    ended_only
-        Whether running and waiting jobs are left out.
-    delimiter
-        Delimiter of the cells; None: the one that the header shows.
+    ``columns``: which column stands for what: ``arrival=submit,gpus=n,duration=run_h:h``, or a mapping of the same.
+    Keys are those of ``KEYS``; ``arrival``, ``gpus``, and ``duration`` or ``end`` are needed. A unit may follow a time
+    (us, ms, s, min, h, d) or a number of GPUs (%, milli). Times are dates or numbers; durations may be ``h:m:s``. A job
+    is on parts of GPUs by its ``share`` of each, else where ``gpus`` is no whole number or ``gpu_type`` is a MIG
+    profile. ``states``: keep jobs in these states only; None: all. ``delimiter``: delimiter of the cells; None: the one
+    that the header shows.
 
-    Raises
-    ------
-    UsageError
-        The mapping cannot be read, or lacks a required key.
-    InputError
-        No table, a column is missing, or no job is left.
+    UsageError: the mapping cannot be read, or lacks a required key. InputError: no table, a column is missing, or no
+    job is left.
     """
     mapping = read_mapping(columns)
     return read_columns(path, "csv", mapping, states=states, ended_only=ended_only, delimiter=delimiter)
@@ -104,10 +91,7 @@ def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
     >>> read_mapping("arrival=submit,gpus=n,duration=run_h:h")["duration"]
     Column(name='run_h', unit=3600.0)
 
-    Raises
-    ------
-    UsageError
-        An entry is not ``key=column``, a key is unknown or repeated, or a required key is missing.
+    UsageError: an entry is not ``key=column``, a key is unknown or repeated, or a required key is missing.
     """
     if isinstance(columns, str):
         entries = [entry.partition("=") for entry in columns.split(",") if entry.strip()]
@@ -247,10 +231,7 @@ def read_acme(path: Path, *, states: Collection[str] | None = None, ended_only: 
     Durations are end - start: the file's own column holds waiting too in one of the clusters. The group is the workload's
     type.
 
-    Raises
-    ------
-    InputError
-        No such table, or no job is left.
+    InputError: no such table, or no job is left.
     """
     said = ["Durations are end - start, not the column of that name, which is not that in all files."]
     return read_columns(path, "acme", ACME, states=states, ended_only=ended_only, said=said)
@@ -259,10 +240,7 @@ def read_acme(path: Path, *, states: Collection[str] | None = None, ended_only: 
 def read_helios(path: Path, *, states: Collection[str] | None = None, ended_only: bool = True) -> Queue:
     """Read ``cluster_log.csv`` of a cluster of S-Lab-System-Group/HeliosData (SC 2021); the group is the virtual cluster.
 
-    Raises
-    ------
-    InputError
-        No such table, or no job is left.
+    InputError: no such table, or no job is left.
     """
     return read_columns(path, "helios", HELIOS, states=states, ended_only=ended_only)
 
@@ -272,10 +250,7 @@ def read_philly(path: Path, *, states: Collection[str] | None = None, ended_only
 
     It has neither ids, users, states nor starts: an id is a line, and the virtual cluster stands for user and group.
 
-    Raises
-    ------
-    InputError
-        No such table, or no job is left.
+    InputError: no such table, or no job is left.
     """
     said = [
         "The trace has no users: the virtual cluster stands for them.",

@@ -24,10 +24,7 @@ GPU: Final = "nvidia.com/gpu"
 def read_objects(path: Path) -> Json:
     """Parse a JSON file.
 
-    Raises
-    ------
-    InputError
-        It is empty, not JSON, cut off, or nested too deeply.
+    InputError: it is empty, not JSON, cut off, or nested too deeply.
     """
     try:
         text = path.read_text(encoding=encoding_of(path))
@@ -48,10 +45,7 @@ def read_objects(path: Path) -> Json:
 def items(path: Path, kind: str, group: str, audit: Audit) -> Iterator[tuple[int, Json]]:
     """Yield place and object for each object of a kind, in a list or alone; notes others.
 
-    Raises
-    ------
-    InputError
-        It is no list of objects.
+    InputError: it is no list of objects.
     """
     found = read_objects(path)
     listed = at(found, "items")
@@ -81,10 +75,7 @@ def at(value: Json, *path: str) -> Json:
 def text_at(value: Json, *path: str) -> str:
     """Return the text at a path, with lone surrogates as ``?``; empty if there is none.
 
-    Raises
-    ------
-    Damaged
-        Something else stands there.
+    Damaged: something else stands there.
     """
     found = at(value, *path)
     if isinstance(found, str):
@@ -136,10 +127,7 @@ def quantity(value: Json) -> float:
     >>> quantity("500m"), quantity("2"), quantity("1k"), quantity("2Ki"), quantity("1e3")
     (0.5, 2.0, 1000.0, 2048.0, 1000.0)
 
-    Raises
-    ------
-    Damaged
-        Anything else.
+    Damaged: anything else.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e18:
         return float(value)
@@ -172,10 +160,7 @@ def _asks(container: Json, resource: str) -> float:
 def amount_of(resources: Json, resource: str) -> float:
     """Return the amount of a resource, or of all resources whose names fit the pattern.
 
-    Raises
-    ------
-    Damaged
-        It is no quantity, or below 0.
+    Damaged: it is no quantity, or below 0.
     """
     if not isinstance(resources, dict):
         return 0.0
@@ -269,25 +254,12 @@ def read_listed(
 ) -> Queue:
     """Read a list of objects.
 
-    Parameters
-    ----------
-    source, path
-        As ``Queue`` has them.
-    kind, group
-        Kind and group of the objects; others are noted and left out.
-    job
-        Maps an object and its place to its job, and whether that has ended; may raise ``Damaged``.
-    said
-        Sentences of the audit on what is assumed for all jobs.
-    states, ended_only
-        As every reader has them.
-    gpu_resource
-        Name of the resource that is a GPU, or a pattern such as ``*/gpu``.
+    ``source``, ``path``: as ``Queue`` has them. ``kind``, ``group``: kind and group of the objects; others are noted
+    and left out. ``job``: maps an object and its place to its job, and whether that has ended; may raise ``Damaged``.
+    ``said``: sentences of the audit on what is assumed for all jobs. ``gpu_resource``: name of the resource that is a
+    GPU, or a pattern such as ``*/gpu``.
 
-    Raises
-    ------
-    InputError
-        No list of objects, or no job is left.
+    InputError: no list of objects, or no job is left.
     """
     listing = Listing(gpu_resource, Moments(), Audit("object"))
     kept = QueueCollector(source, path, listing.audit, states, ended_only, attempts=True)

@@ -42,21 +42,10 @@ def read_kueue(
     namespace, its group the local queue. Its state is the reason of the condition Finished, else Admitted, QuotaReserved,
     Evicted or Pending. ``minCount`` gives the fewest GPUs.
 
-    Parameters
-    ----------
-    path
-        The file.
-    states
-        Keep workloads in these states only; None: all.
-    ended_only
-        Leave out workloads that run or wait.
-    gpu_resource
-        Name of the resource that is a GPU, or a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
+    ``states``: keep workloads in these states only; None: all. ``gpu_resource``: name of the resource that is a GPU, or
+    a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
 
-    Raises
-    ------
-    InputError
-        No list of workloads, or no job is left.
+    InputError: no list of workloads, or no job is left.
     """
     said = "The users are the namespaces, as workloads have none; GPUs are held from admission to the end."
     return read_listed(
@@ -184,21 +173,10 @@ def read_volcano(
     ``runningDuration`` is not used: Volcano counts it from the creation of the job, so that it includes
     waiting.
 
-    Parameters
-    ----------
-    path
-        The file.
-    states
-        Keep jobs in these phases only; None: all.
-    ended_only
-        Leave out jobs that run or wait.
-    gpu_resource
-        Name of the resource that is a GPU, or a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
+    ``states``: keep jobs in these phases only; None: all. ``gpu_resource``: name of the resource that is a GPU, or a
+    pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
 
-    Raises
-    ------
-    InputError
-        No list of jobs, or no job is left.
+    InputError: no list of jobs, or no job is left.
     """
     said = "The users are the namespaces, as jobs have none."
     return read_listed(
@@ -298,10 +276,7 @@ def go_duration(text: str) -> float:
     >>> go_duration("1h2m3.5s")
     3723.5
 
-    Raises
-    ------
-    Damaged
-        Anything else.
+    Damaged: anything else.
     """
     parts = _GO.findall(text)
     if "".join(map("".join, parts)) != text or not parts:

@@ -36,21 +36,10 @@ def read_openb(
     A pod that was deleted at the end of the trace (its latest deletion) counts as not ended. ``gpu_milli``
     is its part of each GPU. The group is the class of service; the trace has no users.
 
-    Parameters
-    ----------
-    path
-        The list of pods.
-    states
-        Keep pods in these phases only: Succeeded, Failed, Running, Pending; None: all.
-    ended_only
-        Leave out pods that had not ended with the trace.
-    nodes
-        The list of nodes; None: ``openb_node_list_gpu_node.csv`` of the same folder, if it exists.
+    ``states``: keep pods in these phases only: Succeeded, Failed, Running, Pending; None: all. ``nodes``: the list of
+    nodes; None: ``openb_node_list_gpu_node.csv`` of the same folder, if it exists.
 
-    Raises
-    ------
-    InputError
-        No list of pods or nodes, or no job is left.
+    InputError: no list of pods or nodes, or no job is left.
     """
     table = open_table(path, PODS)
     require(table, *((name,) for name in PODS if name not in ("cpu_milli", "gpu_spec", "qos")))
@@ -158,23 +147,12 @@ def read_pai(
     ``plan_gpu`` is in percent of an instance; what is no whole GPU of one is a slice. A job comes at the ``start_time`` of
     the table of jobs.
 
-    Parameters
-    ----------
-    path
-        ``pai_task_table.csv``, or the folder in which it is.
-    states
-        Keep jobs of these only: Terminated (which is success), Failed, Running, Waiting; None: all.
-    ended_only
-        Leave out jobs that run or wait.
-    jobs
-        ``pai_job_table.csv``; None: that of the same folder. Without it jobs come when they start, and have no users.
-    nodes
-        ``pai_machine_spec.csv``; None: that of the same folder, where it is there.
+    ``path``: ``pai_task_table.csv``, or the folder in which it is. ``states``: keep jobs of these only: Terminated
+    (which is success), Failed, Running, Waiting; None: all. ``jobs``: ``pai_job_table.csv``; None: that of the same
+    folder. Without it jobs come when they start, and have no users. ``nodes``: ``pai_machine_spec.csv``; None: that of
+    the same folder, where it is there.
 
-    Raises
-    ------
-    InputError
-        No such tables, or no job is left.
+    InputError: no such tables, or no job is left.
     """
     tasks = path / TASKS_FILE if path.is_dir() else path
     audit, moments = Audit(), Moments()
@@ -306,21 +284,10 @@ def read_philly_raw(
 ) -> Queue:
     """Read the jobs, each by its last attempt; the group is the virtual cluster.
 
-    Parameters
-    ----------
-    path
-        ``cluster_job_log``.
-    states
-        Keep jobs of these only: Pass, Killed, Failed; None: all.
-    ended_only
-        Leave out jobs that ran or waited when the trace was taken.
-    nodes
-        ``cluster_machine_list``; None: that of the same folder, where it is there.
+    ``states``: keep jobs of these only: Pass, Killed, Failed; None: all. ``nodes``: ``cluster_machine_list``; None:
+    that of the same folder, where it is there.
 
-    Raises
-    ------
-    InputError
-        No list of jobs, or no job is left.
+    InputError: no list of jobs, or no job is left.
     """
     found = read_objects(path)
     if not isinstance(found, list):

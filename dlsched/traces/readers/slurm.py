@@ -91,21 +91,10 @@ def read_slurm(
     of ``AllocTRES``, or of ``ReqTRES`` if a job was never given any. The group is the job's name if the file
     has names, else the partition.
 
-    Parameters
-    ----------
-    path
-        The file, with columns in any order; further columns are ignored.
-    states
-        Keep jobs in these states only, such as COMPLETED; None: all.
-    ended_only
-        Whether running and waiting jobs are left out.
-    delimiter
-        Delimiter of the cells; None: the one that the header shows.
+    ``states``: keep jobs in these states only, such as COMPLETED; None: all. ``delimiter``: delimiter of the cells;
+    None: the one that the header shows.
 
-    Raises
-    ------
-    InputError
-        No table of jobs, or no job is left.
+    InputError: no table of jobs, or no job is left.
     """
     table = open_table(path, COLUMNS, delimiter=delimiter)
     require(table, ("JobIDRaw", "JobID"), ("State",), ("Submit",), ("Start",), ("End",), ("AllocTRES", "ReqTRES"))
@@ -210,10 +199,7 @@ def parse_tres(text: str) -> Tres:
     >>> parse_tres("gres/gpu:a100_2g.10gb=1").share == 2 / 7
     True
 
-    Raises
-    ------
-    Damaged
-        It is no list of ``name=amount``.
+    Damaged: it is no list of ``name=amount``.
     """
     if text.strip().casefold() in MISSING:
         return Tres(0, "", 0.0, torn=False)

@@ -36,10 +36,7 @@ class Table:
     def rows(self, wanted: Sequence[str], audit: Audit) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yield the line of each row and its cells in the wanted columns; an empty text for a column that is missing.
 
-        Raises
-        ------
-        InputError
-            The file is no text table.
+        InputError: the file is no text table.
         """
         places = [self.columns.index(name) if name in self.columns else len(self.columns) for name in wanted]
         width, header = len(self.columns), list(self.columns) if self.headed else None
@@ -67,10 +64,7 @@ class Table:
 def open_table(path: Path, known: Collection[str], *, delimiter: str | None = None) -> Table:
     """Read the header; the delimiter is the sign that splits it into the most known columns.
 
-    Raises
-    ------
-    InputError
-        The file is empty, or its first line has no column that is known.
+    InputError: the file is empty, or its first line has no column that is known.
     """
     if delimiter is not None and len(delimiter) != 1:
         raise UsageError(where="delimiter", found=shown(delimiter), allowed="one character")
@@ -92,10 +86,7 @@ def open_table(path: Path, known: Collection[str], *, delimiter: str | None = No
 def whole_rows(table: Table, wanted: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield the rows of a table that must not have damaged rows, such as a list of nodes.
 
-    Raises
-    ------
-    InputError
-        A row does not fit.
+    InputError: a row does not fit.
     """
     audit = Audit()
     yield from table.rows(wanted, audit)
@@ -108,10 +99,7 @@ def whole_rows(table: Table, wanted: Sequence[str]) -> Iterator[tuple[int, tuple
 def require(table: Table, *choices: Sequence[str]) -> None:
     """Check that the table has one column of each choice.
 
-    Raises
-    ------
-    InputError
-        A choice has no column; the message says which are missing, and which are there.
+    InputError: a choice has no column; the message says which are missing, and which are there.
     """
     missing = [" or ".join(names) for names in choices if not set(names) & set(table.columns)]
     if missing:
@@ -122,10 +110,7 @@ def require(table: Table, *choices: Sequence[str]) -> None:
 def first_line(path: Path) -> str:
     """Return the first line that is not blank, without its end; its blank start is kept out of the first cell.
 
-    Raises
-    ------
-    InputError
-        The file is empty.
+    InputError: the file is empty.
     """
     with path.open(encoding=encoding_of(path), errors="replace") as file:
         for line in file:
@@ -147,10 +132,7 @@ def _rows(lines: Iterator[str], sign: str, width: int, audit: Audit) -> Iterator
     A quoted cell may hold line ends. If it holds a whole row of that width, or is longer than cells may be,
     its quote is taken as unclosed: that row is noted, and the lines after it are separate rows.
 
-    Raises
-    ------
-    csv.Error
-        No quote is to blame.
+    csv.Error: no quote is to blame.
     """
     back: deque[str] = deque()
     held: list[str] = []
