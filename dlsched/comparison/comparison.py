@@ -106,7 +106,12 @@ def details_of(rows: Sequence[Compared]) -> list[Table]:
     tables = [Table(columns, tuple(map(_cells, rows)), columns[3:])]
     figures = figures_of(rows)
     if figures:
-        tables.append(_of_figures(rows, figures))
+        cells = [
+            (row.instance, row.label, *(number(row.figures.get(name)) for name in figures))
+            for row in rows
+            if row.figures
+        ]
+        tables.append(Table(("instance", "method", *figures), cells, figures))
     return tables
 
 
@@ -122,14 +127,6 @@ def remarks_of(instances: Sequence[InstanceFile]) -> list[str]:
         f"ratios of {family}{f', {name}' * (several[family] > 1)}: {objective.ratio_sentence()}"
         for (family, name), objective in objectives.items()
     ]
-
-
-def _of_figures(rows: Sequence[Compared], figures: Sequence[str]) -> Table:
-    """One line an answer: its further figures."""
-    cells = [
-        (row.instance, row.label, *(number(row.figures.get(name)) for name in figures)) for row in rows if row.figures
-    ]
-    return Table(("instance", "method", *figures), tuple(cells), tuple(figures))
 
 
 def summary_of(rows: Sequence[Compared]) -> Table:

@@ -41,9 +41,8 @@ def _left_out(cluster: Cluster) -> list[str]:
         among, share = _not_looked_at(cluster)
         return [f"Jobs that are not looked at{among and f'{among},'} {share}; here they take none."]
     if cluster.left_out:
-        return [
-            f"{several(cluster.left_out, 'job')} on parts of GPUs {_are(cluster.left_out)} left out, and take none here."
-        ]
+        verb = "is" if cluster.left_out == 1 else "are"
+        return [f"{several(cluster.left_out, 'job')} on parts of GPUs {verb} left out, and take none here."]
     return []
 
 
@@ -70,10 +69,6 @@ def _tasks(cluster: Cluster) -> list[str]:
     return [
         f"Arrays of which only so many tasks might run at once have no such limit here: {several(cluster.tasks, 'task')}."
     ]
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _saving(cluster: Cluster, base: str, best: str) -> str:

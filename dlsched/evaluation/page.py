@@ -107,7 +107,7 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
             _plain(float(fate.slowdown.mean())),
             _plain(float(np.median(fate.slowdown))),
             _share(fate.used),
-            NOTHING if fate.scattered is None else _share(fate.scattered),
+            _share(fate.scattered),
             NOTHING if over is None else number_cell(over, ratio(over), at_most=True),
             _jain(cluster, fate.slowdown),
         ])  # fmt: skip
@@ -141,8 +141,8 @@ def _plain(value: float) -> Cell:
     return number_cell(value, rounded(value))
 
 
-def _share(part: Part) -> Cell:
-    return NOTHING if part.share is None else number_cell(part.share, percent(part.share))
+def _share(part: Part | None) -> Cell:
+    return NOTHING if part is None else number_cell(part.share, percent(part.share))
 
 
 def _jain(cluster: Cluster, slowdown: FloatArray) -> Cell:

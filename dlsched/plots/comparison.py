@@ -156,12 +156,7 @@ PointRows = Mapping[str, Mapping[str, Point]]  # method -> instance -> point
 
 @renamed(width_in="width")
 def draw_comparison(
-    points: Sequence[Point],
-    path: Path | str,
-    *,
-    title: str | None = None,
-    width: float = PAGE_IN,
-    ratio: str = RATIO,
+    points: Sequence[Point], path: Path | str, *, title: str | None = None, width: float = PAGE_IN, ratio: str = RATIO
 ) -> Path:
     """Draw the ratios and the performance profiles of all methods to `path`, and return it.
 
@@ -202,7 +197,13 @@ def comparison_figure(
         raise ValueError("points: found none, allowed: at least one")
     instances = tuple(dict.fromkeys(point.instance for point in points))
     best = {name: _best_known_ratio([row[name] for row in rows.values() if name in row]) for name in instances}
-    over_best = {method: [_over(row.get(name), best[name]) for name in instances] for method, row in rows.items()}
+    over_best = {
+        method: [
+            None if (point := row.get(name)) is None or point.ratio is None else point.ratio / best[name]
+            for name in instances
+        ]
+        for method, row in rows.items()
+    }
     groups = equal_curves(over_best)
     narrow = width_in < NARROW_IN
     size = text_size(width_in)
@@ -239,12 +240,7 @@ def _draw_ratios(
         rows, key=lambda method: (len(instances) - len(ratios[method]), median(ratios[method] or [math.inf]))
     )
     # The usual order is by the median; a method that often has no answer would look good by its answers.
-    axis_from_one(
-        axes,
-        max((each for row in ratios.values() for each in row), default=1.0),
-        ratio,
-        0.03,
-    )
+    axis_from_one(axes, max((each for row in ratios.values() for each in row), default=1.0), ratio, 0.03)
     shown = labels(order, 22)
     # A row for each method: range, middle half and median below, a mark for each instance above.
     for y, method in enumerate(order):
@@ -311,10 +307,6 @@ def _write(axes: "Axes", y: int, answered: Sequence[float], instances: int) -> N
             ha="right",
             va="center",
         )
-
-
-def _over(point: Point | None, best: float) -> float | None:
-    return None if point is None or point.ratio is None else point.ratio / best
 
 
 def _best_known_ratio(of_instance: Sequence[Point]) -> float:

@@ -55,10 +55,6 @@ def _has_glyph(letter: str) -> bool:
     return bool(get_font(findfont(FontProperties(family="DejaVu Sans"))).get_char_index(ord(letter)))
 
 
-def _escape(letter: str) -> str:
-    return letter.encode("unicode_escape").decode()
-
-
 def plain(text: str) -> str:
     r"""Write text on one line, with escapes for characters that are not printable or not in the font.
 
@@ -66,7 +62,9 @@ def plain(text: str) -> str:
     a\nb $x$
     """
     shown = (
-        letter if letter.isprintable() and (letter.isascii() or _has_glyph(letter)) else _escape(letter)
+        letter
+        if letter.isprintable() and (letter.isascii() or _has_glyph(letter))
+        else letter.encode("unicode_escape").decode()
         for letter in text
     )
     return "".join(shown)

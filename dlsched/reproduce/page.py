@@ -23,10 +23,10 @@ from dlsched.study.reports.page_parts import (
     Table,
     Trace,
     axis,
-    digits,
     drawn,
     looks,
     number_cell,
+    plotted_cell,
 )
 from dlsched.study.store.reading import About
 
@@ -111,12 +111,7 @@ def _beside(each: Beside) -> list[Cell]:
     ours = NOTHING
     if each.ours is not None:
         ours = number_cell(each.ours.value, short(each.ours.value), note=interval(each.ours))
-    return [
-        Cell(each.what),
-        ours,
-        theirs,
-        NOTHING if away is None else number_cell(away, percent(away, signed=True)),
-    ]
+    return [Cell(each.what), ours, theirs, NOTHING if away is None else number_cell(away, percent(away, signed=True))]
 
 
 def interval(estimate: Estimate) -> str:
@@ -244,17 +239,13 @@ def _numbers(panel: Panel) -> Table:
         [
             Cell(each.label),
             Cell(mark.at if isinstance(mark.at, str) else f"{mark.at:g}"),
-            *(_number(value) for value in (mark.estimate.value, mark.estimate.low, mark.estimate.high)),
+            *map(plotted_cell, (mark.estimate.value, mark.estimate.low, mark.estimate.high)),
             *([Cell(mark.name)] if named else []),
         ]
         for each in panel.series
         for mark in each.marks
     ]
     return Table(panel.title, columns, rows)
-
-
-def _number(value: float | None) -> Cell:
-    return NOTHING if value is None else number_cell(drawn(value), digits(value))
 
 
 TEMPLATES = Path(__file__).parent / "templates"

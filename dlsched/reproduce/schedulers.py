@@ -130,7 +130,8 @@ def philly(rows: Sequence[Row]) -> Findings:
     panels, lines = [], []
     # A panel for each cluster; flow times and waits in hours, and the bound as a line.
     for (instance, gpus), of in clusters.items():
-        hours = {row.method: flow_h for row in of if (flow_h := _flow_h(row)) is not None}
+        flows = [row for row in of if row.method in POLICIES and "mean_flow_s" in row.figures]
+        hours = {row.method: row.figures["mean_flow_s"] / 3600 for row in flows}
         waits = {row.method: row.figures["mean_wait_s"] / 3600 for row in of if "mean_wait_s" in row.figures}
         bound_h = _bound_h(of)
         jobs = next((row.jobs for row in of if row.jobs), 0)
@@ -165,11 +166,6 @@ def _arrivals(row: Row) -> str:
     """Return when the jobs of a part of a trace arrive, as its source says after the name of the file."""
     _, begins, ends = row.source.rpartition(" [")
     return f", arrivals [{ends}" if begins else ""
-
-
-def _flow_h(row: Row) -> float | None:
-    seconds = row.figures.get("mean_flow_s")
-    return None if seconds is None or row.method not in POLICIES else seconds / 3600
 
 
 def _bound_h(rows: Sequence[Row]) -> float | None:

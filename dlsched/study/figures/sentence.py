@@ -97,7 +97,8 @@ def _of_group(group: Group) -> str:
         return f"{text}, {name} has an answer to {first.answers:,}, none with a finite ratio to the reference."
     if first.mean is None:
         return f"{text} no optimum or bound is known: {_unrated(group, first, name)}."
-    text += f", {name} {_verb(first, bool(tied))} {_distance(group, first, compared=True)}"
+    verb = ("reach" if tied else "reaches") if _always_met(first) else "are" if tied else "is"
+    text += f", {name} {verb} {_distance(group, first, compared=True)}"
     if first.worst is not None and not _always_met(first):
         over = f" over the {several(group.shared, 'instance')} that all methods answered" if first.shared else ""
         text += f" on average{over}, worst {'of all ' * bool(over)}{_worst(group, first)}"
@@ -105,9 +106,10 @@ def _of_group(group: Group) -> str:
     if first.failed:
         text += f", and {'each fail' if tied else 'fails'} on {first.failed:,} of {first.cells:,}"
     if rivals and rivals[0].mean is not None:
-        text += (
-            f"; next is {_quoted(rivals[0].method)}, {_distance(group, rivals[0], compared=True)}{_p_value(rivals[0])}"
-        )
+        text += f"; next is {_quoted(rivals[0].method)}, {_distance(group, rivals[0], compared=True)}"
+        comparison = rivals[0].comparison
+        if comparison is not None and comparison.p_value is not None:
+            text += f" {p_value_text(comparison.p_value)}"
     provers = [line for line in group.lines if line.exact and line is not first]
     if provers:
         most = max(provers, key=lambda line: line.proven)
@@ -142,12 +144,6 @@ def _always_met(line: Line) -> bool:
     return line.ratios == line.at_optimum == line.cells
 
 
-def _verb(line: Line, several: bool) -> str:
-    if several:
-        return "reach" if _always_met(line) else "are"
-    return "reaches" if _always_met(line) else "is"
-
-
 def _distance(group: Group, line: Line, *, compared: bool = False) -> str:
     """Write how far the mean is from the reference; ``compared``: that over the instances that all methods answered."""
     if _always_met(line):
@@ -155,11 +151,8 @@ def _distance(group: Group, line: Line, *, compared: bool = False) -> str:
     mean_ratio = (line.shared if compared else None) or line.mean
     assert mean_ratio is not None
     what = "the reference" if group.references.get("answer") else "the optimum"
-    return f"{'at most ' if line.at_most else ''}{_away(group, mean_ratio)} {what}{_unbounded(line)}"
-
-
-def _unbounded(line: Line) -> str:
-    return f" (on {line.unbounded:,} without a finite ratio)" if line.unbounded else ""
+    unbounded = f" (on {line.unbounded:,} without a finite ratio)" if line.unbounded else ""
+    return f"{'at most ' if line.at_most else ''}{_away(group, mean_ratio)} {what}{unbounded}"
 
 
 def _away(group: Group, estimate: Estimate) -> str:
@@ -188,13 +181,6 @@ def _held_against(group: Group, line: Line) -> str:
     parts = [f"on {known[0]:,} only a bound is known"] if line.at_most and known[0] else []
     parts += [f"on {known[1]:,} neither optimum nor bound"] if known[1] else []
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _p_value(line: Line) -> str:
-    p_value = None if line.comparison is None else line.comparison.p_value
-    if p_value is None:
-        return ""
-    return f" {p_value_text(p_value)}"
 
 
 def _per_cent(estimate: Estimate, sign: int) -> str:

@@ -207,13 +207,7 @@ def _comparisons(figures: Mapping[str, Figures], best: str) -> dict[str, Compari
     for (method, pair), p_value in zip(pairs.items(), p_values, strict=True):
         count = tally(*pair)
         comparisons[method] = Comparison(
-            best,
-            count.instances,
-            count.wins,
-            count.ties,
-            count.losses,
-            bootstrap_mean(differences(*pair)),
-            p_value,
+            best, count.instances, count.wins, count.ties, count.losses, bootstrap_mean(differences(*pair)), p_value
         )
     return comparisons
 

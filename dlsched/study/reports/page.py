@@ -137,6 +137,7 @@ def _method_cells(line: Line, look: Look, compared: bool) -> list[Cell]:
     def ratio(value: float | None, at_most: bool) -> Cell:
         return NOTHING if value is None else number_cell(value, quantities.ratio(value), at_most)
 
+    late = several(line.timeouts, "timeout") if line.timeouts else ""
     cells = [
         name_cell(line.method, look.label),
         Cell(answers_text(line, "/"), order=line.answers),
@@ -147,17 +148,13 @@ def _method_cells(line: Line, look: Look, compared: bool) -> list[Cell]:
         Cell(_of(line.at_optimum, line.cells), order=line.at_optimum),
         Cell(_of(line.proven, line.cells), order=line.proven),
         NOTHING if line.time_s is None else Cell(duration(line.time_s), order=line.time_s),
-        NOTHING if line.par10 is None else Cell(duration(line.par10), order=line.par10, note=_timeouts(line.timeouts)),
+        NOTHING if line.par10 is None else Cell(duration(line.par10), order=line.par10, note=late),
     ]
     return cells + (_comparison_cells(line.comparison) if compared else [])
 
 
 def _of(part: int, whole: int) -> str:
     return quantities.percent(part / whole if whole else 0.0)
-
-
-def _timeouts(number: int) -> str:
-    return several(number, "timeout") if number else ""
 
 
 def mean_cell(line: Line) -> Cell:

@@ -15,7 +15,6 @@ from dlsched.study.reports.content import Trial, chosen
 from dlsched.study.reports.page_parts import (
     BOTTOM,
     GREY,
-    NOTHING,
     TOP,
     Axis,
     Cell,
@@ -30,7 +29,7 @@ from dlsched.study.reports.page_parts import (
     finite,
     labels,
     name_cell,
-    number_cell,
+    plotted_cell,
 )
 from dlsched.study.rows import Row
 
@@ -66,7 +65,8 @@ def distribution(trials: Sequence[Trial], looks: Mapping[str, Look], room: int, 
     for index, (method, look) in enumerate(looks.items()):
         if len(answered[method]) >= QUARTILES_FROM:
             traces += _bar(answered[method], BAR - index)
-        dots = _dots(shown, method)
+        rows = [trial.rows.get(method) for trial in shown]
+        dots = [(at, row) for at, row in enumerate(rows) if row is not None and finite(row.ratio) is not None]
         for kind in SYMBOLS:
             of_kind = [(at, row) for at, row in dots if row.reference_kind == kind]
             if of_kind:
@@ -91,14 +91,6 @@ def distribution(trials: Sequence[Trial], looks: Mapping[str, Look], room: int, 
 def of_method(trials: Sequence[Trial], method: str) -> list[Row]:
     """Rows of one method."""
     return [trial.rows[method] for trial in trials if method in trial.rows]
-
-
-def _dots(shown: Sequence[Trial], method: str) -> list[tuple[int, Row]]:
-    return [
-        (at, row)
-        for at, trial in enumerate(shown)
-        if (row := trial.rows.get(method)) is not None and finite(row.ratio) is not None
-    ]
 
 
 def _dots_trace(dots: Sequence[tuple[int, Row]], look: Look, kind: str, index: int) -> Trace:
@@ -127,8 +119,8 @@ def _bar(ratios: Sequence[float], y: float) -> list[Trace]:
 def _summary(answered: Mapping[str, Sequence[float]], looks: Mapping[str, Look]) -> Table:
     rows = []
     for method, ratios in answered.items():
-        values = [float(value) for value in np.quantile(ratios, QUANTILES)] if ratios else [None] * len(QUANTILES)
-        cells = [NOTHING if value is None else number_cell(drawn(value), digits(value)) for value in values]
+        values = np.quantile(ratios, QUANTILES).tolist() if ratios else [None] * len(QUANTILES)
+        cells = map(plotted_cell, values)
         rows.append([name_cell(method, looks[method].label), Cell(str(len(ratios))), *cells])
     heads = ("ratios", "least", "quarter", "median", "three quarters", "95 %", "worst")
     return Table(
@@ -146,10 +138,10 @@ def _instances(shown: Sequence[Trial], looks: Mapping[str, Look]) -> Table:
         for method in looks:
             row = trial.rows.get(method)
             ratio = None if row is None else finite(row.ratio)
-            if row is None or ratio is None:
-                cells.append(NOTHING if row is None else Cell(row.status))
+            if row is not None and ratio is None:
+                cells.append(Cell(row.status))
             else:
-                cells.append(number_cell(drawn(ratio), digits(ratio), row.at_most))
+                cells.append(plotted_cell(ratio, row is not None and row.at_most))
         rows.append(cells)
     columns = [Column("instance", numbers=False), Column("what it is", numbers=False)]
     return Table("Ratio of every dot", [*columns, *(Column(look.label) for look in looks.values())], rows)
@@ -171,7 +163,9 @@ def profile(trials: Sequence[Trial], looks: Mapping[str, Look], family: str) -> 
     taus = grid(everything)
     end = max(drawn(1 + 1.06 * (taus[-1] - 1)), 1.05)
     rows = []
-    shares = {method: _at(performance_profile(_rounded(of)), taus) for method, of in factors.items()}
+    # Rounded to the digits that are drawn, so that smaller differences count as equal.
+    rounded = {method: [None if value is None else drawn(value) for value in of] for method, of in factors.items()}
+    shares = {method: _at(performance_profile(of), taus) for method, of in rounded.items()}
     traces = [
         Trace([*taus, end], [*shares[method], shares[method][-1]], look.colour, look.label, dash=look.dash, steps=True)
         for method, look in looks.items()
@@ -179,7 +173,7 @@ def profile(trials: Sequence[Trial], looks: Mapping[str, Look], family: str) -> 
     # The table holds the points of the curves, the last repeated at the end of the axis.
     for at, tau in enumerate([*taus, end]):
         cells = [shares[method][min(at, len(taus) - 1)] for method in looks]
-        rows.append([Cell(digits(tau), order=tau), *(number_cell(value, digits(value)) for value in cells)])
+        rows.append([Cell(digits(tau), order=tau), *map(plotted_cell, cells)])
     says = (
         "The higher, the better: the share of instances on which an answer is within a factor of the best that any method "
         "found; without an answer it never is (Dolan and Moré 2002)."
@@ -221,11 +215,6 @@ def grid(factors: Sequence[float]) -> list[float]:
     if len(taus) > STEPS:
         taus = taus[np.unique(np.linspace(0, len(taus) - 1, STEPS).round().astype(int))]
     return [float(tau) for tau in taus]
-
-
-def _rounded(factors: Sequence[float | None]) -> list[float | None]:
-    """Round to the digits that are drawn, so that smaller differences count as equal."""
-    return [None if value is None else drawn(value) for value in factors]
 
 
 def _at(steps: Steps, taus: Sequence[float]) -> list[float]:
@@ -273,7 +262,7 @@ class Point:
     @property
     def cells(self) -> list[Cell]:
         """Its line in the table, the method left out."""
-        numbers = [number_cell(q, digits(q), self.at_most) for q in (self.low, self.middle, self.high)]
+        numbers = [plotted_cell(q, self.at_most) for q in (self.low, self.middle, self.high)]
         return [Cell(self.bin.text, order=self.bin.at), Cell(str(self.count)), *numbers]
 
 
@@ -379,14 +368,16 @@ def _figure(trials: Sequence[Trial], looks: Mapping[str, Look], sizes: Sizes, me
     if not points:
         return Figure(measure.title, missing=f"no cell has a {measure.noun}")
     low, high = min(point.low for point in points), max(point.high for point in points)
-    vertical = axis(low, high, measure.axis, 0.05) if measure is TIME else _from_zero(low, high, measure.axis)
+    top, edge = max(high, 0.01), (sizes.bins[1].at / sizes.bins[0].at) ** 0.4
+    marks = {each.at: each.text for each in sizes.bins}
+    gaps = Axis(measure.axis, min(low, -0.03 * top), 1.06 * top)  # from 0, which a logarithmic axis does not hold
     columns = [Column("method", numbers=False), *map(Column, (sizes.word, "instances", "5 %", "median", "95 %"))]
     return Figure(
         measure.title,
         _says(measure, any(point.at_most for point in points)),
         traces=traces,
-        x=_horizontal(sizes.bins, sizes.word),
-        y=vertical,
+        x=Axis(f"{sizes.word} (log scale)", sizes.bins[0].at / edge, sizes.bins[-1].at * edge, True, marks),
+        y=axis(low, high, measure.axis, 0.05) if measure is TIME else gaps,
         tables=(Table(measure.caption, columns, rows),),
     )
 
@@ -424,19 +415,6 @@ def _medians_trace(points: Sequence[Point], look: Look, side: float) -> Trace:
         below=[point.middle - point.low for point in points],
         above=[point.high - point.middle for point in points],
     )
-
-
-def _horizontal(bins: Sequence[Bin], word: str) -> Axis:
-    """Sizes on a logarithmic axis, each with its tick."""
-    edge = (bins[1].at / bins[0].at) ** 0.4
-    marks = {each.at: each.text for each in bins}
-    return Axis(f"{word} (log scale)", bins[0].at / edge, bins[-1].at * edge, True, marks)
-
-
-def _from_zero(low: float, high: float, title: str) -> Axis:
-    """A linear axis that holds 0."""
-    top = max(high, 0.01)
-    return Axis(title, min(low, -0.03 * top), 1.06 * top)
 
 
 def _says(measure: Measure, hollow: bool) -> str:

@@ -131,6 +131,11 @@ def name_cell(name: str, label: str) -> Cell:
     return Cell(label, whole=text if text != label else "")
 
 
+def plotted_cell(value: float | None, at_most: bool = False) -> Cell:
+    """A cell with a number of a plot, as it is drawn; a dash without a number."""
+    return NOTHING if value is None else number_cell(drawn(value), digits(value), at_most)
+
+
 def number_cell(value: float | None, text: str, at_most: bool = False, note: str = "") -> Cell:
     """A cell with a number, with a sign if the true one may be less; a dash without a number."""
     if value is None:

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 FORMATS = (*(suffix[1:] for suffix in UNDATED), "pgf")
 MOST = 6
 """Largest number of groups in a figure."""
-_LETTER = 0.6
-"""Mean width of a letter, in sizes of the text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,10 +79,7 @@ def test_without_a_reference_objectives_make_the_profile(family: str, better: st
     """Objectives 2 and 4: the less is better in one family, the more in the other."""
     found = trials([row("i", "a", None, objective=2.0), row("i", "b", None, objective=4.0)])
     figure = profile(found, LOOKS, family)
-    assert {trace.name: trace.y[0] for trace in figure.traces} == {
-        "a": float(better == "a"),
-        "b": float(better == "b"),
-    }
+    assert {trace.name: trace.y[0] for trace in figure.traces} == {"a": float(better == "a"), "b": float(better == "b")}
 
 
 def test_a_curve_of_many_steps_is_drawn_at_some() -> None:
