@@ -199,7 +199,7 @@ def comparison_figure(
     best = {name: _best_known_ratio([row[name] for row in rows.values() if name in row]) for name in instances}
     over_best = {
         method: [
-            None if (point := row.get(name)) is None or point.ratio is None else point.ratio / best[name]
+            None if (own := row.get(name)) is None or own.ratio is None else own.ratio / best[name]
             for name in instances
         ]
         for method, row in rows.items()
