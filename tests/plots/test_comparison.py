@@ -56,6 +56,16 @@ def test_equal_points_give_equal_bytes(suffix, tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.fixture
+def drawn(monkeypatch):
+    """Figures caught where they would be written."""
+    from matplotlib.figure import Figure
+
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
+    return figures
+
+
 def words(figure):
     return [text.get_text().replace("\N{NO-BREAK SPACE}", " ") for text in figure.legends[0].get_texts()]
 

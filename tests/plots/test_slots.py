@@ -8,6 +8,16 @@ from dlsched.plots.slots import workers_by_slot
 from tests.plots.looks import strays
 
 
+@pytest.fixture
+def drawn(monkeypatch):
+    """Figures caught where they would be written."""
+    from matplotlib.figure import Figure
+
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
+    return figures
+
+
 def test_workers_by_slot_by_hand():
     """As many columns as slots are exact; fewer are means; of vast numbers of slots nothing but the rings is looked at."""
     assert workers_by_slot({1: (2, 1), 3: (4, 2)}, 3, 3).tolist() == [2, 0, 4]

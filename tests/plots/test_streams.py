@@ -21,6 +21,16 @@ def turns(method, jobs, *, width=3):
     return StreamRow(method, periods, [900.0 + i for i in range(jobs)])
 
 
+@pytest.fixture
+def drawn(monkeypatch):
+    """Figures caught where they would be written."""
+    from matplotlib.figure import Figure
+
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
+    return figures
+
+
 def words(figure):
     legend = figure.legends[0]
     return [text.get_text() for text in legend.get_texts()], legend.get_title().get_text()
