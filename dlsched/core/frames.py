@@ -1,4 +1,4 @@
-"""DataFrames as lists of objects: a row is an object, its columns are the fields, and what is not there is left out.
+"""DataFrames as lists of objects: a row is an object, its columns are the fields, and missing values are omitted.
 
 Every object serves that has ``columns`` and gives a column for ``frame[name]``, as those of pandas and Polars do.
 """
@@ -29,18 +29,10 @@ class Frame(Protocol):
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a frame as plain data, and what error messages say of them.
+    """The rows of a frame as plain data without absent values, and their names in error messages.
 
-    Parameters
-    ----------
-    field
-        Field of the instance that they are.
-    data
-        The rows, without absent values.
-    labels
-        What the frame calls each row: its label where those differ, else its position.
-    absent
-        What stands where a value is absent, by position and column.
+    ``field`` is the field of the instance that they are; ``labels`` are those of the frame where they differ, else
+    positions; ``absent`` has what stands where a value is absent (None, NaN ...), by position and column.
     """
 
     field: str
@@ -52,14 +44,11 @@ class Rows:
     def of(cls, field: str, frame: Frame, part: type[Part]) -> Self:
         """Read a frame whose rows are parts of that kind.
 
-        Raises
-        ------
-        InstanceError
-            It is no frame, or lacks a column of a required field, has one twice or one that is no field.
+        ``InstanceError``: it is no frame, or lacks a column of a required field, has one twice or one that is no field.
         """
         if not is_frame(frame):
-            found = f"a {type(frame).__name__}"
-            raise InstanceError(where="frame", found=found, allowed="a DataFrame, such as one of pandas or Polars")
+            kind = f"a {type(frame).__name__}"
+            raise InstanceError(where="frame", found=kind, allowed="a DataFrame, such as one of pandas or Polars")
         index = getattr(frame, "index", None)
         names = list(frame.columns)
         columns: dict[str, Iterable[object]] = {}
@@ -70,6 +59,7 @@ class Rows:
         whole = {name for name, each in part.model_fields.items() if _of_integers(each.annotation)}
         absent: dict[tuple[int, str], object] = {}
         rows: list[dict[str, object]] = []
+        # Column by column, since frames give columns; absent values are remembered for messages only.
         for name, column in columns.items():
             for number, value in enumerate(column):
                 if number == len(rows):
@@ -83,7 +73,7 @@ class Rows:
         labels = list(range(len(rows))) if index is None or not index.is_unique else list(index)
         return cls(field, rows, labels, absent)
 
-    def told(self, sentence: str) -> str:
+    def located(self, sentence: str) -> str:
         """Return an error's sentence, with row and column where it begins with a place in the list."""
         match = re.match(rf"{self.field}\[(\d+)\](?:\.(\w+))?", sentence)
         if match is None:
@@ -106,8 +96,8 @@ def part_of(annotation: object) -> type[Part] | None:
     """Return the class of the parts in a field that holds a list of them, None for any other field."""
     if isinstance(annotation, type) and issubclass(annotation, Part):
         return annotation
-    found = (part_of(each) for each in get_args(annotation))
-    return next((each for each in found if each is not None), None)
+    parts = (part_of(each) for each in get_args(annotation))
+    return next((each for each in parts if each is not None), None)
 
 
 def _require_columns(field: str, names: Sequence[object], part: type[Part]) -> None:
@@ -118,8 +108,8 @@ def _require_columns(field: str, names: Sequence[object], part: type[Part]) -> N
             wrong.append(f"column {name}: found nothing, allowed: this column is required")
     for column in dict.fromkeys(names):
         if column not in part.model_fields:
-            said = printable(cut(str(column), 60))
-            wrong.append(f"column {said}: found an unknown field, allowed: {', '.join(part.model_fields)}")
+            name = printable(cut(str(column), 60))
+            wrong.append(f"column {name}: found an unknown field, allowed: {', '.join(part.model_fields)}")
         elif names.count(column) > 1:
             wrong.append(f"column {column}: found {names.count(column)} columns of this name, allowed: one")
     if wrong:

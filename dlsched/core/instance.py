@@ -82,7 +82,7 @@ class Head(TypedDict, total=False):
 def _told(rows: Sequence[Rows], sentence: str) -> str:
     """Return an error's sentence with rows and columns of frames."""
     for each in rows:
-        sentence = each.told(sentence)
+        sentence = each.located(sentence)
     return sentence
 
 

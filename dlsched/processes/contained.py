@@ -11,8 +11,7 @@ import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 
-from dlsched.processes.descendants import kill_marked
-from dlsched.processes.warden import BY_SIGNAL
+from dlsched.processes.warden import BY_SIGNAL, kill_marked
 
 END_S = 15.0
 """Seconds within which a warden has to kill everything."""
@@ -24,23 +23,10 @@ class Contained:
     The process, all its descendants and the folder are removed when ``end`` is called, when this object is
     garbage collected, and when this program ends, however that happens.
 
-    Parameters
-    ----------
-    target
-        ``module:function``, which the process calls with the pipes; None: no process, only the folder.
-    pipes
-        Descriptors that the process inherits under the same numbers; they stay open here.
-    environment
-        Environment variables, in addition to those of this program.
-    cwd
-        Its working directory; None: this program's.
-    heard
-        Whether this program reads its standard error from ``said``; otherwise it shares this program's.
-
-    Raises
-    ------
-    OSError
-        The process cannot be started, or the folder cannot be created.
+    It calls ``target``, ``module:function``, with the pipes, descriptors that it inherits under the same numbers (without
+    a target there is only the folder). ``environment`` is added to this program's, ``cwd`` is its working directory. This
+    program reads its standard error from ``stderr`` if that is ``captured``; otherwise they share it. ``OSError``: the
+    process cannot be started, or the folder cannot be created.
     """
 
     def __init__(
@@ -50,7 +36,7 @@ class Contained:
         *,
         environment: Mapping[str, str] | None = None,
         cwd: str | None = None,
-        heard: bool = False,
+        captured: bool = False,
     ) -> None:
         self.folder = os.path.join(tempfile.gettempdir(), f"dlsched-{secrets.token_hex(8)}")
         paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
@@ -63,7 +49,7 @@ class Contained:
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE if heard else None,
+            stderr=subprocess.PIPE if captured else None,
             pass_fds=pipes,
             start_new_session=True,
             cwd=cwd,
@@ -74,7 +60,9 @@ class Contained:
         _all.add(self)
         try:
             os.mkdir(self.folder, 0o700)  # only once there is a warden that removes it
-            self._tell()
+            assert self._warden.stdin is not None
+            with contextlib.suppress(BrokenPipeError):  # it died; its pipes show that
+                self._warden.stdin.write(b"\n")  # begin
         except BaseException:
             self.end()
             raise
@@ -85,8 +73,8 @@ class Contained:
         return self._warden.pid
 
     @property
-    def said(self) -> int:
-        """Descriptor of its standard error, if ``heard``."""
+    def stderr(self) -> int:
+        """Descriptor of its standard error, if ``captured``."""
         assert self._warden.stderr is not None
         return self._warden.stderr.fileno()
 
@@ -102,16 +90,10 @@ class Contained:
         code = self._warden.returncode
         return BY_SIGNAL - code if code is not None and code > BY_SIGNAL else code
 
-    def forget(self) -> None:
+    def close_line(self) -> None:
         """Close this process's copy of the line to the warden: after a fork it belongs to the parent."""
         assert self._warden.stdin is not None
         self._warden.stdin.close()
-
-    def _tell(self) -> None:
-        """Tell the warden to begin."""
-        assert self._warden.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it died; its pipes show that
-            self._warden.stdin.write(b"\n")
 
 
 _all: weakref.WeakSet[Contained] = weakref.WeakSet()
@@ -120,7 +102,7 @@ _all: weakref.WeakSet[Contained] = weakref.WeakSet()
 def _after_fork() -> None:
     """Close the parent's lines in a fork, so that they do not stay open when the parent dies."""
     for contained in list(_all):
-        contained.forget()
+        contained.close_line()
     _all.clear()
 
 
@@ -128,6 +110,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _end(warden: "subprocess.Popen[bytes]", folder: str, owner: int) -> None:
+    """Close the warden's line, upon which it kills everything; do its work if it was killed or does not end."""
     if owner != os.getpid():
         return
     assert warden.stdin is not None

@@ -41,51 +41,39 @@ def framed(content: bytes) -> bytes:
 
 
 class Frames:
-    """Splits a stream of bytes into the contents of frames.
-
-    Parameters
-    ----------
-    largest
-        Largest size of a frame in bytes.
-    """
+    """Splits a stream of bytes into the contents of frames, of ``largest`` bytes at most."""
 
     def __init__(self, largest: int = LARGEST) -> None:
         self._largest = largest
-        self._held = bytearray()
+        self._buffer = bytearray()
 
     def feed(self, arrived: bytes) -> list[bytes]:
-        """Return the contents of the frames that are complete now.
-
-        Raises
-        ------
-        ValueError
-            The bytes are not a frame.
-        """
-        self._held += arrived
-        found = []
-        while len(self._held) >= _HEAD.size:
-            mark, size, checksum = _HEAD.unpack_from(self._held)
+        """Return the contents of the frames that are complete now; ``ValueError``: the bytes are not a frame."""
+        self._buffer += arrived
+        contents = []
+        while len(self._buffer) >= _HEAD.size:
+            mark, size, checksum = _HEAD.unpack_from(self._buffer)
             if mark != _MARK:
                 raise ValueError("found bytes that are no frame")
             if size > self._largest:
                 raise ValueError(f"found {size / (1 << 20):.0f} MiB, allowed: {self._largest >> 20}")
             end = _HEAD.size + size
-            if len(self._held) < end:
+            if len(self._buffer) < end:
                 break
-            with memoryview(self._held) as held:
-                content = bytes(held[_HEAD.size : end])
+            with memoryview(self._buffer) as buffer:
+                content = bytes(buffer[_HEAD.size : end])
             if zlib.crc32(content) != checksum:
                 raise ValueError("found a frame whose checksum is wrong")
-            found.append(content)
-            del self._held[:end]
-        return found
+            contents.append(content)
+            del self._buffer[:end]
+        return contents
 
 
 def write_frame(pipe: int, content: bytes) -> None:
     """Write all bytes of a frame to a pipe."""
-    left = memoryview(framed(content))
-    while left:
-        left = left[os.write(pipe, left) :]
+    unsent = memoryview(framed(content))
+    while unsent:
+        unsent = unsent[os.write(pipe, unsent) :]
 
 
 LARGEST_ANSWER = 64 << 20
@@ -94,6 +82,7 @@ LOOK_S = 0.02
 """Seconds between two checks whether a process has ended; its own children may still hold its pipes open."""
 _READ = 1 << 20
 _TAIL = 4000
+"""Bytes of the end of a stream that are kept: more than a message may be long."""
 
 
 class Tail:
@@ -114,13 +103,7 @@ class Tail:
 
 
 class Whole(Tail):
-    """Reads a stream and keeps all of it.
-
-    Raises
-    ------
-    ValueError
-        The stream is longer than an answer may be.
-    """
+    """Reads a stream and keeps all of it; ``ValueError`` if it is longer than an answer may be."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -12,36 +12,18 @@ LOOK_S = 0.1
 twentieth of the time at most."""
 
 
-def held(pid: int, *, shared: bool) -> int:
-    """Memory in bytes of all descendants of a process; shared memory counts for each of them, or once."""
-    import psutil
-
-    found = 0
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for process in psutil.Process(pid).children(recursive=True):
-            found += resident(process.pid, shared=shared)
-    return found
-
-
 def resident(pid: int, *, shared: bool) -> int:
     """Memory in bytes of one process, with all or its part of shared memory; 0 for no such process."""
     import psutil
 
-    found = 0
     with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
         process = psutil.Process(pid)
-        found = process.memory_info().rss if shared or not psutil.LINUX else process.memory_full_info().pss
-    return found
+        return int(process.memory_info().rss if shared or not psutil.LINUX else process.memory_full_info().pss)
+    return 0
 
 
 class MemoryLimit:
-    """Measures the descendants of a process now and then.
-
-    Parameters
-    ----------
-    pid
-        Process id.
-    """
+    """Measures the memory of the descendants of a process now and then."""
 
     def __init__(self, pid: int) -> None:
         self._pid, self._look_s = pid, LOOK_S
@@ -62,9 +44,17 @@ class MemoryLimit:
         if began < self.due:
             return False
         limit = gib * (1 << 30)
-        large = held(self._pid, shared=True) > limit and held(self._pid, shared=False) > limit
+        # Shared memory counts for each process in the quick estimate, and once in the exact one, which takes longer.
+        large = self._descendants(shared=True) > limit and self._descendants(shared=False) > limit
         self._looked, self._look_s = began, max(LOOK_S, 20 * (time.monotonic() - began))
         return large
+
+    def _descendants(self, *, shared: bool) -> int:
+        import psutil
+
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return sum(resident(each.pid, shared=shared) for each in psutil.Process(self._pid).children(recursive=True))
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +67,7 @@ class Usage:
 
 
 class Meter:
-    """Measures usage from its creation on.
-
-    Parameters
-    ----------
-    helping
-        Processes that work for this one and outlive the measurement.
-    """
+    """Measures usage from its creation on; ``helping``: processes that work for this one and outlive the measurement."""
 
     def __init__(self, helping: Collection[int] = ()) -> None:
         self._helping = frozenset(helping)
@@ -110,11 +94,11 @@ def _cpu_s_of(helping: Collection[int]) -> float:
         return 0.0
     import psutil
 
-    found = 0.0
+    seconds = 0.0
     for pid in helping:
         with contextlib.suppress(psutil.NoSuchProcess):
-            found += sum(psutil.Process(pid).cpu_times()[:4])  # user and system, its own and its children's
-    return found
+            seconds += sum(psutil.Process(pid).cpu_times()[:4])  # user and system, its own and its children's
+    return seconds
 
 
 def _reset_peak(process: str) -> None:

@@ -169,9 +169,9 @@ def _run(
     if retry:
         store.forget(retry)
     searches = Searches(store, plan)
-    left = searches.left()
+    unfinished = searches.remaining()
     (cells, ended), failed = store.counts, 0
-    cells += len(left)
+    cells += len(unfinished)
     progress(StudyProgress(cells, ended, failed))
 
     def run_all(waiting: Iterator[Cell], put: Callable[[list[Outcome]], None]) -> None:
@@ -183,8 +183,8 @@ def _run(
                 failed += sum(outcome.failed for outcome in outcomes)
                 progress(StudyProgress(cells, ended, failed))
 
-    if left:
-        run_all(iter(left), searches.put)
+    if unfinished:
+        run_all(iter(unfinished), searches.put)
         lost = searches.fail()
         ended, failed = ended + lost, failed + lost
     try:

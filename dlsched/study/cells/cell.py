@@ -1,5 +1,6 @@
 """Cells, each a method on an instance, their keys (hashes of all that decides an outcome), and their outcomes."""
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -27,15 +28,7 @@ DECIDING = tuple(dict.fromkeys((*_BROUGHT, *(solver.package for solver in SOLVER
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A method on an instance, within limits.
-
-    Parameters
-    ----------
-    key
-        SHA-256 of instance, method, seed, limits and versions.
-    recipe, method, seed, limits
-        How the instance is made, the method, and with which seed and limits it runs.
-    """
+    """A method on an instance, within limits; ``key`` is the SHA-256 of instance, method, seed, limits and versions."""
 
     key: str
     recipe: Recipe
@@ -47,13 +40,11 @@ class Cell:
 @functools.cache
 def versions() -> dict[str, str]:
     """Versions by name: Python, dlsched, and the installed packages that dlsched computes with."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in ("dlsched", *DECIDING):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+        with contextlib.suppress(PackageNotFoundError):
+            installed[name] = version(name)
+    return installed
 
 
 def runs_on(method: PlannedMethod, family: str) -> bool:
@@ -69,6 +60,7 @@ def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
     """
     limits = _hash_of_limits(plan.limits, tuple(versions().items()))
     hashes: dict[tuple[int, str], str] = {}
+    # Hashes of methods and limits are computed once: a plan may have a million cells.
     for recipe in recipes:
         instance = recipe.content_hash()
         for index, method in enumerate(plan.methods):
@@ -87,8 +79,8 @@ def key_of(
 
     ``ran_with``: the versions by name; None: those of this process.
     """
-    told = _hash_of_limits(limits, tuple(sorted((versions() if ran_with is None else ran_with).items())))
-    return _joined(recipe.content_hash(), _hash_of_method(method, recipe.family, seed), told)
+    conditions = _hash_of_limits(limits, tuple(sorted((versions() if ran_with is None else ran_with).items())))
+    return _joined(recipe.content_hash(), _hash_of_method(method, recipe.family, seed), conditions)
 
 
 def _joined(*hashes: str) -> str:
@@ -144,20 +136,8 @@ RETRIED = {"error": ("error", "solver_error")}
 class Facts:
     """Facts about an instance, known once it is made.
 
-    Parameters
-    ----------
-    name, sha256
-        As in result files.
-    jobs, gpus
-        Its size: jobs, and GPUs (units, workers, nodes) of its cluster.
-    constant
-        The part of its objectives that no decision changes.
-    known_optimum, known_bound
-        Optimum and bound that its file says are proven; None without.
-    sense
-        Sense of its objective; empty if unknown.
-    objective_name
-        Name of its objective, if its family has several; else empty.
+    ``constant`` is the part of its objectives that no decision changes; ``known_optimum`` and ``known_bound`` are
+    proven according to its file; ``objective_name`` is empty if its family has one objective.
     """
 
     name: str
@@ -189,24 +169,12 @@ def facts_of(family: AnyFamily, instance: InstanceFile) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a cell.
+    """The outcome of the cell with this key.
 
-    Parameters
-    ----------
-    key
-        Key of the cell.
-    status, message
-        A status of dlsched's results, or ``timeout``, ``memory``, ``killed``, ``error``, ``rejected``, and why.
-    objective, bound
-        The checked objective, and the bound that a method of dlsched proved or claims; None without.
-    time_s, cpu_s, memory_mib
-        What the cell used; None if its process died.
-    figures, solution, certificate
-        Figures of its answer, the solution and the certificate, the last two as in result files.
-    bound_source, solver
-        As in result files.
-    facts
-        Facts of its instance; None: it was not made, or the same process has sent them before.
+    ``status`` is one of dlsched's results, or ``timeout``, ``memory``, ``killed``, ``error``, ``rejected``; ``objective``
+    is checked; seconds and MiB are None if the process died; ``solution``, ``certificate``, ``bound_source`` and
+    ``solver`` are as in result files; ``facts`` is None if the instance was not made, or the same process has sent
+    them before.
     """
 
     key: str
@@ -246,19 +214,14 @@ class CellEnded(DlschedError):  # noqa: N818  says how, which need not be an err
 
 
 def outcome_from(raw: bytes) -> Outcome:
-    """Read what ``as_bytes`` wrote.
-
-    Raises
-    ------
-    ValueError
-        The bytes hold no outcome.
-    """
+    """Read what ``as_bytes`` wrote; ``ValueError``: the bytes hold no outcome."""
     try:
         data: Any = json.loads(raw)
         facts = data.pop("facts")
         outcome = Outcome(**data, facts=None if facts is None else Facts(**facts))
     except (KeyError, TypeError, AttributeError, RecursionError, UnicodeDecodeError) as error:
         raise ValueError(f"no outcome of a cell: {error}") from None
+    # Whatever a process writes must not reach the store: numbers are finite, words are text.
     numbers = (outcome.objective, outcome.bound, outcome.time_s, outcome.cpu_s, outcome.memory_mib)
     if not all(value is None or (isinstance(value, int | float) and math.isfinite(value)) for value in numbers):
         raise ValueError("no outcome of a cell: numbers that are not finite")

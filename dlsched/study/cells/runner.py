@@ -19,9 +19,9 @@ from dlsched.core.limits import Limits
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES, verify
-from dlsched.processes.descendants import adopt_orphans, newest_process
 from dlsched.processes.streams import short, words_of, write_frame
 from dlsched.processes.usage import Meter, Usage
+from dlsched.processes.warden import adopt_orphans, newest_process
 from dlsched.results.answers import status_of_error
 from dlsched.results.verification import Verification
 from dlsched.solvers import child
@@ -31,18 +31,12 @@ from dlsched.study.recipes import Recipe
 
 
 def with_proof(
-    instance: InstanceFile, result: Result[Solution], found: Verification, limits: Limits, folder: str
+    instance: InstanceFile, result: Result[Solution], verification: Verification, limits: Limits, folder: str
 ) -> Result[Solution]:
     """Prove a result, check the proof, and return the result with the figure and a sentence.
 
-    Parameters
-    ----------
-    instance, result
-        What was solved, and the answer.
-    found
-        What was found of the result; a contradiction by the proof joins its failures.
-    limits, folder
-        Of the cell, for the proof alone; for its file.
+    A contradiction by the proof joins the failures of ``verification``. The limits are the cell's, for the proof alone;
+    the proof's file is in ``folder``, and thrown away.
     """
     from dlsched.proofs.proof import prove
     from dlsched.proofs.verification import verify_proof
@@ -53,13 +47,13 @@ def with_proof(
         start = None if result.solution is None else result
         try:
             prove(instance, path, start=start, limits=limits)
-            proven = verify_proof(path, instance, found, result)
+            proven = verify_proof(path, instance, verification, result)
         except (DlschedError, MemoryError) as error:
-            said = f"no proof: {str(error) or 'out of memory'}"
+            sentence = f"no proof: {str(error) or 'out of memory'}"
         else:
             verified = proven is not None and bool(proven["optimal"] or proven["infeasible"])
-            said = found.verified[-1] if proven is not None else ""
-    message = "; ".join(filter(None, (result.message, said)))
+            sentence = verification.verified[-1] if proven is not None else ""
+    message = "; ".join(filter(None, (result.message, sentence)))
     return replace(result, message=message, figures={**result.figures, VERIFIED: float(verified)})
 
 
@@ -68,13 +62,7 @@ PULSE_S = 0.1
 
 
 def serve(tasks: int, outcomes: int) -> None:
-    """Run the cells that arrive until there are no more.
-
-    Parameters
-    ----------
-    tasks, outcomes
-        Descriptors of pipes: one to read pickled lists of cells from, one to write frames of outcomes to.
-    """
+    """Run pickled lists of cells from one pipe until there are no more; write their outcomes to the other, as frames."""
     adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
@@ -94,10 +82,7 @@ def serve(tasks: int, outcomes: int) -> None:
 class Runner:
     """Runs cells, and keeps the instance of the last cell and the processes of foreign methods for the next.
 
-    Parameters
-    ----------
-    folder
-        For temporary files.
+    ``folder`` is for temporary files.
     """
 
     def __init__(self, folder: str) -> None:
@@ -118,7 +103,7 @@ class Runner:
                 return self._searched(cell, begun)
             if cell.method.kind == "check":
                 return self._checked(cell, begun)
-            instance = self._made(cell, begun)
+            instance = self._instance_of(cell, begun)
             return self._solved(cell, instance, begun)
         except CellEnded as ended:
             return Outcome(cell.key, ended.status, short(str(ended)))
@@ -132,7 +117,7 @@ class Runner:
     def _searched(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
         meter = Meter(child.workers())
         try:
-            found = cell.recipe.make(_pulse(cell, begun))
+            instance = cell.recipe.make(_pulse(cell, begun))
         except PolicyError as error:  # the method failed on every instance, so the search has none to show
             return Outcome(cell.key, "rejected", words_of(error))
         usage = meter.usage(child.workers())
@@ -141,16 +126,16 @@ class Runner:
             time_s=usage.time_s,
             cpu_s=usage.cpu_s,
             memory_mib=usage.memory_mib,
-            solution=found.as_data(),
+            solution=instance.as_data(),
         )
 
     def _checked(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
         from dlsched.study.cells.recomputation import computed_anew
 
-        found = computed_anew(cell.recipe, cell.method.parameters, lambda: begun(Outcome(cell.key, BEGUN)))
-        return Outcome(cell.key, CHECKED, solution=found)
+        verifications = computed_anew(cell.recipe, cell.method.parameters, lambda: begun(Outcome(cell.key, BEGUN)))
+        return Outcome(cell.key, CHECKED, solution=verifications)
 
-    def _made(self, cell: Cell, begun: Callable[[Outcome], None]) -> InstanceFile:
+    def _instance_of(self, cell: Cell, begun: Callable[[Outcome], None]) -> InstanceFile:
         if self._instance is None or cell.recipe != self._recipe:
             self._recipe, self._instance = None, None
             self._instance = cell.recipe.make(_pulse(cell, begun))
@@ -167,16 +152,14 @@ class Runner:
                 instance, method=str(method.what), limits=cell.limits.inner, seed=cell.seed, solver=method.solver
             )
             usage = meter.usage(child.workers())
-            found = verify(instance, result)
-            if found.failures:
-                return Outcome(cell.key, "rejected", short(found.failures[0]))
-            if method.proven:
-                begun(Outcome(cell.key, BEGUN))
-                result = with_proof(instance, result, found, cell.limits.inner, self._folder)
-                if found.failures:
-                    return Outcome(cell.key, "rejected", short(found.failures[0]))
-            outcome = _outcome(cell.key, result)
-            return replace(outcome, time_s=usage.time_s, cpu_s=usage.cpu_s, memory_mib=usage.memory_mib)
+            verification = verify(instance, result)
+            if method.proven and not verification.failures:
+                begun(Outcome(cell.key, BEGUN))  # the proof has the limits of a cell for itself
+                result = with_proof(instance, result, verification, cell.limits.inner, self._folder)
+            if verification.failures:
+                return Outcome(cell.key, "rejected", short(verification.failures[0]))
+            return _outcome(cell.key, result, usage)
+        # Whatever the method starts is killed after its cell, and what it used is measured where it ran.
         before = newest_process()
         self._foreign.usage = Usage()
         try:
@@ -186,7 +169,7 @@ class Runner:
             result = family.solve(
                 instance, method=self._foreign.method(family, cell), limits=cell.limits.inner, seed=cell.seed
             )
-            outcome = _outcome(cell.key, result)
+            outcome = _outcome(cell.key, result, Usage())
             if self._foreign.usage.time_s is None:  # the method was never called
                 self._foreign.usage = meter.usage()
         except CellEnded as ended:
@@ -210,7 +193,7 @@ def _pulse(cell: Cell, begun: Callable[[Outcome], None]) -> Callable[[], None]:
     return step
 
 
-def _outcome(key: str, result: Result[Solution]) -> Outcome:
+def _outcome(key: str, result: Result[Solution], usage: Usage) -> Outcome:
     """Return the outcome of a checked result."""
     data = result.as_data()
     return Outcome(
@@ -219,6 +202,7 @@ def _outcome(key: str, result: Result[Solution]) -> Outcome:
         short(result.message),
         result.objective,
         result.bound,
+        *(usage.time_s, usage.cpu_s, usage.memory_mib),
         figures=result.figures,
         solution=data["solution"],  # type: ignore[arg-type]
         certificate=data["certificate"],  # type: ignore[arg-type]

@@ -98,17 +98,13 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
     """Start a cluster, whose workers come up in the background, and close it at the end of the block.
 
     Its files are in a temporary folder, which is removed with the cluster, and however this process ends.
-
-    Raises
-    ------
-    SolverError
-        The cluster cannot be started.
+    ``SolverError``: it cannot be started.
     """
     try:
-        kept = Contained()
+        containment = Contained()
     except OSError as error:
         raise SolverError(f"no Dask cluster can be started on this machine: {error}") from None
-    settings = {"temporary-directory": kept.folder, "distributed.deploy.lost-worker-timeout": "1 day"}
+    settings = {"temporary-directory": containment.folder, "distributed.deploy.lost-worker-timeout": "1 day"}
     try:
         with dask.config.set(settings):  # workers that are slow to restart are not given up
             try:
@@ -119,7 +115,7 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
                     worker_class=PatientNanny,
                     dashboard_address=":0",  # any free port; None takes another cluster's
                     scheduler_kwargs={"dashboard": False, "allowed_failures": TASK_DEATHS - 1},
-                    env={"TMPDIR": kept.folder},
+                    env={"TMPDIR": containment.folder},
                     memory_limit=0,  # cells have limits of their own; the worker itself uses little
                     silence_logs=logging.CRITICAL,
                 )
@@ -133,7 +129,7 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
             finally:
                 _close(cluster)
     finally:
-        kept.end()
+        containment.end()
 
 
 def _close(cluster: distributed.LocalCluster) -> None:

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 from dlsched.core.errors import DlschedError, InputError, SolverError
 from dlsched.core.imports import needing
 from dlsched.study.cells.cell import Cell, Outcome, versions
-from dlsched.study.cells.supervisor import Supervisor
-from dlsched.study.engines.local import Pace, drive
+from dlsched.study.engines.local import Pace, Supervisor, drive
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -32,7 +31,7 @@ IDLE_S = 60.0
 
 
 class _ThreadState(threading.local):
-    """State that a thread keeps between batches."""
+    """State of a thread between batches."""
 
     supervisor: Supervisor | None = None
     folder = ""
@@ -43,23 +42,10 @@ _state = _ThreadState()
 
 
 def run_batch(pickled: bytes, folder: str, expected: Mapping[str, str]) -> list[Outcome]:
-    """Run cells one after another; stop when Dask no longer wants the batch.
+    """Run a pickled list of cells one after another, in a worker; stop when Dask no longer wants the batch.
 
-    Parameters
-    ----------
-    pickled
-        The pickled list of cells.
-    folder
-        Folder of the plan.
-    expected
-        Versions by name that the worker must have: they are part of the cells' keys.
-
-    Raises
-    ------
-    InputError
-        This worker has other versions, or lacks the folder that the plan's methods need.
-    SolverError
-        No process can be started.
+    ``InputError``: this worker has other versions than the ``expected`` ones, which are part of the cells' keys, or
+    lacks the plan's folder and has to run methods of the user's own. ``SolverError``: no process can be started.
     """
     _require(expected)
     cells: list[Cell] = pickle.loads(pickled)
@@ -82,12 +68,12 @@ def run_batch(pickled: bytes, folder: str, expected: Mapping[str, str]) -> list[
 
 
 def _require(expected: Mapping[str, str]) -> None:
-    found = versions()
-    for name in sorted(found.keys() | expected.keys()):
-        if found.get(name) != expected.get(name):
+    installed = versions()
+    for name in sorted(installed.keys() | expected.keys()):
+        if installed.get(name) != expected.get(name):
             raise InputError(
                 where=f"worker {_name()}: {name}",
-                found=found.get(name, "none"),
+                found=installed.get(name, "none"),
                 allowed=f"{expected.get(name, 'none')}, as where the study is led",
             )
 
@@ -150,30 +136,13 @@ CONNECT_S = 20.0
 def run(
     cells: Iterator[Cell], workers: int, folder: str, scheduler: str | None = None
 ) -> Generator[list[Outcome], None, None]:
-    """Run cells on a Dask cluster; yield outcomes as they arrive, in any order.
+    """Run cells on a Dask cluster; yield outcomes as they arrive, in any order; closing the generator ends running cells.
 
-    Closing the generator ends the running cells.
+    Without the address of a ``scheduler``, a cluster of ``workers`` on this machine is started, and ended with the run.
+    Workers need the plan's ``folder`` under the same path if the plan has user-defined methods.
 
-    Parameters
-    ----------
-    cells
-        Cells to run.
-    workers
-        Number of workers of a cluster on this machine; unused with a scheduler.
-    folder
-        Folder of the plan; workers need it under the same path if the plan has methods of users.
-    scheduler
-        Address of a cluster's scheduler; None: start a cluster on this machine, and end it with the run.
-
-    Raises
-    ------
-    SolverMissingError
-        Dask is not installed.
-    InputError
-        No scheduler answers there, or a worker has other versions than this process, or lacks the plan's
-        folder.
-    SolverError
-        The scheduler was lost, or workers cannot run cells.
+    ``SolverMissingError``: Dask is not installed. ``InputError``: no scheduler answers there, or a worker has other
+    versions or lacks the folder. ``SolverError``: the scheduler was lost, or workers cannot run cells.
     """
     with contextlib.ExitStack() as stack:
         client, hopeless = _connected(stack, workers, scheduler)
@@ -201,9 +170,9 @@ def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None)
     try:
         return stack.enter_context(CarefulClient(scheduler, timeout=CONNECT_S)), lambda: False
     except (OSError, ValueError, TimeoutError) as error:
-        said = str(error).split("\n")[0]
+        reason = str(error).split("\n")[0]
         raise InputError(
-            where="scheduler", found=f"none that answers at {scheduler!r} ({said})", allowed="a running one"
+            where="scheduler", found=f"none that answers at {scheduler!r} ({reason})", allowed="a running one"
         ) from None
 
 
@@ -239,6 +208,7 @@ class _Batches:
 
         pace = Pace(BATCH_S)
         completed = distributed.as_completed(loop=self._client.loop, with_results=True, raise_errors=False)
+        # Keep a few batches on each thread; while cells are suspected of killing workers, only one of them runs at a time.
         while True:
             threads = sum(self._client.nthreads().values()) if self._client.status == "running" else 0
             while not self._suspects and len(self._batches) < WINDOW * max(1, threads):
@@ -255,10 +225,10 @@ class _Batches:
                     raise SolverError(ALL_DIED)
                 time.sleep(LOOK_S)
                 continue
-            found = self._taken(*next(completed))
-            if found:
-                pace.learn(found)
-                yield found
+            ended = self._result_of(*next(completed))
+            if ended:
+                pace.learn(ended)
+                yield ended
 
     def _submit(self, batch: list[Cell], *, alone: bool = False) -> "Future":
         # Cells travel as bytes, which the worker unpickles only after it has compared versions.
@@ -268,7 +238,7 @@ class _Batches:
         self._batches[future.key], self._alone = batch, alone
         return future
 
-    def _taken(self, future: "Future", result: object) -> list[Outcome]:
+    def _result_of(self, future: "Future", result: object) -> list[Outcome]:
         """Return the outcomes of a batch that ended."""
         from distributed.scheduler import KilledWorker
 

@@ -23,20 +23,14 @@ def _key(recipe: Recipe, versions: Mapping[str, str]) -> str:
 
 
 class Searches:
-    """The searches of a study, in a store that this process leads.
-
-    Parameters
-    ----------
-    store, plan
-        The store, in which the plan's cells stand.
-    """
+    """The searches of a plan, whose cells stand in a store that this process leads."""
 
     def __init__(self, store: Store, plan: Plan) -> None:
         self._store, self._plan = store, plan
         self._failed: dict[str, Outcome] = {}
-        self._any = any(isinstance(source, Searched | Drawn) for source in plan.sources)
+        self._any = any(isinstance(source, Searched | Drawn) for source in plan.sources)  # most plans have none
 
-    def left(self) -> list[Cell]:
+    def remaining(self) -> list[Cell]:
         """Return the unfinished searches and draws for instances of cells without a result, each once."""
         searches: dict[str, Cell] = {}
         for cell in self._store.waiting(self._plan) if self._any else ():
@@ -51,7 +45,7 @@ class Searches:
         with located(self._store.path, "; what was found before is kept"), self._store.database:
             for outcome in outcomes:
                 if outcome.status == FOUND:
-                    self._store.keep_found(outcome.key, outcome.solution)
+                    self._store.put_found(outcome.key, outcome.solution)
                 else:
                     self._failed[outcome.key] = outcome
 
@@ -77,8 +71,8 @@ class Searches:
                 continue
             if recipe is None or recipe is not cell.recipe:
                 recipe = cell.recipe
-                made = found_before(self._store, recipe, versions())
-            yield replace(cell, recipe=made)
+                stored = found_before(self._store, recipe, versions())
+            yield replace(cell, recipe=stored)
 
 
 def found_before(store: Store, recipe: Recipe, versions: Mapping[str, str]) -> Recipe:

@@ -61,17 +61,9 @@ def connected(path: Path, leading: bool) -> sqlite3.Connection:
 
 
 class Leadership:
-    """The right to write a store, held by this process: a lock on a file beside the store.
+    """The right of this process to write a store: a lock on a file beside it; ``InputError``: another process has it.
 
-    The store itself is not locked this way, since closing any descriptor of it would drop SQLite's locks on
-    it.
-
-    Raises
-    ------
-    InputError
-        Another process has it.
-    OSError
-        The file cannot be made.
+    The store itself is not locked this way, since closing any descriptor of it would drop SQLite's locks on it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -314,7 +306,7 @@ class Store:
         cursor = self.database.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", (value, *facts.values()))
         return int(cursor.lastrowid or 0)
 
-    def keep_found(self, key: str, instance: Json) -> None:
+    def put_found(self, key: str, instance: Json) -> None:
         """Store an instance that a search found or a function drew; within a transaction."""
         self._write(FOUND, {"key": key, "instance": pack(instance)})
 

@@ -298,10 +298,10 @@ def test_seconds_are_those_of_the_function(tmp_path: Path):
         (tmp_path / f"module_{number}.py").write_text("")
     (tmp_path / "own.py").write_text(
         "import importlib, sys, time\n"
-        "from dlsched.study.cells import function_server\nfrom dlsched.processes.usage import Usage\n"
+        "from dlsched.study.cells import foreign_methods\nfrom dlsched.processes.usage import Usage\n"
         "def quick(instance):\n    return {'gpus': {job.id: 1 for job in instance.jobs}}\n"
         "def slow(instance):\n"
-        "    time.sleep(0.2)\n    function_server.Meter.usage = lambda meter: Usage(0.0, 0.0, 0.0)\n"
+        "    time.sleep(0.2)\n    foreign_methods.Meter.usage = lambda meter: Usage(0.0, 0.0, 0.0)\n"
         "    time.perf_counter = lambda: 0.0\n    return quick(instance)\n"
         "for number in range(300):\n    importlib.import_module(f'module_{number}')\n"
     )

@@ -85,7 +85,7 @@ def test_what_was_found_is_not_searched_for_again(ran: tuple[Path, list[StudyPro
     other = ring_embedding.example()
     with Store(tmp_path / "s", leading=True) as store, store.database:
         for (key,) in store.database.execute("SELECT key FROM found").fetchall():
-            store.keep_found(key, other.as_data())
+            store.put_found(key, other.as_data())
     told: list[StudyProgress] = []
     grown = make_plan(instances=SEARCH, methods=["fifo", "las", "drf"], folder=ran[0])
     with study.run(grown, tmp_path / "s", workers=1, progress=told.append) as second:
