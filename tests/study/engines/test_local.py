@@ -16,7 +16,7 @@ from dlsched import SolverError
 from dlsched.study.cells.cell import Cell, Outcome
 from dlsched.study.engines import local
 from dlsched.study.engines.local import LARGEST_BATCH, Pace, Supervisor, drive, wait
-from dlsched.study.recipes.reading import read_recipe
+from dlsched.study.recipes import read_recipe
 from study.cells_at_hand import (
     PROGRAM,
     ROOMY,
