@@ -21,8 +21,7 @@ from dlsched.allocation.choice_program import build_choice_arrays
 from dlsched.allocation.cost_table import CostTable, undominated
 from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.catalogue import solvers
-from dlsched.core.budget import Budget, Stopped
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Budget, Limits, Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation.solution import Allocation
 from dlsched.solvers.milp import solve_milp

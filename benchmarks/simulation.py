@@ -22,7 +22,7 @@ from measure import Page, present
 from simulators import PEERS, Found, by_ciw, by_simpy, installed, loop, tags
 
 from dlsched.async_sgd.instance import Job
-from dlsched.core.compiled import compiled
+from dlsched.core.imports import compiled
 from dlsched.queueing import simulation
 from dlsched.queueing.cycle import cycle_of
 from dlsched.queueing.network import network_of

@@ -3,7 +3,7 @@
 import inspect
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from dlsched.catalogue.option import Value
+from dlsched.catalogue.declaration import Value
 from dlsched.core.errors import UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.part import plain

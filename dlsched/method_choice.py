@@ -12,7 +12,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TypeAlias
 
-from dlsched.core.callables import Decider, callable_of, file_of, kind_of
+from dlsched.core.arguments import Decider, callable_of, file_of, kind_of
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Method
 from dlsched.core.files import Json

@@ -12,18 +12,18 @@ from dlsched.catalogue.solvers import able
 from dlsched.certificates.exact import rounded_down, rounded_up
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Method
+from dlsched.core.gap import CLOSED, tolerance
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.ranges import MODERATE
 from dlsched.core.result import Result, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
-from dlsched.core.tolerance import CLOSED, tolerance
 from dlsched.families import family_of
+from dlsched.proofs.proof import Scale
 from dlsched.proofs.prover.exact_model import ExactModel
-from dlsched.proofs.prover.finding import finding_of
+from dlsched.proofs.prover.prover import finding_of
 from dlsched.proofs.prover.search import TreeSearch
-from dlsched.proofs.scale import Scale
 from dlsched.solvers.conclude import conclude, solve_and_conclude
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import LinearModel, from_pulp
@@ -33,7 +33,7 @@ from dlsched.solvers.outcome import Incumbent
 if TYPE_CHECKING:
     import pulp
 
-    from dlsched.core.modelled import Modelled
+    from dlsched.core.family import Modelled
 
     Built: TypeAlias = Formulation[pulp.LpProblem, Any]
 

@@ -21,13 +21,13 @@ from importlib.util import module_from_spec, spec_from_file_location
 from time import perf_counter
 from types import ModuleType
 
-from dlsched.core.budget import Stopped
-from dlsched.core.callables import file_of, kind_of
+from dlsched.core.arguments import file_of, kind_of
 from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Method, Run
 from dlsched.core.files import Json
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
+from dlsched.core.limits import Stopped
 from dlsched.core.messages import Refused, printable
 from dlsched.core.part import plain
 from dlsched.core.result import Solution, SolutionT

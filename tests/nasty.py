@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from dlsched.core.errors import UsageError
+from dlsched.core.gap import MEETING, rounding
 from dlsched.core.limits import Limits
 from dlsched.core.ranges import MAGNITUDES
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import MEETING, rounding
 from dlsched.families import family_of
 from dlsched.results.reading import claim_from
 from dlsched.results.verification import verify_claim

@@ -9,7 +9,7 @@ from shipped import ROOT, files
 
 import dlsched
 from dlsched import FAMILIES
-from dlsched.core.tolerance import MEETING
+from dlsched.core.gap import MEETING
 
 MET = ("paper-sqrt-100x50x200-seed1",)
 """Where ``exact`` ends as its bound meets the answer held, and a better answer is known within that tolerance."""

@@ -134,7 +134,7 @@ def test_signatures_are_made_in_one_module() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "__signature__" and isinstance(node.ctx, ast.Store)
     }
-    assert made == {"cli/signatures.py"}
+    assert made == {"cli/options.py"}
 
 
 def test_no_docstring_is_read() -> None:

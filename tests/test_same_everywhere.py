@@ -24,7 +24,6 @@ SHOWN = ("plots", "study/reports", "study/figures", "statistics", "evaluation/pa
 """Rooms whose numbers are shown, and enter nothing."""
 ALLOWED = {
     "core/elementary.py": "the module itself; approximate sizes choose steps, never a result",
-    "core/pairs.py": "the same",
     "cluster/arrivals.py": "a sine is compared with a random number: its last bit decides one draw in 10^15",
     "study/reproduce/streams.py": "the same",
     "cluster/curve_fits.py": "fits measured times and losses; a rank with a tolerance, squares of NumPy are products",
@@ -32,9 +31,7 @@ ALLOWED = {
     "algorithms/count_vectors.py": "a product of Python's integers",
     "columns/price_ascent.py": "a sparse matrix: SciPy adds in the order of the entries",
     "proofs/prover/relaxation.py": "the same",
-    "proofs/prover/split_cuts.py": "the same",
-    "proofs/prover/mixed_rounding.py": "the same",
-    "solvers/relaxation.py": "the same",
+    "proofs/prover/cuts.py": "the same",
     "solvers/lp.py": "the same",
     "solvers/gurobi.py": "an expression of Gurobi's",
     "worst/proving/branch_and_bound.py": "says whether fractions may be tried: they decide",

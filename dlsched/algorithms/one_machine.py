@@ -29,7 +29,7 @@ code                mathematics
 ==================  =============================================================================================
 
 Nothing interrupts any more after the last release, so what is left then is sorted and added up in NumPy. The loop before it
-needs a heap, which NumPy does not have; ``core.compiled`` compiles it.
+needs a heap, which NumPy does not have; ``core.imports`` compiles it.
 
 Valid inequalities of one machine: lower bounds on work-weighted sums of the starts of its jobs.
 
@@ -47,7 +47,7 @@ from heapq import heappop, heappush, heapreplace
 import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.core.compiled import compiled
+from dlsched.core.imports import compiled
 
 
 def in_release_order(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:

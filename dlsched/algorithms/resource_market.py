@@ -39,7 +39,7 @@ import numpy.typing as npt
 
 from dlsched.algorithms.count_vectors import Counts
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -25,7 +25,7 @@ from fractions import Fraction
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, Integers
-from dlsched.core.budget import Tick, TooMany, no_tick
+from dlsched.core.limits import Tick, TooMany, no_tick
 
 
 class ClosedWalks:

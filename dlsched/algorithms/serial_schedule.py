@@ -22,8 +22,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.elementary import exp
+from dlsched.core.limits import Tick, no_tick
 
 
 def earliest_starts(

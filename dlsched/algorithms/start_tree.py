@@ -40,8 +40,8 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
-from dlsched.core.budget import Tick, no_tick
-from dlsched.core.tolerance import FEASIBLE, rounding
+from dlsched.core.gap import FEASIBLE, rounding
+from dlsched.core.limits import Tick, no_tick
 
 
 def srpt_ends(jobs: Sequence[tuple[float, float]], steps: Sequence[tuple[float, int]], speed: int) -> list[float]:

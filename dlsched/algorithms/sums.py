@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
-from dlsched.core.budget import Tick
+from dlsched.core.limits import Tick
 
 _GIB = 2**30
 

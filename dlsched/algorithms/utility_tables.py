@@ -39,7 +39,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.core.budget import Tick
+from dlsched.core.limits import Tick
 
 CountT = TypeVar("CountT", int, float)
 

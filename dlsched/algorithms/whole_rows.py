@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from dlsched.core.arrays import dot
-from dlsched.core.tolerance import FEASIBLE
+from dlsched.core.gap import FEASIBLE
 
 _POINTS, _SCALES = 2**12, 200  # a hundredth of a second a row
 _LARGEST = 2**13  # n_k within 1e-6 of whole numbers, dozens of them, then change the sum by less than 1

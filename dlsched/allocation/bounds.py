@@ -18,9 +18,8 @@ from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.counts import CountedT
 from dlsched.allocation.lagrange import best_price
 from dlsched.certificates import DualsCertificate, PriceCertificate, rounded_down
-from dlsched.core.budget import Budget, Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Budget, Limits, Tick, no_tick
 
 _INFEASIBLE = "the instance is infeasible: every bound holds"
 

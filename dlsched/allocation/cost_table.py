@@ -27,7 +27,7 @@ from typing import Self
 import numpy as np
 
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 
 
 @dataclass(frozen=True, slots=True, eq=False)

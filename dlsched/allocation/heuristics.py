@@ -16,8 +16,8 @@ import numpy as np
 from dlsched.allocation.cost_table import CostTable, hull
 from dlsched.allocation.counts import Counted
 from dlsched.core.arrays import IntArray
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 
 
 def same_counts(instance: Counted, most: int, name: str = "count") -> dict[str, int] | None:

@@ -47,7 +47,7 @@ from dlsched.allocation.lagrange import Frontier, best_price
 from dlsched.allocation.reduction import on_grid, within
 from dlsched.allocation.relevant_pairs import RelevantPairs
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 
 _NEXT = 8  # counts of a job that are tried to fill what is left over
 _SHARES = (1 / 16, 1.0)  # shares of the slack's price: largest regrets of the pairs tried first and next to fill it

@@ -48,7 +48,7 @@ from dlsched.algorithms.sums import Move, States, Trail
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.reduction import least_and_room
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.core.budget import Tick
+from dlsched.core.limits import Tick
 
 _LARGEST = 2.0**62
 ROUNDED = 1e-6

@@ -33,8 +33,8 @@ import numpy as np
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.relevant_pairs import RelevantPairs, first_minima, minima
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.elementary import float_power, log
+from dlsched.core.limits import Tick, no_tick
 
 _ASKED = 8  # largest number of points computed for one answer
 _LEAST, _MOST = 0.1, 0.9  # range of a new point between its neighbours, in powers: not too near either

@@ -22,7 +22,7 @@ from dlsched.allocation.lagrange import best_price
 from dlsched.allocation.reduction import on_grid
 from dlsched.certificates import PriceCertificate
 from dlsched.core.arrays import IntArray
-from dlsched.core.budget import Stopped, Tick, no_tick
+from dlsched.core.limits import Stopped, Tick, no_tick
 from dlsched.core.result import SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus

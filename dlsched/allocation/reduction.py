@@ -13,8 +13,8 @@ import numpy as np
 from dlsched.allocation.cost_table import CostTable, undominated
 from dlsched.allocation.heuristics import climb_hulls
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 
 _FEW = 100  # jobs that suffice as a rule to see that counts have no common divisor
 _SLACK = 1e-12  # of the largest cost: rounding of the sums

@@ -2,7 +2,7 @@
 
 Passes over the pairs of all jobs, some jobs at a time, so that intermediate arrays stay in the cache.
 
-With Numba (``core.compiled``) a pass is one loop instead, with the same operations on the same floats in the
+With Numba (``core.imports``) a pass is one loop instead, with the same operations on the same floats in the
 same order. It saves some 7 ns a pair in all passes of a knapsack; below 2**27 pairs this does not pay for
 importing Numba, which takes a second. If something else has imported it, it pays from 2**16 pairs on
 (``benchmarks/knapsack.py``).
@@ -26,7 +26,7 @@ import numpy as np
 
 from dlsched.allocation.cost_table import CostTable
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.core.compiled import compiled
+from dlsched.core.imports import compiled
 
 T = TypeVar("T")
 

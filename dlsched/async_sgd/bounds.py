@@ -9,7 +9,7 @@ from dlsched.async_sgd.certificate import PROOF, price_below
 from dlsched.async_sgd.costs import cost_table
 from dlsched.async_sgd.instance import Instance
 from dlsched.certificates import DualsCertificate, PriceCertificate
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 
 _EXACT = 1000  # pairs of job and count
 _TOLERANCE = 1e-9  # HiGHS', of reduced costs in parts of the largest cost

@@ -10,8 +10,8 @@ import math
 from dlsched.allocation.counts import broken_rules, require_choices
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.solution import Allocation
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.violation import Violation
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import throughput_of

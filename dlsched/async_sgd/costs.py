@@ -13,7 +13,7 @@ import numpy as np
 from dlsched.allocation.cost_table import CostTable
 from dlsched.async_sgd.instance import Instance
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.queueing.levels import Levels, Step, levels
 from dlsched.queueing.throughput import iterate
 

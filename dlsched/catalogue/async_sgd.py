@@ -1,7 +1,6 @@
 """async_sgd: what there is by name."""
 
-from dlsched.catalogue.listed import ListedFamily, ListedMethod
-from dlsched.catalogue.option import Option, by_name
+from dlsched.catalogue.declaration import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able
 
 _WARM = "methods:warm"

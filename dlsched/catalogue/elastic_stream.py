@@ -1,9 +1,7 @@
 """elastic_stream: what there is by name."""
 
-from dlsched.catalogue.listed import ListedFamily, ListedMethod
-from dlsched.catalogue.option import Option, by_name
+from dlsched.catalogue.declaration import COUNTS, TABLES, ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able
-from dlsched.catalogue.spaces import COUNTS, TABLES
 
 ORDERS = ("fifo", "srpt", "sjf", "las", "efficiency")
 """Who comes first, in the grid of Lin et al."""

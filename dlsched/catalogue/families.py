@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from dlsched.catalogue.listed import ListedFamily
-from dlsched.catalogue.option import Option
-from dlsched.catalogue.target import load
+from dlsched.catalogue.declaration import ListedFamily, Option, load
 
 if TYPE_CHECKING:
     from dlsched.core.family import AnyFamily

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dlsched.catalogue.option import Option, by_name
+from dlsched.catalogue.declaration import Option, by_name
 
 SLICES = ("leave-out", "whole")
 """What becomes of jobs on parts of GPUs; the first is the default."""

@@ -1,7 +1,6 @@
 """matching_placement: what there is by name."""
 
-from dlsched.catalogue.listed import ListedFamily, ListedMethod
-from dlsched.catalogue.option import Option, by_name
+from dlsched.catalogue.declaration import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able
 
 _WARM, _SOON = "heuristics.warm_start:warm", "heuristics.warm_start:hold_soon"

@@ -1,9 +1,7 @@
 """ring_allocation: what there is by name."""
 
-from dlsched.catalogue.listed import ListedFamily, ListedMethod
-from dlsched.catalogue.option import by_name
+from dlsched.catalogue.declaration import COUNTS, TABLES, ListedFamily, ListedMethod, by_name
 from dlsched.catalogue.solvers import able
-from dlsched.catalogue.spaces import COUNTS, TABLES
 
 _WARM = "methods:warm"
 

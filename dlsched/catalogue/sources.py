@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dlsched.catalogue.declaration import load
 from dlsched.catalogue.import_options import MAKING
-from dlsched.catalogue.target import load
 
 if TYPE_CHECKING:
     from dlsched.core.instance import InstanceFile

@@ -12,8 +12,7 @@ from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
 from dlsched.core.instance import Finite, Name, NonNegative
 from dlsched.core.messages import located, shown
-from dlsched.core.part import STRICT
-from dlsched.core.sparing import sparing
+from dlsched.core.part import STRICT, sparing
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -13,8 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dlsched.cli.option_lists import spread
-from dlsched.cli.option_names import options_of, require_other_files
+from dlsched.cli.options import options_of, require_other_files, spread
 from dlsched.core.errors import DlschedError, UsageError
 from dlsched.core.imports import import_failure
 from dlsched.version import VERSION

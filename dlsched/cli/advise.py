@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dlsched.catalogue.declaration import Value
 from dlsched.catalogue.import_options import READING, of_queues
-from dlsched.catalogue.option import Value
 from dlsched.cli import completion
-from dlsched.cli.options import AsJson
+from dlsched.cli.options import AsJson, taking
 from dlsched.cli.output import print_json, print_table
-from dlsched.cli.signatures import taking
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json, json_text, require_writable, write_text
 from dlsched.core.messages import printable
-from dlsched.core.spreadsheet import csv_text
+from dlsched.core.table import csv_text
 
 if TYPE_CHECKING:
     from dlsched.advice import Advice

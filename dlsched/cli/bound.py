@@ -7,7 +7,7 @@ from dlsched.core.errors import DisagreementError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read
-from dlsched.results.disproof import disproof
+from dlsched.results.reading import disproof
 from dlsched.solving import bound
 
 NAME = "bound"

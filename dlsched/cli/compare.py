@@ -17,7 +17,7 @@ from dlsched.core.files import read_json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
-from dlsched.core.spreadsheet import csv_text
+from dlsched.core.table import csv_text
 from dlsched.families import family_of, instance_from
 from dlsched.results.reading import Claim, claim_from
 

@@ -6,8 +6,7 @@ import typer
 
 from dlsched.catalogue.families import FAMILIES, options
 from dlsched.cli import completion
-from dlsched.cli.options import FamilyName, OutPath, Seed
-from dlsched.cli.signatures import taking
+from dlsched.cli.options import FamilyName, OutPath, Seed, taking
 from dlsched.families import write
 from dlsched.generation import generate
 

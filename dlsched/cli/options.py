@@ -1,10 +1,28 @@
-"""Options that several commands share, written once."""
+"""Options of commands: shared ones, those of the catalogue, and how a command line spells them.
 
-from typing import Annotated
+Options that several commands share, written once.
+
+Signatures of commands whose options come from records of the catalogue.
+
+Parameters of a command: the options that set its arguments, as errors name them, and the files that it reads and writes.
+
+Command lines as the option parser takes them: options that take several values are expanded, old spellings are replaced.
+"""
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
+from dlsched.catalogue.declaration import Option
+from dlsched.catalogue.import_options import OPTIONS
+from dlsched.catalogue.sources import SOURCES
 from dlsched.cli import completion
+from dlsched.core.errors import UsageError
+from dlsched.core.messages import printable
 
 InstancePath = Annotated[str, typer.Argument(metavar="FILE", help="Instance file, - for standard input.")]
 FamilyName = Annotated[
@@ -16,3 +34,147 @@ TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", he
 NodeLimit = Annotated[int | None, typer.Option("--node-limit", metavar="N", help="Search nodes.")]
 Threads = Annotated[int, typer.Option("--threads", metavar="N", help="Threads that a solver may use.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random draw.")]
+
+
+Command = TypeVar("Command", bound=Callable[..., int])
+
+
+def taking(
+    options: Iterable[Option], *, before: str, words: Mapping[str, str] | None = None
+) -> Callable[[Command], Command]:
+    """Let a command take options in place of its last parameter, ``**own``, which gets the options that are not None.
+
+    Parameters
+    ----------
+    options
+        In the order of the help.
+    before
+        The parameter of the command before which the options are placed.
+    words
+        What the help says of some of them in this command, by name.
+    """
+    said = words or {}
+
+    def decorate(run: Command) -> Command:
+        *stated, _ = inspect.signature(run).parameters.values()
+        at = [parameter.name for parameter in stated].index(before)
+        made = [_parameter(option, said.get(option.name, option.help)) for option in options]
+        # Typer makes options of it
+        run.__signature__ = inspect.Signature([*stated[:at], *made, *stated[at:]])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _parameter(option: Option, words: str) -> inspect.Parameter:
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in option.choices if choice.startswith(incomplete)]
+
+    kind: Any = option.kind
+    option_of = typer.Option(
+        option.flag, metavar=option.metavar or None, help=words, autocompletion=complete if option.choices else None
+    )
+    return inspect.Parameter(
+        option.python,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=None,
+        annotation=Annotated[kind | None, option_of],
+    )
+
+
+Parameter: TypeAlias = Any
+"""A parameter of a command, Click's or Typer's own."""
+WRITTEN = {"-o", "--store", "--plot", "--certificate", "--happened"}
+"""Options that name a file to write, as those with the metavar OUT do."""
+FILES = ("FILE", "OUT", "PLAN", "PROOF", "RESULT", "STORE")
+"""Beginnings of the metavars of files."""
+
+
+def options_of(parameters: Iterable[Parameter]) -> dict[str, str]:
+    """Return the option that sets each argument of a command; ``parameters``: Click's."""
+    options: dict[str, str] = {}
+    for parameter in parameters:
+        if parameter.param_type_name == "option":
+            own = {option.lstrip("-").replace("-", "_"): option for option in parameter.opts if option.startswith("--")}
+            options |= {OPTIONS[name].python: option for name, option in own.items() if name in OPTIONS} | own
+            options.setdefault(parameter.name, parameter.opts[0])
+    if "node_limit" in options:  # `nodes` of `Limits`
+        options.setdefault("nodes", options["node_limit"])
+    return options
+
+
+def require_other_files(parameters: Iterable[Parameter], given: Mapping[str, object]) -> None:
+    """Refuse a file to write that another parameter of the command names; ``given``: values by argument.
+
+    Raises
+    ------
+    UsageError
+        Writing would replace an input, or another output.
+    """
+    named = [(each, text) for each in parameters for text in _files(each, given.get(each.name))]
+    for parameter, out in named:
+        if out == "-" or not (parameter.metavar == "OUT" or WRITTEN & {*parameter.opts}):
+            continue
+        for other, text in named:
+            if other is not parameter and _same(text, out):
+                what = other.opts[-1] if other.param_type_name == "option" else other.metavar.rstrip(".")
+                found = f"{printable(out)}, which {what} names too"
+                raise UsageError(where=parameter.name, found=found, allowed="another file")
+
+
+def _files(parameter: Parameter, value: object) -> list[str]:
+    """Return the files that a value names: itself, or ``file.py`` of each ``file.py:function`` in it."""
+    values = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
+    if str(parameter.metavar).startswith(FILES):
+        return values
+    words = (word.rpartition(":")[0] for each in values for word in each.split(","))
+    return [word for word in words if word.endswith(".py")]
+
+
+def _same(text: str, out: str) -> bool:
+    """Whether writing ``out`` replaces the file ``text``; ``-``: the file that is redirected to standard input."""
+    try:
+        if os.path.exists(out):  # devices may be read and written
+            return os.path.isfile(out) and os.path.samefile(0 if text == "-" else text, out)
+        return text != "-" and os.path.realpath(text) == os.path.realpath(out)
+    except (OSError, ValueError):
+        return False
+
+
+RENAMED = {"compare": {"--plot-width": "--width"}}
+"""New options of commands by old ones, which work for one more release."""
+SOURCE_FIRST = ("import", "advise")
+"""Commands that took SOURCE FILE, which works for one more release."""
+
+
+def spread(arguments: list[str]) -> list[str]:
+    """Let ``--solutions A B C`` stand for ``--solutions A --solutions B --solutions C``."""
+    spread_out: list[str] = []
+    inside = False
+    for argument in modern(arguments):
+        if argument.startswith("-") and argument != "-":
+            inside = argument == "--solutions"
+            if not inside:
+                spread_out.append(argument)
+        else:
+            spread_out += ["--solutions", argument] if inside else [argument]
+    return spread_out
+
+
+def modern(arguments: list[str]) -> list[str]:
+    """Replace old spellings, and say so on standard error."""
+    command, *rest = arguments or [""]
+    said = []
+    for old, new in RENAMED.get(command, {}).items():
+        changed = [each.replace(old, new, 1) if each.partition("=")[0] == old else each for each in rest]
+        if changed != rest:
+            rest = changed
+            said.append(f"{old} is now {new}")
+    if command in SOURCE_FIRST and not any(each.partition("=")[0] == "--source" for each in rest):
+        place = next((at for at, each in enumerate(rest) if each in SOURCES), None)
+        if place is not None:
+            said.append(f"{command} SOURCE FILE is now {command} FILE --source SOURCE")
+            rest = [*rest[:place], *rest[place + 1 :], "--source", rest[place]]
+    for words in said:
+        print(f"dlsched: {words}; the old spelling goes in the next release", file=sys.stderr)
+    return [command, *rest] if arguments else []

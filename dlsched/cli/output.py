@@ -6,12 +6,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from dlsched.core.limits import Progress, ProgressCallback
-from dlsched.core.messages import printable
+from dlsched.core.messages import printable, several
 from dlsched.core.quantities import duration as duration
 from dlsched.core.quantities import number as number
 from dlsched.core.quantities import percent as percent
+from dlsched.core.status import TerminationStatus
+
+if TYPE_CHECKING:
+    from dlsched.proofs.proof import Proof
+
 
 _PIPE_WIDTH = 200  # columns of a table if no terminal limits it
 _TEXT_WIDTH = 12  # least width of a column of text on a narrow terminal
@@ -93,3 +99,20 @@ def _throttled(show: Callable[[Progress], None]) -> ProgressCallback:
 
 def _progress_text(progress: Progress) -> str:
     return f"{progress.doing}, objective {number(progress.objective)}, bound {number(progress.bound)}, {progress.nodes} nodes"
+
+
+def cases(progress: Progress) -> str:
+    """Where a proof stands, in words."""
+    return f"{progress.doing}, objective {number(progress.objective)}, {several(progress.nodes, 'case')}"
+
+
+def sentence(proof: "Proof") -> str:
+    """What a proof proves, in words."""
+    if proof.status is TerminationStatus.INFEASIBLE:
+        return "proves that there is no solution"
+    if proof.bound is None:
+        return "proves no bound"
+    if proof.status is TerminationStatus.OPTIMAL:
+        return f"proves the optimum {number(proof.objective)} in {several(proof.cases, 'case')}"
+    gap = "" if proof.gap is None else f", gap {percent(proof.gap)},"
+    return f"proves the bound {number(proof.bound)}{gap} in {several(proof.cases, 'case')}"

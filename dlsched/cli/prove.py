@@ -10,8 +10,7 @@ import typer
 from dlsched.cli import completion
 from dlsched.cli.check import claim_in
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, Threads, TimeLimit
-from dlsched.cli.output import duration, number, percent, print_json, progress_line
-from dlsched.cli.proof_words import cases
+from dlsched.cli.output import cases, duration, number, percent, print_json, progress_line
 from dlsched.core.errors import DisagreementError, InputError
 from dlsched.core.files import read_json
 from dlsched.core.instance import InstanceFile
@@ -21,8 +20,7 @@ from dlsched.core.result import Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read
 from dlsched.proofs.proof import Proof, prove
-from dlsched.results.disproof import disproof
-from dlsched.results.reading import Claim
+from dlsched.results.reading import Claim, disproof
 from dlsched.results.verification import read_solution
 
 NAME = "prove"

@@ -9,8 +9,7 @@ import typer
 from dlsched.catalogue.solvers import SOLVERS, either
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
-from dlsched.cli.output import duration, number, percent, print_json, progress_line
-from dlsched.cli.proof_words import cases, sentence
+from dlsched.cli.output import cases, duration, number, percent, print_json, progress_line, sentence
 from dlsched.core.errors import ContradictionError, DisagreementError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import require_writable
@@ -22,7 +21,7 @@ from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, write
 from dlsched.method_choice import method_named
-from dlsched.results.disproof import disproof
+from dlsched.results.reading import disproof
 from dlsched.solvers.availability import require
 from dlsched.solving import solve
 
@@ -108,7 +107,7 @@ def _noted(result: Result[Solution], said: str) -> Result[Solution]:
 
 def _require_a_model(instance: InstanceFile, path: str) -> None:
     """Refuse, before anything is solved, a proof of an instance without a linear model, or on standard output."""
-    from dlsched.proofs.models import model_of
+    from dlsched.proofs.proof import model_of
 
     if path == "-":
         raise UsageError(where="proof", found="-", allowed="the name of a file")

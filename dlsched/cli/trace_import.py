@@ -8,8 +8,7 @@ import typer
 from dlsched.catalogue.import_options import OPTIONS
 from dlsched.catalogue.sources import SOURCES
 from dlsched.cli import completion
-from dlsched.cli.options import OutPath
-from dlsched.cli.signatures import taking
+from dlsched.cli.options import OutPath, taking
 from dlsched.core.errors import InputError
 from dlsched.core.files import json_text, write_text
 from dlsched.core.messages import printable

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlsched.catalogue.declaration import Value
 from dlsched.catalogue.import_options import OF_EVALUATIONS, READING, of_queues
-from dlsched.catalogue.option import Value
 from dlsched.catalogue.sources import QUEUES
 from dlsched.cli import completion
+from dlsched.cli.options import taking
 from dlsched.cli.output import print_table
-from dlsched.cli.signatures import taking
 from dlsched.cli.study.run import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable

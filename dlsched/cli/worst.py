@@ -9,16 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+from dlsched.catalogue.declaration import Option, Value
 from dlsched.catalogue.families import FAMILIES, space
-from dlsched.catalogue.option import Option, Value
 from dlsched.cli import completion
-from dlsched.cli.options import AsJson, FamilyName, NodeLimit, OutPath, Seed, TimeLimit
+from dlsched.cli.options import AsJson, FamilyName, NodeLimit, OutPath, Seed, TimeLimit, taking
 from dlsched.cli.output import number, print_json, progress_line
-from dlsched.cli.signatures import taking
-from dlsched.core.budget import Budget
 from dlsched.core.errors import DlschedError, PolicyError, UsageError
 from dlsched.core.files import json_text, require_writable, write_text
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Budget, Limits
 from dlsched.core.messages import printable, several
 from dlsched.families import find_family, instance_from, write
 from dlsched.worst.competitive.proven import FAMILY as STREAM

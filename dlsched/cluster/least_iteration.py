@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 
 _MOST_KNOWN = 100_000
 _known: dict[tuple[JobGraph, tuple[int, ...], float, float], Fraction] = {}

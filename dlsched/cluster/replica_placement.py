@@ -26,7 +26,7 @@ from itertools import accumulate, combinations, pairwise, permutations
 from typing import cast
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.core.budget import Tick, TooMany, no_tick
+from dlsched.core.limits import Tick, TooMany, no_tick
 
 Rows = tuple[tuple[int, ...], ...]
 """Replicas by server and stage."""

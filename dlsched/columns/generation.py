@@ -35,7 +35,7 @@ import numpy.typing as npt
 from dlsched.algorithms.count_vectors import Counts, Floats
 from dlsched.columns.slack import Listed, Priced, Prices, Pricing
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Budget, Tick, no_tick
+from dlsched.core.limits import Budget, Tick, no_tick
 from dlsched.core.status import Sense
 from dlsched.solvers.lp import linear_program
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from dlsched.columns.price_ascent import Cheapest
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -21,7 +21,7 @@ import numpy as np
 
 from dlsched.columns.price_ascent import Ascent, Cheapest
 from dlsched.core.arrays import FloatArray, IntArray, dot
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -28,7 +28,7 @@ import numpy as np
 
 from dlsched.algorithms.count_vectors import Counts, Floats, run_lengths
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Tick, TooMany, no_tick
+from dlsched.core.limits import Tick, TooMany, no_tick
 
 CELLS = 60_000_000
 """Largest number of numbers in the labels held at once, one a resource and some more each; about 500 MB."""

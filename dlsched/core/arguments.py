@@ -1,13 +1,64 @@
-"""Validation of the arguments that all generators share: preset, seed, counts, positive numbers."""
+"""Arguments of public functions: the callables and values that they accept.
 
+Functions, classes and policies that users hand over as methods: what a run calls, and what defines it.
+
+Validation of the arguments that all generators share: preset, seed, counts, positive numbers.
+"""
+
+import copy
 import functools
+import inspect
 import math
+import sys
 from collections.abc import Callable, Collection
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from dlsched.core.errors import InstanceError, UsageError
+from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.core.ranges import MODERATE
+
+
+class Decider(Protocol):
+    """A policy: an object with ``decide``, which dlsched simulates."""
+
+    @property
+    def decide(self) -> Callable[..., object]:
+        """Called at every event; returns the units of each job."""
+        ...
+
+
+def callable_of(method: object) -> Callable[..., object]:
+    """Return what a run calls for a function, a class or a policy, which is copied; UsageError for anything else."""
+    if not inspect.isclass(method) and hasattr(method, "decide"):
+        return functools.partial(_copy, method)
+    if not callable(method):
+        allowed = "a name, file.py:function, a function of an instance, a policy, or a Method"
+        raise UsageError(where="method", found=type(method).__name__, allowed=allowed)
+    return method
+
+
+def _copy(policy: object, instance: InstanceFile) -> object:
+    """Return a policy as it is now, so that each run begins with the same."""
+    del instance
+    return copy.deepcopy(policy)
+
+
+def kind_of(thing: object) -> object:
+    """Return the function or class that defines something callable: of a policy that is copied its class."""
+    while isinstance(thing, functools.partial):
+        thing = type(thing.args[0]) if thing.func is _copy else thing.func
+    return thing
+
+
+def file_of(thing: object) -> str:
+    """File or cell of a notebook that defines a function or the methods of a class, else the file of its module."""
+    for each in (thing, *(getattr(thing, name, None) for name in ("decide", "__call__", "__init__"))):
+        code = getattr(inspect.unwrap(each) if callable(each) else each, "__code__", None)
+        if code is not None:
+            return str(code.co_filename)
+    return getattr(sys.modules.get(getattr(thing, "__module__", "")), "__file__", None) or ""
+
 
 LARGEST_SEED = 10**4000
 """Seeds are below this: Python writes integers of up to 4,300 digits."""

@@ -1,23 +1,7 @@
-"""Logarithms, exponentials and powers that are the same on every machine, since they are correctly rounded.
+"""Logarithms and exponentials as pairs of floats ``high + low``, an unrounded sum, by steps that every machine rounds alike.
 
-What NumPy and the C library return for them depends on the processor: their kernels for AVX2, FMA and AVX-512
-differ in the last bit. A coefficient of a model would then depend on where it was computed, and a proof of the
-model would hold on some machines only. Here each result is the float nearest to the exact value. It is computed
-by additions, products and divisions alone, which IEEE 754 rounds alike everywhere, as a pair of floats ``high + low``
-(Dekker 1971) with a proven relative error. Where both ends of that error round to one float, it is the result; in
-the few other cases, fewer than one in 1,000, ``decimal`` decides (Ziv 1991), with 40 digits or more.
-
-====================  ==================================================================================
-``log(x)``            x = 2^k m, m from 1/sqrt(2) to sqrt(2); r of 11 bits with |m r - 1| < 2^-7;
-                      ln x = k ln 2 - ln r + ln(1 + z), z = m r - 1 exactly
-``exp(x)``            x = (64 e + j) ln 2 / 64 + r, |r| < 2^-7;  2^e 2^(j/64) e^r
-series                ln(1 + z) and e^r - 1: the first three terms as pairs, the others, below 2^-28 of the
-                      first, as floats: a relative error below 2^-74
-``float_power``       exp(y ln x), whose error is that of y ln x
-====================  ==================================================================================
-
-``log1p`` takes the logarithm of the exact pair 1 + x, ``expm1`` subtracts 1 from a pair. Arrays give arrays of the
-same shape, floats a float. Beyond the range of floats a result is infinite or 0, as NumPy has it, without a warning.
+Only sums, products and divisions are used, with their rounding errors (Dekker 1971); ``elementary`` says how. Each function takes
+floats or arrays of floats, and does the same with both.
 """
 
 import decimal
@@ -25,23 +9,189 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, overload
-
-from dlsched.core.pairs import (
-    ERROR,
-    ERROR_OF_POWER,
-    PLAIN,
-    Floats,
-    exp_pair,
-    log_pair,
-    precise,
-    rounded,
-    two_product,
-    two_sum,
-)
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 if TYPE_CHECKING:
     from dlsched.core.arrays import FloatArray
+
+
+Floats: TypeAlias = Any
+"""A float, or an array of floats: whoever calls knows which."""
+Pair = tuple[Floats, Floats]
+
+ERROR = 2.0**-70  # relative, of pairs that are rounded: sixteen times the error of a series
+ERROR_OF_POWER = 2.0**-72  # the same, of a power, for each unit of |y ln x|
+_SPLIT = 2.0**27 + 1.0
+_STEPS = 64  # of the exponent between two powers of 2
+_CELLS = 128  # of the mantissa, between two reciprocals
+PLAIN = (2.0**-900, 2.0**900)  # sizes for which no step of a pair overflows or loses bits
+
+
+def precise(digits: int) -> decimal.Context:
+    """Return a context of so many digits and of all exponents."""
+    return decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[])
+
+
+def _pair_of(exact: decimal.Decimal) -> tuple[float, float]:
+    high = float(exact)
+    return high, float(precise(60).subtract(exact, decimal.Decimal(high)))
+
+
+def _short(exact: decimal.Decimal, bits: int) -> float:
+    """Round to a multiple of 2**-bits."""
+    return math.ldexp(round(precise(60).multiply(exact, decimal.Decimal(2**bits))), -bits)
+
+
+_LN2 = precise(60).ln(decimal.Decimal(2))
+_LN2_HIGH = _short(_LN2, 40)  # times any k of a float it is exact
+_LN2_LOW = float(precise(60).subtract(_LN2, decimal.Decimal(_LN2_HIGH)))
+_STEP = precise(60).divide(_LN2, decimal.Decimal(_STEPS))
+_STEP_HIGH = _short(_STEP, 40)  # 34 bits: times k < 2**18 it is exact
+_STEP_REST = precise(60).subtract(_STEP, decimal.Decimal(_STEP_HIGH))
+_STEP_MIDDLE = _short(_STEP_REST, 74)
+_STEP_LOW = float(precise(60).subtract(_STEP_REST, decimal.Decimal(_STEP_MIDDLE)))
+_THIRD = _pair_of(precise(60).divide(decimal.Decimal(1), decimal.Decimal(3)))
+_SIXTH = _pair_of(precise(60).divide(decimal.Decimal(1), decimal.Decimal(6)))
+_OF_LOG = tuple((-1.0) ** (n + 1) / n for n in range(4, 14))  # z^4 to z^13
+_OF_EXP = tuple(1.0 / math.factorial(n) for n in range(4, 11))  # r^4 to r^10
+
+
+@lru_cache(maxsize=1)
+def _logarithms() -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """r_j, and the pairs of -ln r_j, by j = m * _CELLS rounded; r is 1, and its logarithm 0, beside m = 1."""
+    places = range(_CELLS * 3 // 2)
+    reciprocals = [round(1024 * _CELLS / j) / 1024 if j >= _CELLS // 2 else 1.0 for j in places]
+    pairs = [_pair_of(precise(60).ln(decimal.Decimal(each)).copy_negate()) for each in reciprocals]
+    return tuple(reciprocals), tuple(high for high, _ in pairs), tuple(low for _, low in pairs)
+
+
+@lru_cache(maxsize=1)
+def _exponentials() -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The pairs of 2^(j / 64)."""
+    context = precise(60)
+    pairs = [_pair_of(context.exp(context.multiply(_STEP, decimal.Decimal(j)))) for j in range(_STEPS)]
+    return tuple(high for high, _ in pairs), tuple(low for _, low in pairs)
+
+
+@lru_cache(maxsize=1)
+def _arrays() -> "tuple[list[FloatArray], list[FloatArray]]":
+    """Both tables as arrays."""
+    import numpy as np  # imported here: reading files does not need it
+
+    return [np.array(each) for each in _logarithms()], [np.array(each) for each in _exponentials()]
+
+
+def two_sum(first: Floats, second: Floats) -> Pair:
+    """The rounded sum and its rounding error."""
+    total = first + second
+    part = total - first
+    return total, (first - (total - part)) + (second - part)
+
+
+def two_product(first: Floats, second: Floats) -> Pair:
+    """The rounded product and its rounding error."""
+    product = first * second
+    shifted, other = _SPLIT * first, _SPLIT * second
+    high, other_high = shifted - (shifted - first), other - (other - second)
+    low, other_low = first - high, second - other_high
+    return product, low * other_low - (((product - high * other_high) - low * other_high) - high * other_low)
+
+
+def _series(x: Pair, second: float, third: tuple[float, float], others: tuple[float, ...]) -> Pair:
+    """X + second x^2 + third x^3 + others x^4 ..., for |x| < 2^-7; ``second`` is a power of 2."""
+    high, low = x
+    square, square_low = two_product(high, high)
+    square_low = square_low + 2 * high * low
+    cube, cube_low = two_product(square, high)
+    cube_low = cube_low + (square_low * high + square * low)
+    cubic, cubic_low = two_product(cube, third[0])
+    cubic_low = cubic_low + (cube * third[1] + cube_low * third[0])
+    tail = others[-1]
+    for coefficient in others[-2::-1]:
+        tail = coefficient + tail * high
+    total, missing = two_sum(high, second * square)
+    total, more = two_sum(total, cubic)
+    return total, missing + more + (low + second * square_low + cubic_low + square * square * tail)
+
+
+def _log_of(k: Floats, m: Floats, low: Floats, cell: tuple[Floats, Floats, Floats]) -> Pair:
+    """ln(2^k (m + low)), where ``cell`` holds the reciprocal beside m and the pair of its logarithm."""
+    reciprocal, high_of_cell, low_of_cell = cell
+    product, missing = two_product(m, reciprocal)
+    z = two_sum(product - 1.0, missing + low * reciprocal)
+    high, rest = _series(z, -0.5, _THIRD, _OF_LOG)
+    total, first = two_sum(k * _LN2_HIGH, high_of_cell)
+    total, second = two_sum(total, high)
+    return two_sum(total, first + second + (rest + low_of_cell + k * _LN2_LOW))
+
+
+def _exp_of(k: Floats, x: Pair, cell: tuple[Floats, Floats]) -> tuple[Pair, Pair]:
+    """e^r - 1 and 2^(j/64) e^r, r = x - k ln 2 / 64, where ``cell`` holds the pair of 2^(j/64)."""
+    high, low = x
+    r, missing = two_sum(high - k * _STEP_HIGH, -(k * _STEP_MIDDLE))
+    less_one = _series(two_sum(r, missing + (low - k * _STEP_LOW)), 0.5, _SIXTH, _OF_EXP)
+    product, lost = two_product(cell[0], less_one[0])
+    total, more = two_sum(cell[0], product)
+    return less_one, two_sum(total, more + lost + (cell[1] + cell[1] * less_one[0] + cell[0] * less_one[1]))
+
+
+# The two front ends: a float goes through math, an array through NumPy; both by the same steps.
+
+
+def log_pair(x: Floats, low: Floats) -> Pair:
+    """ln(x + low) as a pair, |low| <= ulp(x) / 2."""
+    if isinstance(x, float):
+        m, k = math.frexp(x)
+        if m < math.sqrt(0.5):
+            m, k = 2 * m, k - 1
+        j = round(m * _CELLS)
+        tables = _logarithms()
+        return _log_of(float(k), m, math.ldexp(low, -k), (tables[0][j], tables[1][j], tables[2][j]))
+    import numpy as np
+
+    m, k = np.frexp(x)
+    small = m < math.sqrt(0.5)
+    m, k = np.where(small, 2 * m, m), k - small
+    j = np.rint(m * _CELLS).astype(np.int64)
+    first, second, third = _arrays()[0]
+    return _log_of(k.astype(np.float64), m, np.ldexp(low, -k), (first[j], second[j], third[j]))
+
+
+def exp_pair(x: Floats, low: Floats, less: bool) -> Pair:
+    """exp(x + low), or exp(x + low) - 1 if ``less``, as a pair, |x| < 600."""
+    if isinstance(x, float):
+        k = round(x * (_STEPS / math.log(2)))
+        e, j = divmod(k, _STEPS)
+        tables = _exponentials()
+        less_one, (high, rest) = _exp_of(float(k), (x, low), (tables[0][j], tables[1][j]))
+        if less and k == 0:
+            return less_one
+        high, rest = math.ldexp(high, e), math.ldexp(rest, e)
+        if not less:
+            return high, rest
+        high, missing = two_sum(high, -1.0)
+        return two_sum(high, missing + rest)
+    import numpy as np
+
+    k = np.rint(x * (_STEPS / math.log(2)))
+    e, j = np.divmod(k.astype(np.int64), _STEPS)
+    first, second = _arrays()[1]
+    less_one, (high, rest) = _exp_of(k, (x, low), (first[j], second[j]))
+    high, rest = np.ldexp(high, e), np.ldexp(rest, e)
+    if not less:
+        return high, rest
+    high, missing = two_sum(high, -1.0)
+    high, rest = two_sum(high, missing + rest)
+    return np.where(k == 0, less_one[0], high), np.where(k == 0, less_one[1], rest)
+
+
+def rounded(pair: Pair, error: Floats = ERROR) -> tuple[Floats, Floats]:
+    """The float nearest to a pair, and whether no number within its relative error rounds to another."""
+    high, low = two_sum(*pair)
+    slack = abs(high) * error
+    least, most = high + (low - slack), high + (low + slack)
+    return most, least == most
+
 
 _DIGITS = 40  # the hardest float for exp or log needs 36 (Lefevre and Muller 2001)
 _MOST_DIGITS = 640

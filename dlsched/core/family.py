@@ -1,26 +1,68 @@
-"""The record of a family: its functions by role, and ``solve``, which makes every result that dlsched returns."""
+"""The type that builders of linear models return, for family records and ``dlsched export``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
-from dlsched.catalogue.listed import Kind
-from dlsched.catalogue.option import Option
+from dlsched.catalogue.declaration import Kind, Option
 from dlsched.core.arguments import require_seed
-from dlsched.core.ending import status_of_run
-from dlsched.core.errors import InputError, UsageError
+from dlsched.core.errors import InputError, SolverError, UsageError
+from dlsched.core.imports import import_failure
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Limits, ProgressCallback
-from dlsched.core.modelled import Modelled
+from dlsched.core.limits import Limits, ProgressCallback, Stopped
 from dlsched.core.objective import Objective, Objectives
 from dlsched.core.result import Certificate, Result, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.core.violation import Violation
 from dlsched.core.watching import LOGGER, watched
+
+if TYPE_CHECKING:
+    import pulp
+
+
+class Modelled(Protocol):
+    """What a builder of a linear model returns."""
+
+    @property
+    def model(self) -> "pulp.LpProblem":
+        """The linear model with named variables and rows, built once."""
+        ...
+
+    @property
+    def unit(self) -> float:
+        """What one unit of the model's objective is worth in the instance's."""
+        ...
+
+
+def status_of_run(
+    search: Search[SolutionT], infeasible: Callable[[], str | None], follow: Callable[[], TerminationStatus]
+) -> TerminationStatus:
+    """Run a method, unless counting proves infeasibility; return how it ended, errors and interrupts included."""
+    try:
+        reason = infeasible()
+        if reason is not None:
+            search.message = reason
+            return TerminationStatus.INFEASIBLE
+        status = follow()
+    except Stopped as stopped:
+        status = stopped.status
+    except KeyboardInterrupt as interrupt:
+        status = TerminationStatus.INTERRUPTED
+        search.say(str(interrupt))
+    except SolverError as error:
+        status, search.message, search.failure = TerminationStatus.SOLVER_ERROR, str(error), type(error)
+    except ImportError as error:
+        raise import_failure(error) from None
+    except MemoryError as error:
+        status = TerminationStatus.MEMORY_LIMIT
+        search.say(str(error) or "out of memory")
+    kept = status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
+    return TerminationStatus.OPTIMAL if search.proven and not kept else status
+
 
 InstanceT = TypeVar("InstanceT", bound=InstanceFile)
 Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]

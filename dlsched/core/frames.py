@@ -10,8 +10,7 @@ from typing import Protocol, Self, get_args
 
 from dlsched.core.errors import InstanceError
 from dlsched.core.messages import cut, printable
-from dlsched.core.part import Part
-from dlsched.core.sparing import ENOUGH
+from dlsched.core.part import ENOUGH, Part
 
 
 class Frame(Protocol):

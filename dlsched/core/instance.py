@@ -12,10 +12,9 @@ from dlsched.core.errors import InstanceError
 from dlsched.core.files import canonical_sha256
 from dlsched.core.frames import Frame, Rows, is_frame, part_of
 from dlsched.core.messages import Refused, cut, printable, sentences
+from dlsched.core.part import ENOUGH, Data, Part, sparing
 from dlsched.core.part import STRICT as STRICT
-from dlsched.core.part import Data, Part
 from dlsched.core.ranges import LARGEST_COUNT
-from dlsched.core.sparing import ENOUGH, sparing
 from dlsched.core.status import Sense
 
 

@@ -4,10 +4,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dlsched.catalogue.listed import ListedFamily, ListedMethod
-from dlsched.core.budget import Stopped
+from dlsched.catalogue.declaration import ListedFamily, ListedMethod
 from dlsched.core.errors import PolicyError
 from dlsched.core.family import InstanceT, Method, Run
+from dlsched.core.limits import Stopped
 from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus

@@ -8,7 +8,7 @@ import math
 from typing import Protocol
 
 from dlsched.core.elementary import decade
-from dlsched.core.tolerance import MEETING
+from dlsched.core.gap import MEETING
 
 DIGITS = 3
 MOST = 6

@@ -4,13 +4,11 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic
 
-from dlsched.core.budget import Budget
 from dlsched.core.errors import ContradictionError, SolverError
-from dlsched.core.gap import gap, meets
-from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.core.gap import gap, meets, rounding
+from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback
 from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.status import Sense
-from dlsched.core.tolerance import rounding
 from dlsched.core.violation import Violation
 from dlsched.core.watching import LOGGER
 

@@ -1,19 +1,47 @@
-"""Arithmetic of times, on an absolute clock or in ticks: all callers compute the same floats at any time.
+"""Clocks: methods count from the first release, files and results from zero.
 
-*Without ticks* times are the floats of an absolute clock. A period ends at the least float that is at least
-the time that the job needs after its start, so rounding never shortens a job. The next job takes the units
-at exactly that float. Start minus arrival, and end minus start, are each computed once, so flow times are as
-exact as durations, and never below a proven bound. A job that needs less time than the clock resolves holds
-its units for one unit in the last place.
-
-*With ticks* the clock counts slots: slot t lasts from t D to (t + 1) D, and n slots last n D. Periods hold
-seconds as multiples of D. Work that exceeds its slots by less than ``HAIR`` of the whole job counts as done
-in them.
+Neighbouring floats at today's Unix times are 0.24 microseconds apart, so a difference of two such times is
+no more exact than that. Methods therefore never subtract times of the file: ``from_the_first`` subtracts the
+first release once, and ``put_back`` adds it to the starts once.
 """
 
 import math
+from collections.abc import Sequence
 
-from dlsched.core.tolerance import rounding, tolerance
+from dlsched.core.gap import rounding, tolerance
+
+
+def from_the_first(releases_s: Sequence[float]) -> list[float]:
+    """Return releases on a clock of their own, whose zero is the first of them.
+
+    >>> from_the_first([7.0, 5.0])
+    [2.0, 0.0]
+    """
+    first_s = min(releases_s)
+    return [release_s - first_s for release_s in releases_s]
+
+
+def put_back(releases_s: Sequence[float], own_s: Sequence[float], starts_s: Sequence[float]) -> list[float]:
+    """Return starts on the clock of the file.
+
+    A job that starts at its release does so there too; other starts are rounded to the clock of the file.
+
+    Parameters
+    ----------
+    releases_s, own_s
+        Releases on the clock of the file, and on the clock of ``from_the_first``.
+    starts_s
+        Starts on the clock of ``own_s``.
+
+    >>> put_back([7.0, 5.0], [2.0, 0.0], [2.0, 1.5])
+    [7.0, 6.5]
+    """
+    first_s = min(releases_s)
+    return [
+        release_s if start_s <= mine_s else max(release_s, first_s + start_s)
+        for release_s, mine_s, start_s in zip(releases_s, own_s, starts_s, strict=True)
+    ]
+
 
 HAIR = 2.0**-40
 """Share of a job's whole time by which its work may exceed its slots."""

@@ -24,9 +24,9 @@ from itertools import chain, pairwise
 from operator import mul
 
 from dlsched.core.errors import UsageError
+from dlsched.core.gap import FEASIBLE, rounding, tolerance
 from dlsched.core.sweep import first_excess
 from dlsched.core.ticks import HAIR, left_after, slots_for, tick_at, ticks_between
-from dlsched.core.tolerance import FEASIBLE, rounding, tolerance
 from dlsched.core.violation import Violation
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Finished, Period, Stream

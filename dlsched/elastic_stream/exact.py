@@ -4,8 +4,8 @@ from contextlib import suppress
 from functools import partial
 
 from dlsched.certificates import PricesCertificate
-from dlsched.core.budget import Tick
 from dlsched.core.errors import ContradictionError, PolicyError, SolverError, UsageError
+from dlsched.core.limits import Tick
 from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus

@@ -9,8 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dlsched.catalogue.declaration import Value
 from dlsched.catalogue.import_options import OF_EVALUATIONS
-from dlsched.catalogue.option import Value
 from dlsched.catalogue.sources import READING
 from dlsched.core.errors import UsageError
 from dlsched.core.files import path_of

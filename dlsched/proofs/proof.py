@@ -1,4 +1,11 @@
-"""``prove``: an optimum of an instance with a proof that other programs check, in the format VIPR 1.0."""
+"""Proofs of optima that programs of others check: models, scales, and ``prove``.
+
+Which of an instance's models is proven.
+
+From objectives of a model to those of its instance, and what of them a proof has to reach.
+
+``prove``: an optimum of an instance with a proof that other programs check, in the format VIPR 1.0.
+"""
 
 import os
 import tempfile
@@ -6,31 +13,120 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from dlsched.core.budget import Budget, Stopped
 from dlsched.core.display import table
 from dlsched.core.errors import ContradictionError, InfeasibleError, InputError, ProofError, ProofSizeError, UsageError
 from dlsched.core.files import require_writable
+from dlsched.core.gap import FEASIBLE
 from dlsched.core.gap import gap as relative_gap
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback, Stopped
 from dlsched.core.messages import printable, several
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.watching import LOGGER, limits_of, watched
 from dlsched.families import family_of
 from dlsched.proofs.checker import Words, check_words
-from dlsched.proofs.models import model_of, reached_by
-from dlsched.proofs.prover.deadline import Deadline
-from dlsched.proofs.prover.derivation import Derivation
+from dlsched.proofs.prover.derivation import Derivation, problem_lines, proof_lines, write_lines
 from dlsched.proofs.prover.exact_model import ExactModel
-from dlsched.proofs.prover.finding import finding_of
+from dlsched.proofs.prover.prover import Deadline, finding_of, shortened, starting_point
 from dlsched.proofs.prover.search import TreeSearch
-from dlsched.proofs.prover.starting import starting_point
-from dlsched.proofs.prover.writer import problem_lines, proof_lines, write_lines
-from dlsched.proofs.scale import Scale
+from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import from_pulp
-from dlsched.solvers.parametric import AnyModel
+from dlsched.solvers.parametric import AnyModel, bound_of_all
 from dlsched.version import VERSION
+
+if TYPE_CHECKING:
+    import pulp
+
+
+_FIRST = ("milp", "priced", "span", "arc")
+"""Formulations that are taken where none is named, in this order."""
+_SMALL = 20_000
+"""Number of columns with which a search is short, as a rule; with more another formulation is tried."""
+
+
+def model_of(instance: InstanceFile, formulation: str | None) -> "tuple[str, Formulation[pulp.LpProblem, object]]":
+    """Return the name and the model of a formulation, of the first that is small, or else the smallest; UsageError: none."""
+    family = family_of(instance)
+    names = [formulation] if formulation is not None else [name for name in _FIRST if name in family.formulations]
+    if names[0] not in family.formulations:
+        raise UsageError(where="formulation", found=repr(formulation), allowed=", ".join(family.formulations))
+    refused: list[UsageError] = []
+    found: list[tuple[int, str, Formulation[pulp.LpProblem, object]]] = []
+    for name in names:
+        try:
+            built = family.formulations[name](instance)
+        except UsageError as error:
+            refused.append(error)
+            continue
+        assert isinstance(built, Formulation)
+        found.append((built.model.numVariables(), name, built))
+        if found[-1][0] <= _SMALL:
+            break
+    if not found:
+        raise refused[-1]
+    return min(found, key=lambda each: each[0])[1:]
+
+
+def reached_by(
+    instance: InstanceFile, start: Solution | Result[Solution] | None, built: "Formulation[pulp.LpProblem, object]"
+) -> float | None:
+    """Return the objective of the model that a start reaches."""
+    family = family_of(instance)
+    solution = family.start_of(instance, start)
+    if solution is None:
+        return None
+    return (float(family.objective(instance, solution)) - built.constant) / built.unit
+
+
+MEETING = Fraction(1, 10**9)
+"""Part of the instance's objective within which the two sides of a proof meet."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How objectives of the model, as a minimum and without its constant, become those of the instance.
+
+    ``shift``: the part of the instance's objective that no solution changes, which relative gaps leave out.
+    ``limit``: as formulations have it.
+    """
+
+    sign: int
+    unit: Fraction
+    constant: Fraction
+    shift: Fraction
+    limit: float | None = None
+
+    @property
+    def sense(self) -> Sense:
+        """Whether the instance's objective is minimised or maximised."""
+        return Sense.MINIMIZE if self.sign > 0 else Sense.MAXIMIZE
+
+    def of(self, value: Fraction) -> Fraction:
+        """Return the instance's objective."""
+        return self.unit * self.sign * value + self.constant
+
+    def bound(self, derivation: Derivation | None, *, infeasible: bool = False) -> Fraction | None:
+        """Return the bound that is proven of all solutions; None: none."""
+        proven = None if derivation is None or infeasible else derivation.proven
+        return bound_of_all(None if proven is None else self.of(proven), self.limit, self.sense, infeasible=infeasible)
+
+    def met(self, derivation: Derivation | None, upper: Fraction | None) -> bool:
+        """Whether the two sides meet, exactly as the checker judges it."""
+        bound = self.bound(derivation)
+        if bound is None or upper is None:
+            return False
+        sides = bound, self.of(upper)
+        return abs(sides[0] - sides[1]) <= Fraction(FEASIBLE) * max(abs(side - self.shift) for side in sides)
+
+    def target(self, upper: Fraction, gap: float, step: Fraction | None) -> Fraction:
+        """Return what has to be proven for a point of that objective."""
+        room = max(MEETING, Fraction(gap)) * abs(self.of(upper) - self.shift) / self.unit
+        target = shortened(upper - room * 9 / 10, upper - room / 2) if room else upper
+        if step is not None:
+            target = min(target, shortened(upper - step * Fraction(999, 1000), upper - step * Fraction(99, 100)))
+        return target
+
 
 if TYPE_CHECKING:
     pass

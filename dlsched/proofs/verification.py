@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from dlsched.core.errors import ProofError
-from dlsched.core.gap import beats, gap, meets
+from dlsched.core.gap import FEASIBLE, beats, gap, meets
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import several
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
-from dlsched.core.tolerance import FEASIBLE
 from dlsched.families import family_of
 from dlsched.proofs.checker import Verified, check_proof
 from dlsched.results.verification import UNPROVEN, Verification

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 
 LONGEST = 4096
 """Number of bits beyond which numbers are cut off; several tens of nodes are exact."""

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.queueing.network import Network, Networks
 from dlsched.queueing.throughput import Recursion, iterate
 

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
-from dlsched.core.compiled import compiled
 from dlsched.core.errors import UsageError
+from dlsched.core.imports import compiled
 from dlsched.queueing.cycle import Stage, Work, cycle_of
 from dlsched.queueing.network import ServerJob
 

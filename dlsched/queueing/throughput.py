@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dlsched.core.arrays import BoolArray, FloatArray
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.queueing.network import Network, Networks, Station
 
 MOST = 2**24

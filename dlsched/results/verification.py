@@ -19,12 +19,11 @@ from fractions import Fraction
 from dlsched.catalogue.solvers import SOLVERS, either
 from dlsched.core.errors import InputError
 from dlsched.core.family import AnyFamily
-from dlsched.core.gap import meets
+from dlsched.core.gap import meets, rounding, tolerance
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import FOUND, printable
 from dlsched.core.result import Certificate, Result, Solution
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import rounding, tolerance
 from dlsched.results.reading import Claim
 
 _OWN_METHOD = re.compile(r"[^\s:]+:\w+")  # the user's own method: file.py:function, package.module:Policy

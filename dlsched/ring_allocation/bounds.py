@@ -3,7 +3,7 @@
 from dlsched.allocation import cost_table as tables
 from dlsched.allocation.bounds import duals_certificate, price_certificate
 from dlsched.certificates import DualsCertificate, PriceCertificate
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.ring_allocation.certificate import PROOF
 from dlsched.ring_allocation.costs import cost_table, undominated_table
 from dlsched.ring_allocation.instance import Instance

@@ -17,7 +17,7 @@ from dlsched.allocation.relevant_pairs import RelevantPairs
 from dlsched.certificates.exact import exact_product, exact_sum, moderate, sum_below
 from dlsched.cluster.speeds import SpeedLaw, SpeedTable, smallest_minimiser
 from dlsched.core.arrays import IntArray
-from dlsched.core.budget import Tick
+from dlsched.core.limits import Tick
 from dlsched.ring_allocation.arrays import JobArrays
 from dlsched.ring_allocation.costs import table_of
 from dlsched.ring_allocation.instance import Instance, Job

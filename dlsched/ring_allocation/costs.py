@@ -16,8 +16,8 @@ from dlsched.allocation.cost_table import CostTable, undominated
 from dlsched.allocation.counts import is_allowed
 from dlsched.allocation.hyperbolic import useful_most
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.ring_allocation.arrays import JobArrays
 from dlsched.ring_allocation.instance import Instance, Job
 

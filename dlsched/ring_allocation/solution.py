@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dlsched.allocation.counts import plain_counts, read_counts
 from dlsched.core.display import Brief
-from dlsched.core.reading import read_integer
+from dlsched.core.files import read_integer
 from dlsched.ring_allocation.instance import Instance
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from dlsched.certificates import DualsCertificate
-from dlsched.core.budget import Stopped
 from dlsched.core.elementary import float_power
+from dlsched.core.limits import Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import worth

@@ -23,7 +23,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dlsched.cluster.routes import Router
-from dlsched.core.tolerance import tolerance
+from dlsched.core.gap import tolerance
 from dlsched.core.violation import Violation
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.objectives import SUM, objective_of

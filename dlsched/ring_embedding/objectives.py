@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Budget
 from dlsched.core.objective import Late, Objective, served_by
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus

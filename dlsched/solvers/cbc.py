@@ -12,14 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dlsched.core.budget import Budget
 from dlsched.core.errors import SolverError
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.linear import LinearModel
+from dlsched.solvers.lp import tell_relaxation
 from dlsched.solvers.model_files import mps_text
 from dlsched.solvers.outcome import BoundCallback, Incumbent, IncumbentCallback, Outcome
-from dlsched.solvers.relaxation import tell_relaxation
 
 _RESULT = re.compile(r"^Result - (.+)$", re.MULTILINE)
 _BOUND = re.compile(r"^(?:Lower|Upper) bound:\s+(\S+)$", re.MULTILINE)

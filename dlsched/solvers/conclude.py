@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from dlsched.catalogue.solvers import able
 from dlsched.core.errors import ContradictionError, SolverError
 from dlsched.core.family import InstanceT, Run
+from dlsched.core.gap import MEETING
 from dlsched.core.limits import Limits
 from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import Sense, TerminationStatus
-from dlsched.core.tolerance import MEETING
 from dlsched.solvers.formulation import Formulation, ModelT
 from dlsched.solvers.outcome import Bounded, Outcome, Standing
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dlsched.core.budget import Budget
 from dlsched.core.errors import SolverError
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, IncumbentCallback, Outcome

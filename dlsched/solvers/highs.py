@@ -8,13 +8,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from dlsched.core.budget import Budget
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.lp import version
+from dlsched.solvers.lp import tell_relaxation, version
 from dlsched.solvers.outcome import BoundCallback, Incumbent, IncumbentCallback, Outcome, Standing, StandingCallback
-from dlsched.solvers.relaxation import tell_relaxation
 
 _STATUS = {
     0: TerminationStatus.OPTIMAL,

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Budget
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
 from dlsched.solvers.linear import LinearModel, from_pulp, scaled

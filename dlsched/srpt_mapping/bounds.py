@@ -7,10 +7,10 @@ import numpy as np
 
 from dlsched.certificates import LengthsCertificate, PricesCertificate, SrptCertificate, rounded_down
 from dlsched.columns.rigid_prices import RigidJobs, best_prices
-from dlsched.core.budget import Stopped, Tick, no_tick
-from dlsched.core.clock import from_the_first
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Stopped, Tick, no_tick
 from dlsched.core.result import Certificate
+from dlsched.core.ticks import from_the_first
 from dlsched.srpt_mapping.certificate import (
     exact_length_s,
     exact_size_s,

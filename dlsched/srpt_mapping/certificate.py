@@ -29,7 +29,7 @@ from dlsched.certificates import (
 )
 from dlsched.certificates.time_prices import rigid_value
 from dlsched.cluster.least_iteration import exact_least_iteration_s
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.result import Certificate
 from dlsched.srpt_mapping.instance import Instance, Job
 

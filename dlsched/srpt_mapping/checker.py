@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from dlsched.core.errors import UsageError
-from dlsched.core.tolerance import rounding, tolerance
+from dlsched.core.gap import rounding, tolerance
 from dlsched.core.violation import Violation
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share, Start

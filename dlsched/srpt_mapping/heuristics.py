@@ -23,8 +23,8 @@ from functools import partial
 import numpy as np
 
 from dlsched.algorithms.one_machine import srpt_completions
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.dispatching.dispatch import Begun, dispatch
 from dlsched.srpt_mapping.dispatching.waiting import PATIENT, Waiting

@@ -28,11 +28,11 @@ from pydantic import Field, model_validator
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.job_graph import Stage as Stage
-from dlsched.core.clock import from_the_first
 from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import FOUND, Refused
 from dlsched.core.part import Data, Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
+from dlsched.core.ticks import from_the_first
 
 _ODD = 0.5, 60
 _SENT = Range(searched=(0.0, 1e10), ties=(1, 4), edges=(16, 64), tested=_ODD)

@@ -13,7 +13,7 @@ from hypothesis import Phase
 from hypothesis.strategies import SearchStrategy
 
 from dlsched.catalogue import families as listed
-from dlsched.catalogue.option import Value
+from dlsched.catalogue.declaration import Value
 from dlsched.core.errors import UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.families import find_family

@@ -13,7 +13,7 @@ import networkx as nx
 from hypothesis import strategies as st
 
 from dlsched.cluster.utility import AlphaFair
-from dlsched.core.tolerance import tolerance
+from dlsched.core.gap import tolerance
 from dlsched.ring_embedding.checker import check, objective, utilities, worth
 from dlsched.ring_embedding.instance import RANGES, Instance, Job
 from dlsched.ring_embedding.solution import Embedding

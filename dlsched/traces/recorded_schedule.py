@@ -11,8 +11,8 @@ from itertools import islice
 
 import numpy as np
 
+from dlsched.core.gap import FEASIBLE
 from dlsched.core.messages import printable
-from dlsched.core.tolerance import FEASIBLE
 from dlsched.core.violation import Violation
 from dlsched.elastic_stream import checker as streams
 from dlsched.elastic_stream.instance import Instance as StreamInstance

@@ -9,20 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from dlsched.core.budget import Budget, Stopped
 from dlsched.core.display import lines, table
 from dlsched.core.elementary import log
 from dlsched.core.errors import DisagreementError, DlschedError, InstanceError, SolverMissingError
 from dlsched.core.family import AnyFamily, AnyMethod
-from dlsched.core.gap import beats
+from dlsched.core.gap import MEETING, beats
 from dlsched.core.instance import InstanceFile
 from dlsched.core.instance import Known as KnownOptimum
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Budget, Limits, Stopped
 from dlsched.core.messages import cut, printable, several
 from dlsched.core.quantities import number
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import MEETING
 from dlsched.core.verdict import Known, Reference, ReferenceKind, reference_of, verdict
 from dlsched.families import find_family, instance_from
 from dlsched.version import VERSION

@@ -17,14 +17,13 @@ from dataclasses import replace
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from dlsched.catalogue.option import Value
+from dlsched.catalogue.declaration import Value
 from dlsched.core.arguments import require_seed
-from dlsched.core.budget import Budget, Stopped
 from dlsched.core.elementary import log
 from dlsched.core.errors import DlschedError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
-from dlsched.core.limits import Limits, Progress, ProgressCallback
-from dlsched.core.tolerance import MEETING
+from dlsched.core.gap import MEETING
+from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback, Stopped
 from dlsched.core.watching import limits_of, watched
 from dlsched.families import find_family
 from dlsched.method_choice import MethodLike, method_of

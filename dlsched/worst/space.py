@@ -13,8 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from dlsched.catalogue import families as listed
-from dlsched.catalogue.option import Value
-from dlsched.catalogue.target import load
+from dlsched.catalogue.declaration import Value, load
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import Json

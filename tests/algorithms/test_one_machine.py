@@ -19,7 +19,7 @@ from dlsched.algorithms import one_machine
 from dlsched.algorithms.one_machine import sorted_stably, srpt_completions, srpt_schedule
 from dlsched.certificates import srpt_value
 from dlsched.core import compiled as compiled_module
-from dlsched.core.compiled import compiled
+from dlsched.core.imports import compiled
 
 JOBS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 4)), min_size=1, max_size=4)
 NUMBERS = st.one_of(st.integers(0, 6).map(float), st.floats(0, 10), st.floats(0, 1e-9), st.floats(0, 1e9))

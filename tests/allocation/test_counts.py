@@ -13,7 +13,7 @@ from dlsched.allocation.counts import (
     require_choices,
 )
 from dlsched.core.errors import InputError, UsageError
-from dlsched.core.reading import read_integer
+from dlsched.core.files import read_integer
 
 from .toy import TOY
 

@@ -11,7 +11,7 @@ from dlsched.allocation import lagrange
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.lagrange import Demand, best_price
 from dlsched.allocation.methods import solve_by_states
-from dlsched.core.budget import no_tick
+from dlsched.core.limits import no_tick
 from dlsched.testing import cost_tables
 
 from .dual_value import dual_value

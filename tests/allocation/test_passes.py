@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dlsched.allocation import relevant_pairs
 from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.allocation.relevant_pairs import first_minima, leading, minima, within_reach
-from dlsched.core.compiled import compiled
+from dlsched.core.imports import compiled
 from dlsched.testing import cost_tables
 
 SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)

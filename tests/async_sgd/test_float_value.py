@@ -9,7 +9,7 @@ from dlsched.async_sgd import Instance, float_value, generate, lagrange
 from dlsched.async_sgd.certificate import exact_times, price_below, price_bound, verify
 from dlsched.async_sgd.costs import cost_table
 from dlsched.async_sgd.float_value import least_values
-from dlsched.core.budget import no_tick
+from dlsched.core.limits import no_tick
 
 from .nasty import nasty
 

@@ -7,7 +7,7 @@ import pytest
 
 from dlsched.columns import slack
 from dlsched.columns.slack import Listed, Prices, cheapest_within, close_gap, search_beam, slacks
-from dlsched.core.budget import TooMany
+from dlsched.core.limits import TooMany
 
 
 def drawn(seed):

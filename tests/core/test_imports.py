@@ -163,7 +163,7 @@ def test_numba_that_is_broken_is_no_secret(tmp_path: Path) -> None:
     (tmp_path / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.2 or less. Got NumPy 2.3.')")
     code = (
         "import warnings, sys\n"
-        "from dlsched.core.compiled import compiled\n"
+        "from dlsched.core.imports import compiled\n"
         "with warnings.catch_warnings(record=True) as said:\n"
         "    warnings.simplefilter('always')\n"
         "    if {absent}: sys.modules['numba'] = None\n"

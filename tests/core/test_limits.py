@@ -2,9 +2,8 @@
 
 import pytest
 
-from dlsched.core.budget import Stopped
 from dlsched.core.errors import UsageError
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Limits, Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 

@@ -5,7 +5,7 @@ import pytest
 
 import dlsched
 from dlsched import TerminationStatus
-from dlsched.core.budget import TooMany
+from dlsched.core.limits import TooMany
 from dlsched.matching_placement.arrays import arrays, counts_of
 from dlsched.matching_placement.configurations import thresholds
 from dlsched.matching_placement.configurations.covers import covers, some_price

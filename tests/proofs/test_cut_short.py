@@ -12,13 +12,12 @@ from test_random_instances import KINDS
 
 import dlsched
 from dlsched.core.errors import UsageError
+from dlsched.core.gap import rounding
 from dlsched.core.limits import Limits
-from dlsched.core.tolerance import rounding
 from dlsched.families import FAMILIES, AnyFamily, family_of
 from dlsched.proofs.checker import check_proof
-from dlsched.proofs.models import model_of
-from dlsched.proofs.proof import Proof
-from dlsched.proofs.prover.deadline import Deadline
+from dlsched.proofs.proof import Proof, model_of
+from dlsched.proofs.prover.prover import Deadline
 
 PROOFS, SHORT = 200, 12
 MOST = 100

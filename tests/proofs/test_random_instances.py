@@ -20,8 +20,8 @@ from test_random_instances import KINDS, optimum_of
 import dlsched
 from dlsched import elastic_stream, ring_embedding
 from dlsched.core.errors import DlschedError, UsageError
+from dlsched.core.gap import rounding
 from dlsched.core.limits import Limits
-from dlsched.core.tolerance import rounding
 from dlsched.families import FAMILIES, family_of
 from dlsched.proofs.checker import check_proof
 from dlsched.proofs.verification import verify_proof

@@ -6,9 +6,9 @@ import pytest
 
 import dlsched
 from dlsched import Limits, TerminationStatus, ring_allocation
-from dlsched.core.budget import Stopped
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.gap import meets
+from dlsched.core.limits import Stopped
 from dlsched.core.search import Search
 from dlsched.ring_allocation import Allocation, Instance, example, generate, solve
 from dlsched.ring_allocation.methods import METHODS

@@ -7,7 +7,7 @@ import numpy as np
 
 from dlsched.cluster.network import Link, Node, Path
 from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
-from dlsched.core.budget import Budget
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.placing import Slot
 

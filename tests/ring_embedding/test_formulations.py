@@ -10,9 +10,8 @@ from scipy.optimize import linprog
 
 from dlsched.algorithms import whole_rows
 from dlsched.catalogue.solvers import able
-from dlsched.core.budget import Stopped
 from dlsched.core.errors import UsageError
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Limits, Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.ring_embedding.checker import check, objective

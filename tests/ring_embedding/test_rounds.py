@@ -7,8 +7,7 @@ import pytest
 from documented import assert_named, documented
 from hypothesis import given
 
-from dlsched.core.budget import Stopped
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Limits, Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import check, utilities
 from dlsched.ring_embedding.formulations.arc import build_arc

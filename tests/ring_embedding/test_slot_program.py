@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched import ring_embedding
-from dlsched.core.budget import Budget, TooMany
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Budget, Limits, TooMany
 from dlsched.ring_embedding.horizon.columns import slot_gains
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot

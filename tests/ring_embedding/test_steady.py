@@ -3,7 +3,7 @@
 import pytest
 
 from dlsched import ring_embedding
-from dlsched.core.budget import Budget, Stopped
+from dlsched.core.limits import Budget, Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import check, objective, solve
 from dlsched.ring_embedding.exact import horizon

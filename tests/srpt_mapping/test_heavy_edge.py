@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.replica_placement import best_rows, grouped, improved
-from dlsched.core.budget import TooMany
 from dlsched.core.errors import UsageError
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Limits, TooMany
 from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping.checker import iteration_time
 from dlsched.srpt_mapping.formulations.placement import best_placement

@@ -9,8 +9,8 @@ import pytest
 
 import dlsched
 from dlsched import FAMILIES, DisagreementError, Limits, find_worst, ring_allocation
-from dlsched.core.budget import Stopped
 from dlsched.core.family import Guarantee, Method
+from dlsched.core.limits import Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.worst.judge import Failure, Judge, Worst, with_proofs
 from dlsched.worst.proving import prove

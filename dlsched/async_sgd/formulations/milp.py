@@ -10,8 +10,8 @@ from dlsched.allocation.counts import ids
 from dlsched.async_sgd.costs import complete_table, cost_table
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.solvers.formulation import Formulation, extendable
 
 if TYPE_CHECKING:

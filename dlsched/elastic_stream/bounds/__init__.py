@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import partial
 
 from dlsched.certificates import LengthsCertificate, PricesCertificate, SrptCertificate, rounded_down
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.result import Certificate
 from dlsched.elastic_stream.bounds.any_time import ROUNDS, Better, any_time_prices, ignore
 from dlsched.elastic_stream.bounds.ticks import refusal, ticked_prices

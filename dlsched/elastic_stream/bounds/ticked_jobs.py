@@ -8,7 +8,7 @@ import numpy as np
 
 from dlsched.columns.price_ascent import Cheapest
 from dlsched.columns.slot_costs import Costs, Kind, SlotPrices, costs
-from dlsched.core.budget import Tick
+from dlsched.core.limits import Tick
 from dlsched.elastic_stream.instance import Instance
 
 FEWEST_CELLS = 64

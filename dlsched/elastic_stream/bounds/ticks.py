@@ -14,7 +14,7 @@ from dlsched.certificates import PricesCertificate, rounded_down
 from dlsched.columns.price_ascent import Ascent
 from dlsched.columns.slot_costs import SlotPrices
 from dlsched.core.arrays import FloatArray, IntArray, dot
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.bounds.any_time import Better, ignore
 from dlsched.elastic_stream.bounds.ticked_jobs import TickedJobs, ticked_jobs
 from dlsched.elastic_stream.certificate.ticks import ticks_value

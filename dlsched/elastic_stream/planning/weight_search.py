@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.elementary import exp, float_power
+from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.planning.fast_simulation import Course
 from dlsched.elastic_stream.planning.speeds import FRESH
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from dlsched.core.arrays import FloatArray
-from dlsched.core.tolerance import FEASIBLE
+from dlsched.core.gap import FEASIBLE
 from dlsched.elastic_stream.checker import follow_all
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream

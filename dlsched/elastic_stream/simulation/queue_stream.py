@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.core.budget import Tick, no_tick
-from dlsched.core.compiled import compiled
+from dlsched.core.imports import compiled
+from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.limits import BARREN
 from dlsched.elastic_stream.simulation.messages import how_far, restarts_for_ever

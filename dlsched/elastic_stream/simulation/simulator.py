@@ -16,10 +16,10 @@ from heapq import heapify, heappop, heappush
 from operator import index
 
 from dlsched.core.arguments import require_positive
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import PolicyError, UsageError
+from dlsched.core.gap import ROUNDING
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.ticks import HAIR, end_after, end_in_slots, end_slot, first_tick
-from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.limits import BARREN, FEW, IDLE

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from dlsched.core.arrays import FloatArray
-from dlsched.core.budget import Tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick
 from dlsched.core.ticks import first_tick
 from dlsched.elastic_stream.instance import EarlyStop, Instance
 from dlsched.elastic_stream.simulation.arrays import Arrays

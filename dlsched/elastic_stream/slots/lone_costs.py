@@ -6,7 +6,7 @@ import numpy as np
 
 from dlsched.columns.slot_costs import FRESH, HELD, STOPPED, Costs, SlotPrices
 from dlsched.core.arrays import FloatArray, IntArray, dot
-from dlsched.core.budget import Tick
+from dlsched.core.limits import Tick
 from dlsched.elastic_stream.bounds.ticked_jobs import ticked_jobs
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.slots.layers import BoolArray, Layer

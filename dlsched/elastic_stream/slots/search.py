@@ -27,7 +27,7 @@ import numpy as np
 
 from dlsched.algorithms.layered_search import Trail, alike, divisions
 from dlsched.core.arrays import FloatArray, IntArray, dot
-from dlsched.core.budget import Budget
+from dlsched.core.limits import Budget
 from dlsched.core.ticks import HAIR
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.slots.layers import BoolArray, Layer, joined, plan_of

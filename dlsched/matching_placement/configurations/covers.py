@@ -10,7 +10,7 @@ import numpy as np
 
 from dlsched.columns.slack import CELLS
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Tick, TooMany, no_tick
+from dlsched.core.limits import Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 _ROOM = 1 + 1e-9  # relative tolerance for rounding

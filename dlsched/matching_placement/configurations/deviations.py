@@ -11,7 +11,7 @@ import numpy as np
 
 from dlsched.algorithms.count_vectors import run_lengths
 from dlsched.core.arrays import dot, row_dots
-from dlsched.core.budget import Tick, TooMany
+from dlsched.core.limits import Tick, TooMany
 from dlsched.matching_placement.arrays import Counts, Floats
 from dlsched.matching_placement.configurations.cases import CaseCosts, Cases, Flags
 

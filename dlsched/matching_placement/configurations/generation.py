@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dlsched.columns.generation import CLOSE, Pool, generate
 from dlsched.columns.slack import Prices
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Budget, Tick, no_tick
+from dlsched.core.limits import Budget, Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 from dlsched.matching_placement.configurations.pricing import Pricing
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from dlsched.columns.slack import CELLS, Listed, Priced
 from dlsched.core.arrays import dot, row_dots
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 from dlsched.matching_placement.configurations.cases import CaseCosts, Cases
 from dlsched.matching_placement.configurations.deviations import deviations

@@ -22,7 +22,7 @@ import numpy as np
 from dlsched.columns.generation import Master
 from dlsched.columns.slack import WIDTH, Listed, Prices, cheapest_within
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Budget, Tick, TooMany, no_tick
+from dlsched.core.limits import Budget, Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, least_times
 from dlsched.matching_placement.configurations.covers import covers, some_price
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.core.budget import TooMany
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import TooMany
 from dlsched.matching_placement.arrays import arrays, counts_of
 from dlsched.matching_placement.configurations.generation import generate_columns
 from dlsched.matching_placement.configurations.thresholds import bound_by_prices

@@ -1,7 +1,7 @@
 """The exact methods of matching_placement: dynamic programming, column generation with the closing of its gap, and models."""
 
-from dlsched.core.budget import no_tick
 from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.limits import no_tick
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds

@@ -40,9 +40,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
+from dlsched.core.limits import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, kind_of_workers
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import require_served

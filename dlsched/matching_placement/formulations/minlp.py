@@ -39,8 +39,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.matching_placement.arrays import arrays, kind_of_workers
 from dlsched.matching_placement.formulations.assignment import NOTHING, STEEPEST, USELESS, units
 from dlsched.matching_placement.instance import Instance

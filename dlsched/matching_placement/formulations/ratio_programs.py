@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dlsched.core.budget import TooMany
 from dlsched.core.errors import SolverError
+from dlsched.core.limits import TooMany
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from dlsched.columns.slack import WIDTH, cheapest_within, search_beam
-from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Budget, Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
 from dlsched.matching_placement.configurations.generation import first_pool, generate_columns
 from dlsched.matching_placement.configurations.thresholds import bound_by_prices, by_beam, lower

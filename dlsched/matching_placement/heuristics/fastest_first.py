@@ -6,7 +6,7 @@ type, that stands first.
 
 import numpy as np
 
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.matching_placement.arrays import arrays, placement
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.heuristics.initial import smallest, take_fastest

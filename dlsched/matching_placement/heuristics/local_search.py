@@ -3,7 +3,7 @@
 import numpy as np
 
 from dlsched.algorithms.resource_market import Exchanges
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, placement
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.heuristics.initial import initial

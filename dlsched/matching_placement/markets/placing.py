@@ -13,8 +13,8 @@ import numpy as np
 from dlsched.algorithms.compositions import Sizes
 from dlsched.algorithms.resource_market import Market, ascending_market
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, placement
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.instance import Instance

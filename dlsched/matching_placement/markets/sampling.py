@@ -10,8 +10,8 @@ import numpy as np
 
 from dlsched.algorithms.compositions import Sizes, Table, draws_needed
 from dlsched.core.arguments import require_seed
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.heuristics.local_search import improve

@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import BinaryIO, cast
 
 from dlsched.core.errors import InputError, ProofError
-from dlsched.core.gap import meets
+from dlsched.core.gap import FEASIBLE, meets
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.core.result import Solution
 from dlsched.core.status import Sense
-from dlsched.core.tolerance import FEASIBLE
 from dlsched.families import family_of
 from dlsched.proofs.checker.derivation import check_derivation
 from dlsched.proofs.checker.words import Words

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.status import Sense
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.rational_simplex import RationalProgram, Side, rational_optimum

@@ -4,9 +4,9 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.errors import ContradictionError, SolverError, SolverMissingError
+from dlsched.core.gap import CLOSED, MEETING
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import CLOSED, MEETING
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
 from dlsched.ring_embedding.exact.programs import circuits_or_rows, run_circuit, run_milp, small
 from dlsched.ring_embedding.formulations.solver_calls import limits_of

@@ -32,8 +32,8 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import hidden, steps
 from dlsched.algorithms.whole_rows import same, whole
-from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.formulations.arc import Arc, arcs_of_all, crossings_of_all, cycle, shared_links
 from dlsched.ring_embedding.formulations.goals import Goal, Stairs
 from dlsched.ring_embedding.formulations.workers import Found, embedded, paying, require_few, shared_servers

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from dlsched.core.budget import Budget, Stopped
-from dlsched.core.limits import Limits
+from dlsched.core.limits import Budget, Limits, Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.formulations.arc import build_arc

@@ -26,9 +26,9 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import UtilityTable
 from dlsched.algorithms.whole_rows import row
-from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import separable_labels
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network, Workers
 from dlsched.ring_embedding.rings.placing import Slot, embedding

@@ -6,7 +6,7 @@ worker-slots in the others, less what energy costs. The objective never falls. O
 
 from collections.abc import Callable
 
-from dlsched.core.tolerance import MEETING
+from dlsched.core.gap import MEETING
 from dlsched.ring_embedding.heuristics.plan import Plan
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.slot_program import fill_slot, gained

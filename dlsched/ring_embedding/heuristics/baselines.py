@@ -21,8 +21,8 @@ from dataclasses import replace
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats
-from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.checker import objective
 from dlsched.ring_embedding.heuristics.slot_greedy import Keep, Progress, forget, slot_by_slot
 from dlsched.ring_embedding.instance import Instance

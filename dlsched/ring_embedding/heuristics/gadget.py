@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dlsched.core.budget import Budget
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.heuristics.slot_greedy import Keep, forget, slot_greedy
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import require_served

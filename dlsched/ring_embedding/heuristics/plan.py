@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, UtilityTable
-from dlsched.core.budget import Budget
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.heuristics.merging import merge
 from dlsched.ring_embedding.heuristics.worker_slots import WorkerSlots
 from dlsched.ring_embedding.horizon.relaxation import relax

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dlsched.core.budget import Stopped
 from dlsched.core.family import Run
+from dlsched.core.limits import Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.heuristics.baselines import density

@@ -21,9 +21,9 @@ from dlsched.algorithms.utility_tables import Floats, Integers, power_of_two
 from dlsched.certificates import DualsCertificate
 from dlsched.columns.generation import Smoothing
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Budget
 from dlsched.core.elementary import geometric
 from dlsched.core.labels import separable_labels
+from dlsched.core.limits import Budget
 from dlsched.core.status import Sense
 from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, relax

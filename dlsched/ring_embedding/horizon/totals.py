@@ -15,8 +15,7 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import VANISHING, power_of_two, stretches, tangents
 from dlsched.ring_embedding.horizon.relaxation import Program
-from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.rows import maximisation
+from dlsched.solvers.linear import LinearModel, maximisation
 
 
 def build_totals(program: Program) -> LinearModel:

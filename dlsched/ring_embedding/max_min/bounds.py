@@ -16,7 +16,7 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, Quotas
 from dlsched.certificates import DualsCertificate, exact_sum
-from dlsched.core.budget import Budget
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.horizon.relaxation import Program
 from dlsched.ring_embedding.instance import Instance

@@ -14,8 +14,8 @@ max-min fairness does in networks (Bertsekas and Gallager 1992, section 6.5).
 
 from collections.abc import Callable
 
-from dlsched.core.budget import Budget
 from dlsched.core.gap import meets
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.checker import utilities
 from dlsched.ring_embedding.heuristics.plan import Plan
 from dlsched.ring_embedding.instance import Instance

@@ -29,10 +29,10 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, Integers, UtilityTable
 from dlsched.cluster.network import Forest, Path, forest
-from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import UsageError
+from dlsched.core.gap import FEASIBLE
+from dlsched.core.limits import Budget, Stopped
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.tables import utility_tables
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from dlsched.algorithms.ring_sets import ClosedWalks, ForestParts
 from dlsched.algorithms.utility_tables import Floats
-from dlsched.core.budget import Stopped, TooMany
+from dlsched.core.limits import Stopped, TooMany
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.rings.network import Network, Placed, Workers
 

@@ -13,8 +13,8 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
+from dlsched.core.gap import FEASIBLE
 from dlsched.core.labels import separable_labels
-from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
 
 _LOOSE = Fraction(11, 10) * Fraction(FEASIBLE)  # a tenth more than the checker tolerates

@@ -9,9 +9,8 @@ from dlsched.algorithms.utility_tables import Floats, Integers, power_of_two
 from dlsched.columns.generation import Master
 from dlsched.core.arrays import dot
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
-from dlsched.solvers.linear import LinearModel
+from dlsched.solvers.linear import LinearModel, maximisation
 from dlsched.solvers.lp import linear_program
-from dlsched.solvers.rows import maximisation
 
 _TIGHT = 1e-10
 """Tolerances of HiGHS, so tight that prices are exact to the last digit."""

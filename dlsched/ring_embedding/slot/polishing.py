@@ -9,8 +9,7 @@ import copy
 
 import numpy as np
 
-from dlsched.core.gap import meets
-from dlsched.core.tolerance import MEETING
+from dlsched.core.gap import MEETING, meets
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram

@@ -10,10 +10,10 @@ from fractions import Fraction
 
 from dlsched.algorithms.start_tree import separated
 from dlsched.certificates import exact_sum, rounded_down
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import ContradictionError
+from dlsched.core.gap import MEETING
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.search import CONTRADICTION
-from dlsched.core.tolerance import MEETING
 from dlsched.srpt_mapping.bounds import combined
 from dlsched.srpt_mapping.checker import flow_times
 from dlsched.srpt_mapping.instance import Instance

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.dispatching.waiting import Aside, Waiting
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.heavy_edge import Rule

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlsched.core.arrays import IntArray
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.dispatching.dispatch import JobRun
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing.heavy_edge import compact

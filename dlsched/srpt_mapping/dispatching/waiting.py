@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.core.budget import Tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.heavy_edge import Rule
 from dlsched.srpt_mapping.placing.servers import Placed, Servers

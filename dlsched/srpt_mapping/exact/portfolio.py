@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from dlsched.algorithms.start_tree import CLOSE
 from dlsched.core.errors import ContradictionError, SolverError, UsageError
+from dlsched.core.gap import FEASIBLE, rounding
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import FEASIBLE, rounding
 from dlsched.solvers import availability
 from dlsched.solvers.conclude import settled
 from dlsched.srpt_mapping.bounds import combined

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from numpy.random import default_rng
 
-from dlsched.core.budget import Stopped
+from dlsched.core.limits import Stopped
 from dlsched.core.search import Search
 from dlsched.srpt_mapping.dispatching.annealing import anneal
 from dlsched.srpt_mapping.dispatching.plan import plan

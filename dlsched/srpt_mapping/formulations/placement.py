@@ -33,12 +33,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dlsched.certificates import rounded_down
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.core.budget import Budget
 from dlsched.core.display import Brief
 from dlsched.core.errors import SolverError, UsageError
-from dlsched.core.limits import Limits
+from dlsched.core.gap import MEETING
+from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import MEETING
 from dlsched.solvers import availability, child
 from dlsched.solvers.cpsat import run, status_of
 from dlsched.solvers.formulation import Formulation

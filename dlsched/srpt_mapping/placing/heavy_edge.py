@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.replica_placement import best_fit, chained, grouped, improved, remembering
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.servers import Placed, Servers
 

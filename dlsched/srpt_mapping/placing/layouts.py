@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from dlsched.algorithms.start_tree import ModeJob
 from dlsched.cluster.replica_placement import Rows, best_rows, splits_of, splits_up_to
-from dlsched.core.budget import Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, TooMany, no_tick
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing.servers import named
 from dlsched.srpt_mapping.solution import Schedule, Share, begun_starts

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dlsched.algorithms.serial_schedule import earliest_starts
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.layouts import Picked, shares
 from dlsched.srpt_mapping.solution import Schedule

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dlsched.core.gap import MEETING
 from dlsched.core.instance import InstanceFile
 from dlsched.core.objective import Objective
 from dlsched.core.result import Solution
 from dlsched.core.status import Sense, TerminationStatus
-from dlsched.core.tolerance import MEETING
 from dlsched.families import FAMILIES
 from dlsched.statistics.inference import Estimate, wilson_share
 from dlsched.study.rows import Row

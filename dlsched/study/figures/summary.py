@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from dlsched.core.gap import MEETING
 from dlsched.core.status import Sense, TerminationStatus
-from dlsched.core.tolerance import MEETING
 from dlsched.core.verdict import Reference, verdict
 from dlsched.families import FAMILIES
 from dlsched.statistics.inference import bootstrap_mean, differences, holm, signed_rank, tally

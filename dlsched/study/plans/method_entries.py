@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType
 from typing import ClassVar, TypeAlias, TypeGuard
 
-from dlsched.core.callables import kind_of
+from dlsched.core.arguments import kind_of
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyMethod
 from dlsched.core.files import Json

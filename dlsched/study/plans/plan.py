@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from dlsched.core.callables import Decider
+from dlsched.core.arguments import Decider
 from dlsched.core.display import Brief
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import whole_file, write_text
 from dlsched.core.imports import needing
-from dlsched.core.spreadsheet import csv_text
+from dlsched.core.table import csv_text
 from dlsched.study.figures.summary import summarise
 from dlsched.study.figures.tables import KEYS
 from dlsched.study.reports.typeset import latex, markdown

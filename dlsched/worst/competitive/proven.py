@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise, product
 
-from dlsched.core.budget import Budget, Stopped
 from dlsched.core.display import Brief
 from dlsched.core.elementary import float_power
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback, Stopped
 from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.simulation.view import Policy

@@ -23,7 +23,7 @@ from math import lcm
 from numbers import Rational
 from typing import Union, cast
 
-from dlsched.core.budget import no_tick
+from dlsched.core.limits import no_tick
 from dlsched.elastic_stream.simulation.view import Policy
 
 Coefficients = tuple[Fraction, ...]

@@ -17,11 +17,10 @@ from operator import itemgetter
 import numpy as np
 
 from dlsched import async_sgd, ring_allocation
-from dlsched.core.budget import Budget, Stopped
 from dlsched.core.display import Brief
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback, Stopped
 from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, Leaf, Multipliers, Place, Tree, search, solution
 from dlsched.worst.proving.ordering import Bounded, bound_by_order
 from dlsched.worst.proving.runs import End, Row, Rows, Setting, Tail, class_rows

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 
 TABLES = {
     "any": "any costs",

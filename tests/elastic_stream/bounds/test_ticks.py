@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from dlsched import read
 from dlsched.columns.slot_costs import Kind, SlotPrices, costs
-from dlsched.core.budget import Stopped, no_tick
+from dlsched.core.limits import Stopped, no_tick
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import Instance, bounds, example, generate, solve
 from dlsched.elastic_stream.bounds.ticked_jobs import ticked_jobs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched.columns.slot_costs import SlotPrices
-from dlsched.core.budget import Budget, no_tick
+from dlsched.core.limits import Budget, no_tick
 from dlsched.elastic_stream import generate, solve
 from dlsched.elastic_stream.bounds.ticks import slot_prices, ticked_prices
 from dlsched.elastic_stream.slots.layers import Layer

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from dlsched.core.status import Sense
+from dlsched.proofs.prover.derivation import proof_lines, write_lines
 from dlsched.proofs.prover.exact_model import ExactModel
-from dlsched.proofs.prover.finding import Finding, finding_of
+from dlsched.proofs.prover.prover import Finding, finding_of, shortened
 from dlsched.proofs.prover.search import TreeSearch
-from dlsched.proofs.prover.starting import shortened
-from dlsched.proofs.prover.writer import proof_lines, write_lines
 from dlsched.solvers.linear import LinearModel
 
 INF = float("inf")

@@ -12,7 +12,7 @@ from dlsched.proofs.checker import Words, check_derivation
 from dlsched.proofs.prover.cases import Case
 from dlsched.proofs.prover.dual_bounds import Multipliers, nothing
 from dlsched.proofs.prover.exact_model import ExactModel
-from dlsched.proofs.prover.finding import finding_of
+from dlsched.proofs.prover.prover import finding_of
 from dlsched.proofs.prover.search import TreeSearch
 
 from .small_models import INF, model_of, written

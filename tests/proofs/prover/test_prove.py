@@ -11,12 +11,12 @@ from shipped import ROOT
 import dlsched
 from dlsched import elastic_stream
 from dlsched.cli import run
-from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import ContradictionError, InfeasibleError
 from dlsched.core.instance import InstanceFile
+from dlsched.core.limits import Budget, Stopped
 from dlsched.proofs.checker import words
-from dlsched.proofs.prover.deadline import Deadline
 from dlsched.proofs.prover.derivation import Derivation
+from dlsched.proofs.prover.prover import Deadline
 
 Accepts = Callable[[Path], bool]
 SMALL = (

@@ -9,7 +9,7 @@ import pytest
 
 from dlsched.core.status import TerminationStatus
 from dlsched.proofs.prover.exact_model import ExactModel
-from dlsched.proofs.prover.finding import finding_of
+from dlsched.proofs.prover.prover import finding_of
 from dlsched.proofs.prover.search import TreeSearch
 from dlsched.solvers.milp import solve_milp
 from proofs.prover.small_models import INF, drawn, enumerated, model_of, searched, written

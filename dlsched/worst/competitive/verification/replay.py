@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import lcm
 from typing import cast
 
-from dlsched.core.budget import no_tick
+from dlsched.core.limits import no_tick
 from dlsched.elastic_stream.simulation.view import Policy
 
 Vector = tuple[Fraction, ...]

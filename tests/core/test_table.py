@@ -1,8 +1,8 @@
-"""Cells of CSV: formulas and controls become text, everything else stays."""
+"""A table as data, and cells that a spreadsheet does not run."""
 
 import pytest
 
-from dlsched.core.spreadsheet import csv_text
+from dlsched.core.table import csv_text
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "-x"])
