@@ -171,7 +171,7 @@ def test_wrong_uses_of_a_study_are_refused_in_words(
 
 def test_a_closed_study_says_so(ran: study.Study) -> None:
     """Whatever is asked of it; it can be printed, and closed again."""
-    with study.open(ran._held.path) as closed:
+    with study.open(ran._opened.path) as closed:
         pass
     closed.close()
     assert "closed" in repr(closed) and "closed" in closed._repr_html_()
@@ -183,7 +183,7 @@ def test_a_closed_study_says_so(ran: study.Study) -> None:
 
 def test_a_forgotten_study_is_closed(ran: study.Study) -> None:
     """When its last name is gone: no warning of an open file."""
-    assert study.open(ran._held.path).about.ended == 4
+    assert study.open(ran._opened.path).about.ended == 4
 
 
 def test_numbers_of_numpy_pass() -> None:

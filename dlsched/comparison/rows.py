@@ -8,16 +8,15 @@ from pathlib import Path
 
 from dlsched.core.errors import ContradictionError, DlschedError
 from dlsched.core.family import AnyFamily, AnyMethod
+from dlsched.core.gap import CLOSED
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.result import Solution
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import CLOSED
 from dlsched.core.verdict import Known, Reference, Verdict, reference_of, verdict
 from dlsched.families import family_of, objective_name
 from dlsched.method_choice import MethodLike, method_of
-from dlsched.results.disproof import disproof
-from dlsched.results.reading import Claim
+from dlsched.results.reading import Claim, disproof
 from dlsched.results.verification import read_solution, verify_claim
 from dlsched.solving import solve
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.core.tolerance import MEETING
+from dlsched.core.gap import MEETING
 
 
 @dataclass(frozen=True, slots=True)

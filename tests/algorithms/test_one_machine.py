@@ -18,7 +18,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from dlsched.algorithms import one_machine
 from dlsched.algorithms.one_machine import sorted_stably, srpt_completions, srpt_schedule
 from dlsched.certificates import srpt_value
-from dlsched.core import compiled as compiled_module
+from dlsched.core import imports as compiled_module
 from dlsched.core.imports import compiled
 
 JOBS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 4)), min_size=1, max_size=4)

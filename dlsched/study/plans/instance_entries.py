@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from dlsched.catalogue.declaration import Option
 from dlsched.catalogue.families import space
 from dlsched.catalogue.import_options import OPTIONS
-from dlsched.catalogue.option import Option
 from dlsched.catalogue.sources import SOURCES
 from dlsched.core.arguments import LARGEST_DRAWN
 from dlsched.core.errors import UsageError

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import SupportsIndex
 
-from dlsched.core.callables import callable_of
+from dlsched.core.arguments import callable_of
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json, path_of
 from dlsched.core.instance import InstanceFile

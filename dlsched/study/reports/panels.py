@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.core.gap import MEETING
 from dlsched.core.messages import several
-from dlsched.core.tolerance import MEETING
 from dlsched.plots.comparison import axis_from_one, draw_profiles, equal_curves
 from dlsched.plots.figure import DASHES, FAINT, HUES, SEQUENCE, equal_names, ink_on, labels, set_ticks, text_size, ticks
 from dlsched.study.figures.groups import Group
