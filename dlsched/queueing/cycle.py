@@ -1,4 +1,4 @@
-"""Stages of the cycle of one mini-batch of a worker, for the simulation and the Markov chain.
+"""Stages of the cycle of one mini-batch of a worker, and the throughput by the Markov chain over all states.
 
 ====================  ==========  ===================  ==========  =======================================
 stage                 work        station              discipline  seconds alone
@@ -14,6 +14,22 @@ time are left out. The demands are those of ``network``; the mean value analysis
 adds it.
 
 Source: Lin, Paolieri, Chou, Golubchik, MASCOTS 2018 (abstract); the order of the stages is our reconstruction.
+
+With exponential times the counts of workers at each stage of the cycle form a Markov chain in continuous
+time. A state is one of the C(W + S - 1, S - 1) ways to put W workers on S stages; the first worker that ends
+its stage moves to the next one, at the rate
+
+====================  =================================================
+discipline of stage   rate at which one of its n workers ends
+====================  =================================================
+``delay``             n / mean
+``sharing``           (n / workers at its station, all stages) / mean
+``queue``             1 / mean if n > 0 (each has only one stage)
+====================  =================================================
+
+Its stationary distribution pi solves pi Q = 0, sum(pi) = 1; the throughput is the rate of ends of computations under pi.
+It checks the mean value analysis, and the module uses nothing of ``throughput``. The number of states grows fast: 13 stages
+with 8 workers have 125,970.
 """
 
 import math
@@ -125,6 +141,7 @@ def chain_throughput(job: ServerJob, workers: int, *, most_states: int = 10_000)
     computing = np.array([float(state[compute]) for state in states])
     unit_s = job.compute_s + 2 * job.transfer_s + job.update_s
     sources, targets, rates = [], [], []
+    # One transition for each stage that holds a worker; an end moves one worker to the next stage.
     for number, state in enumerate(states):
         for stage, rate in _rates(stages, state, unit_s):
             following = list(state)
@@ -167,6 +184,7 @@ def _stationary(sources: IntArray, targets: IntArray, rates: FloatArray, states:
     rows = np.concatenate([targets[entering], sources[leaving], np.full(states, last)])
     columns = np.concatenate([sources[entering], sources[leaving], everywhere])
     values = np.concatenate([rates[entering], -rates[leaving], np.ones(states)])
+    # Row of state s: flow into s minus flow out of s is 0; the last row holds the sum of all probabilities instead.
     matrix = csc_matrix((values, (rows, columns)), shape=(states, states))  # adds up what it finds in one cell
     known = np.zeros(states)
     known[last] = 1.0

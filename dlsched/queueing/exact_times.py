@@ -132,6 +132,7 @@ class _Recursion:
             self._terms[kind] = term = demand * (before + earlier * self._terms[kind])
             total += copies * term
         exponent = self.exponents[-1]
+        # Cutting all terms by the same shift keeps them on one exponent; rounding is always in one direction.
         surplus = total.bit_length() - KEPT if cut else 0
         if surplus > 0:
             total, exponent = self._cut(total, surplus), exponent + surplus

@@ -76,9 +76,10 @@ def levels(
     if min(spare, sum((most[~waits & (batches > 0)] - 1).tolist())) > LARGEST_TABLE:
         raise _too_many()  # where nobody waits every further node saves something
     single = before = rates.following(1)
-    found = [Levels(jobs, np.ones(len(jobs), dtype=np.int32), single[0], np.full(len(jobs), np.nan))]
+    parts = [Levels(jobs, np.ones(len(jobs), dtype=np.int32), single[0], np.full(len(jobs), np.nan))]
     largest = _Largest(max(0, spare), least)
     steps, done, more = len(jobs), 1, most > 1
+    # Every round evaluates a block of further counts of the jobs whose last gain may still be among the largest.
     while more.any():
         if not more.all():
             rates.keep(more)
@@ -88,10 +89,11 @@ def levels(
         after = rates.following(count)
         nodes = np.arange(done + 1, done + count + 1)[:, np.newaxis]
         gains = gain(Step(nodes, batches, single, np.concatenate((before, after[:-1])), after))
+        # A count is reached only by way of all smaller ones, each worth at least the price.
         reached = most >= nodes
         reached[1:] &= np.logical_and.accumulate(gains[:-1] >= largest.price)
         level, job = np.nonzero(reached)
-        found.append(Levels(jobs[job], nodes[level, 0].astype(np.int32), after[reached], gains[reached]))
+        parts.append(Levels(jobs[job], nodes[level, 0].astype(np.int32), after[reached], gains[reached]))
         steps += len(level)
         if steps > LARGEST_TABLE:
             raise _too_many()
@@ -99,7 +101,7 @@ def levels(
         done, before = done + count, after[-1:]
         more = reached[-1] & (gains[-1] >= largest.price) & (most > done)
         tick()
-    return Levels(*map(np.concatenate, zip(*found, strict=True)))
+    return Levels(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _too_many() -> UsageError:
@@ -158,6 +160,7 @@ class _Largest:
         self._seen.append(gains[gains >= self.price])
         self._held += len(self._seen[-1])
         if self._spare and self._held > self._spare + self._spare // 4:
+            # Only the N - J largest matter; the least of them is a lower bound on the final price.
             seen = np.concatenate(self._seen)
             kept = np.partition(seen, len(seen) - self._spare)[-self._spare :]
             self.price = float(kept.min())

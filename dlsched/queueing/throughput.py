@@ -1,4 +1,4 @@
-"""Throughput of a closed network with n = 1, 2, ... customers: exact mean value analysis, for one network or for many.
+"""Throughput of a closed network with n = 1, 2, ... customers: exact mean value analysis, and bounds without it.
 
     Q_k(0) = 0;   R_k(n) = D_k (1 + Q_k(n - 1)),   X(n) = n / (Z + sum_k R_k(n)),   Q_k(n) = X(n) R_k(n)
 
@@ -21,6 +21,13 @@ X is increasing and concave in n (for such networks: Dowdy, Eager, Gordon, Saxto
 (1 / X(n-1) + 1 / X(n+1)) / 2.
 
 Source: Reiser and Lavenberg, J. ACM 27 (1980), for the recursion.
+
+Bounds for n customers, D the sum of the demands D_k and D_max the largest:
+
+- *asymptotic*: n / (Z + n D) <= X(n) <= min(n / (Z + D), 1 / D_max). A cycle is shortest for a customer
+  alone and longest behind all others at every station, and no station serves more than all the time.
+- *balanced job*: n / (Z + D + (n - 1) D_max / (1 + Z / (n D))) <= X(n) <= n / (Z + D + (n - 1) D_mean / (1 + Z / D)), D_mean the
+  mean demand of the stations that have one: of all networks with these Z and D, one with equal demands is fastest.
 """
 
 from collections.abc import Iterator, Sequence
@@ -139,6 +146,7 @@ def throughput_of(network: Network, customers: int, *, name: str = "customers", 
         return customers / network.delay_s
     if (network, customers) in _figures:
         return _figures[network, customers]
+    # Beyond MOST customers the recursion is begun only if a lone bottleneck may be saturated by then.
     busiest = sum(station.copies for station in network.stations if station.demand_s == busiest_s)
     known = customers <= MOST or (busiest == 1 and MOST * busiest_s >= _BUSY * network.cycle_s)
     for added, value in enumerate(iterate(network) if known else (), start=1):

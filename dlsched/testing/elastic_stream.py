@@ -85,11 +85,11 @@ class _Attempt:
     def _one_by_one(self) -> Fraction:
         """Return a little more than the cost of running jobs alone in file order: a first bound for backtracking."""
         total, slot = self.tick, 0
-        for weight, arrival, (left, _, _), fastest in zip(
+        for weight, arrival, (remaining, _, _), fastest in zip(
             self.weights, self.arrivals, self.begin, self.fastest, strict=True
         ):
             slot = max(slot, -(-arrival // self.tick))
-            end = slot * self.tick + left * fastest
+            end = slot * self.tick + remaining * fastest
             total += weight * (end - arrival)
             slot = -(-end // self.tick)
         return total
@@ -97,7 +97,7 @@ class _Attempt:
     def go(self, slot: int, state: State, cost: Fraction, plan: tuple[tuple[int, ...], ...]) -> None:
         """Try everything from a state at the start of a slot on; ``cost``: weighted flow times of ended jobs."""
         now = slot * self.tick
-        unfinished = [index for index, (left, _, _) in enumerate(state) if left > 0]
+        unfinished = [index for index, (remaining, _, _) in enumerate(state) if remaining > 0]
         if not unfinished:
             if cost < self.best:
                 self.best, self.best_plan = cost, plan
@@ -135,16 +135,16 @@ class _Attempt:
         self, index: int, job: tuple[Fraction, int, bool], count: int
     ) -> tuple[tuple[Fraction, int, bool], Fraction | None]:
         """Run a job for a slot; return its state after it, and when in the slot it ends."""
-        left, held, started = job
+        remaining, held, started = job
         if not count:
-            return (left, 0, started), None
+            return (remaining, 0, started), None
         pause = self.restarts[index] if started and count != held else Fraction(0)
-        needed = pause + left * self.times[index][count]
+        needed = pause + remaining * self.times[index][count]
         whole = pause + self.begin[index][0] * self.times[index][count]
         if needed - whole / 2**40 <= self.tick:
             return (Fraction(0), 0, True), needed
         done = max(Fraction(0), self.tick - pause) / self.times[index][count]
-        return (left - done, count, True), None
+        return (remaining - done, count, True), None
 
     def stream(self, plan: tuple[tuple[int, ...], ...]) -> Stream:
         """Write a plan as periods."""

@@ -89,7 +89,7 @@ def hold_to_bound(
     def fail(failure: Failure) -> None:
         raise AssertionError(f"{failure.message}\nthe instance, as a file: {_json(failure.instance)}")
 
-    def said(ratio: float | None, objective: float | None, reference: float, instance: InstanceFile) -> str:
+    def message(ratio: float | None, objective: float | None, reference: float, instance: InstanceFile) -> str:
         at = "without bound" if ratio is None else f"ratio {ratio:.6g}"
         words = (
             f"{chosen.name} is not within a factor of {factor:g}: {at}, objective {objective!r}, optimum {reference!r}"
@@ -101,7 +101,7 @@ def hold_to_bound(
         judge.judge(instance.as_data())
         if judge.done:
             worst = cast(Judged, judge.worst)
-            raise AssertionError(said(finite(worst.ratio), worst.objective, worst.reference.value, instance))
+            raise AssertionError(message(finite(worst.ratio), worst.objective, worst.reference.value, instance))
 
     if instances is not None and not isinstance(instances, SearchStrategy):
         for instance in instances:
@@ -125,7 +125,9 @@ def hold_to_bound(
                     continue
                 raise
             ratio = found.ratio
-            assert ratio is not None and ratio <= beyond, said(ratio, found.objective, found.reference, found.instance)
+            assert ratio is not None and ratio <= beyond, message(
+                ratio, found.objective, found.reference, found.instance
+            )
 
 
 def _json(instance: InstanceFile) -> str:

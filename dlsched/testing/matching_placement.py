@@ -110,11 +110,11 @@ def _time(instance: Instance, job: Job, counts: tuple[int, ...]) -> float:
 
 def _placement(instance: Instance, by_job: tuple[tuple[int, ...], ...]) -> Placement:
     """Give out the workers of every type in order of the file."""
-    left = {kind: iter(indices) for kind, indices in instance.types.items()}
+    remaining = {kind: iter(indices) for kind, indices in instance.types.items()}
     return Placement(
         {
             job.id: [
-                instance.workers[next(left[kind])].id
+                instance.workers[next(remaining[kind])].id
                 for kind, count in zip(instance.types, counts, strict=True)
                 for _ in range(count)
             ]

@@ -1,4 +1,21 @@
-"""Hypothesis strategies of small networks: forests in one part and in several, racks, cycles with chords, listed paths."""
+"""ring_embedding for tests: instances with edge cases of embeddings, and optima by brute force.
+
+Forests in one part and in several, servers that others are reached through, racks, one server alone; with listed paths:
+cycles, thin chords, detours, pairs without a path. Links too thin for some rings or for two of them, rings that need no
+bandwidth. One or two resources, demands that are fractions, zero, or more than some or all servers hold, servers without a
+resource. Budgets that bind, budgets of 0, late arrivals, identical jobs. All utilities: steep and flat sigmoids, a midpoint
+of 0 and one beyond reach, caps that bind, alpha-fair ones from linear to nearly max-min, losses that fall fast, slowly or not
+at all, tables with plateaus, ever steeper ones, tables of one point. Energy that is worth its price and that is not, of some
+servers or all, of some workers or none; power without a price. The sum of utilities and the least one.
+
+Brute force knows the checker only, and takes two steps. *One slot*: every ring of every job, that is every number of workers
+on every server and every cyclic order of these servers, with all that it takes of servers and directed links; then, for every
+combination of numbers of workers of the jobs, rings that fit together, if there are any, of those with the least price of
+the servers that are on. Slots are alike, so this is done once for all jobs, and slots in which some have not arrived use the
+combinations without them. *All slots*: of the worker-slots that jobs can have after each slot, all are kept that the budgets
+allow, each with the least price of servers so far. Rings are routed by networkx, sums are added up as the checker does, and its
+tolerance is applied to them. Prices of servers are added up as whole numbers, over the denominator that they share.
+"""
 
 import math
 from collections import defaultdict

@@ -101,14 +101,14 @@ class _Search:
 
     def run(self) -> None:
         """Place one more job, every one in every way."""
-        left = [job for job in range(len(self.releases)) if job not in self._placed]
-        total = sum(end for _, end, _ in self._placed.values()) + sum(self.soonest[job] for job in left)
+        remaining = [job for job in range(len(self.releases)) if job not in self._placed]
+        total = sum(end for _, end, _ in self._placed.values()) + sum(self.soonest[job] for job in remaining)
         if self.least is not None and total >= self.least:
             return
-        if not left:
+        if not remaining:
             self.least = total
             self.best = [placed for _, placed in sorted(self._placed.items())]
-        for job in left:
+        for job in remaining:
             for length, usage in self.choices[job]:
                 start = self._earliest(self.releases[job], length, usage)
                 self._placed[job] = start, start + length, usage
@@ -245,11 +245,11 @@ def srpt_mapping_instances(
 def _with_begun(draw: st.DrawFn, jobs: list[Data], sizes: list[int]) -> list[Data]:
     """The first jobs that fit together, released at the earliest time, with each replica on a server that has room."""
     first_s = min(job["release_s"] for job in jobs)
-    room, wanted, made = list(sizes), draw(st.integers(1, len(jobs))), []
+    room, wanted, placed_jobs = list(sizes), draw(st.integers(1, len(jobs))), []
     for job in jobs:
         stages = job["stages"]
         if not wanted or sum(stage["replicas"] for stage in stages) > sum(room):
-            made.append(job)
+            placed_jobs.append(job)
             continue
         wanted -= 1
         held: dict[tuple[int, int], int] = {}
@@ -261,8 +261,8 @@ def _with_begun(draw: st.DrawFn, jobs: list[Data], sizes: list[int]) -> list[Dat
         placed = [
             {"stage": stage, "server": f"s{server}", "replicas": count} for (stage, server), count in held.items()
         ]
-        made.append(job | {"release_s": first_s, "begun": placed})
-    return made
+        placed_jobs.append(job | {"release_s": first_s, "begun": placed})
+    return placed_jobs
 
 
 @st.composite

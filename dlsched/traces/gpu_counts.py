@@ -69,8 +69,8 @@ def without_slices(queue: Queue, slices: str = CHOICES[0]) -> Queue:
             found=f"{len(found):,} jobs, all on parts of GPUs",
             allowed="at least one on whole ones, or slices whole",
         )
-    said = f"Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: {len(found):,}."
-    return replace(queue, jobs=jobs, slices=found, audit=(*queue.audit, said))
+    note = f"Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: {len(found):,}."
+    return replace(queue, jobs=jobs, slices=found, audit=(*queue.audit, note))
 
 
 def packed(parts: Sequence[float]) -> list[list[int]]:
@@ -97,9 +97,10 @@ def packed(parts: Sequence[float]) -> list[list[int]]:
 
 def _filled(parts: Sequence[float], order: Sequence[int]) -> list[list[int]]:
     """GPUs filled one by one; ``order``: indices, the largest first."""
-    left, gpus = list(order), []
-    while left:
-        first, *others = left
+    remaining, gpus = list(order), []
+    while remaining:
+        first, *others = remaining
+        # Subset sums of the other parts that fit beside the largest one: the fullest is taken.
         best: dict[float, list[int]] = {0.0: []}  # by the sum of their parts
         for index in others:
             for taken, beside in list(best.items()):
@@ -108,7 +109,7 @@ def _filled(parts: Sequence[float], order: Sequence[int]) -> list[list[int]]:
                     best.setdefault(total, [*beside, index])
         gpu = [first, *best[max(best)]]
         gpus.append(gpu)
-        left = [index for index in left if index not in gpu]
+        remaining = [index for index in remaining if index not in gpu]
     return gpus
 
 
@@ -144,6 +145,7 @@ def most_held(jobs: Sequence[QueuedJob], slices: Sequence[QueuedJob] = ()) -> in
 
     Jobs without an end hold their GPUs forever; at equal times ends come before starts.
     """
+    # Changes sort by time, then by sign: an end at the time of a start frees its GPUs first.
     changes: list[tuple[float, float]] = []
     for job, gpus in (*((job, job.gpus) for job in jobs), *((job, job.parts) for job in slices)):
         if job.start_s is not None:
@@ -167,6 +169,7 @@ def cluster_gpus(
     period of arrivals. ``gpus``: the given size; None: none. ``answer``: name of the answer that does not exist if some
     job does not fit.
     """
+    # More than all jobs together want is never needed, however short the period of arrivals.
     together = sum(job.gpus for job in kept)
     demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf
     if demand < together:

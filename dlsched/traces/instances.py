@@ -62,11 +62,11 @@ def instance_from(queue: Queue, family: str = DEFAULT, **options: object) -> Imp
     UsageError: a family or option is unknown, or a value is out of range. InputError: no job is left.
     """
     allowed = options_of(family)
-    given = {name: value for name, value in options.items() if value is not None and value is not False}
-    for name, value in given.items():
+    stated = {name: value for name, value in options.items() if value is not None and value is not False}
+    for name, value in stated.items():
         if name not in allowed:
             raise UsageError(where=name, found=repr(value), allowed=f"no such option for family {family}")
-    return MAKERS[family](queue, **given)
+    return MAKERS[family](queue, **stated)
 
 
 def import_instance(source: str, path: str, **options: Value | None) -> tuple[InstanceFile, list[str]]:
@@ -110,14 +110,14 @@ def import_instance(source: str, path: str, **options: Value | None) -> tuple[In
     InputError
         The file cannot be read, is malformed, or holds no table or job.
     """
-    given = _given(source, options)
-    if SOURCES[source].queued(given.get("family")):
+    stated = _stated(source, options)
+    if SOURCES[source].queued(stated.get("family")):
         made = import_made(source, path, **options)
         return made.instance, made.audit
     build = SOURCES[source].build
     assert build is not None
     with _errors_of(path), _on_disk(path) as file:
-        return build(file, **{name: value for name, value in given.items() if name != "family"})
+        return build(file, **{name: value for name, value in stated.items() if name != "family"})
 
 
 def import_made(source: str, path: str, queue: Queue | None = None, /, **options: Value | None) -> ImportedInstance:
@@ -128,17 +128,17 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
     UsageError, InputError
         As ``import_instance``; also for a source that is not read as a queue with that family.
     """
-    given: dict[str, object] = dict(_given(source, options))
-    family = str(given.pop("family", DEFAULT))
+    stated: dict[str, object] = dict(_stated(source, options))
+    family = str(stated.pop("family", DEFAULT))
     if not SOURCES[source].queued(options.get("family")):
         raise UsageError(
             where="source", found=repr(source), allowed="what is read as a queue, or another family of one"
         )
     allowed = options_of(family)
     for name in SOURCES[source].reading:
-        given.pop(name, None)
-    ends = {name: given.pop(name, None) for name in ("from_", "to")}
-    for name, value in given.items():
+        stated.pop(name, None)
+    ends = {name: stated.pop(name, None) for name in ("from_", "to")}
+    for name, value in stated.items():
         if name not in allowed:
             raise UsageError(where=name, found=repr(value), allowed=f"no such option for family {family}")
     if any(value is not None for value in ends.values()) and "window" not in allowed:
@@ -146,9 +146,9 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
     if queue is None:
         queue = read_queue(source, path, family not in MOMENTARY, **options)
     if "window" in allowed:
-        given["window"] = queue_window(queue, *(None if end is None else str(end) for end in ends.values()))
+        stated["window"] = queue_window(queue, *(None if end is None else str(end) for end in ends.values()))
     with _errors_of(path):
-        return instance_from(queue, family, **given)
+        return instance_from(queue, family, **stated)
 
 
 def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Value | None) -> Queue:
@@ -167,17 +167,17 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
     if entry is None or entry.reader is None:
         queues = ", ".join(name for name, each in SOURCES.items() if each.reader is not None)
         raise UsageError(where="source", found=repr(source), allowed=queues)
-    given = {name: options[name] for name in READING if options.get(name) is not None}
-    for name, value in given.items():
+    stated = {name: options[name] for name in READING if options.get(name) is not None}
+    for name, value in stated.items():
         _require_taken(source, name, value, entry.reading)
-    arguments: dict[str, object] = dict(given)
+    arguments: dict[str, object] = dict(stated)
     slices = str(arguments.pop("slices", CHOICES[0]))
     if slices not in CHOICES:
         raise UsageError(where="slices", found=repr(slices), allowed=", ".join(CHOICES))
-    if "states" in given:
-        arguments["states"] = tuple(word.strip() for word in str(given["states"]).split(",") if word.strip())
-    arguments |= {name: Path(str(given[name])) for name in ("nodes", "jobs") if name in given}
-    if source == "csv" and "columns" not in given:
+    if "states" in stated:
+        arguments["states"] = tuple(word.strip() for word in str(stated["states"]).split(",") if word.strip())
+    arguments |= {name: Path(str(stated[name])) for name in ("nodes", "jobs") if name in stated}
+    if source == "csv" and "columns" not in stated:
         raise UsageError(
             where="map", found="nothing", allowed="which column is what, such as arrival=submit,gpus=n,duration=run_s"
         )
@@ -186,15 +186,15 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
     return queue if file == path else replace(queue, path=Path(file).name)
 
 
-def _given(source: str, options: Mapping[str, Value | None]) -> dict[str, Value | None]:
+def _stated(source: str, options: Mapping[str, Value | None]) -> dict[str, Value | None]:
     """The options that are not left out, having been looked at."""
     if source not in SOURCES:
         raise UsageError(where="source", found=repr(source), allowed=", ".join(SOURCES))
     entry, family = SOURCES[source], options.get("family")
-    given: dict[str, Value | None] = {
+    stated: dict[str, Value | None] = {
         name: value for name, value in options.items() if value is not None and value is not False
     }
-    for name, value in given.items():
+    for name, value in stated.items():
         _require_taken(source, name, value, entry.takes(family))
         if name in ("gpus", "max_gpus", "gpus_of_node") and not (isinstance(value, int) and value >= 1):
             raise UsageError(where=name, found=value, allowed="an integer >= 1")
@@ -202,7 +202,7 @@ def _given(source: str, options: Mapping[str, Value | None]) -> dict[str, Value 
             raise UsageError(where=name, found=value, allowed="a number >= 0")
     if family is not None and family not in (*MAKERS, entry.family):
         raise UsageError(where="family", found=repr(family), allowed=", ".join(MAKERS))
-    return given
+    return stated
 
 
 def _require_taken(source: str, name: str, value: object, taken: Collection[str]) -> None:

@@ -23,7 +23,7 @@ SAME_S: Final = 1e-6
 """Largest difference in seconds that floating-point arithmetic explains."""
 
 
-def held(job: QueuedJob) -> QueuedJob:
+def completed(job: QueuedJob) -> QueuedJob:
     """Complete start, end and duration of an ended job; values that cannot be derived stay None.
 
     >>> job = QueuedJob("a", "", "", 0.0, None, 50.0, 30.0, 1)
@@ -37,6 +37,7 @@ def held(job: QueuedJob) -> QueuedJob:
         raise Damaged("jobs with a duration below 0, left out", duration_s)
     if start_s is not None and end_s is not None and end_s < start_s:
         raise Damaged("jobs that end before they start, left out", end_s - start_s)
+    # The duration wins over end - start, unless they differ by no more than rounding of floats.
     if duration_s is None:
         if start_s is not None and end_s is not None:
             duration_s = end_s - start_s
@@ -57,17 +58,17 @@ def believable(job: QueuedJob) -> QueuedJob | None:
     if job.duration_s is not None and job.duration_s < 0:
         job = job._replace(duration_s=None)
     if job.start_s is not None and job.end_s is not None and job.end_s < job.start_s:
-        return None if job.duration_s is None else held(job._replace(end_s=None))
-    return held(job)
+        return None if job.duration_s is None else completed(job._replace(end_s=None))
+    return completed(job)
 
 
 def assumption(job: QueuedJob) -> str:
-    """Return what `held` assumes of a job, as a clause of the audit; empty: nothing."""
+    """Return what `completed` assumes of a job, as a clause of the audit; empty: nothing."""
     if job.duration_s is None:
         return ""
     if job.start_s is None:
-        said = "jobs that do not say when they started, which is taken from end and duration"
-        return "" if job.end_s is None else said
+        note = "jobs that do not say when they started, which is taken from end and duration"
+        return "" if job.end_s is None else note
     if job.end_s is None:
         return "jobs that do not say when they ended, which is taken from start and duration"
     if abs(job.end_s - job.start_s - job.duration_s) > max(ROUNDED_S, 1e-6 * job.duration_s):
@@ -116,6 +117,7 @@ class QueueCollector:
                     self._jobs[place], self._ended[place] = job, ended
                 self._attempts.append(earlier)
                 return
+            # Dumps that were appended to each other repeat rows word for word; anything else is another job.
             if self._jobs[place]._replace(line=0) == job._replace(line=0):
                 self.audit.note("rows that say the same of a job again, left out", job.line)
                 return
@@ -131,8 +133,8 @@ class QueueCollector:
             count += 1
         return f"{name} ({count})"
 
-    def queue(self, said: Collection[str], *, dated: bool, nodes: tuple[QueueNode, ...] = ()) -> Queue:
-        """Make the queue; ``said`` are assumptions for its audit.
+    def queue(self, notes: Collection[str], *, dated: bool, nodes: tuple[QueueNode, ...] = ()) -> Queue:
+        """Make the queue; ``notes`` are assumptions for its audit.
 
         InputError: no job is left.
         """
@@ -144,6 +146,7 @@ class QueueCollector:
             raise InputError(where=str(self.path), found=f"no job that {what}", allowed=allowed)
         later = sum(second.submit_s < first.submit_s for first, second in pairwise(jobs))
         latest_s = max(map(_latest, self._jobs))
+        # Jobs that were left out held GPUs too, for which the others had to wait.
         kept = {job.id for job in jobs}
         others = tuple(self._others(kept, latest_s))
         still = tuple(
@@ -155,7 +158,7 @@ class QueueCollector:
             f"Jobs read: {len(jobs):,}.",
             *self.audit.sentences(),
             f"Jobs that came before the one above them: {later:,}; the order is that of the file." if later else "",
-            *said,
+            *notes,
         ]
         return Queue(
             self.source,
@@ -201,13 +204,14 @@ class QueueCollector:
         for job in self._jobs:
             if job.id in starts_s:
                 starts_s[job.id].append(_begun(job))
-        told = [ended and (job.end_s, job.duration_s) != (None, None) for job, ended in self._attempts]
-        for index in sorted(range(len(told)), key=lambda index: (told[index], index), reverse=True):
+        stated_end = [ended and (job.end_s, job.duration_s) != (None, None) for job, ended in self._attempts]
+        # Attempts with a stated end first, the last record first: of one start only that one is yielded.
+        for index in sorted(range(len(stated_end)), key=lambda index: (stated_end[index], index), reverse=True):
             job, _ = self._attempts[index]
             start_s, known_s = job.start_s, starts_s[job.id]
             if start_s is None or start_s in known_s:
                 continue
-            if not told[index]:
+            if not stated_end[index]:
                 job = job._replace(end_s=min(each for each in known_s if each > start_s), duration_s=None)
             known_s.append(start_s)
             yield job, True
@@ -235,14 +239,14 @@ class QueueCollector:
         return self._submitted(job)._replace(end_s=None, duration_s=None)
 
     def _ended_job(self, job: QueuedJob) -> QueuedJob | None:
-        ran = held(job)
+        ran = completed(job)
         if not ran.duration_s:
             if ran.duration_s is None and ran.start_s is not None:
                 raise Damaged("jobs that started and say neither end nor duration, left out")
             self.audit.note("jobs that ended without having run, left out", job.line)
             return None
-        if said := assumption(job):
-            self.audit.note(said, job.line, job.duration_s if "believed" in said else None)
+        if note := assumption(job):
+            self.audit.note(note, job.line, job.duration_s if "believed" in note else None)
         return self._submitted(ran)
 
     def _submitted(self, job: QueuedJob) -> QueuedJob:

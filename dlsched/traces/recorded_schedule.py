@@ -55,16 +55,16 @@ def servers_of(queue: Queue, chosen: Chosen, gpus_of_node: int) -> tuple[list[Se
 def shares_of(stages: Sequence[Stage], rooms: Rooms, names: Sequence[str]) -> tuple[Share, ...]:
     """Fill the rooms with one stage after the other."""
     shares = []
-    left = list(reversed(rooms))
+    rooms_left = list(reversed(rooms))
     for number, stage in enumerate(stages):
         wanted = stage.replicas
         while wanted:
-            server, room = left.pop()
+            server, room = rooms_left.pop()
             used = min(room, wanted)
             shares.append(Share(number, names[server], used))
             wanted -= used
             if room > used:
-                left.append((server, room - used))
+                rooms_left.append((server, room - used))
     return tuple(shares)
 
 
@@ -155,6 +155,7 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
     off: list[float] = []  # relative, from the record
     known = 0
     order = sorted(range(len(chosen.jobs)), key=lambda index: (starts_s[index], instance.jobs[index].begun is None))
+    # In order of start, so that the free GPUs are those of the moment; jobs that have begun come before others.
     for index in order:
         record, job, start_s = chosen.jobs[index], instance.jobs[index], starts_s[index]
         free.until(start_s)

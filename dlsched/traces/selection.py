@@ -108,7 +108,7 @@ def require_limits(queue: Queue) -> Limits:
     return limits
 
 
-def told(limits: Limits, jobs: Sequence[QueuedJob], ran_s: Iterable[float]) -> list[str]:
+def limit_notes(limits: Limits, jobs: Sequence[QueuedJob], ran_s: Iterable[float]) -> list[str]:
     """What the audit says where policies know limits only: of the jobs, which ran that long."""
     silent = limits.of(jobs)
     parts = [
@@ -234,9 +234,9 @@ def choose(
     kept = [*earlier, *kept]
     if not kept:
         raise InputError(where=queue.path, found="no job that runs and arrives in the window", allowed="at least one")
-    total, said = _cluster(queue, ended, gpus, gpus_of_node)
-    if said:
-        audit.append(said)
+    total, note = _cluster(queue, ended, gpus, gpus_of_node)
+    if note:
+        audit.append(note)
     if total is not None:
         fitting = [job for job in kept if least(job) <= total]
         if len(fitting) < len(kept):
@@ -249,6 +249,7 @@ def choose(
     gpu_s = [job.gpus * lasted_s(job) for job in kept]
     total, sentences = cluster_gpus(kept, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
     ids, tasks = {job.id for job in kept}, [job for job in kept if job.array in queue.arrays]
+    # GPUs held by jobs outside the instance explain a part of the waiting that no other schedule repeats.
     others = [*(job for job in ended if job.id not in ids), *queue.others, *queue.slices]
     outside = _outside(others, kept, start_s, total)
     audit += [*sentences, *_assumed(kept), *_unlimited(queue, tasks)]
@@ -282,6 +283,7 @@ def _carried(ended: Sequence[QueuedJob], start_s: float) -> tuple[list[QueuedJob
     for job in sorted(ended, key=lambda job: job.submit_s):
         if job.start_s is None or job.submit_s >= start_s:
             continue
+        # A running job goes on for what is left of it; its limit shrinks as well, but never below a second.
         ran_s = start_s - job.start_s
         if ran_s <= 0:
             waiting.append(job._replace(submit_s=start_s))
@@ -377,7 +379,7 @@ class Telling(NamedTuple):
         jobs = self.chosen.jobs
         if self.limits is None:
             return ["Policies are told how long every job really ran."]
-        return told(self.limits, jobs, map(lasted_s, jobs))
+        return limit_notes(self.limits, jobs, map(lasted_s, jobs))
 
     @property
     def silent(self) -> frozenset[str]:

@@ -115,7 +115,7 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
             time_s for job in queue.jobs for time_s in (job.submit_s, job.start_s, job.end_s) if time_s is not None
         ]
         at_s = max(times) if queue.latest_s is None else queue.latest_s
-    audit, found = Audit(), list[Present]()
+    audit, present = Audit(), list[Present]()
     limits = limits_of(queue) if estimates else Limits(queue, {})
     queue = limits.queue
     ended_s = sorted(
@@ -123,12 +123,13 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
         for job in queue.jobs
         if job.duration_s is not None and job.end_s is not None and job.end_s <= at_s
     )
+    # Present are the jobs that have come and not ended; those with a length and no end ran at an unknown time.
     for job in queue.jobs:
         if job.end_s is None and job.duration_s is not None:
             audit.note("jobs that do not say when they ran, taken to be gone", job.line)
         elif job.submit_s <= at_s and (job.end_s is None or job.end_s > at_s):
-            found.append(_present(job, at_s, ended_s, audit, estimates=estimates))
-    if not found:
+            present.append(_present(job, at_s, ended_s, audit, estimates=estimates))
+    if not present:
         if all(job.end_s is None for job in queue.jobs):
             raise InputError(where=queue.path, found="no job that says when it ran", allowed="a file that says it")
         first_s, last_s = (pick(job.submit_s for job in queue.jobs) for pick in (min, max))
@@ -136,13 +137,13 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
         came = f"{queue.moment(first_s)} to {queue.moment(last_s)}"
         allowed = f"a moment such as the one at which its jobs came, {came}"
         raise InputError(where=queue.path, found=found_none, allowed=allowed)
-    found.sort(key=lambda each: (not each.running, -each.ran_s if each.running else each.job.submit_s))
-    running = sum(each.running for each in found)
+    present.sort(key=lambda each: (not each.running, -each.ran_s if each.running else each.job.submit_s))
+    running = sum(each.running for each in present)
     sliced, whole = _outside(queue, at_s, ended_s, audit, estimates=estimates)
-    held = held_back([each.job for each in found if not each.running], queue.arrays, running_tasks(queue, at_s))
-    back = tuple(each for each in found if each.job.id in held)
-    said = [f"Jobs that run at the moment: {running:,}; that wait: {len(found) - running:,}.", *audit.sentences()]
-    said += limits.sentences(each.job for each in found)
+    throttled = held_back([each.job for each in present if not each.running], queue.arrays, running_tasks(queue, at_s))
+    back = tuple(each for each in present if each.job.id in throttled)
+    notes = [f"Jobs that run at the moment: {running:,}; that wait: {len(present) - running:,}.", *audit.sentences()]
+    notes += limits.sentences(each.job for each in present)
     arrays = in_words(queue.arrays, (each.job.array for each in back))
     counts = (
         (
@@ -150,13 +151,13 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
             "when, and they do not count in the times at which other jobs are expected",
             len(back),
         ),
-        (TAKEN_WHOLE, sum(each.job.share < 1 for each in found)),
+        (TAKEN_WHOLE, sum(each.job.share < 1 for each in present)),
         (f"GPUs on which jobs on parts of GPUs run, which are taken to be {SLICED}", len(sliced)),
         ("GPUs of jobs that are left out, which hold them until they end", len(whole)),
     )
-    said += [f"{words}: {count:,}." for words, count in counts if count]
+    notes += [f"{words}: {count:,}." for words, count in counts if count]
     return Snapshot(
-        at_s, tuple(each for each in found if each.job.id not in held), tuple(said), back, (*sliced, *whole)
+        at_s, tuple(each for each in present if each.job.id not in throttled), tuple(notes), back, (*sliced, *whole)
     )
 
 
@@ -166,6 +167,7 @@ def _outside(
     """Return the GPUs that left-out jobs hold, shared by slices or whole, by node if known."""
     by_node: dict[str, list[tuple[float, Present]]] = {}
     whole: list[tuple[str, Present]] = []
+    # Slices are collected by node, to be packed below; a GPU of a whole job is an entry of its own.
     for job in (*queue.slices, *_left_out(queue)):
         if job.start_s is not None and job.start_s <= at_s and (job.end_s is None or job.end_s > at_s):
             each = _present(job, at_s, ended_s, audit, estimates=estimates)
@@ -239,7 +241,7 @@ def typical_s(ended_s: Sequence[float], ran_s: float) -> float:
 
 
 def admitted(
-    found: Snapshot, gpus: int, least: Callable[[Present], int]
+    present: Snapshot, gpus: int, least: Callable[[Present], int]
 ) -> tuple[list[Present], list[Present], list[str]]:
     """Return the jobs that get GPUs, the jobs that must go on waiting, and audit sentences.
 
@@ -247,11 +249,11 @@ def admitted(
 
     UsageError: the jobs that run need more than there are.
     """
-    free = gpus - len(found.outside) - sum(least(each) for each in found.running)
+    free = gpus - len(present.outside) - sum(least(each) for each in present.running)
     if free < 0:
         raise UsageError(where="gpus", found=f"{gpus:,}", allowed=f"at least {gpus - free:,}, which jobs that run hold")
-    inside, outside = list(found.running), []
-    for each in found.waiting:
+    inside, outside = list(present.running), []
+    for each in present.waiting:
         if least(each) <= free:
             free -= least(each)
             inside.append(each)
@@ -259,11 +261,11 @@ def admitted(
             outside.append(each)
     if not inside:
         smallest = gpus - free + min(map(least, outside), default=math.inf)
-        beside = ", beside the GPUs of those left out" if found.outside else ""
+        beside = ", beside the GPUs of those left out" if present.outside else ""
         allowed = f"at least {smallest:,}, the smallest count of any job{beside}"
         raise UsageError(where="gpus", found=f"{gpus:,}", allowed=allowed)
-    said = f"Jobs for whose smallest count no GPU is left, first come first, left out: {len(outside):,}."
-    return inside, outside, [said] if outside else []
+    notes = f"Jobs for whose smallest count no GPU is left, first come first, left out: {len(outside):,}."
+    return inside, outside, [notes] if outside else []
 
 
 def made_of(queue: Queue, instance: InstanceFile, jobs: Sequence[Present], audit: Sequence[str]) -> ImportedInstance:

@@ -71,6 +71,7 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
     totals: dict[str, tuple[int, int]] = {}
     toys: set[str] = set()
     toy_rows = 0
+    # One table of microseconds by count for each model; every row of a model must state the same total.
     for line, row in csv_rows(path, ("model", "iters_expr", "gpus", "us_per_iter")):
         model, where = row["model"].strip(), f"{path}, line {line}"
         if not model:
@@ -92,6 +93,7 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
 
     speeds = []
     epochs: dict[str, list[str]] = {"imagenet": [], "hundredth": [], "iterations": []}
+    # What an epoch is follows from the total: of ImageNet, a hundredth of it, or 1,000 iterations.
     for model, by_gpus in points.items():
         samples, batch = totals[model]
         named = re.fullmatch(r"(.+?)(?:Model)?([1-9][0-9]{0,17})", model)
@@ -146,6 +148,7 @@ def read_gavel_speeds(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
     speeds: list[PublishedSpeed] = []
     pairs = unfit = 0
     dropped: dict[str, list[str]] = {"single": [], "unknown": [], "few": [], "uneven": []}
+    # Throughputs of co-located jobs are passed over; a table of a type of GPU becomes one speed for each job type.
     for gpu, table in tables.items():
         if gpu in spread:
             continue
@@ -219,6 +222,7 @@ def read_adaptdl_speeds(folder: Path | str) -> tuple[list[PublishedSpeed], list[
             continue
         fastest: dict[int, dict[int, float]] = defaultdict(dict)  # batch on one GPU: GPUs: seconds
         of_batch: dict[int, int] = defaultdict(int)
+        # The fastest step of every batch and count, and how many rows each batch has.
         for line, row in csv_rows(path, ("num_nodes", "num_replicas", "local_bsz", "step_time")):
             where = f"{path}, line {line}"
             integer(row, "num_nodes", where)

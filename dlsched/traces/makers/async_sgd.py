@@ -52,12 +52,18 @@ def async_of(
     UsageError: an option is out of range, or there are fewer GPUs than running jobs. InputError: no job is present.
     """
     _require_network(network_gbit)
-    found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
-    total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
-    inside, _, left_out = admitted(found, total, lambda each: 1)
+    present = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
+    total, size_notes = gpus_of_cluster(queue, present.held_gpus, gpus)
+    inside, _, left_out = admitted(present, total, lambda each: 1)
     jobs = [_job(each.job, each.left_s, network_gbit) for each in inside]
-    total -= len(found.outside)
-    audit = [*queue.audit, *found.audit, *said, *left_out, *_assumed([each.job for each in inside], network_gbit)]
+    total -= len(present.outside)
+    audit = [
+        *queue.audit,
+        *present.audit,
+        *size_notes,
+        *left_out,
+        *_assumed([each.job for each in inside], network_gbit),
+    ]
     return made_of(
         queue, Instance(name=f"{queue.source}-now-{len(jobs)}x{total}", nodes=total, jobs=jobs), inside, audit
     )

@@ -118,8 +118,10 @@ def stream_of(
         words = "Jobs that ran longer than was said, which are told by what they ran: "
         audit.append(Sentence(words, figure(longer), "."))
     instance = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", units=chosen.gpus, jobs=jobs)
-    happened, said = periods_of(instance, chosen)
-    return finished(queue, chosen, instance, happened, [*audit, *said], telling.silent, "" if happened else said[0])
+    happened, record_notes = periods_of(instance, chosen)
+    return finished(
+        queue, chosen, instance, happened, [*audit, *record_notes], telling.silent, "" if happened else record_notes[0]
+    )
 
 
 def _linear(gpus: int, least: int) -> dict[int, float]:

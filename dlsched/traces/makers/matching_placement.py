@@ -46,20 +46,21 @@ def placement_of(
     InputError: no job is present.
     """
     require_positive(bandwidth_bytes_per_s=bandwidth_bytes_per_s, gradient_bytes=gradient_bytes or 1.0)
-    found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
-    total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
+    present = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
+    total, size_notes = gpus_of_cluster(queue, present.held_gpus, gpus)
     if total > MOST_GPUS:
         raise UsageError(where="gpus", found=f"{total:,}", allowed=f"up to {MOST_GPUS:,} in matching_placement")
-    nodes = _beside(_nodes(queue, [each.job for each in found.jobs], total), found.outside)
+    nodes = _beside(_nodes(queue, [each.job for each in present.jobs], total), present.outside)
     types = Counter({node.gpu_type: 0 for node in nodes})
     for node in nodes:
         types[node.gpu_type] += node.gpus
     usual = types.most_common(1)[0][0]
-    rates = {job.gpu_type: _rates(job, types, usual) for job in (each.job for each in found.jobs)}
-    able = [each for each in found.jobs if rates[each.job.gpu_type]]
-    unable = len(found.jobs) - len(able)
-    inside, _, left_out = admitted(found._replace(jobs=tuple(able)), total, lambda each: each.job.least_gpus or 1)
+    rates = {job.gpu_type: _rates(job, types, usual) for job in (each.job for each in present.jobs)}
+    able = [each for each in present.jobs if rates[each.job.gpu_type]]
+    unable = len(present.jobs) - len(able)
+    inside, _, left_out = admitted(present._replace(jobs=tuple(able)), total, lambda each: each.job.least_gpus or 1)
     jobs = []
+    # Exchange on a ring of n workers: 2 (n - 1) / n times the gradient over each worker's bandwidth.
     for each in inside:
         own = each.job.gpus
         exchange_s = 2 * (own - 1) / own * gradient_bytes / bandwidth_bytes_per_s
@@ -82,8 +83,8 @@ def placement_of(
     unnamed = sum(not each.job.gpu_type for each in inside)
     audit = [
         *queue.audit,
-        *found.audit,
-        *said,
+        *present.audit,
+        *size_notes,
         *(
             [f"Jobs that name types of GPUs that the cluster has not and that no table compares, left out: {unable:,}."]
             if unable
@@ -103,20 +104,20 @@ def placement_of(
 
 def _nodes(queue: Queue, jobs: Sequence[QueuedJob], gpus: int) -> list[QueueNode]:
     """Return nodes with ``gpus`` GPUs in all: the source's, the last one cut, or one of the jobs' only type."""
-    nodes, left = [], gpus
+    nodes, remaining = [], gpus
     for node in queue.nodes:
-        if node.gpus and left:
-            held = min(left, node.gpus)
-            nodes.append(node._replace(gpus=held, gpu_type=node.gpu_type or UNTYPED))
-            left -= held
-    if left:
+        if node.gpus and remaining:
+            taken_gpus = min(remaining, node.gpus)
+            nodes.append(node._replace(gpus=taken_gpus, gpu_type=node.gpu_type or UNTYPED))
+            remaining -= taken_gpus
+    if remaining:
         kinds = {job.gpu_type for job in jobs if job.gpu_type and "|" not in job.gpu_type}
         kind = kinds.pop() if len(kinds) == 1 and not nodes else UNTYPED
         taken = {node.id for node in nodes}
         name = "more"
         while name in taken:
             name += "."
-        nodes.append(QueueNode(name, left, kind))
+        nodes.append(QueueNode(name, remaining, kind))
     return nodes
 
 

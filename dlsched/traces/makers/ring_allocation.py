@@ -88,33 +88,33 @@ def allocation_of(
     UsageError: an option is out of range, or there are fewer GPUs than the running jobs hold. InputError: no job is
     present.
     """
-    found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
-    total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
+    present = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
+    total, notes = gpus_of_cluster(queue, present.held_gpus, gpus)
     if restart_s is not None and not 0 <= restart_s < math.inf:
         raise UsageError(where="restart_s", found=restart_s, allowed="a number >= 0")
     counts = counts_of(scaling, max_gpus)
 
-    instance, inside, left_out = allocation_at(found, total, counts, pinned=pinned, restart_s=restart_s or 0.0)
-    audit = [*queue.audit, *found.audit, *said, *left_out, *_assumed(scaling, max_gpus, pinned, restart_s)]
+    instance, inside, left_out = allocation_at(present, total, counts, pinned=pinned, restart_s=restart_s or 0.0)
+    audit = [*queue.audit, *present.audit, *notes, *left_out, *_assumed(scaling, max_gpus, pinned, restart_s)]
     name = f"{queue.source}-now-{len(inside)}x{instance.gpus}"
     return made_of(queue, instance.model_copy(update={"name": name}), inside, audit)
 
 
 def allocation_at(
-    found: Snapshot, gpus: int, counts: Counts, *, pinned: bool, restart_s: float
+    present: Snapshot, gpus: int, counts: Counts, *, pinned: bool, restart_s: float
 ) -> tuple[Instance, list[Present], list[str]]:
     """Return the instance of a moment, its jobs, and the audit of the others; see ``allocation_of``."""
 
     def table(each: Present) -> Mapping[int, float]:
         return {each.job.gpus: 1.0} if each.running and pinned else counts(each)
 
-    inside, _, said = admitted(found, gpus, lambda each: min(table(each)))
+    inside, _, notes = admitted(present, gpus, lambda each: min(table(each)))
     jobs = [
         {"id": each.job.id, "epochs": each.left_s, "epoch_time_s": table(each)}
         | ({"current_gpus": each.job.gpus, "restart_s": restart_s} if each.running else {})
         for each in inside
     ]
-    return Instance(name="now", gpus=gpus - len(found.outside), jobs=jobs), inside, said
+    return Instance(name="now", gpus=gpus - len(present.outside), jobs=jobs), inside, notes
 
 
 def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts:

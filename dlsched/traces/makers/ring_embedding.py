@@ -92,8 +92,8 @@ def rings_of(
         )
     audit = [*chosen.audit, f"Slots have {slot_s:g} s; a job arrives in the first that begins when it has come."]
     if sizes != "trace":
-        instance, said = _drawn(queue, chosen, arrivals, slot_s, sizes, seed)
-        return finished(queue, chosen, instance, None, [*audit, *said])
+        instance, draw_notes = _drawn(queue, chosen, arrivals, slot_s, sizes, seed)
+        return finished(queue, chosen, instance, None, [*audit, *draw_notes])
     slots = max(
         arrival - 1 + math.ceil(lasted_s(job) / slot_s) for arrival, job in zip(arrivals, chosen.jobs, strict=True)
     )

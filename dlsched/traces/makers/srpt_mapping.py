@@ -114,13 +114,13 @@ def gangs_of(
             found=f"jobs that need {chosen.gpus:,} GPUs at once",
             allowed=f"up to {MOST_GPUS:,}, or gpus given",
         )
-    servers, said = servers_of(queue, chosen, gpus_of_node)
+    servers, server_note = servers_of(queue, chosen, gpus_of_node)
     drawn = [_plain(lasted_s(job), job.gpus) if communication == "none" else _published(job) for job in chosen.jobs]
     drawn, running = _running(chosen, drawn, servers)
     audit = [
         *chosen.audit,
         *(_unspoken() if communication == "none" else _spoken(drawn)),
-        said,
+        server_note,
         *running,
         *telling.sentences,
     ]
@@ -199,6 +199,7 @@ def _running(chosen: Chosen, drawn: Sequence[_Gang], servers: Sequence[Server]) 
     gangs, index = list(drawn), {job.id: place for place, job in enumerate(chosen.jobs)}
     order = sorted(chosen.began, key=chosen.began.__getitem__)
     known = stay = 0
+    # First those that began first: where GPUs do not suffice, the jobs that began last wait.
     for name in order:
         job = chosen.jobs[index[name]]
         if job.gpus > free.total:

@@ -98,27 +98,27 @@ def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
         pairs = [(key.strip(), name.strip()) for key, _, name in entries]
     else:
         pairs = list(columns.items())
-    found: dict[str, Column] = {}
+    mapped: dict[str, Column] = {}
     for key, name in pairs:
-        if key not in KEYS or not name or key in found:
+        if key not in KEYS or not name or key in mapped:
             raise UsageError(
                 where="columns", found=repr(f"{key}={name}"), allowed=f"once each KEY=COLUMN with {', '.join(KEYS)}"
             )
         head, sign, unit = name.rpartition(":")
         factor = UNITS.get(key, {}).get(unit) if sign else None
-        found[key] = Column(name) if factor is None else Column(head, factor)
-    lacking = [key for key in ("arrival", "gpus") if key not in found]
-    if not {"duration", "end"} & set(found):
+        mapped[key] = Column(name) if factor is None else Column(head, factor)
+    lacking = [key for key in ("arrival", "gpus") if key not in mapped]
+    if not {"duration", "end"} & set(mapped):
         lacking.append("duration (or start and end)")
-    elif "duration" not in found and "start" not in found:
+    elif "duration" not in mapped and "start" not in mapped:
         lacking.append("start")
     if lacking:
         raise UsageError(
             where="columns", found=f"no {', '.join(lacking)}", allowed="such as arrival=submit,gpus=n,duration=run_s"
         )
-    if len({found[key].unit for key in ("arrival", "start", "end") if key in found}) > 1:
+    if len({mapped[key].unit for key in ("arrival", "start", "end") if key in mapped}) > 1:
         raise UsageError(where="columns", found="times of several units", allowed="one for arrival, start and end")
-    return found
+    return mapped
 
 
 def read_columns(
@@ -129,9 +129,9 @@ def read_columns(
     states: Collection[str] | None,
     ended_only: bool,
     delimiter: str | None = None,
-    said: Collection[str] = (),
+    assumptions: Collection[str] = (),
 ) -> Queue:
-    """Read a table by its mapping; ``said`` holds further sentences of the audit; errors as ``read_csv``."""
+    """Read a table by its mapping; ``assumptions`` holds further sentences of the audit; errors as ``read_csv``."""
     names = [column.name for column in mapping.values()]
     table = open_table(path, names, delimiter=delimiter)
     require(table, *((name,) for name in names))
@@ -146,7 +146,7 @@ def read_columns(
             kept.add(job, ended=ended)
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
-    return kept.queue([*said, *moments.sentences()], dated=moments.dated)
+    return kept.queue([*assumptions, *moments.sentences()], dated=moments.dated)
 
 
 @dataclass
@@ -171,6 +171,7 @@ class _Reader:
         gpus = self.figure("gpus", row.gpus)
         if gpus is None:
             raise Damaged("entries that do not say how many GPUs, left out")
+        # A share of its own column wins; else fractions of GPUs, else a MIG profile, say how much of each GPU is taken.
         whole = devices(gpus)
         stated, fewest = self.figure("share", row.share), self.figure("least_gpus", row.least_gpus)
         if stated is not None and whole and not 0 < stated <= 1:
@@ -233,8 +234,8 @@ def read_acme(path: Path, *, states: Collection[str] | None = None, ended_only: 
 
     InputError: no such table, or no job is left.
     """
-    said = ["Durations are end - start, not the column of that name, which is not that in all files."]
-    return read_columns(path, "acme", ACME, states=states, ended_only=ended_only, said=said)
+    assumptions = ["Durations are end - start, not the column of that name, which is not that in all files."]
+    return read_columns(path, "acme", ACME, states=states, ended_only=ended_only, assumptions=assumptions)
 
 
 def read_helios(path: Path, *, states: Collection[str] | None = None, ended_only: bool = True) -> Queue:
@@ -252,8 +253,8 @@ def read_philly(path: Path, *, states: Collection[str] | None = None, ended_only
 
     InputError: no such table, or no job is left.
     """
-    said = [
+    assumptions = [
         "The trace has no users: the virtual cluster stands for them.",
         "The trace has no status: jobs that failed or were killed count as done after their duration.",
     ]
-    return read_columns(path, "philly", PHILLY, states=states, ended_only=ended_only, said=said)
+    return read_columns(path, "philly", PHILLY, states=states, ended_only=ended_only, assumptions=assumptions)

@@ -246,7 +246,7 @@ def read_listed(
     kind: str,
     group: str,
     job: Callable[[Json, int, Listing], tuple[QueuedJob, bool]],
-    said: str,
+    assumption: str,
     *,
     states: Collection[str] | None,
     ended_only: bool,
@@ -256,7 +256,7 @@ def read_listed(
 
     ``source``, ``path``: as ``Queue`` has them. ``kind``, ``group``: kind and group of the objects; others are noted
     and left out. ``job``: maps an object and its place to its job, and whether that has ended; may raise ``Damaged``.
-    ``said``: sentences of the audit on what is assumed for all jobs. ``gpu_resource``: name of the resource that is a
+    ``assumption``: sentences of the audit on what is assumed for all jobs. ``gpu_resource``: name of the resource that is a
     GPU, or a pattern such as ``*/gpu``.
 
     InputError: no list of objects, or no job is left.
@@ -269,4 +269,4 @@ def read_listed(
             kept.add(found, ended=ended)
         except Damaged as damage:
             listing.audit.note(damage.reason, place, damage.found)
-    return kept.queue([said, *listing.moments.sentences()], dated=True)
+    return kept.queue([assumption, *listing.moments.sentences()], dated=True)

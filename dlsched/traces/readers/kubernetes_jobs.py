@@ -47,9 +47,9 @@ def read_kueue(
 
     InputError: no list of workloads, or no job is left.
     """
-    said = "The users are the namespaces, as workloads have none; GPUs are held from admission to the end."
+    assumption = "The users are the namespaces, as workloads have none; GPUs are held from admission to the end."
     return read_listed(
-        *("kueue", path, "Workload", "kueue.x-k8s.io", _workload, said),
+        *("kueue", path, "Workload", "kueue.x-k8s.io", _workload, assumption),
         states=states,
         ended_only=ended_only,
         gpu_resource=gpu_resource,
@@ -62,27 +62,28 @@ def _workload(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool
     assigned = {
         text_at(each, "name") or "main": each for each in list_at(item, "status", "admission", "podSetAssignments")
     }
-    held, parts, least, cpus, kinds = 0, 0.0, 0.0, 0.0, set()
+    total, parts, least, cpus, kinds = 0, 0.0, 0.0, 0.0, set()
+    # The admission says what a set of pods holds; without one it is what the template asks for.
     for each in sets:
         template = at(each, "template")
-        given = assigned.get(text_at(each, "name") or "main")
+        assignment = assigned.get(text_at(each, "name") or "main")
         asked = count_at(each, "count")
-        count = count_at(given, "count")
+        count = count_at(assignment, "count")
         count = (1 if asked is None else asked) if count is None else count
-        usage = at(given, "resourceUsage")
+        usage = at(assignment, "resourceUsage")
         used = {name: amount_of(usage, name) for name in gpu_names(usage, resource)}
         if not sum(used.values()):
             used = {name: count * pod_request(template, name) for name in gpu_names_of(template, resource)}
         amount = gpus_of(used, count)
         fewest = count_at(each, "minCount")
-        held, parts = held + amount.gpus, parts + amount.parts
+        total, parts = total + amount.gpus, parts + amount.parts
         least += amount.gpus if fewest is None or not count else amount.gpus / count * min(fewest, count)
         cpus += amount_of(usage, "cpu") or count * pod_request(template, "cpu")
-        flavors = at(given, "flavors")
+        flavors = at(assignment, "flavors")
         if amount.gpus and isinstance(flavors, dict):
             kinds |= {text_at(flavors, name) for name in gpu_names(flavors, resource)}
     note_others((at(each, "template") for each in sets), resource, audit, place)
-    gpus = devices(held)
+    gpus = devices(total)
     fewest_gpus = math.ceil(least)
     state, start_s, end_s = _admitted(item, moments, place, audit)
     created_s = moments.read(text_at(item, "metadata", "creationTimestamp"), "creationTimestamp")
@@ -178,9 +179,9 @@ def read_volcano(
 
     InputError: no list of jobs, or no job is left.
     """
-    said = "The users are the namespaces, as jobs have none."
+    assumption = "The users are the namespaces, as jobs have none."
     return read_listed(
-        *("volcano", path, "Job", "batch.volcano.sh", _job, said),
+        *("volcano", path, "Job", "batch.volcano.sh", _job, assumption),
         states=states,
         ended_only=ended_only,
         gpu_resource=gpu_resource,
@@ -237,6 +238,7 @@ def _least(tasks: list[_Task], available: int) -> int:
     fewest = [task.fewest for task in tasks]
     if sum(fewest) > available:
         fewest = [0] * len(tasks)
+    # Beyond the tasks' minima the gang is filled with the pods that take the fewest GPUs.
     spare, gpus = available - sum(fewest), sum(task.gpus * least for task, least in zip(tasks, fewest, strict=True))
     for task, least in sorted(zip(tasks, fewest, strict=True), key=lambda pair: pair[0].gpus):
         more = min(spare, task.pods - least)

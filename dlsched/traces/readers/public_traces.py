@@ -50,20 +50,23 @@ def read_openb(
             jobs.append(_pod(cells, line, moments))
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
+    # Pods that were alive at the end of the trace are recorded as deleted then, whatever their phase.
     end_s = max((job.end_s for job in jobs if job.end_s is not None), default=None)
-    kept = QueueCollector("openb", path, audit, states, ended_only)
+    collector = QueueCollector("openb", path, audit, states, ended_only)
     for job in jobs:
-        kept.add(job, ended=job.end_s is not None and not (job.state in ("Running", "Pending") and job.end_s == end_s))
+        collector.add(
+            job, ended=job.end_s is not None and not (job.state in ("Running", "Pending") and job.end_s == end_s)
+        )
     beside = path.with_name(NODE_LIST)
     listed = nodes or (beside if beside.is_file() else None)
-    said = [
+    assumptions = [
         "The trace has no users.",
         "Pods in phase Running ended when they were deleted, save those deleted at the end of the trace.",
         *moments.sentences(),
     ]
     if listed is None:
-        said.append(f"No list of nodes: {NODE_LIST} is not beside the file.")
-    return kept.queue(said, dated=moments.dated, nodes=() if listed is None else _openb_nodes(listed))
+        assumptions.append(f"No list of nodes: {NODE_LIST} is not beside the file.")
+    return collector.queue(assumptions, dated=moments.dated, nodes=() if listed is None else _openb_nodes(listed))
 
 
 def _pod(cells: tuple[str, ...], line: int, moments: Moments) -> QueuedJob:
@@ -158,19 +161,19 @@ def read_pai(
     audit, moments = Audit(), Moments()
     found = _tasks(tasks, moments, audit)
     listed = jobs or _beside(tasks, JOBS_FILE)
-    said = [*moments.sentences()]
+    assumptions = [*moments.sentences()]
     if listed is None:
-        said.append(f"Jobs come when they start and have no users: {JOBS_FILE} is not beside the file.")
+        assumptions.append(f"Jobs come when they start and have no users: {JOBS_FILE} is not beside the file.")
     else:
-        said += _add_jobs(listed, found, moments)
-    kept = QueueCollector("pai", tasks, audit, states, ended_only)
+        assumptions += _add_jobs(listed, found, moments)
+    collector = QueueCollector("pai", tasks, audit, states, ended_only)
     for name, job in found.items():
         try:
-            kept.add(_queued(name, job, audit), ended=job.state not in OPEN)
+            collector.add(_queued(name, job, audit), ended=job.state not in OPEN)
         except Damaged as damage:
             audit.note(damage.reason, job.line, damage.found)
     machines = nodes or _beside(tasks, MACHINES_FILE)
-    return kept.queue(said, dated=moments.dated, nodes=() if machines is None else _pai_machines(machines))
+    return collector.queue(assumptions, dated=moments.dated, nodes=() if machines is None else _pai_machines(machines))
 
 
 def _beside(path: Path, name: str) -> Path | None:
@@ -192,6 +195,7 @@ def _open(path: Path, columns: tuple[str, ...]) -> Table:
 
 def _tasks(path: Path, moments: Moments, audit: Audit) -> dict[str, _Job]:
     found: dict[str, _Job] = {}
+    # Totals of a job over its rows; a row is a task with so many instances.
     for line, cells in _open(path, TASK).rows(TASK, audit):
         name, _, instances, status, start, end, cpu, _, gpu, kind = map(str.strip, cells)
         try:
@@ -293,16 +297,16 @@ def read_philly_raw(
     if not isinstance(found, list):
         raise InputError(where=str(path), found=shown(found), allowed="a list of jobs")
     audit, moments = Audit("object"), Moments()
-    kept = QueueCollector("philly-raw", path, audit, states, ended_only)
+    collector = QueueCollector("philly-raw", path, audit, states, ended_only)
     for place, item in enumerate(found, 1):
         try:
             job, ended = _job(item, place, moments, audit)
-            kept.add(job, ended=ended)
+            collector.add(job, ended=ended)
         except Damaged as damage:
             audit.note(damage.reason, place, damage.found)
     beside = path.with_name(PHILLY_MACHINES)
     listed = nodes or (beside if beside.is_file() else None)
-    return kept.queue(moments.sentences(), dated=True, nodes=() if listed is None else _philly_machines(listed))
+    return collector.queue(moments.sentences(), dated=True, nodes=() if listed is None else _philly_machines(listed))
 
 
 def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[QueuedJob, bool]:
@@ -314,7 +318,7 @@ def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[Queued
     if len(attempts) > 1:
         audit.note("jobs with several attempts, of which the last counts", place)
     last = attempts[-1]
-    held = [(text_at(each, "ip"), len(list_at(each, "gpus"))) for each in list_at(last, "detail")]
+    gpus_by_node = [(text_at(each, "ip"), len(list_at(each, "gpus"))) for each in list_at(last, "detail")]
     submit_s = moments.read(text_at(item, "submitted_time"), "submitted_time")
     end_s = moments.read(text_at(last, "end_time"), "end_time")
     job = QueuedJob(
@@ -325,8 +329,8 @@ def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[Queued
         moments.read(text_at(last, "start_time"), "start_time"),
         end_s,
         None,
-        sum(count for _, count in held),
-        nodes=tuple(name for name, count in held if count and name.casefold() not in MISSING),
+        sum(count for _, count in gpus_by_node),
+        nodes=tuple(name for name, count in gpus_by_node if count and name.casefold() not in MISSING),
         state=text_at(item, "status"),
         line=place,
     )

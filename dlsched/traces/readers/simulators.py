@@ -66,6 +66,7 @@ def read_philly_jobs(path: Path) -> Jobs:
     seen: set[tuple[str, ...]] = set()
     clusters: set[str] = set()
     rows = unequal = 0
+    # Rows without a duration count in the audit only: such jobs never ran.
     for line, row in csv_rows(path, PHILLY_COLUMNS):
         where = f"{path}, line {line}"
         try:

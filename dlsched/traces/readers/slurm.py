@@ -99,15 +99,15 @@ def read_slurm(
     table = open_table(path, COLUMNS, delimiter=delimiter)
     require(table, ("JobIDRaw", "JobID"), ("State",), ("Submit",), ("Start",), ("End",), ("AllocTRES", "ReqTRES"))
     audit = Audit()
-    kept = QueueCollector("slurm", path, audit, states, ended_only, attempts=True)
+    collector = QueueCollector("slurm", path, audit, states, ended_only, attempts=True)
     reader = _Reader(audit, Moments(numbers_are_dates=True), "JobName" in table.columns)
     for line, cells in table.rows(COLUMNS, audit):
         try:
             for job, ended in reader.jobs(_Row._make(cells), line):
-                kept.add(job, ended=ended)
+                collector.add(job, ended=ended)
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
-    return kept.queue(reader.moments.sentences(), dated=True)
+    return collector.queue(reader.moments.sentences(), dated=True)
 
 
 @dataclass
@@ -128,7 +128,7 @@ class _Reader:
         state = sys.intern(words[0].rstrip("+")) if words else ""
         ended = state not in OPEN
         elapsed_s = number(row.elapsed_raw, "ElapsedRaw") if row.elapsed_raw else span(row.elapsed, "Elapsed")
-        tres = self._tres(row, line, given=ended or state == "RUNNING", ran=elapsed_s != 0)
+        tres = self._tres(row, line, allotted=ended or state == "RUNNING", ran=elapsed_s != 0)
         if not tres.gpus:
             shared = _SHARED.search(f"{row.allocated},{row.wanted}")
             self.audit.note(UNTOLD if shared else NO_GPU, line, shared[0] if shared else None)
@@ -164,11 +164,11 @@ class _Reader:
         for each in ids:
             yield job._replace(id=each, array=array, at_once=at_once), ended
 
-    def _tres(self, row: _Row, line: int, *, given: bool, ran: bool) -> Tres:
+    def _tres(self, row: _Row, line: int, *, allotted: bool, ran: bool) -> Tres:
         found = parse_tres(row.allocated)
-        if not found.gpus and not (given and row.allocated.strip()):
+        if not found.gpus and not (allotted and row.allocated.strip()):
             found = parse_tres(row.wanted)
-            if found.gpus and given and ran and row.start.strip().casefold() not in MISSING:
+            if found.gpus and allotted and ran and row.start.strip().casefold() not in MISSING:
                 self.audit.note(
                     "jobs that do not say what they were given, taken to have got what they asked for", line
                 )

@@ -135,31 +135,32 @@ def _rows(lines: Iterator[str], sign: str, width: int, audit: Audit) -> Iterator
     csv.Error: no quote is to blame.
     """
     back: deque[str] = deque()
-    held: list[str] = []
+    pending: list[str] = []
 
     def following() -> Iterator[str]:
         while (text := back.popleft() if back else next(lines, None)) is not None:
-            held.append(text)
+            pending.append(text)
             yield text
 
     line = 1
     while True:
+        # ``pending`` holds the lines of the present row; if its quote never closes, they are read again one by one.
         try:
             for row in _parted(following(), sign):
-                if any(_whole(text, sign, width) for text in held[1:]):
+                if any(_whole(text, sign, width) for text in pending[1:]):
                     break
                 yield line, row
-                line += len(held)
-                held.clear()
+                line += len(pending)
+                pending.clear()
             else:
                 return
         except csv.Error as error:
-            if len(held) < 2:
+            if len(pending) < 2:
                 raise csv.Error(f"line {line}: found no table of text ({error})") from None
         audit.note("rows with a quote that does not close, left out", line)
         line += 1
-        back.extendleft(reversed(held[1:]))
-        held.clear()
+        back.extendleft(reversed(pending[1:]))
+        pending.clear()
 
 
 def _whole(text: str, sign: str, width: int) -> bool:
