@@ -27,9 +27,9 @@ from measure import Page, Timing, present
 
 from dlsched import srpt_mapping
 from dlsched.core.limits import Limits
+from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.named_policies import POLICIES
-from dlsched.srpt_mapping.placing.layouts import layouts, lengths_s
+from dlsched.srpt_mapping.placing import layouts, lengths_s
 from dlsched.traces import import_philly_gangs
 
 TRACE = Path(__file__).parents[2] / "shared" / "data" / "philly_jobs.csv"

@@ -28,9 +28,8 @@ from dlsched import matching_placement
 from dlsched.core.gap import gap
 from dlsched.core.limits import Limits, Progress
 from dlsched.matching_placement import Instance
-from dlsched.matching_placement.arrays import arrays
+from dlsched.matching_placement.arrays import arrays, infeasible
 from dlsched.matching_placement.configurations.listing import count_configurations
-from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.formulations.assignment import build_assignment
 
 OTHERS = (("assignment", "highs"), ("milp", "highs"), ("milp", "cpsat"))

@@ -43,7 +43,7 @@ from dlsched.elastic_stream import Instance, bounds
 from dlsched.elastic_stream.certificate import verify
 from dlsched.elastic_stream.checker import objective
 from dlsched.elastic_stream.formulations.milp import build_milp
-from dlsched.elastic_stream.named_policies import POLICIES
+from dlsched.elastic_stream.heuristics import POLICIES
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
 from dlsched.study.reproduce.streams import pattern

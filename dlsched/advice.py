@@ -15,9 +15,9 @@ from dlsched.families import family_of
 from dlsched.method_choice import method_named
 from dlsched.ring_allocation.solution import Allocation
 from dlsched.solving import solve
-from dlsched.srpt_mapping.dispatching.dispatch import Begun
+from dlsched.srpt_mapping.dispatching import Begun
+from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance, Server
-from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
 from dlsched.traces.gpu_counts import (
     GPUS_OF_A_SERVER,

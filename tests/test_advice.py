@@ -6,7 +6,7 @@ import pytest
 
 from dlsched.advice import DEFAULTS, LOOK_BACK, Advice, decide, standing
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.named_policies import POLICIES
+from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.traces.queue import Queue, QueuedJob, QueueNode
 from dlsched.traces.snapshot import snapshot
 

@@ -27,7 +27,7 @@ from dlsched.core.errors import InstanceError, UsageError
 from dlsched.core.limits import Limits
 from dlsched.elastic_stream import Instance as Stream
 from dlsched.elastic_stream import exact
-from dlsched.elastic_stream.planning.plan import plan_stream
+from dlsched.elastic_stream.planning import plan_stream
 from dlsched.families import family_of
 from dlsched.results.reading import claim_from
 from dlsched.results.verification import verify_claim

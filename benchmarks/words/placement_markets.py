@@ -7,9 +7,7 @@ from words.placement_heuristics import gap_of, mean_and_largest
 
 from dlsched.core.quantities import per_cent
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.markets.categories import count_categories
-from dlsched.matching_placement.markets.placing import MOST_CATEGORIES
-from dlsched.matching_placement.markets.sampling import DRAWS
+from dlsched.matching_placement.markets import DRAWS, MOST_CATEGORIES, count_categories
 from dlsched.study import Study
 from dlsched.study.figures.cases import cases
 from dlsched.study.reports.typeset import markdown_table

@@ -9,8 +9,7 @@ from dlsched.core.arrays import FloatArray
 from dlsched.core.quantities import per_cent
 from dlsched.reproduce.gadget import BASELINES, TOTAL_UTILITY, fig4, shape_of
 from dlsched.ring_embedding import Instance, checker
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.tables import utility_table
+from dlsched.ring_embedding.rings.network import Network, utility_table
 from dlsched.study import Study
 from dlsched.study.figures.cases import Cases, cases, shown
 from dlsched.study.reports.typeset import markdown_table

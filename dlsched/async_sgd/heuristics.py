@@ -15,8 +15,9 @@ from dlsched.async_sgd.costs import cost_table, useful_levels
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
 from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.core.limits import Tick, no_tick
+from dlsched.core.family import Guarantee
 from dlsched.queueing.levels import Step
 
 _SOON = 64  # nodes
@@ -141,3 +142,6 @@ def timed(instance: Instance, counts: Mapping[str, int], tick: Tick) -> Allocati
 
 def _allocated(instance: Instance, nodes: IntArray, tick: Tick) -> Allocation:
     return timed(instance, dict(zip(ids(instance), nodes.tolist(), strict=True)), tick)
+
+
+MARGINAL = Guarantee[Instance]("optimal (Fox 1966)", lambda instance: True, lambda instance, optimum: optimum)

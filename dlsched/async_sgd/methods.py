@@ -4,7 +4,7 @@ from dlsched.allocation.heuristics import increase_greedily
 from dlsched.allocation.methods import Counting, price_of
 from dlsched.async_sgd import bounds, heuristics
 from dlsched.async_sgd.costs import cost_table
-from dlsched.async_sgd.formulations.milp import build_milp
+from dlsched.async_sgd.formulations import build_milp
 from dlsched.async_sgd.heuristics import soon
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation

@@ -11,7 +11,7 @@ LISTED = ListedFamily(
         ListedMethod("exact", "exact", "methods:run_exact", warm=_WARM),
         ListedMethod("knapsack", "exact", "methods:run_knapsack", warm=_WARM),
         ListedMethod("milp", "exact", "methods:run_milp", solvers=able("integer milp"), warm=_WARM),
-        ListedMethod("marginal", "heuristic", function="heuristics:marginal", guarantee="guarantees:MARGINAL"),
+        ListedMethod("marginal", "heuristic", function="heuristics:marginal", guarantee="heuristics:MARGINAL"),
         ListedMethod("knee", "heuristic", function="heuristics:knee"),
         ListedMethod("proportional", "heuristic", function="heuristics:proportional"),
         ListedMethod("equal", "heuristic", function="heuristics:equal"),
@@ -27,7 +27,7 @@ LISTED = ListedFamily(
         "mixed": "figures over orders of magnitude, shards, half duplex",
         "equal": "copies of one job",
     },
-    formulations={"milp": "formulations.milp:build_milp"},
+    formulations={"milp": "formulations:build_milp"},
     options=by_name(
         Option("nodes", int, "N", "Nodes of the cluster", "asynchronous SGD"),
         Option("max_nodes", int, "N", "Most nodes of a job", "asynchronous SGD"),

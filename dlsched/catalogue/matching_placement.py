@@ -3,26 +3,26 @@
 from dlsched.catalogue.declaration import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able
 
-_WARM, _SOON = "heuristics.warm_start:warm", "heuristics.warm_start:hold_soon"
+_WARM, _SOON = "heuristics:warm", "heuristics:hold_soon"
 
 LISTED = ListedFamily(
     name="matching_placement",
     methods=(
-        ListedMethod("exact", "exact", "exact.programs:run_exact", warm=_WARM),
-        ListedMethod("columns", "exact", "exact.columns:run_columns", warm=_WARM),
-        ListedMethod("dp", "exact", "exact.programs:run_dp", warm=_WARM, require="exact.programs:require_dp"),
+        ListedMethod("exact", "exact", "exact:run_exact", warm=_WARM),
+        ListedMethod("columns", "exact", "exact:run_columns", warm=_WARM),
+        ListedMethod("dp", "exact", "exact:run_dp", warm=_WARM, require="exact:require_dp"),
         ListedMethod(
             "milp",
             "exact",
-            "exact.programs:run_milp",
+            "exact:run_milp",
             solvers=able("integer milp"),
             warm=_WARM,
-            require="exact.programs:require_milp",
+            require="exact:require_milp",
         ),
         ListedMethod(
             "assignment",
             "exact",
-            "exact.programs:run_assignment",
+            "exact:run_assignment",
             solvers=able("milp"),
             warm=_WARM,
             require="formulations.assignment:require_assignment",
@@ -30,7 +30,7 @@ LISTED = ListedFamily(
         ListedMethod(
             "minlp",
             "exact",
-            "exact.programs:run_minlp",
+            "exact:run_minlp",
             solvers=able("minlp"),
             warm=_WARM,
             require="formulations.minlp:require_minlp",
@@ -39,15 +39,13 @@ LISTED = ListedFamily(
         ListedMethod(
             "local-search",
             "heuristic",
-            function="heuristics.local_search:local_search",
-            guarantee="heuristics.guarantees:MARGINAL",
+            function="heuristics:local_search",
+            guarantee="heuristics:MARGINAL",
         ),
-        ListedMethod(
-            "marginal", "heuristic", function="heuristics.marginal:marginal", guarantee="heuristics.guarantees:MARGINAL"
-        ),
+        ListedMethod("marginal", "heuristic", function="heuristics:marginal", guarantee="heuristics:MARGINAL"),
         ListedMethod("market", "heuristic", "methods:run_market", warm=_SOON),
         ListedMethod("sampled-market", "heuristic", "methods:run_sampled_market", seeded=True, warm=_SOON),
-        ListedMethod("equal", "heuristic", function="heuristics.fastest_first:equal"),
+        ListedMethod("equal", "heuristic", function="heuristics:equal"),
         ListedMethod("fastest-first", "heuristic", "methods:run_fastest_first"),
         ListedMethod("configuration-lp", "bound", function="bounds:configuration_lp"),
         ListedMethod("relaxation", "bound", function="bounds:relaxation"),
@@ -62,7 +60,7 @@ LISTED = ListedFamily(
     },
     formulations={
         "milp": "formulations.milp:build_milp",
-        "priced": "exact.priced_model:PRICED",
+        "priced": "exact:PRICED",
         "assignment": "formulations.assignment:build_assignment",
     },
     options=by_name(

@@ -14,7 +14,7 @@ LISTED = ListedFamily(
         ListedMethod("circuit", "exact", "methods:run_circuit", solvers=able("circuits"), warm=_WARM),
         ListedMethod("plan", "heuristic", "methods:run_plan"),
         ListedMethod(
-            "slot-greedy", "heuristic", "methods:run_slot_greedy", guarantee="heuristics.guarantees:HALF", seeded=True
+            "slot-greedy", "heuristic", "methods:run_slot_greedy", guarantee="heuristics.slot_greedy:HALF", seeded=True
         ),
         ListedMethod("gadget", "heuristic", "methods:run_gadget", seeded=True),
         ListedMethod("density", "heuristic", function="heuristics.baselines:density"),

@@ -3,7 +3,7 @@
 from dlsched.catalogue.declaration import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able
 
-_WARM = "exact.warm_start:warm"
+_WARM = "exact:warm"
 
 
 def _policy(name: str, function: str, guarantee: str = "") -> ListedMethod:
@@ -13,7 +13,7 @@ def _policy(name: str, function: str, guarantee: str = "") -> ListedMethod:
 LISTED = ListedFamily(
     name="srpt_mapping",
     methods=(
-        ListedMethod("exact", "exact", "exact.portfolio:run_exact", seeded=True, warm=_WARM),
+        ListedMethod("exact", "exact", "exact:run_exact", seeded=True, warm=_WARM),
         ListedMethod("intervals", "exact", "methods:run_intervals", solvers=able("intervals"), warm=_WARM),
         ListedMethod(
             "milp",
@@ -24,7 +24,7 @@ LISTED = ListedFamily(
             require="formulations.milp:require_few_pairs",
         ),
         _policy("a-srpt", "a_srpt"),
-        _policy("a-srpt-strict", "a_srpt_strict", "guarantees:STRICT"),
+        _policy("a-srpt-strict", "a_srpt_strict", "heuristics:STRICT"),
         _policy("a-srpt-backfill", "a_srpt_backfill"),
         _policy("a-srpt-compact", "a_srpt_compact"),
         _policy("shortest-first", "shortest_first"),
@@ -36,7 +36,7 @@ LISTED = ListedFamily(
         _policy("fifo", "fifo"),
         _policy("fifo-backfill", "fifo_backfill"),
         ListedMethod("annealing", "heuristic", "methods:run_annealing", seeded=True),
-        ListedMethod("plan", "heuristic", "methods:run_plan", seeded=True, require="dispatching.plan:require_few_jobs"),
+        ListedMethod("plan", "heuristic", "methods:run_plan", seeded=True, require="planning:require_few_jobs"),
         ListedMethod("bound", "bound", "methods:run_bound"),
         ListedMethod("prices", "bound", "methods:run_prices"),
         ListedMethod("machine", "bound", function="bounds:machine"),

@@ -1,6 +1,8 @@
 """elastic_stream: malleable jobs that arrive over time (the dynamic half of Capes et al. 2018 and of Lin et al., abstracts)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.core.family import Family
@@ -9,7 +11,6 @@ from dlsched.core.status import Sense
 from dlsched.elastic_stream import certificate, policies
 from dlsched.elastic_stream.bounds import area, bound, length, prices
 from dlsched.elastic_stream.checker import check, flow_times, infeasible, objective
-from dlsched.elastic_stream.drawing import draw
 from dlsched.elastic_stream.generator import example, generate
 from dlsched.elastic_stream.heuristics import (
     doubling,
@@ -24,7 +25,7 @@ from dlsched.elastic_stream.heuristics import (
 )
 from dlsched.elastic_stream.instance import EarlyStop, Instance, Job
 from dlsched.elastic_stream.methods import METHODS
-from dlsched.elastic_stream.planning.plan import plan
+from dlsched.elastic_stream.planning import plan
 from dlsched.elastic_stream.simulation.figures import figures
 from dlsched.elastic_stream.simulation.simulator import run, simulate
 from dlsched.elastic_stream.simulation.view import Policy, View
@@ -63,6 +64,16 @@ __all__ = [
     "solve",
     "weighted",
 ]
+
+
+def draw(instance: Instance, answers: Sequence[tuple[str, Stream]], path: Path, width_in: float) -> Path:
+    """Draw labelled streams, one below the other."""
+    from dlsched.plots import StreamRow, draw_streams
+
+    restart_s = {job.id: job.restart_s for job in instance.jobs}
+    rows = [StreamRow(label, stream.periods, flow_times(instance, stream), restart_s) for label, stream in answers]
+    arrivals_s = {job.id: job.arrival_s for job in instance.jobs}
+    return draw_streams(rows, path, units=instance.units, arrivals_s=arrivals_s, title=instance.name, width=width_in)
 
 
 _MEAN = Objective(

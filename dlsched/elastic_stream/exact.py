@@ -9,17 +9,15 @@ from dlsched.core.limits import Tick
 from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
+from dlsched.elastic_stream import slots
 from dlsched.elastic_stream.bounds import area, bounds, length, prices, quick_stream
 from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices
 from dlsched.elastic_stream.formulations import milp
-from dlsched.elastic_stream.heuristics import in_turn
+from dlsched.elastic_stream.heuristics import POLICIES, in_turn
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.named_policies import POLICIES
-from dlsched.elastic_stream.planning.plan import EFFORT, plan_stream
-from dlsched.elastic_stream.slots import plan
-from dlsched.elastic_stream.slots.lone_costs import lone_costs
-from dlsched.elastic_stream.slots.search import TooLarge, search_slots
+from dlsched.elastic_stream.planning import EFFORT, plan_stream
+from dlsched.elastic_stream.slots import TooLarge, lone_costs, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.solvers.conclude import solve_and_conclude
 from dlsched.version import VERSION
@@ -57,7 +55,7 @@ def run_exact(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     status = _offer_policies(instance, search)
     if status is TerminationStatus.OPTIMAL:
         return status
-    reason = plan.refusal(instance)
+    reason = slots.refusal(instance)
     if reason is None:
         try:
             return _by_slots(instance, search)
@@ -236,7 +234,7 @@ def _by_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     search_slots(
         instance,
         search.objective * weight,
-        found=lambda made: search.offer(plan.stream_of(instance, made), source=SLOTS),
+        found=lambda made: search.offer(slots.stream_of(instance, made), source=SLOTS),
         proven=lambda total_s: search.prove(total_s / weight, source=SLOTS),
         budget=search.budget,
         prices=by_slot,

@@ -11,8 +11,9 @@ from bisect import bisect_right
 from collections.abc import Callable
 from heapq import heappop, heappush
 
+from dlsched.catalogue.elastic_stream import LISTED
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.core.limits import Tick, no_tick
 from dlsched.core.ticks import HAIR, end_after, end_in_slots, end_slot
 from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.checker import infeasible
@@ -129,3 +130,7 @@ def in_turn(instance: Instance) -> Stream | None:
             periods[job.id] = [(now * tick_s, end_in_slots(int(now), int(end - now), needed_s, tick_s), units)]
         heappush(ends, (end, units))
     return Stream(periods)
+
+
+POLICIES: dict[str, Callable[..., Stream | None]] = dict(LISTED.functions("heuristic"))
+"""From an instance to a stream."""

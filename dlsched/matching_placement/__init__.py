@@ -3,18 +3,13 @@
 from dlsched.catalogue.matching_placement import LISTED
 from dlsched.core.family import Family
 from dlsched.matching_placement import certificate
-from dlsched.matching_placement.arrays import constant
+from dlsched.matching_placement.arrays import constant, infeasible
 from dlsched.matching_placement.bounds import configuration_lp, relaxation
 from dlsched.matching_placement.checker import check, completion_times, figures, jain_index, objective
-from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.generator import example, generate
-from dlsched.matching_placement.heuristics.beam import beam
-from dlsched.matching_placement.heuristics.fastest_first import equal, fastest_first
-from dlsched.matching_placement.heuristics.local_search import local_search
-from dlsched.matching_placement.heuristics.marginal import marginal
+from dlsched.matching_placement.heuristics import beam, equal, fastest_first, local_search, marginal
 from dlsched.matching_placement.instance import Instance, Job, Worker
-from dlsched.matching_placement.markets.placing import market
-from dlsched.matching_placement.markets.sampling import sampled_market
+from dlsched.matching_placement.markets import market, sampled_market
 from dlsched.matching_placement.methods import METHODS
 from dlsched.matching_placement.objectives import OBJECTIVES, objective_of
 from dlsched.matching_placement.solution import Placement, read_solution

@@ -23,8 +23,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.algorithms.resource_market import starved
 from dlsched.algorithms.time_costs import Costs, Fair, Power, Ratio
 from dlsched.core.arrays import dot, row_dots
+from dlsched.core.errors import UsageError
 from dlsched.matching_placement.instance import Instance, equal_share_time
 from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement
@@ -215,3 +217,41 @@ def counts_of(instance: Instance, held: Placement) -> Counts:
         for worker in workers:
             counts[instance.index[name], kinds[instance.worker_index[worker]]] += 1
     return counts
+
+
+_NAMED = 5  # ids that a sentence lists
+
+
+def infeasible(instance: Instance) -> str | None:
+    """Return a sentence that proves by counting that no placement exists, or None; then one exists."""
+    jobs = [instance.jobs[index] for index in starved_jobs(instance)]
+    if not jobs:
+        return None
+    needed = sum(job.min_workers for job in jobs)
+    able = [kind for kind in instance.types if any(kind in job.samples_per_s for job in jobs)]
+    had = sum(len(instance.types[kind]) for kind in able)
+    if len(jobs) == len(instance.jobs):
+        who = "all jobs together need" if len(jobs) > 1 else f"job {jobs[0].id} needs"
+    else:
+        names = ", ".join(job.id for job in jobs[:_NAMED]) + (", ..." if len(jobs) > _NAMED else "")
+        who = f"jobs {names} together need" if len(jobs) > 1 else f"job {names} needs"
+    return f"{who} at least {needed} workers, there are {had} that can serve {'them' if len(jobs) > 1 else 'it'}"
+
+
+def starved_jobs(instance: Instance) -> list[int]:
+    """Positions of jobs that need more workers than the types that can serve them have; empty when all can be served."""
+    data = arrays(instance)
+    return starved(data.rates > 0, data.least, data.stock)
+
+
+def require_feasible(instance: Instance) -> None:
+    """Refuse an infeasible instance, which has no bound.
+
+    Raises
+    ------
+    UsageError
+        The instance is infeasible.
+    """
+    reason = infeasible(instance)
+    if reason is not None:
+        raise UsageError(f"the instance is infeasible: {reason}; every bound holds")

@@ -1,6 +1,6 @@
 """Two lower bounds of matching_placement, with the multipliers that prove them.
 
-``configuration_lp``. The linear program over configurations (``configurations.generation``): its value is
+``configuration_lp``. The linear program over configurations (``configurations.pricing``): its value is
 the best Lagrangian bound for prices of the types, since each job is solved exactly at the prices. For the
 largest ratio the bound is the least threshold, up to ``NEAR``, that the linear program of
 ``configurations.thresholds`` can keep.
@@ -26,16 +26,15 @@ import numpy as np
 from dlsched.certificates import DualsCertificate, rounded_down
 from dlsched.columns.slack import Prices
 from dlsched.core.arrays import dot, row_dots
+from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.core.elementary import exp, geometric, log
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.core.limits import Budget, Tick, TooMany, no_tick
-from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, require_feasible
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.configurations.generation import generate_columns
+from dlsched.matching_placement.configurations.pricing import generate_columns
 from dlsched.matching_placement.configurations.thresholds import HAIR, bound_by_prices
-from dlsched.matching_placement.feasibility import require_feasible
-from dlsched.matching_placement.heuristics.local_search import best_local
+from dlsched.matching_placement.heuristics import best_local
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of, require_served
 from dlsched.solvers.lp import linear_program

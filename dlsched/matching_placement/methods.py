@@ -9,12 +9,9 @@ from dlsched.core.methods import bound_by, heuristic, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import Counts, arrays, placement
-from dlsched.matching_placement.heuristics.beam import beam
-from dlsched.matching_placement.heuristics.fastest_first import fastest_first, soon
-from dlsched.matching_placement.heuristics.warm_start import hold_soon
+from dlsched.matching_placement.heuristics import beam, fastest_first, hold_soon, soon
 from dlsched.matching_placement.instance import Instance
-from dlsched.matching_placement.markets.placing import all_markets
-from dlsched.matching_placement.markets.sampling import sample_counts
+from dlsched.matching_placement.markets import all_markets, sample_counts
 from dlsched.matching_placement.solution import Placement
 
 

@@ -59,15 +59,15 @@ MEAN = PlacementObjective(
     quantity="mean completion time",
     value=Late("matching_placement.checker:mean_completion"),
     costs=Late("matching_placement.arrays:plain_costs"),
-    total=Late("matching_placement.heuristics.warm_start:total_of_mean"),
+    total=Late("matching_placement.heuristics:total_of_mean"),
     proofs={
         "milp": Late("matching_placement.certificate:mean_value"),
         "relaxation": Late("matching_placement.certificate:relaxation_value"),
     },
     configuration_lp=Late("matching_placement.bounds:by_prices"),
     laws=Late("matching_placement.formulations.priced:mean_laws"),
-    run_columns=Late("matching_placement.exact.columns:by_prices"),
-    run_milp=Late("matching_placement.exact.programs:by_one_program"),
+    run_columns=Late("matching_placement.exact:by_prices"),
+    run_milp=Late("matching_placement.exact:by_one_program"),
 )
 
 MAX_RHO = PlacementObjective(
@@ -79,12 +79,12 @@ MAX_RHO = PlacementObjective(
     instead=_OTHERS,
     value=Late("matching_placement.checker:largest_ratio"),
     costs=Late("matching_placement.arrays:ratio_costs"),
-    total=Late("matching_placement.heuristics.warm_start:total_of_counts"),
+    total=Late("matching_placement.heuristics:total_of_counts"),
     proofs={"threshold": Late("matching_placement.certificate:threshold_value")},
     configuration_lp=Late("matching_placement.bounds:by_thresholds"),
     laws=Late("matching_placement.formulations.priced:threshold_laws"),
-    run_columns=Late("matching_placement.exact.columns:by_thresholds"),
-    run_milp=Late("matching_placement.formulations.ratio_programs:by_programs"),
+    run_columns=Late("matching_placement.exact:by_thresholds"),
+    run_milp=Late("matching_placement.formulations.milp:by_programs"),
 )
 
 ALPHA_FAIR = replace(

@@ -9,7 +9,7 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import bounds, heuristics
 from dlsched.ring_allocation.costs import cost_table, whole_table
-from dlsched.ring_allocation.formulations.milp import build_arrays
+from dlsched.ring_allocation.formulations import build_arrays
 from dlsched.ring_allocation.heuristics import smallest
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
@@ -21,7 +21,7 @@ REDUCTION = f"dlsched reduction {VERSION}"
 
 def _minlp(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
     """The non-linear integer program by SCIP; costs are >= 0, so 0 is proven in any case."""
-    from dlsched.ring_allocation.formulations.minlp import build_minlp, laws
+    from dlsched.ring_allocation.formulations import build_minlp, laws
     from dlsched.solvers import availability
     from dlsched.solvers.minlp import solve_minlp
 

@@ -1,19 +1,20 @@
 """ring_embedding: rings of all-reduce jobs in a network, slot by slot (GADGET, Yu et al., INFOCOM 2022)."""
 
+import pathlib
+from collections.abc import Sequence
+
 from dlsched.catalogue.ring_embedding import LISTED
 from dlsched.cluster.network import Link, Node, Path
 from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.family import Family
 from dlsched.ring_embedding import certificate
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
-from dlsched.ring_embedding.drawing import draw
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.generator import example, generate
 from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
-from dlsched.ring_embedding.heuristics.gadget import gadget
-from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
+from dlsched.ring_embedding.heuristics.slot_greedy import gadget, slot_greedy
 from dlsched.ring_embedding.horizon.columns import columns
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.methods import METHODS
@@ -61,6 +62,23 @@ __all__ = [
     "worker_slots",
     "worth",
 ]
+
+
+def draw(
+    instance: Instance, answers: Sequence[tuple[str, Embedding]], path: pathlib.Path, width_in: float
+) -> pathlib.Path:
+    """Draw labelled embeddings, one below the other."""
+    from dlsched.plots import SlotRow, draw_slots
+
+    rows = []
+    for label, embedding in answers:
+        rings: dict[str, dict[int, tuple[int, int]]] = {}
+        for slot, held in embedding.slots.items():
+            for job, ring in held.items():
+                rings.setdefault(job, {})[slot] = sum(ring.workers.values()), len(ring.order)
+        rows.append(SlotRow(label, rings, objective(instance, embedding)))
+    arrivals = {job.id: job.arrival_slot for job in instance.jobs}
+    return draw_slots(rows, path, slots=instance.slots, arrivals=arrivals, title=instance.name, width=width_in)
 
 
 FAMILY = Family(

@@ -60,8 +60,7 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.core.result import Certificate
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of
-from dlsched.ring_embedding.rings.ceilings import Ceilings
-from dlsched.ring_embedding.rings.rows import epochs, loose
+from dlsched.ring_embedding.rings.rows import Ceilings, epochs, loose
 
 _LARGEST = Fraction(sys.float_info.max)
 _ROW = re.compile(r"(pool|capacity|bandwidth)_([0-9]+)_(.+)", re.DOTALL)

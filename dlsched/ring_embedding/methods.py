@@ -7,11 +7,9 @@ from dlsched.core.family import Run
 from dlsched.core.methods import bound_by, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import bounds
-from dlsched.ring_embedding.exact import programs
-from dlsched.ring_embedding.heuristics.gadget import gadget
-from dlsched.ring_embedding.heuristics.slot_greedy import Keep, slot_greedy
-from dlsched.ring_embedding.heuristics.warm_start import in_time
+from dlsched.ring_embedding import bounds, exact
+from dlsched.ring_embedding.heuristics.baselines import in_time
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep, gadget, slot_greedy
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of, require_served
 from dlsched.ring_embedding.rings.network import Gains, Network
@@ -78,9 +76,9 @@ def _gadget(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedd
     return gadget(instance, search.generator, budget=search.budget, keep=keep)
 
 
-run_milp = _warmed(programs.run_milp)
-run_arc = _warmed(programs.run_arc)
-run_circuit = _warmed(programs.run_circuit)
+run_milp = _warmed(exact.run_milp)
+run_arc = _warmed(exact.run_arc)
+run_circuit = _warmed(exact.run_circuit)
 run_slot_greedy = in_time("slot-greedy", _slot_greedy)
 run_gadget = in_time("gadget", _gadget)
 

@@ -25,7 +25,7 @@ class RingObjective(Objective[Instance, Embedding]):
     """An objective of embeddings.
 
     ``additive``: it is a sum over jobs, so gains of slots add up. ``goal`` adds it to a linear model
-    (``formulations.goals``). ``proven``: upper bound at prices of worker-slots, given the worth of all other rows.
+    (``formulations.workers``). ``proven``: upper bound at prices of worker-slots, given the worth of all other rows.
     ``run_program`` runs the model named ``program`` with a node limit; the others are functions and methods by name.
     """
 
@@ -49,16 +49,16 @@ SUM = RingObjective(
     quantity="sum of utilities",
     additive=True,
     value=Late("ring_embedding.checker:total"),
-    goal=Late("ring_embedding.formulations.goals:add_sum"),
+    goal=Late("ring_embedding.formulations.workers:add_sum"),
     proven=Late("ring_embedding.certificate:total_proven"),
     aggregated=Late("ring_embedding.horizon.relaxation:aggregated"),
     horizon=Late("ring_embedding.horizon.relaxation:horizon"),
     plan=Late("ring_embedding.heuristics.plan:plan"),
-    warm=Late("ring_embedding.heuristics.warm_start:warm"),
-    run_plan=Late("ring_embedding.exact.horizon:run_plan"),
+    warm=Late("ring_embedding.heuristics.baselines:warm"),
+    run_plan=Late("ring_embedding.exact:run_plan"),
     run_bound=Late("ring_embedding.bounds:run_bound"),
-    run_exact=Late("ring_embedding.exact.horizon:run_exact"),
-    run_program=Late("ring_embedding.exact.programs:run_program"),
+    run_exact=Late("ring_embedding.exact:run_exact"),
+    run_program=Late("ring_embedding.exact:run_program"),
 )
 
 NET = replace(
@@ -80,16 +80,16 @@ MAX_MIN = RingObjective(
     instead="exact, milp, arc, circuit, plan, drf, las, fifo, bound, horizon, aggregated",
     additive=False,
     value=Late("ring_embedding.checker:least"),
-    goal=Late("ring_embedding.formulations.goals:add_least"),
+    goal=Late("ring_embedding.formulations.workers:add_least"),
     proven=Late("ring_embedding.certificate:least_proven"),
-    aggregated=Late("ring_embedding.max_min.bounds:aggregated"),
-    horizon=Late("ring_embedding.max_min.bounds:horizon"),
+    aggregated=Late("ring_embedding.max_min.plan:aggregated"),
+    horizon=Late("ring_embedding.max_min.plan:horizon"),
     plan=Late("ring_embedding.max_min.plan:plan"),
     warm=Late("ring_embedding.max_min.methods:warm"),
     run_plan=Late("ring_embedding.max_min.methods:run_plan"),
     run_bound=Late("ring_embedding.max_min.methods:run_bound"),
     run_exact=Late("ring_embedding.max_min.methods:run_exact"),
-    run_program=Late("ring_embedding.max_min.rounds:run_rounds"),
+    run_program=Late("ring_embedding.max_min.methods:run_rounds"),
 )
 
 OBJECTIVES: Mapping[str, RingObjective] = {"sum": SUM, "max_min": MAX_MIN}
@@ -113,12 +113,12 @@ def require_served(instance: Instance, method: str) -> None:
 
 
 def aggregated(instance: Instance, budget: Budget | None = None) -> "DualsCertificate":
-    """All slots and servers as one pool, see ``horizon.relaxation.aggregated`` and ``max_min.bounds.aggregated``."""
+    """All slots and servers as one pool, see ``horizon.relaxation.aggregated`` and ``max_min.plan.aggregated``."""
     return objective_of(instance).aggregated(instance, budget)
 
 
 def horizon(instance: Instance, budget: Budget | None = None) -> "DualsCertificate":
-    """The relaxation over all slots, without rings, see ``horizon.relaxation.relax`` and ``max_min.bounds.Water``."""
+    """The relaxation over all slots, without rings, see ``horizon.relaxation.relax`` and ``max_min.plan.Water``."""
     return objective_of(instance).horizon(instance, budget)
 
 

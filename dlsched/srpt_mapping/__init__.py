@@ -1,5 +1,9 @@
 """srpt_mapping: when and where gangs of pipeline and data-parallel jobs run (A-SRPT, Luo et al., INFOCOM 2025)."""
 
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
 from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.core.family import Family
 from dlsched.core.objective import Objective
@@ -7,18 +11,14 @@ from dlsched.core.status import Sense
 from dlsched.srpt_mapping import certificate, checker
 from dlsched.srpt_mapping.bounds import bound, combined, length, machine, prices
 from dlsched.srpt_mapping.checker import check, completion_times, iteration_time, objective
-from dlsched.srpt_mapping.dispatching.annealing import anneal
-from dlsched.srpt_mapping.dispatching.dispatch import dispatch
-from dlsched.srpt_mapping.dispatching.predictor import errors, predict, with_error
-from dlsched.srpt_mapping.dispatching.waiting import Waiting
-from dlsched.srpt_mapping.drawing import draw
+from dlsched.srpt_mapping.dispatching import Waiting, dispatch
 from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_placement
 from dlsched.srpt_mapping.generator import example, generate
-from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
+from dlsched.srpt_mapping.heuristics import a_srpt, anneal, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance, Job, Server, Stage
 from dlsched.srpt_mapping.methods import METHODS
-from dlsched.srpt_mapping.placing.heavy_edge import compact, heavy_edge
-from dlsched.srpt_mapping.placing.servers import Servers
+from dlsched.srpt_mapping.placing import Servers, compact, heavy_edge
+from dlsched.srpt_mapping.predictor import errors, predict, with_error
 from dlsched.srpt_mapping.solution import Schedule, Share, Start, read_solution
 
 __all__ = [
@@ -57,6 +57,27 @@ __all__ = [
     "solve",
     "with_error",
 ]
+
+
+def draw(instance: Instance, answers: Sequence[tuple[str, Schedule]], path: Path, width_in: float) -> Path:
+    """Draw labelled answers."""
+    from dlsched.plots import Gang, GangRow, draw_gangs
+
+    releases_s = {job.id: job.release_s for job in instance.jobs}
+    rows = []
+    for label, schedule in answers:
+        ends_s = completion_times(instance, schedule)
+        gangs = {}
+        for job, start in schedule.jobs.items():
+            gpus: Counter[int] = Counter()
+            for share in start.placement:
+                gpus[instance.server_index[share.server]] += share.replicas
+            gangs[job] = Gang(start.start_s, ends_s[job], gpus)
+        flows_s = [max(ends_s[job] - release_s, 0.0) for job, release_s in releases_s.items()]
+        rows.append(GangRow(label, gangs, flows_s))
+    servers = {server.id: server.gpus for server in instance.servers}
+    return draw_gangs(rows, path, servers=servers, releases_s=releases_s, title=instance.name, width=width_in)
+
 
 _OBJECTIVE = Objective(
     name="",

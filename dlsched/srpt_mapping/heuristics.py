@@ -1,4 +1,12 @@
-"""The policies: A-SRPT and its baselines. Each sees predicted iterations only; guarantees stand in ``guarantees``.
+"""The policies, their guarantee, and simulated annealing over the order of the jobs.
+
+Simulated annealing over orders of the queue (ours), which runs every order through ``dispatch``.
+
+An order is a list of all jobs; the queue is strict, jobs are placed by ``compact``, and communication-heavy ones wait for
+better placements as ``PATIENT`` says. The temperature (``algorithms.serial_schedule``) falls from ``TEMPERATURE`` of the first
+sum of flow times. It knows all jobs from the start, which no policy does.
+
+The policies: A-SRPT and its baselines. Each sees predicted iterations only; guarantees stand in ``guarantees``.
 
 =======================  =============================================================================================
 policy                   order of the queue
@@ -10,28 +18,114 @@ policy                   order of the queue
 ``fifo``                 release (least attained service is the same here, as nothing is preempted)
 =======================  =============================================================================================
 
-Each may let communication-heavy jobs wait for a better placement (``dispatching.waiting``), as A-SRPT does.
+Each may let communication-heavy jobs wait for a better placement (``dispatching``), as A-SRPT does.
 
 alpha_i: ``placed``, what ``compact`` reaches on the empty servers, never more than Heavy-Edge there; it stands for the
 paper's alpha^min, the best placement there, and may be more. Or ``low``, the closed form alpha^low, with which A-SRPT has
 its guarantee.
+
+Approximation guarantee of A-SRPT, as data.
+
+*Theorem.* Strict virtual order, no waiting for better placements, any placement rule that starts the head as soon as its
+GPUs are free, virtual sizes n~_i g_i alpha^low_i / G; n_i <= eta1 n~_i and n~_i <= eta2 n_i. Then
+
+    sum c_i <= (eta2 (1 + eta1 rho G / m) + rho max(0, 1 - g_min / m)) OPT,   rho = max_i alpha^max_i / alpha^low_i
+
+with m = G - g_max + 1.
+
+*Proof.* Job k joins at v_k, its virtual completion. From v_k to its start some job that joined no later waits at the head, so
+at least m GPUs are busy, with other jobs that joined by v_k only. Their real GPU-seconds are at most n_j g_j alpha^max_j <=
+eta1 rho G times their virtual sizes, which the virtual machine has served by v_k, and that of k too: at most eta1 rho G v_k -
+rho n_k g_k alpha^low_k in all. So start_k <= v_k (1 + eta1 rho G / m) - rho n_k alpha^low_k g_k / m. SRPT is optimal on the
+virtual machine, and sizes eta2 times as large make its sum at most eta2 times as large: sum v_k <= eta2 OPT, as OPT is at
+least SRPT's sum with true sizes. Last, n_k alpha_k <= rho n_k alpha^low_k, and n_k alpha^low_k sum to at most OPT.
+``worst.closed_forms.strict_family`` reaches the factor where the largest job takes all GPUs and the smallest one of them.
+
+Where jobs have begun before the clock starts, nothing is claimed: they did not wait for their virtual completion.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from dlsched.algorithms.one_machine import srpt_completions
+from dlsched.algorithms.serial_schedule import anneal_orders
+from dlsched.catalogue.srpt_mapping import LISTED
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.core.limits import Tick, no_tick
-from dlsched.srpt_mapping.checker import infeasible
-from dlsched.srpt_mapping.dispatching.dispatch import Begun, dispatch
-from dlsched.srpt_mapping.dispatching.waiting import PATIENT, Waiting
+from dlsched.core.family import Guarantee
+from dlsched.srpt_mapping.checker import infeasible, objective
+from dlsched.srpt_mapping.dispatching import PATIENT, Aside, Begun, Waiting, dispatch, run_queue, schedule_of, with_own
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.placing.heavy_edge import Rule, compact, heavy_edge, in_order, placed_s
-from dlsched.srpt_mapping.placing.servers import Servers, require_placeable
+from dlsched.srpt_mapping.placing import Rule, Servers, compact, heavy_edge, in_order, placed_s, require_placeable
 from dlsched.srpt_mapping.solution import Schedule, Start, begun_starts, on_clock_of
+
+TEMPERATURE = 0.002
+STARTS = 100_000
+"""Default number of simulated job starts: divided by the number of jobs it is the number of orders tried."""
+
+
+def anneal(
+    instance: Instance,
+    start: Schedule,
+    generator: np.random.Generator,
+    *,
+    orders: int | None = None,
+    tick: Callable[..., None] = lambda nodes=0: None,
+    better: Callable[[Schedule], None] = lambda schedule: None,
+) -> Schedule:
+    """Return the best schedule found by a search that begins with the order of a schedule's starts.
+
+    Parameters
+    ----------
+    instance
+        Feasible.
+    start
+        A feasible schedule; the returned schedule is never worse.
+    generator
+        Draws the steps, and the chances of acceptance.
+    orders
+        Number of orders tried; None: ten times the squared number of jobs, at most 1,000, at most ``STARTS``
+        over the number of jobs, and at least 1.
+    tick
+        Called with 1 for every order and with nothing for every job of it; it may raise to stop.
+    better
+        Called with every schedule better than all before, ``start`` included.
+
+    Guarantee: none. Cost: as many runs of ``dispatch`` as orders.
+    """
+    count = len(instance.jobs)
+    tries = max(1, min(1_000, 10 * count**2, STARTS // count)) if orders is None else orders
+    own = instance.on_own_clock()
+    servers = Servers(own)
+    releases = [job.release_s for job in own.jobs]
+    aside = partial(Aside, own, servers, place=compact, waiting=PATIENT, least_s=placed_s(own, compact, tick=tick))
+    begun = with_own(own)
+    best_s, best = objective(instance, start), start
+
+    def flow_s(order: list[int], now_s: float) -> float:
+        nonlocal best_s, best
+        tick(1)
+        keys = [0.0] * count
+        for rank, job in enumerate(order):
+            keys[job] = float(rank)
+        ran = run_queue(aside(keys=keys), releases, begun=begun, tick=tick)
+        times = zip(releases, ran, strict=True)
+        sum_s = math.fsum(x for release_s, (start_s, length_s, _) in times for x in (start_s, length_s, -release_s))
+        if sum_s < now_s:
+            found = Schedule(on_clock_of(instance, own, schedule_of(own, ran)))
+            found_s = objective(instance, found)
+            if found_s < best_s:
+                best_s, best = found_s, found
+                better(best)
+        return sum_s
+
+    order = sorted(range(count), key=lambda job: (start.jobs[instance.jobs[job].id].start_s, job))
+    anneal_orders(order, flow_s, generator, tries=tries, temperature=TEMPERATURE)
+    return best
+
 
 PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
 SPEEDS = ("placed", "low")
@@ -215,3 +309,27 @@ def _queued(
         tick=tick,
     )
     return Schedule(on_clock_of(instance, own, schedule) | ({} if begun is None else dict(begun.starts)))
+
+
+_ROUNDING = 1e-9
+
+
+def factor(instance: Instance) -> float:
+    """The theorem's factor for an instance."""
+    rho = max(job.graph.uniform_s(instance.slowest) / job.graph.uniform_s(instance.fastest) for job in instance.jobs)
+    eta1 = max(1.0, *(job.iterations / job.predicted for job in instance.jobs))
+    eta2 = max(1.0, *(job.predicted / job.iterations for job in instance.jobs))
+    gpus = [job.gpus for job in instance.jobs]
+    busy = instance.total_gpus - max(gpus) + 1
+    return eta2 * (1 + eta1 * rho * instance.total_gpus / busy) + rho * max(0.0, 1 - min(gpus) / busy)
+
+
+STRICT = Guarantee[Instance](
+    "at most eta2 (1 + eta1 rho G / m) + rho max(0, 1 - g_min / m) times the optimum, m = G - g_max + 1 (tight for a job "
+    "of all GPUs); at most 1 + 3 rho with true predictions and jobs of at most half the GPUs",
+    lambda instance: infeasible(instance) is None and all(job.begun is None for job in instance.jobs),
+    lambda instance, optimum: factor(instance) * optimum * (1 + _ROUNDING),
+)
+
+POLICIES: dict[str, Callable[..., Schedule | None]] = dict(LISTED.functions("heuristic"))
+"""From an instance to a schedule; ``tick`` is called while they run."""

@@ -6,13 +6,11 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude
 from dlsched.srpt_mapping import bounds
-from dlsched.srpt_mapping.exact.certified_bounds import prove, prove_prices
-from dlsched.srpt_mapping.exact.closing import Closing
-from dlsched.srpt_mapping.exact.warm_start import anneal_held, offer_policies, plan_held, warm
+from dlsched.srpt_mapping.exact import Closing, anneal_held, offer_policies, plan_held, prove, prove_prices, warm
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.heuristics import one_by_one
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.layouts import layouts
+from dlsched.srpt_mapping.placing import layouts
 from dlsched.srpt_mapping.solution import Schedule
 
 

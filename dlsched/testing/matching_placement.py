@@ -13,8 +13,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from dlsched.matching_placement.arrays import infeasible
 from dlsched.matching_placement.checker import check, job_time, objective
-from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.instance import RANGES, Instance, Job
 from dlsched.matching_placement.solution import Placement
 from dlsched.testing.cases import Case, Data, fitting, named, several, values, whole_numbers

@@ -5,11 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dlsched.async_sgd import Instance, float_value, generate, lagrange
-from dlsched.async_sgd.certificate import exact_times, price_below, price_bound, verify
+from dlsched.async_sgd import Instance, certificate, generate, lagrange
+from dlsched.async_sgd.certificate import exact_times, least_values, price_below, price_bound, verify
 from dlsched.async_sgd.costs import cost_table
-from dlsched.async_sgd.float_value import least_values
-from dlsched.core.limits import no_tick
+from dlsched.core.budget import no_tick
 
 from .nasty import nasty
 
@@ -74,10 +73,10 @@ def test_times_err_less_than_they_say():
 @pytest.mark.parametrize("further", [0.25, 3.0])
 def test_steps_that_tell_only_together(monkeypatch, further):
     """On 20,000 nodes a step saves 2.5e-9 of the time, of which 20,000 units of error are 7e-11: strides tell, and exactly."""
-    monkeypatch.setattr(float_value, "_FURTHER", further)
+    monkeypatch.setattr(certificate, "_FURTHER", further)
     instance = Instance(name="wide", nodes=20_000, jobs=[JOB | {"parameter_bytes": 0.0, "max_nodes": 20_000}])
     price = 1e6 / 15_000**2  # 1e6 / n + price n is least at 15,000: 2e6 / 15,000
-    value, count = float_value._walked(instance, 0, 14_000, price)
+    value, count = certificate._walked(instance, 0, 14_000, price)
     found = Fraction(value) + Fraction(price) * count
     exact = Fraction(1_000_000, 15_000) + Fraction(price) * 15_000
     assert exact * (1 - Fraction(4 * 15_000 * UNIT)) <= found <= exact
@@ -86,7 +85,7 @@ def test_steps_that_tell_only_together(monkeypatch, further):
 def test_counts_that_end_too_early_do_not_tell():
     """The least lies at 15,000 nodes, and only some more than 5,000 are looked at."""
     instance = Instance(name="wide", nodes=20_000, jobs=[JOB | {"parameter_bytes": 0.0}])
-    assert np.isnan(float_value._walked(instance, 0, 5000, 1e6 / 15_000**2)[0])
+    assert np.isnan(certificate._walked(instance, 0, 5000, 1e6 / 15_000**2)[0])
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_any_method_of_gangs(cli: Any, dump: Path, tmp_path: Path) -> None:
     assert (actions["2"], actions["3"]) == (("keep", "2026-03-01T10:00:00"), ("keep", "2026-03-01T10:00:00"))
     (tmp_path / "mine.py").write_text(
         "from dlsched.srpt_mapping import dispatch\n"
-        "from dlsched.srpt_mapping.placing.heavy_edge import compact\n\n"
+        "from dlsched.srpt_mapping.placing import compact\n\n"
         "def last_first(instance):\n"
         "    count = len(instance.jobs)\n"
         "    return dispatch(instance, joins_s=[0.0] * count, keys=range(count, 0, -1), place=compact)\n"

@@ -437,7 +437,7 @@ def test_an_optimum_says_what_gap_it_leaves(cli: Any, save: Any, monkeypatch: py
     def failing(*arguments: object, **options: object) -> None:
         raise SolverError("it broke")
 
-    monkeypatch.setattr("dlsched.ring_embedding.exact.horizon.best_slot", failing)
+    monkeypatch.setattr("dlsched.ring_embedding.exact.best_slot", failing)
     jobs = [("large", 8.0, 1000.0), ("a", 3.0, 3.1e-4), ("b", 2.0, 2e-4), ("c", 2.0, 2e-4)]
     path = save(
         {

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from dlsched import Limits
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, Stream, check, exact, example, generate, objective, simulate, solve
+from dlsched.elastic_stream import slots as room
 from dlsched.elastic_stream.exact import SLOTS
 from dlsched.elastic_stream.formulations.milp import build_milp, windows
+from dlsched.elastic_stream.heuristics import POLICIES as NAMED
 from dlsched.elastic_stream.heuristics import in_turn
-from dlsched.elastic_stream.named_policies import POLICIES as NAMED
-from dlsched.elastic_stream.slots import search as room
-from dlsched.elastic_stream.slots.plan import stream_of
+from dlsched.elastic_stream.slots import stream_of
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dlsched.matching_placement.arrays import arrays
+from dlsched.matching_placement.arrays import arrays, infeasible
 from dlsched.matching_placement.checker import check, objective
 from dlsched.matching_placement.configurations.listing import configurations, count_configurations
-from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 from dlsched.testing import brute_force_placement, matching_placement_instances

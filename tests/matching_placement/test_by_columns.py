@@ -6,8 +6,8 @@ import dlsched
 from dlsched import Limits, TerminationStatus
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.configurations.generation import first_pool, generate_columns
-from dlsched.matching_placement.heuristics.local_search import best_local
+from dlsched.matching_placement.configurations.pricing import first_pool, generate_columns
+from dlsched.matching_placement.heuristics import best_local
 
 from .draw import draw
 
@@ -50,7 +50,7 @@ def test_highs_chooses_among_what_is_held(monkeypatch):
     """Of many jobs and types it is asked before the prices are the best; the optimum is the same."""
     instance = draw(5, types=4, each=5, jobs=6)
     optimum = dlsched.solve(instance, method="columns")
-    monkeypatch.setattr("dlsched.matching_placement.exact.columns.MANY", 1)
+    monkeypatch.setattr("dlsched.matching_placement.exact.MANY", 1)
     said = []
     result = dlsched.solve(instance, method="columns", progress=lambda state: said.append(state.doing))
     assert result.objective == pytest.approx(optimum.objective, rel=1e-9)

@@ -9,7 +9,7 @@ from dlsched.algorithms.compositions import composition_at, draw_below
 from dlsched.algorithms.time_costs import Costs
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays
-from dlsched.matching_placement.markets.categories import (
+from dlsched.matching_placement.markets import (
     categories,
     category_table,
     count_categories,

@@ -9,10 +9,9 @@ from dlsched.columns import slack as slack_search
 from dlsched.columns.slack import cheapest_within, close_gap, columns_within
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.configurations.generation import generate_columns
-from dlsched.matching_placement.configurations.pricing import Pricing
-from dlsched.matching_placement.configurations.states import solve_by_states
-from dlsched.matching_placement.heuristics.local_search import best_local
+from dlsched.matching_placement.configurations.listing import solve_by_states
+from dlsched.matching_placement.configurations.pricing import Pricing, generate_columns
+from dlsched.matching_placement.heuristics import best_local
 
 from .draw import draw
 
@@ -77,7 +76,7 @@ def test_with_too_many_labels_a_program_goes_on(monkeypatch):
     instance = draw(3, types=4, each=5, jobs=6)
     optimum = dlsched.solve(instance, method="columns")
     monkeypatch.setattr(slack_search, "CELLS", 30)
-    monkeypatch.setattr("dlsched.matching_placement.exact.columns.cheapest_within", lambda *args, **kwargs: None)
+    monkeypatch.setattr("dlsched.matching_placement.exact.cheapest_within", lambda *args, **kwargs: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.OPTIMAL
     assert result.objective == pytest.approx(optimum.objective, rel=1e-9)
@@ -91,7 +90,7 @@ def test_with_too_many_configurations_the_gap_is_reported(monkeypatch):
     optimum = dlsched.solve(instance, method="columns").objective
     monkeypatch.setattr(slack_search, "CELLS", 30)
     monkeypatch.setattr("dlsched.matching_placement.formulations.milp.LARGEST", 3)
-    monkeypatch.setattr("dlsched.matching_placement.exact.columns.cheapest_within", lambda *args, **kwargs: None)
+    monkeypatch.setattr("dlsched.matching_placement.exact.cheapest_within", lambda *args, **kwargs: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.FEASIBLE
     assert "too many" in result.message

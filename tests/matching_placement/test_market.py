@@ -10,10 +10,9 @@ from dlsched.algorithms.resource_market import ascending_market
 from dlsched.algorithms.time_costs import Costs
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, arrays
-from dlsched.matching_placement.configurations.states import solve_by_states
+from dlsched.matching_placement.configurations.listing import solve_by_states
 from dlsched.matching_placement.instance import Instance, Job, Worker
-from dlsched.matching_placement.markets.categories import categories
-from dlsched.matching_placement.markets.placing import linear_values, market, market_placement
+from dlsched.matching_placement.markets import categories, linear_values, market, market_placement
 
 
 def drawn_markets(number, jobs=5, kinds=4, most=4, seed=0):

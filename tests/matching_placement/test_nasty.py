@@ -116,15 +116,18 @@ def test_what_is_vast_is_refused():
 
 def test_initial_workers_of_many_are_quickly_chosen(monkeypatch):
     """Beyond the assignment's size: the job with most samples takes its fastest; where that starves another, a flow."""
+    from dlsched.matching_placement import heuristics
     from dlsched.matching_placement.arrays import arrays
-    from dlsched.matching_placement.heuristics import initial
 
-    monkeypatch.setattr(initial, "LARGEST", 0)
+    monkeypatch.setattr(heuristics, "LARGEST", 0)
     fields = {"batch_samples": 1.0, "gradient_bytes": 0.0}
     workers = [{"id": name, "type": name, "bandwidth_bytes_per_s": 1.0} for name in "uv"]
     small = fields | {"id": "small", "iterations": 1.0, "samples_per_s": {"u": 3.0, "v": 1.0}}
     large = fields | {"id": "large", "iterations": 2.0, "samples_per_s": {"u": 3.0, "v": 1.0}}
-    chosen = initial.initial(arrays(Instance(name="x", workers=workers, jobs=[small, large])))
+    chosen = heuristics.initial(arrays(Instance(name="x", workers=workers, jobs=[small, large])))
     assert chosen.tolist() == [[0, 1], [1, 0]]
     only = small | {"samples_per_s": {"u": 1.0}}
-    assert initial.initial(arrays(Instance(name="x", workers=workers, jobs=[only, large]))).tolist() == [[1, 0], [0, 1]]
+    assert heuristics.initial(arrays(Instance(name="x", workers=workers, jobs=[only, large]))).tolist() == [
+        [1, 0],
+        [0, 1],
+    ]

@@ -16,7 +16,7 @@ from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.checker import objective
 from dlsched.matching_placement.configurations.listing import configurations
 from dlsched.matching_placement.configurations.pricing import Pricing
-from dlsched.matching_placement.exact.priced_model import NONE, PRICED, found
+from dlsched.matching_placement.exact import NONE, PRICED, found
 from dlsched.matching_placement.formulations.milp import build_milp
 from dlsched.matching_placement.formulations.priced import build_priced, columns_within, listed
 from dlsched.matching_placement.objectives import objective_of

@@ -5,14 +5,12 @@ import pytest
 
 from dlsched.algorithms.compositions import draws_needed
 from dlsched.core.errors import UsageError
+from dlsched.matching_placement import markets
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.checker import check, objective
-from dlsched.matching_placement.configurations.states import solve_by_states
+from dlsched.matching_placement.configurations.listing import solve_by_states
 from dlsched.matching_placement.instance import Instance, Job, Worker
-from dlsched.matching_placement.markets import sampling
-from dlsched.matching_placement.markets.categories import count_categories
-from dlsched.matching_placement.markets.placing import market
-from dlsched.matching_placement.markets.sampling import DRAWS, sample_counts, sampled_market
+from dlsched.matching_placement.markets import DRAWS, count_categories, market, sample_counts, sampled_market
 
 
 def drawn(seed, jobs=None, workers=None):
@@ -73,7 +71,7 @@ def test_within_the_published_distance_of_the_optimum():
 def test_guided_draws_are_better_than_uniform_ones_on_many_jobs():
     """12 jobs on 40 workers: the mean of the guided draws' best is below that of the uniform ones."""
     ends = {}
-    for law in sampling.LAWS:
+    for law in markets.LAWS:
         ends[law] = []
         for seed in range(3):
             data = arrays(drawn(seed, 12, 40))
@@ -118,9 +116,9 @@ def test_a_stop_keeps_what_was_found():
 def test_categories_that_repeat_are_placed_once(monkeypatch):
     """A law that always draws the same: one market for it and one for the smallest sizes, but every draw ticks."""
     asked, ticks = [], []
-    placed = sampling.market_placement
+    placed = markets.market_placement
     monkeypatch.setattr(
-        sampling, "market_placement", lambda data, sizes, **clock: asked.append(sizes) or placed(data, sizes)
+        markets, "market_placement", lambda data, sizes, **clock: asked.append(sizes) or placed(data, sizes)
     )
     data = arrays(drawn(0, 6, 14))
     same, generator = (2,) * 6, np.random.default_rng(0)

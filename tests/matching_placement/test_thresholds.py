@@ -8,18 +8,18 @@ from dlsched import TerminationStatus
 from dlsched.core.limits import TooMany
 from dlsched.matching_placement.arrays import arrays, counts_of
 from dlsched.matching_placement.configurations import thresholds
-from dlsched.matching_placement.configurations.covers import covers, some_price
-from dlsched.matching_placement.configurations.listing import configurations
-from dlsched.matching_placement.configurations.states import solve_by_states
+from dlsched.matching_placement.configurations.listing import configurations, solve_by_states
 from dlsched.matching_placement.configurations.thresholds import (
     alone,
     bound_by_prices,
     by_beam,
     choice_within,
+    covers,
     level_at,
     lower,
+    some_price,
 )
-from dlsched.matching_placement.heuristics.local_search import best_local
+from dlsched.matching_placement.heuristics import best_local
 
 from .draw import draw
 
@@ -103,7 +103,7 @@ def test_highs_chooses_where_labels_are_too_many(seed, monkeypatch):
         raise TooMany
 
     monkeypatch.setattr(thresholds, "cheapest_within", too_many)
-    monkeypatch.setattr("dlsched.matching_placement.exact.columns.by_beam", lambda data, tick: lambda level: None)
+    monkeypatch.setattr("dlsched.matching_placement.exact.by_beam", lambda data, tick: lambda level: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.OPTIMAL
     data = arrays(instance)

@@ -6,7 +6,7 @@ import pytest
 import dlsched
 from dlsched import FAMILIES, Limits, ring_allocation, srpt_mapping
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_allocation.formulations.milp import build_arrays, build_milp
+from dlsched.ring_allocation.formulations import build_arrays, build_milp
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from math import fsum, log
 import pytest
 
 from dlsched import async_sgd, matching_placement, ring_allocation
-from dlsched.async_sgd.formulations.milp import build_milp as build_async
+from dlsched.async_sgd.formulations import build_milp as build_async
 from dlsched.core.status import Sense
 from dlsched.matching_placement.formulations.assignment import build_assignment
 from dlsched.matching_placement.formulations.milp import build_milp as build_counts
-from dlsched.ring_allocation.formulations.milp import build_milp as build_ring
+from dlsched.ring_allocation.formulations import build_milp as build_ring
 from dlsched.testing.async_sgd import exact_throughput
 
 from .sides import assert_agrees, drawn

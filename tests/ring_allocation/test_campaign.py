@@ -13,8 +13,7 @@ import pytest
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import Instance, check, generate, objective, relaxation, solve
 from dlsched.ring_allocation.certificate import verify
-from dlsched.ring_allocation.formulations.milp import build_milp
-from dlsched.ring_allocation.formulations.minlp import build_minlp
+from dlsched.ring_allocation.formulations import build_milp, build_minlp
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force

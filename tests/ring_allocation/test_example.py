@@ -4,7 +4,7 @@ import pytest
 from documented import assert_named, documented
 
 from dlsched.ring_allocation import Allocation, Instance, example, objective, solve
-from dlsched.ring_allocation.formulations.minlp import build_minlp
+from dlsched.ring_allocation.formulations import build_minlp
 
 OPTIMUM_S = 160 * 47.25 + 90.5 * (1e-3 * 50000 / 2 + 0.01 + 1e-9 * 1e8 / 2 + 0.2)  # a on 4 GPUs, b on 2
 

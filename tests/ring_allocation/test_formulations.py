@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import Allocation, Instance, check, example, objective, solve
-from dlsched.ring_allocation.formulations.milp import build_arrays, build_milp
-from dlsched.ring_allocation.formulations.minlp import build_minlp, laws
+from dlsched.ring_allocation.formulations import build_arrays, build_milp, build_minlp, laws
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force, ring_allocation_instances

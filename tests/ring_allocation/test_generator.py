@@ -8,7 +8,7 @@ from dlsched.core.errors import UsageError
 from dlsched.families import instance_from
 from dlsched.ring_allocation import example, generate, marginal, objective, solve
 from dlsched.ring_allocation.generator import PRESETS
-from dlsched.ring_allocation.guarantees import convex
+from dlsched.ring_allocation.heuristics import convex
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dlsched import ring_allocation
 from dlsched.ring_allocation import METHODS, Instance, objective
-from dlsched.ring_allocation.guarantees import doubling_factor, equal_factor, fixed_factor, hull_factor, marginal_factor
+from dlsched.ring_allocation.heuristics import doubling_factor, equal_factor, fixed_factor, hull_factor, marginal_factor
 from dlsched.testing import brute_force
 
 SETTINGS = settings(max_examples=60, derandomize=True, deadline=None, database=None)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dlsched import ring_allocation
 from dlsched.ring_allocation import Instance, doubling, hull, lagrange, marginal, objective, solve
 from dlsched.ring_allocation.bounds import largest_hull_step
-from dlsched.ring_allocation.guarantees import DOUBLING, HULL, MARGINAL, convex, doubling_loss, falling_doublings
+from dlsched.ring_allocation.heuristics import DOUBLING, HULL, MARGINAL, convex, doubling_loss, falling_doublings
 from dlsched.testing import brute_force, convex_instances, doubling_instances, ring_allocation_instances
 
 SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)

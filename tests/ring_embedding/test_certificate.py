@@ -15,8 +15,7 @@ from dlsched.ring_embedding.checker import worth
 from dlsched.ring_embedding.horizon.columns import slot_certificate
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.rows import classes, epochs, rows
-from dlsched.ring_embedding.rings.tree import Tree
+from dlsched.ring_embedding.rings.rows import Tree, classes, epochs, rows
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 

@@ -3,12 +3,11 @@
 import pytest
 
 from dlsched.core.errors import ContradictionError, SolverError, SolverMissingError
-from dlsched.core.gap import CLOSED
 from dlsched.core.limits import Limits
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import solve
-from dlsched.ring_embedding.exact import horizon, programs
+from dlsched.core.tolerance import CLOSED
+from dlsched.ring_embedding import exact, solve
 from dlsched.ring_embedding.instance import Instance
 from dlsched.testing.ring_embedding import brute_force_ring
 
@@ -53,7 +52,7 @@ def test_the_last_millionth_is_closed(slots, listed):
 
 def test_without_limits_a_large_instance_ends_when_it_is_proven(monkeypatch):
     """Where CP-SAT is not asked, nothing says how long the last part takes: with a limit the search goes on until that."""
-    monkeypatch.setattr(programs, "SMALL_SLOT", 1)
+    monkeypatch.setattr(exact, "SMALL_SLOT", 1)
     instance = _a_small_knapsack_beside_a_large_job(1, listed=False)
     result = solve(instance)
     assert (result.status, result.message) == (TerminationStatus.OPTIMAL, "")
@@ -70,7 +69,7 @@ def test_a_solver_that_fails_afterwards_takes_nothing_back(monkeypatch, error):
     def failing(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(horizon, "best_slot", failing)
+    monkeypatch.setattr(exact, "best_slot", failing)
     instance = _a_small_knapsack_beside_a_large_job(1, listed=False)
     result = solve(instance)
     assert result.status is TerminationStatus.OPTIMAL

@@ -14,7 +14,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.rings.rows import classes
-from dlsched.ring_embedding.slot import exact_slot, polishing, slot_program
+from dlsched.ring_embedding.slot import exact_slot, slot_program
 from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.slot_program import close_slot, fill_slot, gained
@@ -256,10 +256,10 @@ def test_servers_that_are_on_cost_no_more():
     gains = slot_gains(network)
     slot = Slot(network)
     slot.put(0, ({0: 1}, (0,), []))
-    found = polishing._anew(network, gains, slot, set())
+    found = slot_program._anew(network, gains, slot, set())
     assert {each: placed[0] for each, placed in found.rings.items()} == {0: {0: 1}, 1: {0: 1}}
     assert gained(found, gains) == pytest.approx(0.0)
-    assert polishing._anew(network, gains, slot, {0}).rings in ({}, found.rings)
+    assert slot_program._anew(network, gains, slot, {0}).rings in ({}, found.rings)
 
 
 @profile(8)

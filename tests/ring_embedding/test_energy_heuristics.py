@@ -6,20 +6,14 @@ from hypothesis import given
 
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import check, objective, slots_on, worker_slots
-from dlsched.ring_embedding.heuristics.ascent import ascend
-from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
-from dlsched.ring_embedding.heuristics.gadget import gadget
-from dlsched.ring_embedding.heuristics.guarantees import applies
-from dlsched.ring_embedding.heuristics.merging import merge
-from dlsched.ring_embedding.heuristics.plan import Plan, plan
-from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
-from dlsched.ring_embedding.heuristics.warm_start import quick
+from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las, quick
+from dlsched.ring_embedding.heuristics.plan import Plan, ascend, merge, plan
+from dlsched.ring_embedding.heuristics.slot_greedy import applies, gadget, slot_greedy
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.rings.rows import epochs
-from dlsched.ring_embedding.slot.filling import fill, shares
-from dlsched.ring_embedding.slot.switching import emptied, opened, switched
+from dlsched.ring_embedding.slot.filling import emptied, fill, opened, shares, switched
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 

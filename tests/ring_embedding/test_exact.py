@@ -10,10 +10,9 @@ import dlsched
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import solve
+from dlsched.ring_embedding import exact, solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import check, objective
-from dlsched.ring_embedding.exact import programs
 from dlsched.ring_embedding.generator import example
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.slot import exact_slot, slot_program
@@ -314,7 +313,7 @@ def test_progress_is_monotone():
 
 def test_without_a_proof_it_says_so(monkeypatch):
     """Neither slots nor programs: feasible, with a sentence."""
-    monkeypatch.setattr(programs, "SMALL", 0)
+    monkeypatch.setattr(exact, "SMALL", 0)
     for seed in (3, 8):
         result = solve(draw(seed))
         assert result.status is TerminationStatus.FEASIBLE

@@ -20,8 +20,7 @@ from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.generator import example
-from dlsched.ring_embedding.heuristics.baselines import density
-from dlsched.ring_embedding.heuristics.warm_start import quick
+from dlsched.ring_embedding.heuristics.baselines import density, quick
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.solution import Embedding

@@ -8,8 +8,7 @@ import pytest
 from dlsched.cluster.network import Node
 from dlsched.cluster.utility import Capped, Sigmoid
 from dlsched.ring_embedding.checker import check, objective, worker_slots, worth
-from dlsched.ring_embedding.heuristics.gadget import gadget
-from dlsched.ring_embedding.heuristics.slot_greedy import Progress, slot_greedy
+from dlsched.ring_embedding.heuristics.slot_greedy import Progress, gadget, slot_greedy
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.network import Network
 from tests.ring_embedding.small_networks import Asked, best_slot, concave, racks, slots_of, switches
@@ -140,7 +139,7 @@ def test_gadget_on_many_networks(made, seed, monkeypatch):
         found.append(g_vne(*arguments, **options))
         return found[-1]
 
-    module = sys.modules["dlsched.ring_embedding.heuristics.gadget"]  # the package has a function of that name
+    module = sys.modules["dlsched.ring_embedding.heuristics.slot_greedy"]  # the package has a function of that name
     g_vne = module.g_vne
     monkeypatch.setattr(module, "g_vne", recorded)
     instance = made(2000 + seed, servers=10, count=20, slots=6, most=5)

@@ -10,12 +10,12 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import aggregated, example, objective, solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import check
+from dlsched.ring_embedding.heuristics.baselines import quick
 from dlsched.ring_embedding.heuristics.plan import Plan
-from dlsched.ring_embedding.heuristics.warm_start import quick
 from dlsched.ring_embedding.horizon import relaxation
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS
-from dlsched.ring_embedding.rings import ring_prices
+from dlsched.ring_embedding.rings import network
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.solution import Embedding
@@ -81,7 +81,7 @@ def test_memory(monkeypatch):
     result = solve(instance, method="horizon")
     assert (result.status, result.bound) == (TerminationStatus.MEMORY_LIMIT, None)
     monkeypatch.undo()
-    monkeypatch.setattr(ring_prices, "LARGEST", 1)
+    monkeypatch.setattr(network, "LARGEST_PRICES", 1)
     result = solve(instance, method="columns")
     assert result.status is TerminationStatus.MEMORY_LIMIT
     assert result.bound >= brute_force_ring(instance)[0]

@@ -17,10 +17,8 @@ from dlsched.ring_embedding import Instance, aggregated, check, generate, horizo
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.heuristics.plan import Plan
 from dlsched.ring_embedding.horizon.relaxation import relax
-from dlsched.ring_embedding.max_min.bounds import Water
-from dlsched.ring_embedding.max_min.filling import Filling
-from dlsched.ring_embedding.max_min.plan import ascending, raise_levels
-from dlsched.ring_embedding.max_min.rounds import levelled
+from dlsched.ring_embedding.max_min.methods import levelled
+from dlsched.ring_embedding.max_min.plan import Filling, Water, ascending, raise_levels
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.rows import rows
 from dlsched.testing.ring_embedding import brute_force_max_min

@@ -12,7 +12,7 @@ from dlsched import FAMILIES
 from dlsched.cli.export import model_text
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.exact import programs
+from dlsched.ring_embedding import exact
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.span import build_span
@@ -27,13 +27,13 @@ from .test_formulations import SOLVED, rows_of, search_of
 
 ROOT = Path(__file__).parents[2]
 WAYS = [
-    (programs.run_milp, "highs", 15),
-    (programs.run_milp, "scip", 8),
-    (programs.run_milp, "cbc", 8),
-    (programs.run_arc, "highs", 12),
-    (programs.run_arc, "scip", 6),
-    (programs.run_arc, "cbc", 6),
-    (programs.run_circuit, "cpsat", 15),
+    (exact.run_milp, "highs", 15),
+    (exact.run_milp, "scip", 8),
+    (exact.run_milp, "cbc", 8),
+    (exact.run_arc, "highs", 12),
+    (exact.run_arc, "scip", 6),
+    (exact.run_arc, "cbc", 6),
+    (exact.run_circuit, "cpsat", 15),
 ]
 
 
@@ -42,7 +42,7 @@ def in_process(monkeypatch):
     """No child processes: they cost a second each."""
     fast = functools.partial(solve_milp, isolated=False)
     monkeypatch.setattr(milp, "solve_milp", fast)
-    monkeypatch.setattr(programs, "solve_milp", fast)
+    monkeypatch.setattr(exact, "solve_milp", fast)
 
 
 def powered(instance, *, on=(), workers=0.0, price=1.0):
@@ -85,7 +85,7 @@ def test_rows_by_hand():
     assert not any(name.startswith("on_a_s1") for name in rows)
     prices = {variable.name: cost for variable, cost in built.model.objective.items() if variable.name[0] in "yo"}
     assert prices == {"on_s0_1": -0.5} | {f"y_{name}_{server}_1": -0.25 for name in "ab" for server in ("s0", "s1")}
-    assert best(programs.run_milp, held) == 3 * 0.75 - 0.5
+    assert best(exact.run_milp, held) == 3 * 0.75 - 0.5
 
 
 def test_worker_slots_that_do_not_pay_are_left_out():
@@ -93,18 +93,18 @@ def test_worker_slots_that_do_not_pay_are_left_out():
     table = {"kind": "table", "progress": [0, 1, 3], "worth": [2, 6, 8]}
     instance = powered(made([4], [], job(workers=4, utility=table)), on=[0.0], workers=1.75)
     assert rows_of(build_span(instance).model)["budget_a"] == "y_a_s0_1 <= 3.0"
-    assert best(programs.run_circuit, instance) == best(programs.run_milp, instance) == 6 - 1.75
+    assert best(exact.run_circuit, instance) == best(exact.run_milp, instance) == 6 - 1.75
     dear = build_span(powered(instance, on=[7.0], workers=0.0)).model
     assert not any(variable.name.startswith("y") for variable in dear.variables())
 
 
-@pytest.mark.parametrize("run", [programs.run_milp, programs.run_arc, programs.run_circuit])
+@pytest.mark.parametrize("run", [exact.run_milp, exact.run_arc, exact.run_circuit])
 def test_nothing_is_worth_its_energy(run):
     """Two servers for 1.01 each, where one worker fits that earns 1: proven to be nothing, which solvers see to 1e-11 only."""
     assert best(run, powered(made([1, 1], [("s0", "s1", 1.0)], job()), on=[1.01, 1.01])) == 0.0
 
 
-@pytest.mark.parametrize("run", [programs.run_milp, programs.run_arc, programs.run_circuit])
+@pytest.mark.parametrize("run", [exact.run_milp, exact.run_arc, exact.run_circuit])
 def test_nothing_is_worth_anything(run):
     """Of a model without costs the optimum is its constant, and no solver is off by anything."""
     flat = {"kind": "table", "progress": [0.0], "worth": [0.0]}
@@ -126,7 +126,7 @@ def test_rounded_prices_are_in_the_bound_of_circuits():
     instance = powered(made([1], [], job(workers=1), slots=100), on=[1 / 3], workers=1 / 3)
     circuit = build_circuit(instance)
     assert 0 < circuit.error <= 200 * 2.0**-33
-    assert best(programs.run_circuit, instance) == pytest.approx(100 / 3, rel=1e-12)
+    assert best(exact.run_circuit, instance) == pytest.approx(100 / 3, rel=1e-12)
 
 
 def test_circuits_of_max_min_need_quotas():

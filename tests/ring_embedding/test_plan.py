@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from dlsched.algorithms.utility_tables import UtilityTable
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.checker import check, objective, worker_slots
-from dlsched.ring_embedding.heuristics.ascent import ascend
-from dlsched.ring_embedding.heuristics.plan import Plan, whole_totals
+from dlsched.ring_embedding.heuristics.plan import Plan, ascend, whole_totals
 from dlsched.ring_embedding.heuristics.plan import plan as plan_of
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import embedding

@@ -7,8 +7,7 @@ from hypothesis import given
 from dlsched.algorithms.utility_tables import power_of_two
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import verify
-from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon, relax
-from dlsched.ring_embedding.horizon.totals import build_totals
+from dlsched.ring_embedding.horizon.relaxation import aggregated, build_totals, horizon, relax
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 

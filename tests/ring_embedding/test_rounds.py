@@ -11,11 +11,11 @@ from dlsched.core.limits import Limits, Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import check, utilities
 from dlsched.ring_embedding.formulations.arc import build_arc
-from dlsched.ring_embedding.formulations.goals import Stairs
 from dlsched.ring_embedding.formulations.span import build_span
+from dlsched.ring_embedding.formulations.workers import Stairs
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.max_min import rounds
-from dlsched.ring_embedding.max_min.rounds import run_rounds
+from dlsched.ring_embedding.max_min import methods
+from dlsched.ring_embedding.max_min.methods import run_rounds
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_max_min, ring_embedding_instances
@@ -29,7 +29,7 @@ ALL = "the least utility is as large as possible, and so is each next one"
 @pytest.fixture(autouse=True)
 def in_process(monkeypatch):
     """No child processes: they cost a second each."""
-    monkeypatch.setattr(rounds, "solve_milp", functools.partial(solve_milp, isolated=False))
+    monkeypatch.setattr(methods, "solve_milp", functools.partial(solve_milp, isolated=False))
 
 
 def fair(instance):
@@ -117,9 +117,9 @@ def test_a_start_that_has_the_best_least_is_replaced():
 def test_an_upper_bound_saves_questions(monkeypatch):
     """Two jobs, 64 slots, 65 values: up to seven halves and a count; one question and a count where the bound is reached."""
     asked = []
-    ask = rounds._Rounds._ask
+    ask = methods._Rounds._ask
     monkeypatch.setattr(
-        rounds._Rounds, "_ask", lambda self, *last, **more: asked.append(last) or ask(self, *last, **more)
+        methods._Rounds, "_ask", lambda self, *last, **more: asked.append(last) or ask(self, *last, **more)
     )
     jobs = [capped("a", 1.0), capped("b", 1.0)]
     instance = fair(made([1], [], *jobs, slots=64))
@@ -166,12 +166,12 @@ def test_limits_leave_the_next_ones_open(program):
 
 def test_what_is_proven_stands_where_a_later_question_is_open(monkeypatch):
     """The solver gives up after the first place, which a job without a budget has: its utility is 0."""
-    ask = rounds._Rounds._ask
+    ask = methods._Rounds._ask
 
     def give_up(self, *last, **more):
         return ask(self, *last, **more) if self.proven == 0 else (TerminationStatus.NODE_LIMIT, 2)
 
-    monkeypatch.setattr(rounds._Rounds, "_ask", give_up)
+    monkeypatch.setattr(methods._Rounds, "_ask", give_up)
     instance = fair(made([1], [], capped("a", 1.0), capped("b", 3.0), capped("c", 5.0, budget={"gpu": 0.0}), slots=5))
     search = search_of(instance)
     assert run_rounds(instance, search, program="milp") is TerminationStatus.NODE_LIMIT

@@ -8,9 +8,8 @@ import pytest
 from dlsched import ring_embedding
 from dlsched.core.limits import Budget, Limits, TooMany
 from dlsched.ring_embedding.horizon.columns import slot_gains
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.network import ForestPrices, Network
 from dlsched.ring_embedding.rings.placing import Slot
-from dlsched.ring_embedding.rings.ring_prices import ForestPrices
 from dlsched.ring_embedding.slot import exact_slot, slot_program
 from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation

@@ -11,10 +11,10 @@ from dlsched.ring_embedding.checker import worth
 from dlsched.ring_embedding.horizon.columns import slot_gains
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
-from dlsched.ring_embedding.slot import slot_spans
+from dlsched.ring_embedding.slot import exact_slot
+from dlsched.ring_embedding.slot.exact_slot import close_by_spans
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.slot_program import Filled, fill_slot, gained
-from dlsched.ring_embedding.slot.slot_spans import close_by_spans
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import best_slot as enumerated
@@ -90,11 +90,11 @@ def test_what_is_too_large_or_has_no_unit_is_left_as_it_was(monkeypatch):
     loads = [job(name, load=load, workers=2) for name, load in zip("abc", (1.0, np.pi, np.e), strict=True)]
     network = Network(made([1, 1, 1], [("s0", "s1", 3.5), ("s1", "s2", 3.5)], *loads))
     gains = {index: np.array([0.0, 1.0, 3.0]) for index in range(3)}
-    monkeypatch.setattr(slot_spans, "_whole", lambda *row: None)
+    monkeypatch.setattr(exact_slot, "_whole", lambda *row: None)
     found = fill_slot(network, gains, MappingProgram(network))
     assert close_by_spans(network, gains, found, Limits(), pytest.fail) is found
     monkeypatch.undo()
-    monkeypatch.setattr(slot_spans, "LARGEST", 0)
+    monkeypatch.setattr(exact_slot, "LARGEST", 0)
     assert close_by_spans(network, gains, found, Limits(), pytest.fail) is found
 
 

@@ -5,10 +5,9 @@ import pytest
 from dlsched import ring_embedding
 from dlsched.core.limits import Budget, Stopped
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import check, objective, solve
-from dlsched.ring_embedding.exact import horizon
-from dlsched.ring_embedding.heuristics import steady as steady_rings
-from dlsched.ring_embedding.heuristics.steady import rings_wanted, steady
+from dlsched.ring_embedding import check, exact, objective, solve
+from dlsched.ring_embedding.heuristics import slot_greedy as steady_rings
+from dlsched.ring_embedding.heuristics.slot_greedy import rings_wanted, steady
 from dlsched.ring_embedding.rings.network import Network
 
 from .small_networks import Asked, racks, switches
@@ -77,8 +76,8 @@ def test_large_searches_prove_the_same(method, monkeypatch):
     for seed in range(3):
         instance = ring_embedding.generate(preset="paper-sqrt", jobs=8, servers=3, slots=12, seed=seed)
         plain = solve(instance, method=method)
-        monkeypatch.setattr(horizon, "LARGE", 0)
-        monkeypatch.setattr(horizon, "FEW", 0)
+        monkeypatch.setattr(exact, "LARGE", 0)
+        monkeypatch.setattr(exact, "FEW", 0)
         heard = []
         result = solve(instance, method=method, progress=lambda step, heard=heard: heard.append(step.doing))
         monkeypatch.undo()

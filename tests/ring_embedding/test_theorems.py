@@ -11,7 +11,7 @@ import dlsched
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.checker import check, objective, worker_slots
-from dlsched.ring_embedding.heuristics.guarantees import HALF, applies
+from dlsched.ring_embedding.heuristics.slot_greedy import HALF, applies
 from dlsched.ring_embedding.slot import exact_slot, slot_program
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.milp import solve_milp

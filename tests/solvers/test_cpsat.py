@@ -12,7 +12,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import generate
-from dlsched.ring_allocation.formulations.milp import build_milp
+from dlsched.ring_allocation.formulations import build_milp
 from dlsched.solvers.cpsat import _whole_costs, status_of
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp

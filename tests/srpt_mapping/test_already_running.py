@@ -13,13 +13,11 @@ from dlsched.core.errors import InstanceError
 from dlsched.srpt_mapping import anneal, length, machine, with_error
 from dlsched.srpt_mapping.certificate import exact_iteration_s, verify
 from dlsched.srpt_mapping.checker import check, completion_times, objective
-from dlsched.srpt_mapping.dispatching.dispatch import Begun, dispatch
-from dlsched.srpt_mapping.heuristics import fifo, one_by_one
+from dlsched.srpt_mapping.dispatching import Begun, dispatch
+from dlsched.srpt_mapping.heuristics import POLICIES, fifo, one_by_one
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.methods import METHODS
-from dlsched.srpt_mapping.named_policies import POLICIES
-from dlsched.srpt_mapping.placing.heavy_edge import compact
-from dlsched.srpt_mapping.placing.layouts import layouts
+from dlsched.srpt_mapping.placing import compact, layouts
 from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 

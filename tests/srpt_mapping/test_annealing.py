@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from dlsched import Limits, TerminationStatus, srpt_mapping
 from dlsched.srpt_mapping import anneal, check, fifo, objective
-from dlsched.srpt_mapping.named_policies import POLICIES
+from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.testing import srpt_mapping_instances
 
 STAGE = {"replicas": 1, "compute_s": 1.0, "output_bytes": 0.0, "parameter_bytes": 0.0}

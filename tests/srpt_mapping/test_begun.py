@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping import Waiting
 from dlsched.srpt_mapping.checker import check, completion_times
-from dlsched.srpt_mapping.dispatching.dispatch import Begun
-from dlsched.srpt_mapping.heuristics import fifo
+from dlsched.srpt_mapping.dispatching import Begun
+from dlsched.srpt_mapping.heuristics import POLICIES, fifo
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.solution import Share, Start
 from dlsched.testing.srpt_mapping import srpt_mapping_instances
 

@@ -6,9 +6,9 @@ from dlsched.core.errors import SolverError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping import fifo, solve
-from dlsched.srpt_mapping.blocks.block import blocks_of, whole_bound_s, whole_schedule
+from dlsched.srpt_mapping.blocks import blocks_of, whole_bound_s, whole_schedule
 from dlsched.srpt_mapping.checker import check, objective
-from dlsched.srpt_mapping.placing.layouts import layouts
+from dlsched.srpt_mapping.placing import layouts
 from dlsched.srpt_mapping.solution import on_clock_of
 
 from .test_brute_force import made

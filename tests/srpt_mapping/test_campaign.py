@@ -19,10 +19,9 @@ from dlsched.srpt_mapping.bounds import bound, length, machine
 from dlsched.srpt_mapping.certificate import verify
 from dlsched.srpt_mapping.checker import check, objective
 from dlsched.srpt_mapping.formulations.milp import build_milp
-from dlsched.srpt_mapping.guarantees import STRICT
+from dlsched.srpt_mapping.heuristics import POLICIES, STRICT
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.named_policies import POLICIES
-from dlsched.srpt_mapping.placing.layouts import layouts
+from dlsched.srpt_mapping.placing import layouts
 from dlsched.testing.srpt_mapping import brute_force_srpt
 
 CLOSE = 1e-9  # relative, of the checker's objectives

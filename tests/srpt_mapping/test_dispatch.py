@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping import Waiting, dispatch
 from dlsched.srpt_mapping.checker import check, completion_times, iteration_time, objective
-from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
+from dlsched.srpt_mapping.heuristics import POLICIES, a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.named_policies import POLICIES
-from dlsched.srpt_mapping.placing.heavy_edge import compact, heavy_edge
-from dlsched.srpt_mapping.placing.servers import Servers
+from dlsched.srpt_mapping.placing import Servers, compact, heavy_edge
 from dlsched.srpt_mapping.solution import Share
 from dlsched.testing.srpt_mapping import srpt_mapping_instances
 

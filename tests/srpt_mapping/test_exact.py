@@ -11,14 +11,12 @@ from dlsched.algorithms.start_tree import Tree
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.srpt_mapping import solve
+from dlsched.srpt_mapping import exact, solve
 from dlsched.srpt_mapping.certificate import verify
 from dlsched.srpt_mapping.checker import check, completion_times, objective
-from dlsched.srpt_mapping.exact import portfolio
+from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.named_policies import POLICIES
-from dlsched.srpt_mapping.placing.layouts import layouts, mode_jobs
-from dlsched.srpt_mapping.placing.timing import timed
+from dlsched.srpt_mapping.placing import layouts, mode_jobs, timed
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
@@ -248,9 +246,9 @@ def test_a_node_limit_keeps_answer_and_bound(nodes):
 
 def test_without_limits_the_search_ends_and_says_so(monkeypatch):
     """After ``TURNS`` turns; with a limit it goes on. Here CP-SAT comes after our own search, as with many jobs."""
-    monkeypatch.setattr(portfolio, "FEW", 0)
-    monkeypatch.setattr(portfolio, "TURNS", 1)
-    monkeypatch.setattr(portfolio, "LOOKS", 100)
+    monkeypatch.setattr(exact, "FEW", 0)
+    monkeypatch.setattr(exact, "TURNS", 1)
+    monkeypatch.setattr(exact, "LOOKS", 100)
     result = solve(OPEN)
     assert result.status is TerminationStatus.FEASIBLE
     assert "the search ended after 1 turns; with a limit on time or nodes it goes on" in result.message
@@ -262,7 +260,7 @@ def test_the_solver_comes_first_where_jobs_are_few(monkeypatch):
     """Ten gangs that intervals prove in a few conflicts are proven by `exact` before prices and the heuristics have a turn."""
     called = []
     for name in ("prove_prices", "plan_held", "anneal_held"):
-        monkeypatch.setattr(portfolio, name, lambda *_, name=name: called.append(name))
+        monkeypatch.setattr(exact, name, lambda *_, name=name: called.append(name))
     instance = srpt_mapping.generate(preset="mixed", jobs=10, gpus=16, seed=2)
     assert solve(instance).status is TerminationStatus.OPTIMAL and called == []
 

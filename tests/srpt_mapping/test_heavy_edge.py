@@ -15,8 +15,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping.checker import iteration_time
 from dlsched.srpt_mapping.formulations.placement import best_placement
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.heavy_edge import compact, heavy_edge
-from dlsched.srpt_mapping.placing.servers import Servers
+from dlsched.srpt_mapping.placing import Servers, compact, heavy_edge
 from dlsched.srpt_mapping.solution import Share
 from dlsched.testing.srpt_mapping import srpt_mapping_instances
 

@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from dlsched import Limits, srpt_mapping
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping import check, fifo, objective
-from dlsched.srpt_mapping.dispatching import plan as planning
-from dlsched.srpt_mapping.dispatching.dispatch import schedule_of
-from dlsched.srpt_mapping.dispatching.plan import plan
-from dlsched.srpt_mapping.dispatching.serial import Serial
-from dlsched.srpt_mapping.named_policies import POLICIES
+from dlsched.srpt_mapping import planning as planning
+from dlsched.srpt_mapping.dispatching import schedule_of
+from dlsched.srpt_mapping.heuristics import POLICIES
+from dlsched.srpt_mapping.planning import Serial, plan
 from dlsched.testing import srpt_mapping_instances
 
 

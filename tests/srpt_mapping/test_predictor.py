@@ -9,9 +9,9 @@ import pytest
 
 from dlsched.algorithms.recurrence import FIRST_TRAINING
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.dispatching.predictor import WAYS, PredictionErrors, errors, predict, with_error
-from dlsched.srpt_mapping.dispatching.predictor import recurring as recurring_jobs
 from dlsched.srpt_mapping.instance import Instance, Job, Server, Stage
+from dlsched.srpt_mapping.predictor import WAYS, PredictionErrors, errors, predict, with_error
+from dlsched.srpt_mapping.predictor import recurring as recurring_jobs
 
 
 def job(name, release_s, iterations, group="x", user=None, *, gpus=1, compute_s=1.0, parameter_bytes=0.0, **words):
@@ -254,5 +254,5 @@ def test_missing_scikit_learn_is_named(monkeypatch):
 
 def test_importing_loads_no_scikit_learn():
     """It is imported when it is used."""
-    program = "import sys, dlsched.srpt_mapping.dispatching.predictor; sys.exit('sklearn' in sys.modules)"
+    program = "import sys, dlsched.srpt_mapping.predictor; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

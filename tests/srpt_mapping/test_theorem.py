@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from dlsched.srpt_mapping.bounds import bound
 from dlsched.srpt_mapping.checker import check, objective
-from dlsched.srpt_mapping.dispatching.dispatch import dispatch
-from dlsched.srpt_mapping.guarantees import STRICT, factor
-from dlsched.srpt_mapping.heuristics import a_srpt
+from dlsched.srpt_mapping.dispatching import dispatch
+from dlsched.srpt_mapping.heuristics import STRICT, a_srpt, factor
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.methods import METHODS
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from dlsched.srpt_mapping.checker import check, completion_times, objective
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
-from dlsched.srpt_mapping.placing.layouts import layouts
-from dlsched.srpt_mapping.placing.timing import timed
+from dlsched.srpt_mapping.placing import layouts, timed
 from dlsched.testing import brute_force_srpt, srpt_mapping_instances
 
 from .test_brute_force import made

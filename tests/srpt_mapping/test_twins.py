@@ -1,9 +1,9 @@
 """Servers that may change places: one job uses them in order, in the models; the hint follows."""
 
-from dlsched.srpt_mapping.blocks.block import blocks_of
+from dlsched.srpt_mapping.blocks import blocks_of
 from dlsched.srpt_mapping.formulations.intervals import build_intervals
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.layouts import layouts, twins, without_twins
+from dlsched.srpt_mapping.placing import layouts, twins, without_twins
 from dlsched.srpt_mapping.solution import Schedule, Share
 
 

@@ -10,7 +10,7 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.checker import iteration_time
 from dlsched.srpt_mapping.heuristics import PLACES
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.placing.servers import Servers
+from dlsched.srpt_mapping.placing import Servers
 from dlsched.srpt_mapping.solution import Share
 from dlsched.traces import import_gavel_gangs, import_instance, import_philly_gangs, import_tiresias
 from dlsched.traces.makers.srpt_mapping import GAVEL_MODELS, MODELS_BY_SIZE, chain

@@ -5,7 +5,7 @@ import pytest
 from dlsched import matching_placement
 from dlsched.families import find_family
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.heuristics.initial import initial
+from dlsched.matching_placement.heuristics import initial
 from dlsched.worst import closed_forms
 
 

@@ -53,7 +53,8 @@ from dlsched.core.ticks import HAIR, slots_for
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.formulations.complete import CompleteProgram, ending, slots_of, times_s
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.slots import plan
+from dlsched.elastic_stream.slots import Plan, stream_of, useful_times_s
+from dlsched.elastic_stream.slots import refusal as slots_refusal
 from dlsched.elastic_stream.solution import Stream
 from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
 
@@ -79,7 +80,7 @@ class Window(NamedTuple):
 
 def refusal(instance: Instance) -> str | None:
     """The reason why the program does not hold for an instance, or None."""
-    reason = infeasible(instance) or plan.refusal(instance)
+    reason = infeasible(instance) or slots_refusal(instance)
     if reason is not None or instance.tick_s is None:
         return reason
     for index, job in enumerate(instance.jobs):
@@ -110,7 +111,7 @@ def windows(instance: Instance, total_flow_s: float | None = None) -> list[Windo
         max(1, math.ceil((runs_s + spare_s / weight) / tick_s - _ROUNDING))
         for runs_s, weight in zip(fastest_s, weights, strict=True)
     ]
-    times_s = plan.useful_times_s(instance)
+    times_s = useful_times_s(instance)
     return [Window(first[index], first[index] + slots[index] - 1, times_s[index]) for index in indices]
 
 
@@ -193,11 +194,11 @@ class _Program:
 
     def decode(self, values: Mapping[str, float]) -> Stream:
         """The stream of values of the variables; work left by rounding is done later."""
-        given: plan.Plan = [{} for _ in self.instance.jobs]
+        given: Plan = [{} for _ in self.instance.jobs]
         for name, (index, slot, count) in self.held.items():
             if values.get(name, 0.0) > 0.5:
                 given[index][slot] = count
-        return plan.stream_of(self.instance, given)
+        return stream_of(self.instance, given)
 
     def add_row(self, name: str, terms: "Terms", sense: int, right: float) -> None:
         """Add a constraint."""

@@ -1,4 +1,6 @@
-"""Orders of the present jobs: smaller keys come first, and ties go to the job that stands first in the file.
+"""Orders of the present jobs, sizes of jobs, and the policies that serve a queue by both.
+
+Orders of the present jobs: smaller keys come first, and ties go to the job that stands first in the file.
 
 ==============  =================================================================================================
 order           key of a job
@@ -15,12 +17,17 @@ running jobs. In ``srpt`` running jobs only move forward, past waiting ones. Wit
 1.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
+from dlsched.algorithms.overtaking import Line
 from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.simulation.present_jobs import ATTAINED, FALLING, STATIC
+from dlsched.elastic_stream.simulation.queue_stream import Rule
 from dlsched.elastic_stream.simulation.view import View
 
 MANY = 32
@@ -100,3 +107,157 @@ def fitting_rows(sizes: IntArray, units: int) -> IntArray:
         if fit < len(block):
             rows = rows[sizes[rows] <= left]
     return np.concatenate(chosen)
+
+
+Size = Callable[[View, int], int]
+"""Function from the view and a job to an allowed count of units; its answer for a job never changes."""
+
+
+def largest_up_to(view: View, job: int, most: int) -> int:
+    """Largest allowed count of at most ``most``, else the smallest."""
+    allowed = view.allowed(job)
+    return allowed[max(0, bisect_right(allowed, most) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The largest allowed count of at most ``units``, else the smallest; ``units`` < 1 is a ``UsageError``."""
+
+    units: int = 8
+
+    def __post_init__(self) -> None:
+        if self.units < 1:
+            raise UsageError(where="units", found=self.units, allowed="an integer >= 1")
+
+    def __call__(self, view: View, job: int) -> int:
+        """Return the size of the job."""
+        return largest_up_to(view, job, self.units)
+
+
+@dataclass(frozen=True, slots=True)
+class Fastest:
+    """The smallest count at which the job is fastest: more units are of no use to it."""
+
+    def __call__(self, view: View, job: int) -> int:
+        """Return the size of the job."""
+        return view.fastest(job)
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """The largest count with an efficiency e(n) = f(n) n0 / (f(n0) n) of at least ``theta``, n0 the smallest count.
+
+    A ``theta`` outside (0, 1] is a ``UsageError``: no count, or every count, might reach it.
+    """
+
+    theta: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.theta <= 1:
+            raise UsageError(where="theta", found=self.theta, allowed="a number in (0, 1]")
+
+    def __call__(self, view: View, job: int) -> int:
+        """Return the size of the job."""
+        useful = view.useful(job)
+        if isinstance(useful, range):  # n tau(n) of a law is convex, so the first counts reach theta
+            return useful[bisect_left(useful, True, key=lambda count: efficiency_of(view, job, count) < self.theta) - 1]
+        return max(count for count in useful if efficiency_of(view, job, count) >= self.theta)
+
+
+class Queue:
+    """Serves jobs in an order, each on a size independent of the other jobs: fixed, fastest or knee.
+
+    A job may overtake one that does not fit, and may be stopped again to make room for it.
+
+    Parameters
+    ----------
+    order
+        A name of ``ORDERS``.
+    size
+        A rule of ``sizes``.
+
+    Guarantee: none. Knows speeds and the nominal work. Cost: that of ``algorithms.overtaking``; ``las``
+    looks at all jobs again at every event, and ``srpt`` with weights at the running jobs whenever one of
+    them may be stopped.
+    """
+
+    clairvoyant = False
+
+    def __init__(self, order: str, size: Size) -> None:
+        self._order, self._size = order_named(order), size
+        self.timeless = self._order is not las
+        self._falls = self._order is srpt  # keys of running jobs fall with time, equally if unweighted
+        self._line: Line | None = None
+
+    @property
+    def rule(self) -> Rule | None:
+        """What the simulator needs to serve without asking; None once asked, or with other classes."""
+        if self._line is not None or type(self) is not Queue or type(self._size) not in (Fixed, Fastest, Knee):
+            return None
+        order = ATTAINED if self._order is las else FALLING if self._falls else STATIC
+        return Rule(order, self._size, self._order)
+
+    def decide(self, view: View) -> dict[int, int]:
+        """Admit the jobs that fit, in order; stop running jobs that no longer fit behind them."""
+        if self._line is None:
+            self._line = Line(view.units)
+        line = self._line
+        line.begin(view.passed_s if self._falls and not view.weighted else 0.0)
+        gain = line.end(view.ended)
+        if self._order is las:
+            line.sort_again(lambda job, size: las(view, job, size))
+            gain = view.units
+        elif self._falls and view.weighted:
+            line.falling = lambda job, size: srpt(view, job, size)
+        line.fill(gain)
+        for job in view.arrived:
+            size = self._size(view, job)
+            line.arrive((self._order(view, job, size), job, size))
+        for _, job, size in line.stopped:
+            left_s = view.time_left_stopped_s(job, size)
+            line.wait((left_s / view.weight(job) if self._falls else self._order(view, job, size), job, size))
+        return line.changes
+
+
+class EqualShare:
+    """Gives each of n present jobs its largest count up to C / n, else its smallest; in order as they fit.
+
+    Parameters
+    ----------
+    order
+        Order in which jobs are served if not all fit, a name of ``ORDERS``.
+
+    Guarantee: none. Knows the number of jobs; speeds and work only if the order uses them. Cost: O(n log n)
+    an event, O(n) in order of arrival.
+    """
+
+    clairvoyant = False
+
+    def __init__(self, order: str = "fifo") -> None:
+        self._order = order_named(order)
+        self.timeless = self._order is not las
+
+    def decide(self, view: View) -> dict[int, int]:
+        """Divide the units into equal shares."""
+        if not len(view):
+            return {}
+        share = max(1, view.units // len(view))
+        if self._order is fifo and len(view) >= MANY:
+            return self._share_arrays(view, share)
+        sizes = {job: largest_up_to(view, job, share) for job in view}
+        return dict.fromkeys(view, 0) | {job: sizes[job] for job in fitting(view, self._order, sizes)}
+
+    def _share_arrays(self, view: View, share: int) -> dict[int, int]:
+        """Divide the units in order of arrival, on arrays."""
+        arrays = view.arrays
+        least, most = arrays.least, arrays.most
+        sizes = np.where(most <= share, most, least)
+        between = (least < share) & (share < most)
+        whole = arrays.choices == most - least + 1
+        sizes[between & whole] = share
+        if len(rows := np.flatnonzero(between & ~whole)):
+            starts, counts, _ = arrays.pairs(rows, View.allowed, limit=None)
+            sizes[rows] = counts[starts[:-1] + np.add.reduceat(counts <= share, starts[:-1], dtype=np.int64) - 1]
+        units, rows = np.zeros_like(sizes), fitting_rows(sizes, view.units)
+        units[rows] = sizes[rows]
+        return arrays.changes(units)

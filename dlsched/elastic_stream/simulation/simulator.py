@@ -22,10 +22,17 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.core.ticks import HAIR, end_after, end_in_slots, end_slot, first_tick
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.simulation.limits import BARREN, FEW, IDLE
-from dlsched.elastic_stream.simulation.messages import how_far, items_of, restarts_for_ever, wrong, wrong_key
-from dlsched.elastic_stream.simulation.present_job import PresentJob
-from dlsched.elastic_stream.simulation.queue_stream import Keep, QueueStream, Rule
+from dlsched.elastic_stream.simulation.present_jobs import BARREN, FEW, IDLE, PresentJob
+from dlsched.elastic_stream.simulation.queue_stream import (
+    Keep,
+    QueueStream,
+    Rule,
+    how_far,
+    items_of,
+    restarts_for_ever,
+    wrong,
+    wrong_key,
+)
 from dlsched.elastic_stream.simulation.view import Policy, PolicyLike, View
 from dlsched.elastic_stream.solution import Stream
 

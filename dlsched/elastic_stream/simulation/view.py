@@ -13,8 +13,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick
 from dlsched.core.ticks import first_tick
 from dlsched.elastic_stream.instance import EarlyStop, Instance
-from dlsched.elastic_stream.simulation.arrays import Arrays
-from dlsched.elastic_stream.simulation.present_job import PresentJob
+from dlsched.elastic_stream.simulation.present_jobs import Arrays, PresentJob
 
 
 class Policy(Protocol):

@@ -1,4 +1,14 @@
-"""The least J_i(c) + p c of every job at prices p of the types: bounds of all jobs at once, and configurations near them.
+"""Pricing of configurations: the least cost plus price of every job, and column generation on it.
+
+Every configuration of a case (``pricing``) that costs at most a threshold: the cheapest units, and deviations from them.
+
+At a case's R0 the n cheapest units are those below some p - lambda rho, its margin. Another vector of n workers costs more than
+the bound by at least the summed distances of units from the margin: of its units above the margin, and of
+missing units below it. So types further from the margin than threshold minus bound are fixed; the others,
+furthest first, extend labels as long as the threshold allows the deviations. The labels left at the end are
+evaluated.
+
+The least J_i(c) + p c of every job at prices p of the types: bounds of all jobs at once, and configurations near them.
 
 A configuration has a slowest type, of bandwidth r, and a number n of workers. These two fix its ring, so its
 cost h(R) depends only on the rate R; h is convex and falls (``arrays``; for the mean, h(R) = w / R + the
@@ -13,16 +23,177 @@ value; few cases survive, so R0 is refined only where it pays. ``deviations`` li
 between the bound and the known value.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from dlsched.columns.slack import CELLS, Listed, Priced
+from dlsched.algorithms.count_vectors import run_lengths
+from dlsched.columns.generation import CLOSE, Pool, generate
+from dlsched.columns.slack import CELLS, Listed, Priced, Prices
 from dlsched.core.arrays import dot, row_dots
-from dlsched.core.limits import Tick, no_tick
+from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
-from dlsched.matching_placement.configurations.cases import CaseCosts, Cases
-from dlsched.matching_placement.configurations.deviations import deviations
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """Jobs with the slowest bandwidth and the number of their workers; all of shape (N,)."""
+
+    job: Counts
+    level: Counts
+    size: Counts
+    ring: Floats
+
+    def take(self, which: "Counts | Flags") -> "Cases":
+        """Some of them."""
+        return Cases(self.job[which], self.level[which], self.size[which], self.ring[which])
+
+
+class CaseCosts:
+    """Costs of cases at a rate: h(R) of ``pricing``, its slope, and the cheapest units."""
+
+    def __init__(self, data: Arrays) -> None:
+        self.data = data
+        self.bandwidths = np.unique(data.bandwidth)
+        self.fast = data.bandwidth >= self.bandwidths[:, None]  # types by bandwidth of a ring's slowest
+
+    def units(self, cases: Cases, at: Floats, prices: Floats) -> tuple[Floats, Floats, Floats, Counts, Counts]:
+        """Lambda at R0, p - lambda rho of all types (inf: not allowed), the rates, the types' order and how many are taken."""
+        data = self.data
+        slope = self._slope(cases, at)
+        rates = data.rates[cases.job]
+        allowed = self.fast[cases.level] & (rates > 0)
+        linear = np.where(allowed, prices - slope[:, None] * rates, np.inf)
+        order = np.argsort(linear, axis=1, kind="stable")
+        stock = data.stock[order]
+        taken = np.clip(cases.size[:, None] - (np.cumsum(stock, axis=1) - stock), 0, stock)
+        return slope, linear, rates, order, taken
+
+    def value(self, cases: Cases, rate: Floats) -> Floats:
+        """h(R)."""
+        data = self.data
+        times = data.work[cases.job] / rate + cases.ring
+        return data.costs.of(cases.job, times)
+
+    def _slope(self, cases: Cases, rate: Floats) -> Floats:
+        """-h'(R)."""
+        data = self.data
+        slopes: Floats = data.work[cases.job] / rate / rate
+        return data.costs.sloped(slopes, cases.job, lambda: data.work[cases.job] / rate + cases.ring)
+
+
+Rows = tuple[Counts, Floats, Counts]
+_DEVIATION_ROUNDING = 1e-12  # relative tolerance on the cost of a deviation
+_BATCH = 100_000  # largest number of cases times types handled at once
+
+
+def deviations(
+    costs: CaseCosts,
+    cases: Cases,
+    at: Floats,
+    bound: Floats,
+    prices: Floats,
+    upto: Floats,
+    many: Flags,
+    cells: int,
+    tick: Tick,
+) -> list[Rows]:
+    """List job, J(c) + p c and c of all vectors of the cases up to the jobs' thresholds.
+
+    ``many`` marks jobs with too many labels: the labels of one case may have ``cells`` numbers, and so may a
+    job's list. ``at`` is the R0 of each case, at which its bound was computed.
+    """
+    found: list[Rows] = []
+    listed = np.zeros(len(many), dtype=np.int64)
+    step = max(1, _BATCH // costs.data.types)
+    parts = [np.arange(begin, min(begin + step, len(at))) for begin in range(0, len(at), step)][::-1]
+    while parts:
+        tick()
+        part = parts.pop()
+        part = part[~many[cases.job[part]]]
+        if not len(part):
+            continue
+        try:
+            rows = _extended(costs, cases.take(part), at[part], bound[part], prices, upto, cells, tick)
+        except TooMany:
+            if len(part) == 1:
+                many[cases.job[part]] = True
+            else:
+                parts += [part[len(part) // 2 :], part[: len(part) // 2]]
+            continue
+        found.append(rows)
+        listed += np.bincount(rows[0], minlength=len(many))
+        many |= listed * (costs.data.types + 10) > cells
+    return found
+
+
+def _extended(
+    costs: CaseCosts,
+    cases: Cases,
+    at: Floats,
+    bound: Floats,
+    prices: Floats,
+    upto: Floats,
+    cells: int,
+    tick: Tick,
+) -> Rows:
+    data = costs.data
+    budget = upto[cases.job] - bound + _DEVIATION_ROUNDING * np.abs(upto[cases.job])
+    _, linear, _, order, taken = costs.units(cases, at, prices)
+    rows = np.arange(len(at))[:, None]
+    base = np.zeros_like(taken)
+    np.put_along_axis(base, order, taken, axis=1)
+    margin = np.where(base > 0, linear, -np.inf).max(axis=1)
+    away = linear - margin[:, None]
+    stock = np.minimum(data.stock, cases.size[:, None])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ways = np.where(away == 0, np.inf, np.floor(budget[:, None] / np.abs(away)))
+    low = np.where(away < 0, np.maximum(0, stock - np.minimum(ways, stock)), 0).astype(np.int64)
+    high = np.where(away < 0, stock, np.minimum(stock, ways)).astype(np.int64)
+    free = low < high
+    width = max(1, int(free.sum(axis=1).max()))
+    chosen = np.argsort(np.where(free, -np.abs(away), np.inf), axis=1, kind="stable")[:, :width]
+    fixed = low.copy()
+    np.put_along_axis(fixed, chosen, 0, axis=1)
+    lows, highs, step, there = (each[rows, chosen] for each in (low, high, np.where(free, away, 0.0), stock))
+    least = np.append(np.cumsum(lows[:, ::-1], axis=1)[:, ::-1], np.zeros((len(at), 1), dtype=np.int64), axis=1)
+    most = np.append(np.cumsum(highs[:, ::-1], axis=1)[:, ::-1], np.zeros((len(at), 1), dtype=np.int64), axis=1)
+    of, left, spent = np.arange(len(at)), cases.size - fixed.sum(axis=1), np.zeros(len(at))
+    added = np.zeros((len(at), 0), dtype=np.int64)
+    for kind in range(width):
+        tick()
+        distance = step[of, kind]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            can = np.where(distance == 0, np.inf, np.floor((budget[of] - spent) / np.abs(distance)))
+        fewest = np.maximum(lows[of, kind], left - most[of, kind + 1])
+        largest = np.minimum(highs[of, kind], left - least[of, kind + 1])
+        below = distance < 0
+        fewest = np.where(below, np.maximum(fewest, there[of, kind] - can), fewest).astype(np.int64)
+        largest = np.where(below, largest, np.minimum(largest, can)).astype(np.int64)
+        number = np.maximum(0, largest - fewest + 1)
+        if int(number.sum()) * (kind + 10) > cells:
+            raise TooMany
+        parent = np.repeat(np.arange(len(of)), number)
+        count = run_lengths(number) + fewest[parent]
+        off = np.where(below[parent], there[of[parent], kind] - count, count)
+        spent = spent[parent] + off * np.abs(distance[parent])
+        left = left[parent] - count
+        of = of[parent]
+        added = np.concatenate((added[parent], count[:, None]), axis=1)
+    counts = fixed[of]
+    np.put_along_axis(counts, chosen[of], added, axis=1)
+    ended = cases.take(of)
+    rate = row_dots(counts, data.rates[ended.job])
+    value = costs.value(ended, rate) + dot(counts, prices)
+    slowest = np.where(counts > 0, data.bandwidth, np.inf).min(axis=1)
+    own = (slowest == costs.bandwidths[ended.level]) | (data.traffic[ended.job] == 0)
+    kept = np.flatnonzero((value <= upto[ended.job]) & own)
+    return ended.job[kept], value[kept], counts[kept]
+
 
 HALVINGS = 24
 """Largest number of halvings of the logarithm of R0."""
@@ -185,3 +356,44 @@ class Pricing(CaseCosts):
 
 def _nothing(types: int) -> tuple[Counts, Floats, Counts]:
     return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, types), dtype=np.int64)
+
+
+def generate_columns(
+    data: Arrays,
+    start: Counts,
+    *,
+    pool: Pool | None = None,
+    held: Prices | None = None,
+    close: float = CLOSE,
+    tick: Tick = no_tick,
+    step: Tick = no_tick,
+    budget: Budget | None = None,
+    proven: Callable[[Prices], None] | None = None,
+) -> Prices:
+    """Return prices of the types whose bound is the linear program's value; ``start`` is a placement of a feasible instance.
+
+    ``pool`` holds the configurations; None: a new pool. Other arguments as for
+    ``columns.generation.generate``.
+    """
+    return generate(
+        pool or first_pool(data, start),
+        guess=None if held is not None else first_prices(data, data.total(start)),
+        held=held,
+        close=close,
+        tick=tick,
+        step=step,
+        budget=budget,
+        proven=proven,
+    )
+
+
+def first_pool(data: Arrays, start: Counts) -> Pool:
+    """The configurations of a placement, for ``generate_columns`` to add to."""
+    return Pool(Pricing(data), data.stock, start, data.total(start))
+
+
+def first_prices(data: Arrays, upper: float) -> Floats:
+    """Prices that divide half of a placement's cost among the workers, by their rates over each job's best."""
+    fast = data.rates.max(axis=1, keepdims=True)
+    worth: Floats = (data.rates / fast).mean(axis=0)
+    return worth * (upper / 2 / float(dot(worth, data.stock)))

@@ -36,9 +36,8 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import UtilityTable
 from dlsched.algorithms.whole_rows import row
-from dlsched.core.limits import Budget
-from dlsched.ring_embedding.formulations.goals import Goal, goal_of
-from dlsched.ring_embedding.formulations.workers import Found, Terms, WorkersModel, embedded, require_few
+from dlsched.core.budget import Budget
+from dlsched.ring_embedding.formulations.workers import Found, Goal, Terms, WorkersModel, embedded, goal_of, require_few
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding

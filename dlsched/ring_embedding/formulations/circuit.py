@@ -35,8 +35,15 @@ from dlsched.algorithms.whole_rows import same, whole
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Budget
 from dlsched.ring_embedding.formulations.arc import Arc, arcs_of_all, crossings_of_all, cycle, shared_links
-from dlsched.ring_embedding.formulations.goals import Goal, Stairs
-from dlsched.ring_embedding.formulations.workers import Found, embedded, paying, require_few, shared_servers
+from dlsched.ring_embedding.formulations.workers import (
+    Found,
+    Goal,
+    Stairs,
+    embedded,
+    paying,
+    require_few,
+    shared_servers,
+)
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of
 from dlsched.ring_embedding.rings.network import Network

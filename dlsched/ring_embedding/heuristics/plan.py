@@ -1,4 +1,21 @@
-"""The heuristic ``plan``: a relaxation sets each job's worker-slots by epoch; then rings are placed.
+"""Plans of worker-slots for the whole horizon, and their embedding slot by slot.
+
+Improvement of a plan by switching servers off and on, slot after slot, if that pays.
+
+*Off.* The rings of a server move to servers that are on in the slot or cost less; workers that do not fit
+there get worker-slots in other slots, if those need no further server. What fits nowhere is lost. Servers
+that cost the most for each of their workers come first.
+
+*On.* Servers that several rings pay for together (``slot.filling``). Then what is free is filled. Ours; no paper.
+
+Filling of slots with worker-slots, one after the other, each where it gains the most.
+
+The next goes to the job with the largest average gain per share of the resources, up to the next corner of its envelope, in a
+slot in which its ring can be closed, until nothing fits or gains any more. It has to gain more than its
+energy costs, including the power of the servers that it switches on; slots that need no further server come
+first.
+
+The heuristic ``plan``: a relaxation sets each job's worker-slots by epoch; then rings are placed.
 
 1. *Totals.* The optimum of ``horizon.relaxation.relax``; where it lies between two corners of an S-shaped envelope it is
    worth less than the envelope says, so it is brought down to the corner below, and what that frees is left to step 4.
@@ -13,22 +30,234 @@
    worth less than running nothing, the slots are filled from nothing.
 
 The plan has no guarantee by itself; the relaxation's certificate bounds it. Ours; no paper.
+
+``ascent``: chooses the rings of each slot anew, best for the other slots' rings, until no slot gains.
+
+The program of one slot (``slot.slot_program``), with gains mu_i(zeta_i (z_i' + n)) - mu_i(zeta_i z_i') where z_i' are the
+worker-slots in the others, less what energy costs. The objective never falls. Ours; no guarantee beyond that of where it starts.
 """
 
-from collections.abc import Mapping, Sequence
+import heapq
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, UtilityTable
-from dlsched.core.limits import Budget
-from dlsched.ring_embedding.heuristics.merging import merge
-from dlsched.ring_embedding.heuristics.worker_slots import WorkerSlots
+from dlsched.core.budget import Budget
+from dlsched.core.tolerance import MEETING
+from dlsched.ring_embedding.heuristics.slot_greedy import net_tables
 from dlsched.ring_embedding.horizon.relaxation import relax
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Slot
+from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.rings.rows import epochs
+from dlsched.ring_embedding.slot.filling import opened, shares, without
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram
+from dlsched.ring_embedding.slot.slot_program import fill_slot, gained
 from dlsched.ring_embedding.solution import Embedding
+
+Full = set[tuple[int, float]]
+"""Slots that are full, by the price that may be paid there."""
+FREE = 1e-300
+"""Price up to which a worker-slot counts as free."""
+
+MERGING_ROUNDS = 10
+_LITTLE = 1e-3  # relative gain; the first round below it is the last
+_MERGING_ROUNDING = 1e-9
+
+
+class WorkerSlots:
+    """Slots, and the worker-slots of every job in them.
+
+    ``net``: utilities less the price of the workers' energy; ``charged``: whether servers that are on cost anything.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.tables, self.net = network, network.tables, net_tables(network)
+        self.charged = bool(network.on_price.any())
+        self.slots: dict[int, Slot] = {}
+        for number in network.slots:
+            network.tick()
+            self.slots[number] = Slot(network)
+        self._rings = 0  # placed so far, including those removed again
+        self.held = [0] * len(self.tables)
+        self.share = shares(network)
+
+    def tick(self) -> None:
+        """Stop at a limit, or earlier by the time that making and checking the answer takes."""
+        self.network.tick(self._rings)
+
+    def embedding(self) -> Embedding:
+        """The embedding of the slots as they are."""
+        return embedding(self.network, self.slots)
+
+    def gain(self) -> float:
+        """Total utility beyond that of running nothing, less the price of energy, in floats."""
+        held = zip(self.net, self.held, strict=True)
+        gained = sum(float(table.values[count] - table.values[0]) for table, count in held)
+        return gained - sum(slot.on_price for slot in self.slots.values())
+
+    def resize(self, job: int, number: int, count: int) -> bool:
+        """Give the job ``count`` workers in a slot if its ring can be closed; the caller keeps the job's limits."""
+        slot = self.slots[number]
+        before = slot.count(job)
+        done = slot.resize(job, count)
+        if done:
+            self.held[job] += count - before
+            self._rings += not before
+        return done
+
+    def replace(self, number: int, slot: Slot) -> None:
+        """Replace a slot by another."""
+        for job in range(len(self.held)):
+            self.held[job] += slot.count(job) - self.slots[number].count(job)
+        self.slots[number] = slot
+
+    def fill(self) -> None:
+        """Fill the slots (see the module); the objective never falls."""
+        queue = [entry for job in range(len(self.held)) for entry in self._next(job)]
+        heapq.heapify(queue)
+        full: dict[int, Full] = {job: set() for job in range(len(self.held))}
+        while queue:
+            # An entry is stale when its job has got worker-slots in the meantime.
+            _, job, steps, held = heapq.heappop(queue)
+            if held != self.held[job]:
+                continue
+            self.tick()
+            if self._grow(job, steps, full[job]):
+                for entry in self._next(job):
+                    heapq.heappush(queue, entry)
+
+    def _next(self, job: int) -> list[tuple[float, int, int, int]]:
+        slope, steps = self.net[job].slope(self.held[job])
+        return [(-slope / float(self.share[job]), job, steps, self.held[job])] if slope > 0 else []
+
+    def _grow(self, job: int, steps: int, full: Full) -> bool:
+        """Give a job ``steps`` more worker-slots, or none.
+
+        ``full``: slots known to take none, by the price that may be paid there.
+        """
+        most, begin = int(self.network.most[job]), self.network.instance.jobs[job].arrival_slot
+        values = self.net[job].values
+        worth = float(values[self.held[job] + steps] - values[self.held[job]])
+        done: list[tuple[int, int]] = []
+        # First slots in which no further server has to be switched on, then those whose power the gain pays for.
+        for limit in (FREE, math.inf) if self.charged else (math.inf,):
+            for number in range(begin, self.network.instance.slots + 1):
+                if (number, limit) in full:
+                    continue
+                slot = self.slots[number]
+                before, paid = slot.count(job), slot.on_price
+                count = before
+                while len(done) < steps and count < most and self.afford(job, number, count + 1, min(limit, worth)):
+                    count += 1
+                    done.append((number, before))
+                    worth, paid = worth - (slot.on_price - paid), slot.on_price
+                if len(done) == steps:
+                    return True
+                full.add((number, limit))
+        for number, before in reversed(done):
+            self.resize(job, number, before)
+        return False
+
+    def afford(self, job: int, number: int, count: int, worth: float) -> bool:
+        """As ``resize``, if ``worth`` is more than the power of the servers that it switches on."""
+        slot = self.slots[number]
+        before = slot.count(job)
+        done = slot.grow(job, count, worth)
+        if done:
+            self.held[job] += count - before
+            self._rings += not before
+        return done
+
+
+def merge(plan: WorkerSlots) -> None:
+    """Switch servers off and on in place and fill free capacity, in rounds; the objective never falls.
+
+    Cost: in every round one search for servers per worker on servers that cost something, and few more in other slots; and
+    ``slot.filling.fill`` for every kind of server in every slot.
+    """
+    worth = plan.gain()
+    for _ in range(MERGING_ROUNDS):
+        full: dict[int, set[int]] = {job: set() for job in range(len(plan.held))}
+        for number, server in _by_use(plan):
+            plan.tick()
+            if plan.slots[number].used[server]:
+                _switch_off(plan, number, server, full)
+        for number in plan.slots:
+            plan.tick()
+            _switch_on(plan, number)
+        plan.fill()
+        before, worth = worth, plan.gain()
+        if worth <= before + _LITTLE * abs(before):
+            break
+
+
+def _by_use(plan: WorkerSlots) -> list[tuple[int, int]]:
+    """Pairs of a slot and a server that is on and costs something, the highest cost per worker first."""
+    price = plan.network.on_price
+    rates = {
+        (number, server): float(price[server] / slot.used[server])
+        for number, slot in plan.slots.items()
+        for server in np.flatnonzero((slot.used > 0) & (price > 0)).tolist()
+    }
+    return sorted(rates, key=lambda place: (-rates[place], place))
+
+
+def _switch_on(plan: WorkerSlots, number: int) -> None:
+    """Switch on servers that pay for several rings together."""
+    network, slot = plan.network, plan.slots[number]
+    gains = {}
+    for job, record in enumerate(network.instance.jobs):
+        other = plan.held[job] - slot.count(job)
+        most = min(int(network.most[job]), int(network.total[job]) - other)
+        if record.arrival_slot <= number and most > 0:
+            gains[job] = network.gains(job, other, most)
+    plan.replace(number, opened(slot, gains, plan.share))
+
+
+def _switch_off(plan: WorkerSlots, number: int, server: int, full: dict[int, set[int]]) -> None:
+    """Switch a server off if that pays; ``full``: slots known to take no further worker, by job."""
+    price = float(plan.network.on_price[server])
+    # First onto servers that are on already; if that does not pay, onto cheaper ones too.
+    if not _pays(plan, number, server, 0.0, full):
+        _pays(plan, number, server, price, full)
+
+
+def _pays(plan: WorkerSlots, number: int, server: int, below: float, full: dict[int, set[int]]) -> bool:
+    """Switch a server off, and servers cheaper than ``below`` on; if that does not pay, undo it: False."""
+    slot, held = plan.slots[number], list(plan.held)
+    counts = {job: slot.count(job) for job, (workers, _, _) in slot.rings.items() if server in workers}
+    gains = {job: plan.network.gains(job, held[job] - count, count) for job, count in counts.items()}
+    other, touched = without(slot, server, gains, plan.share, below), {number: slot}
+    saved = slot.on_price - other.on_price
+    plan.replace(number, other)
+    # Worker-slots that fit on no other server of this slot go to other slots; what fits nowhere is lost.
+    for job in counts:
+        if plan.held[job] < held[job]:
+            _elsewhere(plan, job, held[job], touched, full[job])
+    lost = sum(float(plan.net[job].values[held[job]] - plan.net[job].values[plan.held[job]]) for job in counts)
+    pays = saved - lost > _MERGING_ROUNDING * saved
+    if not pays:
+        for changed, before in touched.items():
+            plan.replace(changed, before)
+    return pays
+
+
+def _elsewhere(plan: WorkerSlots, job: int, total: int, touched: dict[int, Slot], full: set[int]) -> None:
+    """Give a job up to ``total`` worker-slots on servers that are on; ``touched``: the slots before any change."""
+    most, begin = int(plan.network.most[job]), plan.network.instance.jobs[job].arrival_slot
+    for number in range(begin, plan.network.instance.slots + 1):
+        if number in full or plan.held[job] == total:
+            continue
+        slot = plan.slots[number]
+        before, known = slot.copy(), number in touched
+        while plan.held[job] < total and slot.count(job) < most and plan.afford(job, number, slot.count(job) + 1, FREE):
+            touched.setdefault(number, before)
+        if not known and number not in touched:
+            full.add(number)
+
 
 Split = Mapping[tuple[int, int], float]
 """Worker-slots by job and epoch."""
@@ -124,3 +353,30 @@ def whole_totals(totals: Floats, tables: Sequence[UtilityTable]) -> list[int]:
             whole = int(table.corners[np.searchsorted(table.corners, whole, side="right") - 1])
         found.append(whole)
     return found
+
+
+ASCENT_ROUNDS = 20
+_GAIN = 1e-9  # relative; less is rounding
+
+
+def ascend(plan: Plan, *, better: Callable[[], None] = lambda: None, within: float = MEETING) -> None:
+    """Improve a plan in place; ``better`` is called on every improvement; a slot is optimal at a gap of ``within``."""
+    network, program = plan.network, MappingProgram(plan.network)
+    for _ in range(ASCENT_ROUNDS):
+        before = plan.gain()
+        for number, slot in plan.slots.items():
+            network.tick()
+            # What each job gains in this slot beside its worker-slots in the others.
+            gains = {}
+            for job, record in enumerate(network.instance.jobs):
+                other = plan.held[job] - slot.count(job)
+                most = min(int(network.most[job]), int(network.total[job]) - other)
+                if record.arrival_slot <= number and most > 0:
+                    gains[job] = network.gains(job, other, most)
+            start = {job: placed for job, placed in slot.rings.items() if job in gains}
+            found = fill_slot(network, gains, program, start=start, within=within)
+            if found.gain > gained(slot, gains) + _GAIN * before:
+                plan.replace(number, found.slot)
+                better()
+        if plan.gain() <= before * (1 + _GAIN):
+            break

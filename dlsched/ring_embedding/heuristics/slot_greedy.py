@@ -1,4 +1,12 @@
-"""Slot-by-slot greedy: fills every slot with the rings of largest gain, given the slots before."""
+"""Heuristics that fill slot after slot, steady plans, and the guarantee of Gadget.
+
+The heuristic ``steady``: equal stretches of slots, with the same rings in all slots of a stretch.
+
+The first slot of a stretch is filled greedily (``slot.filling``) with what n workers gain in all of it, for each slot, on the
+concave envelope if a utility is S-shaped. So the work does not grow with the number of slots, and in large
+instances a search holds this answer before it solves the relaxation. Jobs that arrive within a stretch wait
+for the next one.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -6,12 +14,16 @@ from dataclasses import replace
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, UtilityTable
-from dlsched.core.limits import Budget
+from dlsched.core.budget import Budget
+from dlsched.core.elementary import float_power
+from dlsched.core.family import Guarantee
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.objectives import require_served
+from dlsched.ring_embedding.objectives import SUM, objective_of, require_served
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
-from dlsched.ring_embedding.slot.filling import shares
+from dlsched.ring_embedding.slot.filling import fill, shares
+from dlsched.ring_embedding.slot.g_vne import g_vne
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.solution import Embedding
 
 SolveSlot = Callable[[Network, Sequence[int], Gains], Slot]
@@ -126,3 +138,116 @@ def slot_greedy(
         return solve_slot(network, list(gains), gains) if gains else Slot(network)
 
     return slot_by_slot(network, fill_slot, keep)
+
+
+def gadget(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    repair: bool = True,
+    tries: int = 10,
+    budget: Budget | None = None,
+    keep: Keep = forget,
+) -> Embedding:
+    """Embed rings slot by slot.
+
+    Parameters
+    ----------
+    rng
+        Draws the mappings.
+    repair
+        Whether every slot is made feasible and what its rings leave free is filled (ours). Without it the embedding is that
+        of the paper, which may overuse servers and links: ``check`` says by how much.
+    tries
+        As ``g_vne`` takes it.
+    budget, keep
+        As ``slot_greedy`` takes them.
+
+    Guarantee: 1/(3 Gamma + 1) of the optimum, Gamma the largest ring size, for concave mu, with overuse of probability at
+    most ``|V|^-4`` and ``|E|^-4`` a slot (Theorem 10). None for a sigmoid with a midpoint > 0, with repair, or where energy
+    costs something. The objective ``max_min`` is refused (``UsageError``).
+
+    Cost: that of T linear programs; a slot finds the mappings that were good before.
+    """
+    require_served(instance, "gadget")
+    programs: list[MappingProgram] = []
+
+    def solve_slot(network: Network, jobs: Sequence[int], gains: Gains) -> Slot:
+        del jobs
+        if not programs:
+            programs.append(MappingProgram(network))
+        return g_vne(network, gains, rng, tries=tries, repair=repair, program=programs[0]).slot
+
+    return slot_greedy(instance, solve_slot, budget, keep)
+
+
+STRETCHES = 40
+
+
+def steady(network: Network, keep: Keep = forget) -> Embedding:
+    """Fill stretch after stretch (see the module); if anything raises, ``keep`` receives the stretches so far.
+
+    Guarantee: none. Cost: ``STRETCHES`` times that of ``slot.filling.fill``, and the rings of all slots. Source: ours.
+    """
+    progress, last = Progress(network), network.slots[-1]
+    length = -(-len(network.slots) // STRETCHES)
+    slots: dict[int, Slot] = {}
+    rings = 0
+    try:
+        for first in network.slots[::length]:
+            network.tick(rings)
+            numbers = range(first, min(first + length, last + 1))
+            slot = Slot(network)
+            fill(slot, {job: _gains(progress, job, len(numbers)) for job in progress.available(first)}, progress.share)
+            slots |= dict.fromkeys(numbers, slot)
+            for job in slot.rings:
+                progress.count[job] += slot.count(job) * len(numbers)
+            rings += len(slot.rings) * len(numbers)
+    except BaseException:
+        keep(embedding(network, slots))
+        raise
+    return embedding(network, slots)
+
+
+def rings_wanted(network: Network) -> int:
+    """Rough upper bound on useful rings: each job has all its workers until more are useless."""
+    progress, last = Progress(network), network.slots[-1]
+    slots = (last + 1 - job.arrival_slot for job in network.instance.jobs)
+    of_use = -(-progress.enough // np.maximum(network.most, 1))
+    return sum(min(each, int(most)) for each, most in zip(slots, of_use, strict=True))
+
+
+def _gains(progress: Progress, job: int, slots: int) -> Floats:
+    """Gains of 0, 1, 2 ... workers in each of ``slots`` slots, less the price of their energy."""
+    table, count = progress.tables[job], int(progress.count[job])
+    most = min(int(progress.network.most[job]), int(progress.enough[job] - count) // slots)
+    at = count + slots * np.arange(most + 1)
+    values = table.values if table.concave else table.envelope
+    gains: Floats = (values[at] - values[count]) / slots
+    return gains
+
+
+_ROUNDING = 1e-9
+_SOLVED = 1e-6  # relative precision to which the programs of slots are solved
+
+
+def applies(instance: Instance) -> bool:
+    """Whether utilities are concave, the network is a forest (rings may lose workers), and energy costs nothing."""
+    if objective_of(instance) is not SUM:
+        return False
+    return instance.paths is None and all(job.utility.concave for job in instance.jobs)
+
+
+def share(instance: Instance) -> float:
+    """Part of the optimum: 1/2, and 1 - (1 - 1/T)^T, above 1 - 1/e, where all jobs arrive with T slots to go."""
+    arrivals = {job.arrival_slot for job in instance.jobs}
+    slots = instance.slots - min(arrivals) + 1
+    return 0.5 if len(arrivals) > 1 else 1 - float_power(1 - 1 / slots, slots)
+
+
+HALF = Guarantee[Instance](
+    "at least 1/2 of the optimum (tight) when utilities are concave, the network is a forest and every slot was proven; "
+    "1 - 1/e if all jobs arrive at once; nothing for a sigmoid, or where energy costs something",
+    applies,
+    lambda instance, optimum: max((1 - _ROUNDING) / 2, share(instance) * (1 - _SOLVED)) * optimum,
+)

@@ -29,9 +29,8 @@ from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, relax
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import require_served
-from dlsched.ring_embedding.rings.ceilings import Ceilings
 from dlsched.ring_embedding.rings.network import Gains, Network
-from dlsched.ring_embedding.rings.rows import Epoch, epochs
+from dlsched.ring_embedding.rings.rows import Ceilings, Epoch, epochs
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
 from dlsched.solvers.lp import linear_program
 

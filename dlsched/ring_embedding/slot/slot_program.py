@@ -1,4 +1,6 @@
-"""The program of one slot: which rings gain the most together.
+"""The program of one slot: which rings gain the most together; and improvement of a slot part by part.
+
+The program of one slot: which rings gain the most together.
 
 1. ``filling`` fills the slot greedily.
 2. The linear program over mappings (``mapping_program``) bounds what any rings can gain.
@@ -10,8 +12,15 @@
    *all* rings within delta, when it gains B - delta or more, is the best of all. delta grows from a part of the gap to the
    gap: what is found within a part lowers the gap, and fewer rings are within it. The set is chosen, and proven best, by a
    solver.
+
+Improvement of one slot, part by part: the program over mappings places some of its rings anew.
+
+Large neighbourhood search (Shaw 1998). Every part is a slot program of few jobs in a network of what the other rings leave,
+whose relaxation and rings held (``slot_program.fill_slot``) are found in a fraction of a second. Which jobs are taken out is
+drawn: some that run on servers near each other, and with them all that have no ring.
 """
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,15 +28,15 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.arrays import dot
-from dlsched.core.gap import MEETING, meets
-from dlsched.core.limits import Limits, TooMany
+from dlsched.core.budget import TooMany
+from dlsched.core.gap import meets
+from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.rings.network import Gains, Network, Placed
+from dlsched.core.tolerance import MEETING
+from dlsched.ring_embedding.rings.network import ForestPrices, Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot
-from dlsched.ring_embedding.rings.ring_prices import ForestPrices
 from dlsched.ring_embedding.slot.filling import fill, shares
-from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
-from dlsched.ring_embedding.slot.mapping_rows import Column, Rows
+from dlsched.ring_embedding.slot.mapping_program import Column, MappingProgram, Relaxation, Rows
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.outcome import Outcome
 
@@ -232,3 +241,63 @@ def _chosen(
     limits = network.budget.left
     limits = replace(limits, nodes=NODES if limits.nodes is None else min(NODES, limits.nodes))
     return _best_of(network, gains, near, limits, isolated=len(near) > QUICK)[0]
+
+
+TRIES = 40
+"""Number of parts that are tried."""
+PART = 9
+"""Number of rings that are taken out at a time."""
+
+
+def polish(
+    network: Network,
+    gains: Gains,
+    slot: Slot,
+    bound: float,
+    rng: np.random.Generator,
+    *,
+    tries: int = TRIES,
+    within: float = MEETING,
+) -> Slot:
+    """A slot that gains no less; ends at a relative gap to the bound of ``within``. ``rng`` draws the parts."""
+    best, gain = slot, gained(slot, gains)
+    for _ in range(tries):
+        if meets(gain, bound, within=within):
+            break
+        network.tick()
+        found = _anew(network, gains, best, _drawn(network, best, rng))
+        value = gained(found, gains)
+        if value >= gain:
+            best, gain = found, value
+    return best
+
+
+def _drawn(network: Network, slot: Slot, rng: np.random.Generator) -> set[int]:
+    """Jobs with rings near a random server, and some from anywhere."""
+    jobs = sorted(slot.rings)
+    if len(jobs) <= PART:
+        return set(jobs)
+    center = int(network.position[rng.integers(len(network.position))])
+    far = {job: min(abs(int(network.position[server]) - center) for server in slot.rings[job][0]) for job in jobs}
+    near = sorted(jobs, key=lambda job: (far[job], job))[: PART // 2]
+    others = [job for job in jobs if job not in near]
+    return {*near, *(int(job) for job in rng.choice(others, PART - len(near), replace=False))}
+
+
+def _anew(network: Network, gains: Gains, slot: Slot, out: set[int]) -> Slot:
+    """The slot with new rings for the jobs ``out`` and for jobs without rings, chosen together."""
+    left = Slot(network)
+    for job, placed in slot.rings.items():
+        if job not in out:
+            left.put(job, placed)
+    # A network of what the other rings leave, in which servers that are on anyway cost nothing.
+    part = copy.copy(network)
+    part.capacity, part.bandwidth = np.maximum(left.free, 0.0), np.maximum(left.spare, 0.0)
+    part.on_price = np.where([server in left.on for server in range(len(left.free))], 0.0, network.on_price)
+    chosen = {job: gain for job, gain in gains.items() if job not in left.rings}
+    part.fits = np.array([part.free(job, part.capacity) for job in range(len(network.fits))])
+    start = {job: slot.rings[job] for job in sorted(out)}
+    found = fill_slot(part, chosen, MappingProgram(part), start=start)
+    for job, placed in found.slot.rings.items():
+        left.put(job, placed)
+    return left

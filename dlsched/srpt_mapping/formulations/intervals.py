@@ -13,7 +13,7 @@ objective               sum_i end_i
 Whole times: releases and lengths are rounded down to multiples of ``unit_s``, a power of two. *The optimum of the model is
 a bound*: run the jobs of any schedule in the order of its starts, each as soon as the jobs before it allow; with shorter
 lengths and earlier releases no start is later (induction over the order), and all times are whole. The solution's order and
-layouts are timed again with the true lengths (``placing.timing``). But CP-SAT lets an interval of length 0 lie inside
+layouts are timed again with the true lengths (``placing``). But CP-SAT lets an interval of length 0 lie inside
 others. So it gets length 1. If Z jobs have such layouts, starting every job later by one for each of them before it, in
 order of the starts, makes room: what runs at one time did so before. This takes at most Z units a job, I Z off the bound.
 Jobs that have begun are first in both arguments, and are not shifted: they all fit together at time 0, so they start there, and
@@ -35,9 +35,9 @@ from dlsched.certificates import exact_sum, rounded_down
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.intervals import IntervalModel, values_of
 from dlsched.solvers.outcome import Incumbent
-from dlsched.srpt_mapping.blocks.block import Block
+from dlsched.srpt_mapping.blocks import Block
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.layouts import (
+from dlsched.srpt_mapping.placing import (
     Layout,
     Layouts,
     Picked,

@@ -58,8 +58,7 @@ from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.checker import constant, flow_times
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.layouts import Layout, layouts, lengths_s, without_twins
-from dlsched.srpt_mapping.placing.timing import timed
+from dlsched.srpt_mapping.placing import Layout, layouts, lengths_s, timed, without_twins
 from dlsched.srpt_mapping.solution import Schedule, decided, on_clock_of
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from dlsched.solvers import availability, child
 from dlsched.solvers.cpsat import run, status_of
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.outcome import Incumbent
-from dlsched.srpt_mapping.placing.servers import Placed
+from dlsched.srpt_mapping.placing import Placed
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -93,7 +93,7 @@ def best_placement(
     inside
         b_in, B/s.
     start
-        A placement to start from, such as that of ``placing.heavy_edge``, and the answer until there is a better one.
+        A placement to start from, such as that of ``placing``, and the answer until there is a better one.
     limits
         Time, nodes (conflicts) and threads.
 

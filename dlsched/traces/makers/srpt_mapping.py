@@ -16,7 +16,7 @@ from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.instance import Instance, Server, Stage
-from dlsched.srpt_mapping.placing.heavy_edge import compact, placed_s
+from dlsched.srpt_mapping.placing import compact, placed_s
 from dlsched.srpt_mapping.solution import Share
 from dlsched.traces.cells import rounded
 from dlsched.traces.gpu_counts import (

@@ -18,11 +18,11 @@ from dlsched.core.errors import UsageError
 from dlsched.core.family import Method
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
+from dlsched.elastic_stream import slots
 from dlsched.elastic_stream.exact import SLOTS, offer_quick, run_exact
+from dlsched.elastic_stream.heuristics import POLICIES
 from dlsched.elastic_stream.instance import RANGES, Instance
-from dlsched.elastic_stream.named_policies import POLICIES
-from dlsched.elastic_stream.slots import plan
-from dlsched.elastic_stream.slots.search import TooLarge, search_slots
+from dlsched.elastic_stream.slots import TooLarge, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.families import FAMILIES
 from dlsched.worst.space import Data, Draw, Number, Space
@@ -60,7 +60,7 @@ def run_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
         search_slots(
             instance,
             search.objective * weight,
-            found=lambda made: search.offer(plan.stream_of(instance, made), source=SLOTS),
+            found=lambda made: search.offer(slots.stream_of(instance, made), source=SLOTS),
             proven=lambda total_s: search.prove(total_s / weight, source=SLOTS),
             budget=search.budget,
         )

@@ -12,8 +12,7 @@ from dlsched.columns.slot_costs import Kind, SlotPrices, costs
 from dlsched.core.limits import Stopped, no_tick
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import Instance, bounds, example, generate, solve
-from dlsched.elastic_stream.bounds.ticked_jobs import ticked_jobs
-from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices, ticked_prices
+from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices, ticked_jobs, ticked_prices
 from dlsched.elastic_stream.certificate import verify
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 from elastic_stream.slot_plans import cheapest

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from dlsched.certificates import PricesCertificate
 from dlsched.elastic_stream import Instance
-from dlsched.elastic_stream.certificate import verify
-from dlsched.elastic_stream.certificate.any_time import MOST_COUNTS, any_time_value
+from dlsched.elastic_stream.certificate import MOST_COUNTS, any_time_value, verify
 from dlsched.testing import elastic_stream_instances
 from elastic_stream.lone_jobs import (
     bound_of,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dlsched import verify
 from dlsched.elastic_stream import Instance, example, solve
-from dlsched.elastic_stream.certificate.ticks import ticks_value
+from dlsched.elastic_stream.certificate import ticks_value
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 from elastic_stream.slot_plans import cheapest
 from elastic_stream.streams import stream

@@ -5,9 +5,8 @@ import pytest
 
 from dlsched.elastic_stream import generate
 from dlsched.elastic_stream.checker import check, objective
-from dlsched.elastic_stream.planning.fast_simulation import Course
-from dlsched.elastic_stream.planning.policy import Weighed
-from dlsched.elastic_stream.planning.speeds import Speeds
+from dlsched.elastic_stream.fast_simulation import Course, Speeds
+from dlsched.elastic_stream.planning import Weighed
 from dlsched.elastic_stream.simulation.simulator import simulate
 from tests.elastic_stream.streams import stream
 

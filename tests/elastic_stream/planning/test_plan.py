@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, bound, example
 from dlsched.elastic_stream.checker import check, infeasible, objective
-from dlsched.elastic_stream.planning.fast_simulation import Course
-from dlsched.elastic_stream.planning.plan import plan_stream
-from dlsched.elastic_stream.planning.speeds import Speeds
-from dlsched.elastic_stream.planning.weight_search import improve
+from dlsched.elastic_stream.fast_simulation import Course, Speeds
+from dlsched.elastic_stream.planning import improve, plan_stream
 from tests.elastic_stream.nasty import nasty
 from tests.elastic_stream.planning.test_fast_simulation import drawn
 from tests.elastic_stream.streams import stream

@@ -2,8 +2,7 @@
 
 import pytest
 
-from dlsched.elastic_stream.planning.sharing import offers_of, share, worth_it
-from dlsched.elastic_stream.planning.speeds import FRESH, STOPPED, Speeds
+from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Speeds, offers_of, share, worth_it
 from tests.elastic_stream.streams import stream
 
 SPEEDS = [{1: 1.0, 2: 1.5}, {2: 4.0, 3: 4.5, 8: 5.0}, {1: 0.5}]

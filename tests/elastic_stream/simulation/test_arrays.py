@@ -5,7 +5,7 @@ import pytest
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, View, simulate
-from dlsched.elastic_stream.policies import Doubling, EqualShare, Marginal, Myopic, gains, queue
+from dlsched.elastic_stream.policies import Doubling, EqualShare, Marginal, Myopic, gains, orders
 from dlsched.elastic_stream.policies.orders import fitting_rows
 
 from .drawn import drawn
@@ -50,7 +50,7 @@ class Compares:
 @pytest.mark.parametrize("tick_s", [None, 2.5])
 def test_arrays_are_what_the_view_says(since, tick_s, monkeypatch):
     """From the first event, or from one in the middle of the stream on; pairs of those that went are cleared away."""
-    monkeypatch.setattr("dlsched.elastic_stream.simulation.arrays._FEW", 8)
+    monkeypatch.setattr("dlsched.elastic_stream.simulation.present_jobs._FEW", 8)
     for seed in range(8):
         instance = drawn(seed, jobs=90).model_copy(update={"tick_s": tick_s})
         policy = Compares(Marginal("srpt"), since)
@@ -69,7 +69,7 @@ def test_policies_answer_the_same_with_arrays(make, monkeypatch):
     streams.append(Instance(name="laws", units=40, jobs=[*law, *drawn(3, jobs=9).jobs]))
     made = []
     for many in (1, 10**9):
-        for module in (gains, queue):
+        for module in (gains, orders):
             monkeypatch.setattr(module, "MANY", many)
         made.append([simulate(instance, make()).periods for instance in streams])
     assert made[0] == made[1]
@@ -92,7 +92,7 @@ def test_rows_that_fit_are_those_of_one_pass():
 
 def test_vast_laws_are_refused_by_who_weighs_them_and_shared_by_who_does_not(monkeypatch):
     """2^53 counts each: marginal gain would weigh them all, equal shares take one."""
-    for module in (gains, queue):
+    for module in (gains, orders):
         monkeypatch.setattr(module, "MANY", 1)
     law = {"theta": [1e-3, 0.0, 0.0, 1.0], "samples": 50_000.0, "model_bytes": 0.0}
     jobs = [{"id": name, "arrival_s": 0.0, "epochs": 10.0, "speed_law": law} for name in "ab"]

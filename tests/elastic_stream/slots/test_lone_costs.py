@@ -9,9 +9,7 @@ from dlsched.columns.slot_costs import SlotPrices
 from dlsched.core.limits import Budget, no_tick
 from dlsched.elastic_stream import generate, solve
 from dlsched.elastic_stream.bounds.ticks import slot_prices, ticked_prices
-from dlsched.elastic_stream.slots.layers import Layer
-from dlsched.elastic_stream.slots.lone_costs import lone_costs
-from dlsched.elastic_stream.slots.search import search_slots
+from dlsched.elastic_stream.slots import Layer, lone_costs, search_slots
 from elastic_stream.streams import stream
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dlsched import elastic_stream
 from dlsched.core.errors import UsageError
-from dlsched.elastic_stream.slots.search import TooLarge
+from dlsched.elastic_stream.slots import TooLarge
 from dlsched.families import FAMILIES, instance_from
 from dlsched.solving import solve
 from dlsched.testing.elastic_stream import brute_force_stream

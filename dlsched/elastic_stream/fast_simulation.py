@@ -1,0 +1,286 @@
+"""Fast simulation of the rule that gives units by weight x gain in speed per unit.
+
+Fast simulation of job weights, which simulates changed weights only from when they first matter.
+
+The rules are those of the real simulator; times may differ by rounding, and so may decisions at ties. For
+the kept weights, the simulation remembers states at some arrivals. A try that changes weights of jobs that
+have not arrived in a state begins from the last such state, and ends as soon as neither simulation has a job
+left.
+"""
+
+import math
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from dlsched.algorithms.utility_tables import upper_hull
+from dlsched.core.elementary import float_power
+from dlsched.elastic_stream.instance import Instance, Job
+
+FRESH, STOPPED = -2, -1
+"""States of a job without units: never ran, so its next start is free; or ran before. Other states: units
+held."""
+
+_MOST_COUNTS = 32
+"""Most counts of a law that are considered."""
+
+Step = tuple[float, int, int]
+"""Gain in speed per unit, units before, units after."""
+
+
+@dataclass(slots=True, eq=False)
+class Speeds:
+    """Jobs as the fast simulation sees them; time is in seconds after the first release, or with ticks in ticks.
+
+    ``patience`` > 1: pauses for which a change of units should last; gains by other counts than the present one are reduced
+    by 1 / patience. ``release``: when jobs can first hold units; ``speed``: share of its work per unit of time, by useful
+    count; ``order``: jobs with work by release; ``waits_s``: weighted seconds before releases; ``scale_s``: a unit of time.
+    """
+
+    instance: Instance
+    patience: float = 20.0
+    release: list[float] = field(init=False)
+    pause: list[float] = field(init=False)
+    speed: list[dict[int, float]] = field(init=False)
+    order: list[int] = field(init=False)
+    weight: list[float] = field(init=False)
+    waits_s: float = field(init=False)
+    scale_s: float = field(init=False)
+    _steps: dict[tuple[int, int], list[Step]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        instance, tick_s = self.instance, self.instance.tick_s
+        scale_s = self.scale_s = tick_s or 1.0
+        jobs = range(len(instance.jobs))
+        clock = (
+            [job.arrival_s for job in instance.jobs]
+            if tick_s is None
+            else [float(instance.first_slot(j)) for j in jobs]
+        )
+        zero = min(clock)
+        self.release = [time - zero for time in clock]
+        self.weight = [job.weight for job in instance.jobs]
+        self.waits_s = sum(self.weight[j] * float(instance.wait_s(j)) for j in jobs)
+        self.pause = [job.restart_s / scale_s for job in instance.jobs]
+        self.speed = [
+            {count: scale_s / (job.work * time_s) for count, time_s in _times_s(job, instance.units).items()}
+            if job.work
+            else {}
+            for job in instance.jobs
+        ]
+        self.order = sorted((j for j in jobs if self.speed[j]), key=self.release.__getitem__)
+
+    def steps(self, job: int, state: int) -> list[Step]:
+        """Steps along the upper hull of a job's gain by units in a state; gains per unit fall."""
+        found = self._steps.get((job, state))
+        if found is None:
+            lasting = 1.0 if state == FRESH or not self.pause[job] else 1.0 - 1.0 / self.patience
+            points = [(count, v if count == state else v * lasting) for count, v in self.speed[job].items()]
+            corners = [(0, 0.0), *upper_hull(points)]
+            found = [((v - u) / (b - a), a, b) for (a, u), (b, v) in pairwise(corners)]
+            self._steps[job, state] = found
+        return found
+
+
+def _times_s(job: Job, units: int) -> dict[int, float]:
+    """Seconds per epoch on useful counts; if a law has many, on geometric steps and the fastest."""
+    useful = job.useful_counts(units)
+    if job.speed_law is None or len(useful) <= _MOST_COUNTS:
+        return job.useful_times_s(units)
+    steps = {round(float_power(len(useful), step / (_MOST_COUNTS - 1))) for step in range(_MOST_COUNTS)}
+    return {count: job.speed.epoch_time_s(count) for count in sorted(steps)}
+
+
+Offer = tuple[float, int, int, int]
+"""A step of a present job: minus weight x gain per unit, the job, its units before, its units after."""
+
+
+def share(offers: Sequence[Offer], units: int, speed: Sequence[dict[int, float]]) -> dict[int, int]:
+    """Units of the jobs that get any, from steps in ascending order, each job's in order of its units.
+
+    Steps are taken from the first on; one that does not fit is skipped, with the job's later steps. Idle units then go, in
+    the same order, to jobs that gain by any count that fits. ``speed``: of each job by count.
+
+    >>> share([(-9.0, 0, 0, 2), (-5.0, 1, 0, 1), (-4.0, 0, 2, 8)], 6, [{2: 1.0, 3: 1.1, 8: 2.0}, {1: 1.0}])
+    {0: 3, 1: 1}
+    """
+    held: dict[int, int] = {}
+    get = held.get
+    for _, job, before, after in offers:
+        if after - before <= units and get(job, 0) == before:
+            held[job] = after
+            units -= after - before
+            if not units:
+                return held
+    for _, job, before, _ in offers:
+        if get(job, 0) == before:
+            most = _largest(speed[job], before, units)
+            if most > before:
+                held[job] = most
+                units -= most - before
+                if not units:
+                    break
+    return held
+
+
+def _largest(speeds: dict[int, float], count: int, units: int) -> int:
+    """Largest useful count that is faster than the present one and takes at most ``units`` more."""
+    return max((more for more in speeds if count < more <= count + units), default=count)
+
+
+def worth_it(pause: float, left: float, new: float, old: float, pausing: float) -> bool:
+    """Whether more units end a job earlier, with a new pause instead of the rest ``pausing`` of the old one."""
+    return pause + left / new < max(0.0, pausing) + left / old
+
+
+def offers_of(job: int, weight: float, steps: Iterable[tuple[float, int, int]]) -> list[Offer]:
+    """The steps of a job as offers."""
+    return [(-weight * gain, job, before, after) for gain, before, after in steps]
+
+
+_STATES = 64  # remembered at most, besides those without jobs
+_EVERY = 4  # arrivals at least between two remembered states
+_MOST = 5_000  # jobs up to which states are remembered
+_ROUNDING = 1e-13
+_LEAST = 2.0**-52
+
+Run = tuple[int, float, float, float]
+"""A job's units, the share of its work left when they changed, the time from which it progresses, and its
+speed."""
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """State of the simulation just before an arrival."""
+
+    arrived: int = 0
+    total: float = 0.0
+    left: dict[int, float] = field(default_factory=dict)
+    """Share of the work left of each waiting job that has run before."""
+    runs: dict[int, Run] = field(default_factory=dict)
+    ends: dict[int, float] = field(default_factory=dict)
+    offers: list[Offer] = field(default_factory=list)
+
+    def copy(self) -> "State":
+        """A copy that shares nothing with this state."""
+        return State(self.arrived, self.total, self.left.copy(), self.runs.copy(), self.ends.copy(), self.offers.copy())
+
+
+class Course:
+    """Simulation of weights: those kept, and the sum of flow times in seconds, weighted as in the instance, that they lead to."""
+
+    def __init__(self, speeds: Speeds, weights: Sequence[float]) -> None:
+        self.speeds, self.weights = speeds, list(weights)
+        jobs = len(speeds.order)
+        self._every = math.inf if jobs > _MOST else max(_EVERY, jobs // _STATES)
+        self._rank = {job: rank for rank, job in enumerate(speeds.order)}
+        self._states: list[State] = [State()]
+        self._until, self._idle, self._kept_total = 0, dict[int, float](), 0.0
+        total = self._play(self.weights, self._states[0])
+        self._keep_states(total)
+        self.total_s = self._seconds(total)
+
+    def tried(self, changed: Mapping[int, float]) -> float:
+        """Sum of weighted flow times in seconds when some jobs, all with work, have other weights."""
+        self._weights = self.weights.copy()
+        for job, weight in changed.items():
+            self._weights[job] = weight
+        ranks = [self._rank[job] for job in changed]
+        self._until = max(ranks)
+        start = bisect_right(self._states, min(ranks), key=lambda state: state.arrived) - 1
+        self._total = self._play(self._weights, self._states[start])
+        return self._seconds(self._total)
+
+    def keep(self) -> None:
+        """Keep the weights that were tried last."""
+        self.weights = self._weights
+        self._keep_states(self._total)
+        self.total_s = self._seconds(self._total)
+
+    def _seconds(self, total: float) -> float:
+        return total * self.speeds.scale_s + self.speeds.waits_s
+
+    def _keep_states(self, total: float) -> None:
+        """Replace the states between the branching and the joining of the last try by those just seen."""
+        seen = self._seen
+        before = [state for state in self._states if state.arrived <= self._start]
+        after = [state for state in self._states if state.arrived >= self._joined]
+        if after:
+            shift = total - self._kept_total
+            for state in after:
+                state.total += shift
+        self._states = before + seen + after
+        self._kept_total = total
+        self._idle = {state.arrived: state.total for state in self._states if not state.offers}
+
+    def _play(self, weights: Sequence[float], start: State) -> float:
+        """Simulate from a state until all jobs have ended, or neither simulation has a job left; return the total."""
+        speeds, order, release = self.speeds, self.speeds.order, self.speeds.release
+        ticked, count, matters = speeds.instance.tick_s is not None, len(order), speeds.weight
+        state = start.copy()
+        ends, offers, arrived = state.ends, state.offers, state.arrived
+        self._seen, self._start, self._joined = [], arrived, math.inf
+        noted = arrived
+        while arrived < count or ends:
+            end = min(ends.values()) if ends else math.inf
+            arrival = release[order[arrived]] if arrived < count else math.inf
+            now = min(end, arrival)
+            if ticked:
+                now = float(math.ceil(now - _ROUNDING * now))
+            latest = now + _ROUNDING * now
+            if arrival <= latest and arrived > noted and (arrived - noted >= self._every or not offers):
+                # Without jobs both simulations go on alike: the rest of the kept one's total counts.
+                if not offers and arrived > self._until and arrived in self._idle:
+                    self._joined = arrived
+                    return state.total + self._kept_total - self._idle[arrived]
+                state.arrived = noted = arrived
+                self._seen.append(state.copy())
+            if end <= latest:
+                for job in [job for job, due in ends.items() if due <= latest]:
+                    state.total += matters[job] * (ends.pop(job) - release[job])
+                    _withdraw(offers, offers_of(job, weights[job], speeds.steps(job, state.runs.pop(job)[0])))
+            while arrival <= latest:
+                job = order[arrived]
+                arrived += 1
+                for offer in offers_of(job, weights[job], speeds.steps(job, FRESH)):
+                    insort(offers, offer)
+                arrival = release[order[arrived]] if arrived < count else math.inf
+            self._decide(weights, state, now)
+        return state.total
+
+    def _decide(self, weights: Sequence[float], state: State, now: float) -> None:
+        """Divide the units among the jobs: start, change and stop them accordingly."""
+        speeds, runs, left, offers = self.speeds, state.runs, state.left, state.offers
+        shares = share(offers, speeds.instance.units, speeds.speed)
+        changes = []
+        for job, (held, rest, since, speed) in runs.items():
+            units = shares.pop(job, 0)
+            if units != held:
+                if now > since:
+                    rest = max(rest - (now - since) * speed, rest * _LEAST)
+                pause = speeds.pause[job]
+                # More units pause the job: only if it ends earlier so.
+                if units > held and pause and not worth_it(pause, rest, speeds.speed[job][units], speed, since - now):
+                    continue
+                changes.append((job, held, units, rest, pause))
+        for job, units in shares.items():
+            rest = left.pop(job, 0.0)
+            changes.append((job, STOPPED, units, rest, speeds.pause[job]) if rest else (job, FRESH, units, 1.0, 0.0))
+        for job, before, units, rest, pause in changes:
+            weight = weights[job]
+            _withdraw(offers, offers_of(job, weight, speeds.steps(job, before)))
+            for offer in offers_of(job, weight, speeds.steps(job, units or STOPPED)):
+                insort(offers, offer)
+            if units:
+                speed = speeds.speed[job][units]
+                runs[job] = units, rest, now + pause, speed
+                state.ends[job] = now + pause + rest / speed
+            else:
+                left[job] = rest
+                del runs[job], state.ends[job]
+
+
+def _withdraw(offers: list[Offer], gone: Sequence[Offer]) -> None:
+    for offer in gone:
+        del offers[bisect_left(offers, offer)]

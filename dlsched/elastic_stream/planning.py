@@ -1,0 +1,252 @@
+"""Streams planned in hindsight, by weights of the jobs and a search for better ones.
+
+Search over job weights by simulated annealing: changes one job, or a few that arrive in a row.
+
+Source of the method: Kirkpatrick, Gelatt, Vecchi 1983.
+"""
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.elementary import exp, float_power
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.bounds import prices
+from dlsched.elastic_stream.bounds.any_time import worths
+from dlsched.elastic_stream.checker import infeasible, objective
+from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Course, Offer, Speeds, offers_of, share, worth_it
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.simulation.simulator import simulate
+from dlsched.elastic_stream.simulation.view import View
+from dlsched.elastic_stream.solution import Stream
+
+
+class Weighed:
+    """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause.
+
+    Guarantee: none. Clairvoyant. Cost: O(n) an event for n steps of present jobs.
+    """
+
+    clairvoyant = True
+    timeless = True
+
+    def __init__(self, speeds: Speeds, weights: Sequence[float]) -> None:
+        self._speeds, self._weights = speeds, weights
+        self._offers: list[Offer] = []
+        self._states: dict[int, int] = {}
+
+    def decide(self, view: View) -> dict[int, int]:
+        """Divide the units anew; a running job gets more only if it ends earlier so."""
+        for job in view.ended:
+            self._withdraw(job)
+        for job in view.arrived:
+            self._offer(job, FRESH)
+        shares = share(self._offers, view.units, self._speeds.speed)
+        answer = {}
+        for job, held in list(self._states.items()):
+            units = shares.get(job, 0)
+            if units == max(held, 0) or (units > held > 0 and not self._worth_it(view, job, held, units)):
+                continue
+            answer[job] = units
+            self._withdraw(job)
+            self._offer(job, units or STOPPED)
+        return answer
+
+    def _worth_it(self, view: View, job: int, held: int, units: int) -> bool:
+        """Whether a job that holds units ends earlier with more."""
+        pause = view.restart_s(job)
+        times_s = view.epoch_time_s(job, units), view.epoch_time_s(job, held)
+        return not pause or worth_it(
+            pause, view.true_left(job), 1 / times_s[0], 1 / times_s[1], view.pause_s(job, held)
+        )
+
+    def _offer(self, job: int, state: int) -> None:
+        self._states[job] = state
+        for offer in offers_of(job, self._weights[job], self._speeds.steps(job, state)):
+            insort(self._offers, offer)
+
+    def _withdraw(self, job: int) -> None:
+        for offer in offers_of(job, self._weights[job], self._speeds.steps(job, self._states.pop(job))):
+            del self._offers[bisect_left(self._offers, offer)]
+
+
+_HEAT = 0.01
+"""Temperature at the first try as a fraction of the mean flow time; it falls linearly to 0."""
+_NEAR = 12
+"""Most arrivals between two jobs that are compared; number of jobs whose weights change independently."""
+_EVERY = 64
+"""Fewest tries between two calls that hand over better weights."""
+
+
+def improve(
+    course: Course,
+    tries: int,
+    generator: np.random.Generator,
+    *,
+    better: Callable[[list[float]], None],
+    tick: Tick = no_tick,
+) -> None:
+    """Try other weights than those of ``course``; ``better`` is called now and then, and at the end, with the best so far."""
+    if not course.speeds.order:
+        return
+    best_s, best, handed = course.total_s, course.weights, course.weights
+    heat_s = _HEAT * best_s / len(course.weights)
+    for number in range(tries):
+        tick()
+        worse_s = course.tried(_other(course, generator)) - course.total_s
+        if worse_s <= 0 or generator.random() < exp(-worse_s / (heat_s * (1 - number / tries))):
+            course.keep()
+            if course.total_s < best_s:
+                best_s, best = course.total_s, course.weights
+        if best is not handed and (number % _EVERY == 0 or number == tries - 1):
+            handed = best
+            better(best)
+
+
+def _other(course: Course, generator: np.random.Generator) -> dict[int, float]:
+    """Other weights for some jobs, at random."""
+    order, weights = course.speeds.order, course.weights
+    first, kind = int(generator.integers(len(order))), int(generator.integers(8))
+    job = order[first]
+    if kind < 2:  # one job alone, by much or by little
+        return {job: weights[job] * exp(generator.normal(0, (0.5, 0.1)[kind]))}
+    if kind < 4:
+        near = first + int(generator.integers(-_NEAR, _NEAR + 1))
+        other = order[min(len(order) - 1, max(0, near))]
+        if kind == 2:
+            return {job: weights[other], other: weights[job]}
+        mine, its = (_one(course, which, generator) for which in (job, other))
+        return {
+            job: weights[other] * its / mine * (0.999, 1.001)[int(generator.integers(2))]
+        }  # just behind it or before
+    length = 3 * float_power(max(1.0, len(order) / 3), generator.random())
+    block = order[first : first + math.ceil(length)]
+    if kind == 4:  # each by itself
+        block = block[:_NEAR]
+        exponents = generator.normal(0, 0.1, len(block))
+    elif kind == 5:  # all alike
+        exponents = np.full(len(block), generator.normal(0, 0.2))
+    else:  # early ones against late ones, or long ones against short ones
+        key = range(len(block)) if kind == 6 else [-max(course.speeds.speed[which].values()) for which in block]
+        ranks = np.argsort(np.argsort(key, kind="stable"))
+        exponents = generator.normal(0, 0.3) * (ranks / len(block) - 0.5)
+    return {which: weights[which] * exp(exponent) for which, exponent in zip(block, exponents, strict=True)}
+
+
+def _one(course: Course, job: int, generator: np.random.Generator) -> float:
+    """Gain per unit of one step of a fresh job."""
+    steps = course.speeds.steps(job, FRESH)
+    return steps[int(generator.integers(len(steps)))][0]
+
+
+EFFORT = 400_000
+"""Default of the number of tries times the number of jobs: takes seconds to half a minute."""
+_MOST_TRIES = 200  # times the number of jobs
+_PATIENCES = 20.0, 3.0
+_POWERS = 1.0, 0.5, 0.0
+_FIRST = 0.4
+"""Share of the tries that begin from all decodings; the others continue from the best weights found."""
+_SMALL = 2_000
+"""Largest number of jobs for which all patiences and powers are tried; with more jobs only the first ones
+are."""
+
+
+def plan(
+    instance: Instance,
+    *,
+    generator: np.random.Generator | None = None,
+    effort: float | None = None,
+    tick: Tick = no_tick,
+) -> Stream | None:
+    """Plan a stream in hindsight: weigh jobs by their work's worth at ``prices``, and improve the weights.
+
+    Parameters
+    ----------
+    instance
+        The jobs; the plan knows all of them, with their true work.
+    generator
+        Draws the tries; None: seeded with 0.
+    effort
+        As for ``plan_stream``; None: ``EFFORT``.
+    tick
+        Called often; it may raise to stop.
+
+    Returns
+    -------
+    The stream, or None if a job needs more units than the cluster has. Guarantee: none; the bound of
+    ``prices`` limits how far it is from the best. Cost: that of ``prices``, and seconds to half a minute.
+
+    Source: ours; the weights are the multipliers of the work in a Lagrangian bound, and units go by marginal gain (Fox 1966).
+    """
+    if infeasible(instance) is not None:
+        return None
+    instance = instance.even
+    weights = worths(instance, prices(instance, tick=tick), tick=tick).tolist()
+    generator = np.random.default_rng(0) if generator is None else generator
+    return plan_stream(instance, weights, generator=generator, effort=EFFORT if effort is None else effort, tick=tick)
+
+
+def plan_stream(
+    instance: Instance,
+    weights: Sequence[float],
+    *,
+    generator: np.random.Generator,
+    effort: float = EFFORT,
+    better: Callable[[Stream], object] = lambda stream: None,
+    tick: Tick = no_tick,
+) -> Stream:
+    """A stream that gives units by improved weight x gain in speed per unit at every event.
+
+    ``weights``, shape (J,): seconds that all work of each job is worth, such as its multiplier in the bound of prices; at
+    least its fastest run times its weight. ``effort``: tries times jobs. ``better`` is called with every better stream, the
+    first before any search; ``tick`` before every try and in simulations, and may raise. UsageError: infeasible.
+    """
+    reason = infeasible(instance)
+    if reason is not None:
+        raise UsageError(f"no stream: {reason}")
+    least = (job.weight * instance.fastest_s(index) for index, job in enumerate(instance.jobs))
+    courses = _decoded(instance, list(map(max, weights, least)), tick)
+    best = _made(instance, courses[0].speeds, courses[0].weights, tick)
+    better(best)
+    tries = int(min(effort / len(instance.jobs), _MOST_TRIES * len(instance.jobs) * max(1.0, effort / EFFORT)))
+
+    def improved(course: Course, share: float) -> None:
+        def offered(found: list[float]) -> None:
+            nonlocal best
+            made = _made(instance, course.speeds, found, tick)
+            if objective(instance, made) < objective(instance, best):
+                best = made
+                better(best)
+
+        improve(course, int(share * tries), generator, better=offered, tick=tick)
+
+    if len(courses) > 1:
+        for course in courses:
+            improved(course, _FIRST / len(courses))
+    improved(min(courses, key=lambda course: course.total_s), 1 - _FIRST)
+    return best
+
+
+def _decoded(instance: Instance, weights: Sequence[float], tick: Tick) -> list[Course]:
+    """For each power of the weights, the course with the best patience; best power first.
+
+    The base of a power is the worth of a job's work in seconds over its weight; with power 0 the least work goes first.
+    """
+    few = len(instance.jobs) <= _SMALL
+    speeds = [Speeds(instance, patience) for patience in (_PATIENCES if few else _PATIENCES[:1])]
+    courses = []
+    for power in _POWERS if few else _POWERS[:1]:
+        powers = [
+            job.weight * float_power(weight / job.weight, power)
+            for job, weight in zip(instance.jobs, weights, strict=True)
+        ]
+        tick()
+        courses.append(min((Course(each, powers) for each in speeds), key=lambda course: course.total_s))
+    return sorted(courses, key=lambda course: course.total_s)
+
+
+def _made(instance: Instance, speeds: Speeds, weights: Sequence[float], tick: Tick) -> Stream:
+    return simulate(instance, Weighed(speeds, weights), tick=tick)

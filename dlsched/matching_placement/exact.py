@@ -1,0 +1,375 @@
+"""The exact methods of matching_placement: dynamic programming, column generation with the closing of its gap, and models.
+
+The method ``columns``: prices by column generation, then a search within the gap, or MILPs by HiGHS.
+
+For the largest ratio thresholds take the place of prices (``configurations.thresholds``).
+
+The formulation ``priced`` at prices and a cutoff that are found: by column generation, and by the beam search.
+
+Nothing that is found here has to be believed: ``formulations.priced`` says what its model holds at any prices and cutoff.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dlsched.columns.generation import CLOSE, Pool
+from dlsched.columns.slack import WIDTH, Closed, Prices, cheapest_within, close_gap, columns_within, search_beam
+from dlsched.core.budget import TooMany, no_tick
+from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.search import Search
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.matching_placement import bounds
+from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
+from dlsched.matching_placement.configurations.listing import additions, solve_by_states, state_bytes
+from dlsched.matching_placement.configurations.pricing import first_pool, generate_columns
+from dlsched.matching_placement.configurations.thresholds import (
+    Level,
+    alone,
+    bound_by_prices,
+    by_beam,
+    choice_within,
+    lower,
+)
+from dlsched.matching_placement.formulations import milp
+from dlsched.matching_placement.formulations.assignment import build_assignment
+from dlsched.matching_placement.formulations.milp import build_milp, within
+from dlsched.matching_placement.formulations.minlp import build_minlp
+from dlsched.matching_placement.formulations.priced import build_priced
+from dlsched.matching_placement.heuristics import beam, improve, proven_optimal, total_of, warm
+from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.objectives import objective_of
+from dlsched.matching_placement.solution import Placement
+from dlsched.solvers.conclude import conclude, solve_and_conclude
+from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.milp import solve_milp
+from dlsched.solvers.minlp import solve_minlp
+from dlsched.solvers.parametric import Parametric
+from dlsched.version import VERSION
+
+if TYPE_CHECKING:
+    import pulp
+
+
+COLUMNS = f"dlsched columns {VERSION}"
+ROUGH = 5e-3
+"""Relative gap from which on a program over the configurations held is worth its time."""
+MANY = 1000
+"""Number of jobs times types from which on that program runs before the prices are optimal."""
+_LESS = 0.5
+"""Share of a slack with too many labels, up to which another search is worth a try."""
+_MORE = 4.0  # factor of the slack from program to program; smaller than that of the search
+_NODES = 100  # of that program
+
+
+def run_columns(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """Column generation, then the search within its gap; a node is a round, or a job in which labels are extended.
+
+    If the search has too many labels, HiGHS goes on with MILPs over the configurations that can matter.
+    """
+    warm(instance, search)
+    return objective_of(instance).run_columns(instance, search)
+
+
+def by_prices(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """``columns`` of a sum."""
+    data = arrays(instance)
+
+    def node() -> None:
+        search.tick(1)
+
+    def proven(prices: Prices) -> None:
+        certificate = bounds.price_certificate(instance, data, prices)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+
+    start = counts_of(instance, search.incumbent)
+    pool = first_pool(data, start)
+    generate = partial(
+        generate_columns, data, start, pool=pool, tick=search.tick, step=node, budget=search.budget, proven=proven
+    )
+    rough = generate(close=ROUGH)
+    if data.jobs * data.types >= MANY:
+        _among_held(instance, data, pool, rough, search)
+    prices = generate(held=rough)
+    slack = total_of(instance, search) - prices.bound
+    if slack > CLOSE * prices.bound:
+        found = cheapest_within(pool.listed(prices, slack), prices, slack, width=WIDTH, tick=search.tick)
+        if found is not None:
+            search.offer(placement(instance, improve(data, found, search.tick)), source="beam")
+
+    def close() -> Closed:
+        return close_gap(
+            pool.pricing,
+            prices,
+            total_of(instance, search),
+            tick=node,
+            proven=lambda bound: search.prove(data.costs.objective(bound), source=COLUMNS),
+        )
+
+    closed = close()
+    if (
+        closed.left is not None
+    ):  # the slack tried is that of the incumbent, or on the way there: a better one needs less
+        found = search_beam(pool.pricing, prices, total_of(instance, search), tick=search.tick)
+        if found is not None:
+            search.offer(placement(instance, improve(data, found, search.tick)), source="beam")
+        if total_of(instance, search) - prices.bound < _LESS * closed.left:
+            closed = close()
+    if closed.counts is not None:
+        search.offer(placement(instance, closed.counts), source=COLUMNS)
+    if closed.left is None:
+        return proven_optimal(search, COLUMNS)
+    _among_held(instance, data, pool, prices, search)
+    return _by_programs(instance, data, pool, prices, closed.left, search)
+
+
+def _among_held(instance: Instance, data: Arrays, pool: Pool, prices: Prices, search: Search[Placement]) -> None:
+    """Offer the best placement of the configurations held that HiGHS finds in some nodes, and what local search makes of it."""
+    columns = [each.counts for each in pool.listed(prices, total_of(instance, search) - prices.bound)]
+    total = sum(map(len, columns))
+    if search.proven or not all(map(len, columns)) or total > min(milp.LARGEST, milp.LARGEST_CELLS // data.types):
+        return
+    search.report(f"HiGHS on {total} configurations")
+    formulation = milp.build_milp(instance, columns=columns, tick=search.tick)
+    nodes = _NODES if search.left.nodes is None else min(_NODES, search.left.nodes)
+    outcome = solve_milp(formulation.model, solver="highs", limits=replace(search.left, nodes=nodes))
+    search.budget.nodes += outcome.nodes or 0
+    if outcome.values is None:
+        return
+    found = formulation.decode(outcome.values)
+    if not search.violations(found):
+        search.offer(found, source=outcome.solver)
+        counts = improve(data, counts_of(instance, found), search.tick)
+        search.offer(placement(instance, counts), source="local-search")
+
+
+def _by_programs(
+    instance: Instance, data: Arrays, pool: Pool, prices: Prices, slack: float, search: Search[Placement]
+) -> TerminationStatus:
+    """Solve MILPs over the configurations within a growing slack; other choices cost more than bound plus slack.
+
+    ``slack`` had too many labels. The first program has a part of it, larger than the slack searched; none
+    is above the gap.
+    """
+    slack /= _MORE
+    while not search.proven:
+        slack = min(slack, max(0.0, total_of(instance, search) - prices.bound))
+        try:
+            columns = [each.counts for each in columns_within(pool.pricing, prices, slack, search.tick)]
+        except TooMany:
+            columns = []
+        total = sum(map(len, columns))
+        if not 0 < total <= milp.LARGEST:
+            search.say("too many labels for the search, and too many configurations for a program")
+            return TerminationStatus.FEASIBLE
+        search.report(f"HiGHS on {total} configurations")
+        formulation = milp.build_milp(instance, columns=columns, tick=search.tick)
+        outcome = solve_milp(formulation.model, solver="highs", limits=search.left)
+        search.budget.nodes += outcome.nodes or 0
+        search.solver_version = outcome.solver
+        if outcome.values is not None:
+            search.consider(formulation.decode(outcome.values), source=outcome.solver)
+        beyond = data.costs.objective(prices.beyond(slack))
+        bound = beyond if outcome.status is TerminationStatus.INFEASIBLE else outcome.bound
+        if bound is not None:
+            search.prove(
+                (min if search.sense is Sense.MINIMIZE else max)(bound, beyond),
+                source=f"{COLUMNS} and {outcome.solver}",
+            )
+        if search.proven:
+            break
+        if outcome.status not in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE):
+            search.say(outcome.message)
+            return outcome.status
+        if slack >= (total_of(instance, search) - prices.bound) * (1 - CLOSE):
+            search.say(f"{outcome.solver} had every configuration that can matter, and its bound proves less")
+            return TerminationStatus.FEASIBLE
+        slack *= _MORE
+    return TerminationStatus.OPTIMAL
+
+
+def by_thresholds(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """Find prices, then search thresholds between their bound and the incumbent; a node is a threshold.
+
+    If the search has too many labels, HiGHS chooses among the configurations that keep the threshold.
+    """
+    data = arrays(instance)
+
+    def offer(counts: Counts) -> None:
+        search.offer(placement(instance, counts), source=COLUMNS)
+
+    def choose(level: Level) -> Counts | None:
+        search.tick(1)
+        try:
+            return choice_within(data, level, tick=search.tick)
+        except TooMany:
+            return within(instance, data, [each.counts for each in level.within()], search)
+
+    start = counts_of(instance, search.incumbent)
+    try:
+        low, prices = bound_by_prices(data, data.total(start), tick=search.tick, budget=search.budget)
+        certificate = bounds.threshold_certificate(instance, low, prices)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        few = by_beam(data, tick=search.tick)
+        best = lower(data, start, low, few, tick=search.tick, budget=search.budget, found=offer)
+        proven = partial(search.prove, source=COLUMNS)
+        lower(data, best, low, choose, tick=search.tick, budget=search.budget, found=offer, proven=proven)
+    except TooMany:
+        certificate = bounds.threshold_certificate(instance, alone(data), np.zeros(data.types))
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        search.say("some job has too many configurations within a threshold")
+        return TerminationStatus.FEASIBLE
+    return proven_optimal(search, COLUMNS)
+
+
+DP = f"dlsched dp {VERSION}"
+FEW_ADDITIONS = 2_000_000
+"""Largest number of additions for which ``exact`` uses the dynamic program: some milliseconds."""
+MOST_ADDITIONS = 20_000_000_000
+MOST_BYTES = 2**29
+_FEASIBILITY = 1e-9  # for SCIP: rows mix shares of a batch and times, and no unit suits both
+
+
+def run_exact(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """Run the dynamic program if it is small, else column generation and the search that closes its gap."""
+    size = additions(arrays(instance), most=FEW_ADDITIONS)
+    if size > FEW_ADDITIONS:
+        search.say(f"columns, since dp could need {size:.3g} additions")
+        return run_columns(instance, search)
+    search.say(f"dp, which needs at most {size:.3g} additions here")
+    status = run_dp(instance, search)
+    try:  # the certificate of ``configuration_lp`` too, where its linear programs can be solved
+        certificate = bounds.configuration_lp(instance, tick=search.tick, budget=search.budget)
+    except (SolverError, UsageError) as error:
+        search.say(f"no certificate: {error}")
+    else:
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+    return status
+
+
+def require_dp(instance: Instance) -> None:
+    """Refuse instances with too many states (UsageError)."""
+    data = arrays(instance)
+    needed, sums = state_bytes(data), additions(data, most=MOST_ADDITIONS)
+    if needed > MOST_BYTES or sums > MOST_ADDITIONS:
+        raise UsageError(
+            f"method dp would need {needed / 2**30:.3g} GiB for its states and {sums:.3g} additions or more, "
+            f"allowed: {MOST_BYTES / 2**30:.1f} GiB and {MOST_ADDITIONS:.0e}; use exact"
+        )
+
+
+def run_dp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """Dynamic programming over the workers left of each type; a node is a job."""
+    data = arrays(instance)
+    warm(instance, search)
+    counts = solve_by_states(data, step=lambda: search.tick(1), tick=search.tick)
+    assert counts is not None
+    search.offer(placement(instance, counts), source=DP)
+    return proven_optimal(search, DP)
+
+
+def require_milp(instance: Instance) -> None:
+    """Refuse instances with more configurations than a program takes (UsageError)."""
+    milp.require_size(arrays(instance), None, no_tick)
+
+
+def run_milp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """Solve the program over all configurations; for the largest ratio, one program for each threshold."""
+    warm(instance, search)
+    return objective_of(instance).run_milp(instance, search)
+
+
+def by_one_program(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """The program of a sum."""
+    most = 2 * total_of(instance, search)
+    built = milp.build_milp(instance, drop_dominated=True, most=most, tick=search.tick)
+    return solve_and_conclude(search, built)
+
+
+def run_assignment(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """The plain assignment model, worker by worker, by a solver."""
+    warm(instance, search)
+    most_s = _roomy(instance, search) * arrays(instance).costs.equal
+    built = build_assignment(instance, most_s=most_s, tick=search.tick)
+    return solve_and_conclude(search, built)
+
+
+def run_minlp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """The non-linear integer program by SCIP."""
+    warm(instance, search)
+    formulation = build_minlp(instance, most_s=_roomy(instance, search), tick=search.tick)
+    outcome = solve_minlp(formulation.model, limits=search.left, terms=2 * len(instance.jobs), feasibility=_FEASIBILITY)
+    return conclude(search, outcome, formulation)
+
+
+def _roomy(instance: Instance, search: Search[Placement]) -> float:
+    """Twice the incumbent's seconds, longer than any job of a better placement: solvers need room."""
+    return 2 * total_of(instance, search)
+
+
+NONE = "none"
+"""The cutoff of a model that holds all placements."""
+
+
+def build(
+    instance: Instance, *, prices: str | None = None, cutoff: str | None = None, complete: bool = False
+) -> "Formulation[pulp.LpProblem, Placement]":
+    """Build the model.
+
+    Parameters
+    ----------
+    instance
+        A valid instance.
+    prices
+        Numbers by type, in order of the types' first workers, with blanks between them; None: the prices of the linear program
+        over configurations.
+    cutoff
+        An objective, or "none"; None: that of the beam search.
+    complete
+        Whether all placements remain: the model is ``milp``.
+
+    Raises
+    ------
+    UsageError
+        As ``formulations.priced.build_priced``.
+    """
+    if complete:
+        return build_milp(instance, complete=True)
+    if prices is None or cutoff is None:
+        found_prices, found_cutoff = found(instance)
+        prices, cutoff = prices or _written(found_prices), cutoff or found_cutoff
+    upto = None if cutoff == NONE else _read("cutoff", cutoff)
+    built = build_priced(instance, [_read("prices", price) for price in prices.split()], upto)
+    return replace(built, parameters={"prices": prices, "cutoff": cutoff})
+
+
+PRICED = Parametric(build, ("prices", "cutoff"))
+"""The builder of ``priced``."""
+
+
+def found(instance: Instance) -> tuple[list[float], str]:
+    """Return prices of the types, and a cutoff in words: the objective of a good placement, none if there is no placement."""
+    data, held = arrays(instance), beam(instance)
+    if held is None:
+        return [0.0] * data.types, NONE
+    start = counts_of(instance, held)
+    try:
+        prices = (
+            bound_by_prices(data, data.total(start))[1] if data.bottleneck else generate_columns(data, start).prices
+        )
+    except TooMany:
+        prices = np.zeros(data.types)
+    return prices.tolist(), repr(float(objective_of(instance).value(instance, held)))
+
+
+def _written(prices: list[float]) -> str:
+    return " ".join(map(repr, prices))
+
+
+def _read(where: str, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise UsageError(where=where, found=repr(word), allowed="numbers") from None

@@ -1,1 +1,0 @@
-"""Exact methods: programs and the dynamic program, column generation and its closing."""

@@ -1,1 +1,0 @@
-"""The matching market: its categories, its prices, and samples of it."""

@@ -1,1 +1,0 @@
-"""ring_allocation written as models: ``milp`` (PuLP) and ``minlp`` (Pyomo). The libraries are imported when one is built."""

@@ -1,1 +1,0 @@
-"""Blocks: groups of jobs that may overlap in time, solved separately."""

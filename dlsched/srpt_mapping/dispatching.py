@@ -1,0 +1,327 @@
+"""Dispatching of jobs in an order of the queue, and waiting for better placements.
+
+Waiting rule of A-SRPT: jobs that bad placements slow down wait for better ones, and others pass them.
+
+A job whose iteration may become slow by a bad placement, alpha^max / alpha^min > ``threshold``, does not start on servers
+that would make it ``quality`` times as slow as alpha^min; it steps aside for at most ``patience`` times its predicted
+length. Then it starts on any free GPUs, first in the order.
+
+Dispatcher of the real queue: jobs join it over time and start, in an order, when enough GPUs are free.
+
+*Strict*: only the job at the head may start. *Backfilling* (work-conserving): whenever GPUs are free, the first job of
+the order that fits starts. A job fits when as many GPUs as it needs are free, on any servers.
+"""
+
+import heapq
+import math
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.placing import Placed, Rule, Servers
+from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Rule by which communication-heavy jobs wait; see the module.
+
+    Parameters
+    ----------
+    threshold
+        alpha^max / alpha^min above which a job is communication-heavy, >= 1.
+    patience
+        Longest wait as a multiple of the predicted length, >= 0.
+    quality
+        Seconds of an iteration over alpha^min up to which a placement is good, >= 1.
+
+    Raises
+    ------
+    UsageError
+        A number out of range.
+    """
+
+    threshold: float = 2.0
+    patience: float = 0.5
+    quality: float = 1.5
+
+    def __post_init__(self) -> None:
+        for name, least in (("threshold", 1), ("patience", 0), ("quality", 1)):
+            if not getattr(self, name) >= least:
+                raise UsageError(where=name, found=getattr(self, name), allowed=f"a number >= {least}")
+
+
+PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
+"""Our rule for ``compact``: with a patience of 10 times the length, waiting pays for almost every job."""
+
+
+@dataclass(slots=True)
+class Aside:
+    """Placement of a queue's jobs as ``dispatch`` is told, and the jobs that wait for a better placement.
+
+    ``waited_s``: seconds of its patience that each job has spent before the clock starts; empty: none.
+    """
+
+    instance: Instance
+    servers: Servers
+    keys: Sequence[float]
+    place: Rule
+    waiting: Waiting | None = None
+    least_s: Sequence[float] = ()
+    waited_s: Sequence[float] = ()
+    _until: dict[int, float] = field(default_factory=dict)
+    _order: dict[JobGraph, list[tuple[float, int]]] = field(default_factory=dict)
+    _ends: list[tuple[float, int]] = field(default_factory=list)
+    _waited: set[int] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self._until)
+
+    @property
+    def next_s(self) -> float:
+        """Time at which the first wait ends; infinite if no job waits."""
+        while self._ends and self._ends[0][1] not in self._until:
+            heapq.heappop(self._ends)
+        return self._ends[0][0] if self._ends else math.inf
+
+    def steps(self, index: int, placed: Placed, now_s: float) -> bool:
+        """Let a job that could start wait instead, if the rule says so; return whether it does."""
+        if self.waiting is None or self.waiting.patience == 0 or index in self._waited:
+            return False
+        job, least_s = self.instance.jobs[index], self.least_s[index]
+        if job.gpus == 1 or job.graph.uniform_s(self.instance.slowest) <= self.waiting.threshold * least_s:
+            return False
+        if self._is_good(index, placed, self.waiting):
+            return False
+        patience_s = self.waiting.patience * job.predicted * least_s - (self.waited_s[index] if self.waited_s else 0.0)
+        if patience_s <= 0:
+            return False
+        self._waited.add(index)
+        self._until[index] = now_s + patience_s
+        heapq.heappush(self._ends, (self._until[index], index))
+        insort(self._order.setdefault(job.graph, []), (self.keys[index], index))
+        return True
+
+    def expired(self, now_s: float) -> list[int]:
+        """Take out and return the jobs that have waited long enough."""
+        done = []
+        while self.next_s <= now_s:
+            done.append(heapq.heappop(self._ends)[1])
+            self._leave(done[-1])
+        return done
+
+    def ready(self, tick: Tick) -> Iterator[tuple[int, Placed]]:
+        """Yield waiting jobs that now find good placements; each must start before the next is drawn.
+
+        If a job finds no good placement, later jobs with equal graphs are not tried at this moment.
+        """
+        first = [(held[0], graph) for graph, held in self._order.items() if graph.gpus <= self.servers.total]
+        heads = {index: graph for (_, index), graph in first}
+        order = [head for head, _ in first]
+        heapq.heapify(order)
+        while order and self.waiting is not None:
+            _, index = heapq.heappop(order)
+            graph = heads[index]
+            if graph.gpus > self.servers.total:
+                continue
+            tick()
+            placed = self.place(graph, self.servers)
+            if self._is_good(index, placed, self.waiting):
+                self._leave(index)
+                yield index, placed
+                if graph in self._order:
+                    heapq.heappush(order, self._order[graph][0])
+                    heads[self._order[graph][0][1]] = graph
+
+    def _is_good(self, index: int, placed: Placed, waiting: Waiting) -> bool:
+        iteration_s = self.servers.iteration_s(self.instance.jobs[index].graph, placed)
+        return iteration_s <= waiting.quality * self.least_s[index]
+
+    def _leave(self, index: int) -> None:
+        del self._until[index]
+        graph = self.instance.jobs[index].graph
+        held = self._order[graph]
+        del held[bisect_left(held, (self.keys[index], index))]
+        if not held:
+            del self._order[graph]
+
+
+class Begun(NamedTuple):
+    """State of a queue at a moment: the time, and the starts of the jobs that have begun, by their ids.
+
+    Jobs that have ended by that time may have any placement; policies that look back use them.
+    """
+
+    at_s: float
+    starts: Mapping[str, Start]
+
+    def since(self, zero_s: float) -> "Begun":
+        """Return this state by a clock that starts at ``zero_s``."""
+        moved = {name: Start(start_s - zero_s, placement) for name, (start_s, placement) in self.starts.items()}
+        return Begun(self.at_s - zero_s, moved)
+
+
+def dispatch(
+    instance: Instance,
+    *,
+    joins_s: Sequence[float],
+    keys: Sequence[float],
+    place: Rule,
+    backfill: bool = False,
+    waiting: Waiting | None = None,
+    least_s: Sequence[float] = (),
+    begun: Begun | None = None,
+    tick: Tick = no_tick,
+) -> Schedule:
+    """Run the queue to its end.
+
+    Parameters
+    ----------
+    instance
+        Feasible: every job fits on the servers.
+    joins_s
+        Time at which each job joins the queue, not before its release; shape (I,).
+    keys
+        Keys that order the jobs, shape (I,): smaller first, ties in the order of the instance.
+    place
+        The rule that places a job.
+    backfill
+        Whether jobs may pass the head.
+    waiting, least_s
+        The waiting rule, and the alpha^min that it assumes for every job: the seconds that ``place`` reaches
+        on the empty servers, so that no job waits when all of them are free.
+    begun
+        Jobs that run when the clock starts: they go on, and no other job starts earlier; a job has waited
+        since it joined. Jobs of the instance that have begun need not be named.
+    tick
+        Called for every job that the queue considers; it may raise to stop.
+
+    Cost: O(I (log I + K + M log M)) for K numbers of GPUs that occur and M servers, without waiting.
+
+    Raises
+    ------
+    UsageError
+        Jobs that have begun hold more GPUs of a server than it has.
+    """
+    begun = with_own(instance, begun)
+    waited_s = () if begun is None else [max(0.0, begun.at_s - join_s) for join_s in joins_s]
+    aside = Aside(instance, Servers(instance), keys, place, waiting, least_s, waited_s)
+    return schedule_of(instance, run_queue(aside, joins_s, backfill=backfill, begun=begun, tick=tick))
+
+
+def with_own(instance: Instance, begun: Begun | None = None) -> Begun | None:
+    """The jobs that have begun: those of the instance, when its clock starts, and those named, by then."""
+    own = begun_starts(instance)
+    if not own:
+        return begun
+    if begun is None:
+        return Begun(min(job.release_s for job in instance.jobs), own)
+    return Begun(begun.at_s, own | dict(begun.starts))
+
+
+class JobRun(NamedTuple):
+    """Start and length of a job's run in seconds, and its placement."""
+
+    start_s: float
+    length_s: float
+    placement: tuple[Share, ...]
+
+
+def schedule_of(instance: Instance, ran: Sequence[JobRun]) -> Schedule:
+    """The schedule of runs, which are listed by index of the job."""
+    return Schedule({job.id: Start(each.start_s, each.placement) for job, each in zip(instance.jobs, ran, strict=True)})
+
+
+def run_queue(
+    aside: Aside,
+    joins_s: Sequence[float],
+    *,
+    backfill: bool = False,
+    begun: Begun | None = None,
+    tick: Tick = no_tick,
+) -> list[JobRun]:
+    """Run the queue as ``dispatch`` does; when it returns, all GPUs are free again and no job waits."""
+    jobs, keys, servers = aside.instance.jobs, aside.keys, aside.servers
+    queue = _Queue(keys, [job.gpus for job in jobs], backfill=backfill)
+    running: list[tuple[float, int, list[tuple[int, int]]]] = []
+    ran: dict[int, JobRun] = {}
+    if begun is not None:
+        running, ran = _going_on(aside, begun)
+        joins_s = [max(join_s, begun.at_s) for join_s in joins_s]
+    others = (job for job in range(len(jobs)) if job not in ran)
+    arriving = sorted(others, key=lambda job: (joins_s[job], keys[job], job), reverse=True)
+
+    def start(job: int, placed: Placed, now_s: float) -> None:
+        length_s = jobs[job].iterations * servers.iteration_s(jobs[job].graph, placed)
+        ran[job] = JobRun(now_s, length_s, servers.placement(placed))
+        heapq.heappush(running, (now_s + length_s, job, servers.take(placed)))
+
+    while arriving or running or aside:
+        joins, ends = joins_s[arriving[-1]] if arriving else math.inf, running[0][0] if running else math.inf
+        now_s = min(joins, ends, aside.next_s)
+        freed = False
+        while running and running[0][0] <= now_s:
+            servers.give(heapq.heappop(running)[2])
+            freed = True
+        while arriving and joins_s[arriving[-1]] <= now_s:
+            queue.add(arriving.pop())
+        for job in aside.expired(now_s):
+            queue.add(job)
+        if freed:
+            for job, placed in aside.ready(tick):
+                start(job, placed, now_s)
+        while (first := queue.first(servers.total)) is not None:
+            tick()
+            queue.pop(first)
+            placed = aside.place(jobs[first].graph, servers)
+            if not aside.steps(first, placed, now_s):
+                start(first, placed, now_s)
+    return [ran[job] for job in range(len(jobs))]
+
+
+def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[tuple[int, int]]]], dict[int, JobRun]]:
+    """Continue the jobs that have begun: a heap of ends, positions and GPUs, and the runs of all."""
+    running, ran, servers = [], {}, aside.servers
+    for name, (start_s, placement) in begun.starts.items():
+        index = aside.instance.index[name]
+        job = aside.instance.jobs[index]
+        placed = servers.placed(job.graph, placement)
+        length_s = job.iterations * servers.iteration_s(job.graph, placed) if placed else 0.0
+        ran[index] = JobRun(start_s, length_s, placement)
+        if start_s + length_s > begun.at_s:
+            running.append((start_s + length_s, index, servers.take(placed)))
+    if min(servers.free) < 0:
+        full = servers.names[servers.free.index(min(servers.free))]
+        raise UsageError(
+            where="begun", found=f"{-min(servers.free)} GPUs too many on server {full!r}", allowed="no more than it has"
+        )
+    heapq.heapify(running)
+    return running, ran
+
+
+class _Queue:
+    """Waiting jobs in an order, grouped by their numbers of GPUs."""
+
+    def __init__(self, keys: Sequence[float], gpus: Sequence[int], *, backfill: bool) -> None:
+        self._keys, self._gpus, self._backfill = keys, gpus, backfill
+        self._heaps: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
+
+    def add(self, job: int) -> None:
+        """Let a job join."""
+        heapq.heappush(self._heaps[self._gpus[job] if self._backfill else 0], (self._keys[job], job))
+
+    def first(self, free: int) -> int | None:
+        """The job that may start next when ``free`` GPUs are free."""
+        heads = (heap[0] for gpus, heap in self._heaps.items() if heap and gpus <= free)
+        best = min(heads, default=None)
+        return None if best is None or self._gpus[best[1]] > free else best[1]
+
+    def pop(self, job: int) -> None:
+        """Take out the job that ``first`` named."""
+        heapq.heappop(self._heaps[self._gpus[job] if self._backfill else 0])

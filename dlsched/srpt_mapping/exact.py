@@ -1,0 +1,297 @@
+"""The exact methods of srpt_mapping."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from numpy.random import default_rng
+
+from dlsched.algorithms.start_tree import CLOSE, Modes, Tree
+from dlsched.core.budget import Stopped
+from dlsched.core.errors import ContradictionError, SolverError, UsageError
+from dlsched.core.limits import Limits
+from dlsched.core.result import Certificate
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.core.tolerance import FEASIBLE, rounding
+from dlsched.solvers import availability
+from dlsched.solvers.conclude import settled
+from dlsched.solvers.outcome import Incumbent
+from dlsched.srpt_mapping.blocks import Block, blocks_of, whole_bound_s, whole_schedule
+from dlsched.srpt_mapping.bounds import combined, prices
+from dlsched.srpt_mapping.heuristics import POLICIES, WARM, anneal, one_by_one
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.placing import Layouts, Picked, Servers, compact, layouts, mode_jobs, picked_of
+from dlsched.srpt_mapping.planning import LARGEST, plan
+from dlsched.srpt_mapping.solution import Schedule
+from dlsched.version import VERSION
+
+
+def prove(search: Search[Schedule], certificate: Certificate) -> None:
+    """Record the bound of a certificate if it is tighter than the one before."""
+    if search.bound is None or certificate.value > search.bound:
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+
+
+def prove_prices(instance: Instance, search: Search[Schedule]) -> None:
+    """Record the bound of the best prices found, even if a limit stops the search for them."""
+    prove(search, prices(instance, tick=search.tick, better=lambda certificate: prove(search, certificate)))
+
+
+def warm(instance: Instance, search: Search[Schedule]) -> None:
+    """Hold the answer of a policy or, if a limit stops even that, of a faster rule."""
+    try:
+        search.offer(POLICIES[WARM](instance, tick=search.tick), source=WARM)
+    except (Stopped, KeyboardInterrupt):
+        search.offer(one_by_one(instance), source="one by one")
+        raise
+
+
+def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int = 1) -> list[Schedule]:
+    """Hold the best answer of all policies; return it, the one held before, and theirs. Each counts as ``nodes`` nodes."""
+    schedules = [search.incumbent]
+    for name, policy in POLICIES.items():
+        if name != WARM:
+            search.tick(nodes)
+            found = policy(instance, tick=search.tick)
+            assert found is not None  # there is an incumbent
+            search.offer(found, source=name)
+            schedules.append(found)
+    return [search.incumbent, *schedules]
+
+
+def anneal_held(instance: Instance, search: Search[Schedule], start: Schedule) -> None:
+    """Simulated annealing over orders, with random numbers of its own: the same steps from the same start, whoever calls."""
+
+    def better(schedule: Schedule) -> None:
+        search.offer(schedule, source="annealing")
+
+    anneal(instance, start, default_rng(search.seed), tick=search.tick, better=better)
+
+
+def plan_held(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:
+    """The plan from some schedules, and from prices; random as ``anneal_held``."""
+
+    def better(schedule: Schedule) -> None:
+        search.offer(schedule, source="plan")
+
+    plan(instance, schedules, default_rng(search.seed), tick=search.tick, better=better)
+
+
+BRANCHING = f"dlsched branching {VERSION}"
+
+_SLOWEST_S = 1e-3
+"""Seconds of a conflict that CP-SAT is given where time is limited: mostly it takes a third, but now and then a hundred times
+as long, and the other search has to have its turn."""
+_FEWEST_S = 2.0
+"""Seconds that CP-SAT has at least: starting its process and importing it take up to one."""
+
+
+class Closing:
+    """The blocks of an instance, starting from the answer held, and the steps that close them."""
+
+    def __init__(self, instance: Instance, found: Layouts, search: Search[Schedule]) -> None:
+        self._instance, self._search = instance, search
+        self.blocks = blocks_of(instance, found, search.incumbent, search.tick)
+        self._trees = [self._tree(block) for block in self.blocks]
+        self._digits: list[int | None] = [None] * len(self.blocks)
+        self._stuck = [False] * len(self.blocks)
+        self.sources: set[str] = set()
+        search.offer(whole_schedule(instance, self.blocks), source=BRANCHING)
+
+    def open(self, *, exactly: bool = False) -> list[int]:
+        """The blocks that are not closed (``exactly``: as our own search would close them), those of few jobs first."""
+        open_ = [n for n, block in enumerate(self.blocks) if not (block.exact if exactly else block.closed)]
+        return sorted(open_, key=lambda index: len(self.blocks[index].instance.jobs))
+
+    def adopt(self, schedule: Schedule) -> None:
+        """Take over the parts of a whole schedule that improve a block."""
+        for block in self.blocks:
+            self._take(block, picked_of(block.instance, block.found, schedule), BRANCHING)
+
+    def by_tree(self, index: int, looks: float) -> None:
+        """Let our own search look at ``looks`` more layouts."""
+        tree, block = self._trees[index], self.blocks[index]
+        tree.best_s = min(tree.best_s, block.flow_s)
+        if tree.run(looks):
+            block.prove(min(tree.best_s, block.flow_s) * (1 - CLOSE), BRANCHING)
+            self.sources.add(BRANCHING)
+
+    def by_intervals(self, index: int, conflicts: int | None = None) -> TerminationStatus:
+        """Solve the model with intervals, again in finer units until its bound meets the answer.
+
+        ``conflicts``: the most of each solve. ``feasible``: rounding leaves a gap in the finest unit, which is not tried again.
+        """
+        from dlsched.solvers.cpsat import version
+        from dlsched.solvers.intervals import solve_intervals
+        from dlsched.srpt_mapping.formulations import intervals
+
+        search, block = self._search, self.blocks[index]
+        search.solver_version = version()
+        digits = self._digits[index] or intervals.FEWEST_DIGITS
+        while not self._stuck[index]:
+            search.tick(1)
+            whole = intervals.build_intervals(block, intervals.unit_s(block, digits))
+
+            def take(values: Incumbent, decode: Callable[[Incumbent], Picked] = whole.decode) -> None:
+                self._take(block, decode(values), version())
+
+            outcome = solve_intervals(
+                whole.model, limits=_limits(search.left, conflicts), start=whole.start, found=take
+            )
+            search.budget.nodes += outcome.nodes or 0
+            if outcome.status in (TerminationStatus.INFEASIBLE, TerminationStatus.SOLVER_ERROR):
+                self._stuck[index] = True
+                raise SolverError(f"{version()} ended a model that has a solution with {outcome.status}")
+            if outcome.values is not None:
+                take(outcome.values)
+            if outcome.bound is not None:
+                block.prove(intervals.proven_s(block, whole, outcome.bound), version())
+                self.sources.add(version())
+            if outcome.status is not TerminationStatus.OPTIMAL or block.closed:
+                return outcome.status
+            if intervals.unit_s(block, digits) == whole.unit:  # no better schedule, whose unit would be finer
+                self._stuck[index] = digits == intervals.MOST_DIGITS
+                digits = intervals.MOST_DIGITS
+            self._digits[index] = digits
+        return TerminationStatus.FEASIBLE
+
+    def conclude(self) -> None:
+        """Record the bound of all blocks together."""
+        bound_s = whole_bound_s(self._instance, self.blocks)
+        self._search.prove(bound_s, source=", ".join(sorted(self.sources)) or BRANCHING)
+
+    def _take(self, block: Block, picked: Picked, source: str) -> None:
+        if block.improve(picked, self._search.tick):
+            self._search.offer(whole_schedule(self._instance, self.blocks), source=source)
+
+    def _tree(self, block: Block) -> Tree:
+        def better(modes: Modes) -> None:
+            self._take(block, [(job, block.found[job][mode]) for job, mode in modes], BRANCHING)
+
+        capacities = [server.gpus for server in block.instance.servers]
+        return Tree(
+            capacities, mode_jobs(block.instance, block.found), block.flow_s, better=better, tick=self._search.tick
+        )
+
+
+def _limits(left: Limits, conflicts: int | None) -> Limits:
+    """Remaining limits, but no more than ``conflicts`` and the time for them."""
+    if conflicts is None:
+        return left
+    return replace(
+        left,
+        nodes=conflicts if left.nodes is None else min(conflicts, left.nodes),
+        time_s=None if left.time_s is None else min(left.time_s, max(_FEWEST_S, _SLOWEST_S * conflicts)),
+    )
+
+
+LOOKS, CONFLICTS = 10_000, 250
+"""Layouts that our own search looks at, and conflicts of CP-SAT, of a block in turn 0; in every further one twice as many.
+Either takes about .1 s."""
+TURNS = 8
+"""Turns after which ``exact`` without limits ends."""
+FEW = 12
+"""Largest number of jobs for which CP-SAT comes before the heuristics that know all jobs; mostly it ends the search."""
+GLANCE = LOOKS // 10
+"""Layouts that our own search looks at before CP-SAT's first turn: the smallest instances need no solver."""
+
+
+def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
+    """The bound and every policy; what these leave open is decided block by block (``blocks``) where layouts are not too many.
+
+    Our own search and CP-SAT take turns, each twice as long as the one before, and share what they find; in between
+    prices prove what they can, and ``plan`` and ``annealing`` run once, as the methods of these names do. Without limits it
+    ends after ``TURNS`` turns, and says so. With too many layouts there are prices, a plan and annealing.
+    """
+    warm(instance, search)
+    prove(search, combined(instance, tick=search.tick))
+    schedules = offer_policies(instance, search)
+    if _tight(search):
+        return TerminationStatus.OPTIMAL
+    try:
+        found = layouts(instance, tick=search.tick)
+    except UsageError as error:
+        if search.proven:
+            return TerminationStatus.OPTIMAL
+        search.say(f"{error}; so the schedules were not searched")
+        if len(instance.jobs) == 1 and instance.jobs[0].begun is None:
+            return _by_placement(instance, search)
+        prove_prices(instance, search)
+        _by_heuristics(instance, search, schedules)
+        return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
+    closing = Closing(instance, found, search)
+    try:
+        return _in_turns(instance, closing, search, schedules)
+    finally:
+        closing.conclude()
+
+
+def _in_turns(
+    instance: Instance, closing: Closing, search: Search[Schedule], schedules: Sequence[Schedule]
+) -> TerminationStatus:
+    with_solver = availability.SOLVERS["cpsat"].available
+    few = len(instance.jobs) <= FEW
+    turn = 0
+    while True:
+        if turn == TURNS and not search.budget.limited:
+            search.say(f"the search ended after {TURNS} turns; with a limit on time or nodes it goes on to that limit")
+            return TerminationStatus.FEASIBLE
+        both = turn > 0 or few  # CP-SAT has a part of this turn
+        for index in closing.open(exactly=not turn):
+            block = closing.blocks[index]
+            if few and not turn:
+                closing.by_tree(index, GLANCE)
+            if both and with_solver and not block.closed:
+                try:
+                    closing.by_intervals(index, CONFLICTS * 2**turn)
+                except ContradictionError:
+                    raise
+                except SolverError as error:
+                    search.say(f"{error}; our own search went on")
+            if not (both and block.closed):
+                closing.by_tree(index, LOOKS * 2**turn)
+        if not closing.open() or search.proven:
+            return TerminationStatus.OPTIMAL
+        if not turn:
+            prove_prices(instance, search)
+        if turn == few:
+            _by_heuristics(instance, search, schedules)
+            closing.adopt(search.incumbent)
+        turn += 1
+
+
+def _by_heuristics(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:
+    """``plan`` and ``annealing``, each as without the other: what the methods find, ``exact`` finds too."""
+    if len(instance.jobs) <= LARGEST:
+        plan_held(instance, search, schedules)
+    anneal_held(instance, search, schedules[0])
+
+
+def _tight(search: Search[Schedule]) -> bool:
+    """Whether the certificate proves the answer as closely as our own search would."""
+    assert search.objective is not None and search.bound is not None
+    slack = FEASIBLE * (search.objective - search.constant) + rounding(search.objective, search.constant)
+    return search.objective - search.bound <= slack
+
+
+def _by_placement(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
+    """Solve an instance with a single job: CP-SAT finds its best placement."""
+    from dlsched.solvers.cpsat import version
+    from dlsched.srpt_mapping.formulations.placement import best_placement
+
+    (job,) = instance.jobs
+    servers = Servers(instance)
+    start = compact(job.graph, servers)
+    try:
+        best = best_placement(job.graph, servers.free, servers.shares, servers.inside, start=start, limits=search.left)
+    except UsageError as error:
+        search.say(str(error))
+        return TerminationStatus.FEASIBLE
+    search.solver_version = version()
+    if best.placed is not None:
+        placement = servers.named(best.placed)
+        search.offer(Schedule({job.id: (job.release_s, placement)}), source=search.solver_version)
+    if best.bound_s is not None:
+        length_s = job.iterations * best.bound_s * (1 - CLOSE)
+        search.prove(job.release_s + length_s, source=search.solver_version)
+    return settled(search, best.status, search.solver_version)

@@ -1,0 +1,224 @@
+"""Plans of srpt_mapping: insertion of jobs into a schedule, in the order of completion times of relaxations.
+
+Serial placement: takes jobs in an order, and puts each where it ends first, possibly before earlier ones.
+
+A queue starts jobs as time goes by, and a gang at its head keeps GPUs idle; here a job may run in that gap
+if it delays no job before it in the order. A job that would run slowly if started now is placed later if it
+then ends sooner.
+
+Schedule in hindsight: places orders from GPU prices over time and known schedules, anneals the best.
+
+At good prices a job is nearly indifferent between many starts, and the prices tried last disagree on the
+best one. The mean of these starts, or of the middles of the runs, gives an order (alpha points, Hall,
+Schulz, Shmoys and Wein 1997, do the same with one linear program). ``serial`` places each order; annealing
+begins with the best one.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dlsched.algorithms.serial_schedule import anneal_orders
+from dlsched.columns.rigid_prices import best_prices, cheapest_starts
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.bounds import ROUNDS, rigid_jobs
+from dlsched.srpt_mapping.checker import objective
+from dlsched.srpt_mapping.dispatching import JobRun, schedule_of
+from dlsched.srpt_mapping.instance import Instance, Job
+from dlsched.srpt_mapping.placing import Placed, Servers, compact
+from dlsched.srpt_mapping.solution import Schedule, begun_starts, on_clock_of
+
+
+class Serial:
+    """Places the jobs of an instance in given orders, after their releases by the instance's clock.
+
+    Parameters
+    ----------
+    instance
+        Feasible.
+    least_s
+        Seconds that no placement of a job undercuts, shape (I,).
+    """
+
+    def __init__(self, instance: Instance, least_s: Sequence[float]) -> None:
+        self.instance, self.least_s = instance, least_s
+        self._servers = Servers(instance)
+        self._sizes = list(self._servers.free)
+        self._times: list[float] = []
+        self._free: IntArray = np.zeros((2 * len(instance.jobs) + 1, len(self._sizes)), dtype=np.int64)
+        self._begun: dict[int, tuple[float, float, Placed]] = {}
+        for name, (start_s, placement) in begun_starts(instance).items():
+            job = instance.jobs[instance.index[name]]
+            placed = self._servers.placed(job.graph, placement)
+            length_s = job.iterations * self._servers.iteration_s(job.graph, placed)
+            self._begun[instance.index[name]] = start_s, length_s, placed
+
+    def run(self, order: Sequence[int], tick: Tick = no_tick) -> list[JobRun]:
+        """Place all jobs, first those that have begun, then in the order; return the runs by job index.
+
+        Cost: O(I^2 M) at worst, and placements.
+        """
+        self._times, self._free[0] = [0.0], self._sizes
+        ran: dict[int, JobRun] = {}
+        for index, (start_s, length_s, placed) in self._begun.items():
+            self._take(start_s, start_s + length_s, placed)
+            ran[index] = JobRun(start_s, length_s, self._servers.placement(placed))
+        for index in order:
+            tick()
+            if index in self._begun:
+                continue
+            start_s, length_s, placed = self._soonest(self.instance.jobs[index], self.least_s[index])
+            self._take(start_s, start_s + length_s, placed)
+            ran[index] = JobRun(start_s, length_s, self._servers.placement(placed))
+        return [ran[index] for index in range(len(order))]
+
+    def _soonest(self, job: Job, least_s: float) -> tuple[float, float, Placed]:
+        """Start, length and placement of the run with the soonest end found."""
+        times, best, end_s = self._times, None, np.inf
+        for index in range(bisect_right(times, job.release_s) - 1, len(times)):
+            start_s = max(job.release_s, times[index])
+            if start_s + least_s >= end_s:
+                break
+            found = self._placed(job, index, start_s, least_s)
+            if found is not None and start_s + found[0] < end_s:
+                best, end_s = (start_s, *found), start_s + found[0]
+        assert best is not None  # after the last piece all GPUs are free
+        return best
+
+    def _placed(self, job: Job, index: int, start_s: float, length_s: float) -> tuple[float, Placed] | None:
+        """Length and placement of a job that starts in a piece of time; None if GPUs do not stay free."""
+        while True:
+            last = max(index + 1, bisect_left(self._times, start_s + length_s))
+            free = self._free[index:last].min(axis=0)
+            if free.sum() < job.gpus:
+                return None
+            placed, found_s = self._fastest(job, free.tolist())
+            if found_s <= length_s or bisect_left(self._times, start_s + found_s) <= last:
+                return found_s, placed
+            length_s = found_s
+
+    def _fastest(self, job: Job, free: list[int]) -> tuple[Placed, float]:
+        """Place by ``compact`` on all servers or, if the job must be spread, on servers up to some size."""
+        servers, choices = self._servers, []
+        for size in sorted(set(self._sizes), reverse=True):
+            servers.free = [room if held <= size else 0 for room, held in zip(free, self._sizes, strict=True)]
+            if sum(servers.free) < job.gpus:
+                break
+            placed = compact(job.graph, servers)
+            choices.append((placed, job.iterations * servers.iteration_s(job.graph, placed)))
+            if len(placed) == 1:
+                break
+        return min(choices, key=lambda choice: choice[1])
+
+    def _take(self, start_s: float, end_s: float, placed: Placed) -> None:
+        """Take GPUs for a while; a job too short for the clock gets a piece of length 0, crossed by none."""
+        self._cut(start_s)
+        self._cut(end_s)
+        first, last = bisect_right(self._times, start_s) - 1, bisect_left(self._times, end_s)
+        if start_s == end_s:
+            self._insert(first, start_s, copied=first)
+            last = first + 1
+        for server, row in placed:
+            self._free[first:last, server] -= sum(row)
+
+    def _cut(self, time_s: float) -> None:
+        """Make a piece begin at a time."""
+        index = bisect_left(self._times, time_s)
+        if index == len(self._times) or self._times[index] > time_s:
+            self._insert(index, time_s, copied=index - 1)
+
+    def _insert(self, index: int, time_s: float, *, copied: int) -> None:
+        """Insert a piece with as many free GPUs as an existing piece."""
+        free = self._free[copied].copy()
+        self._free[index + 1 : len(self._times) + 1] = self._free[index : len(self._times)]
+        self._free[index] = free
+        self._times.insert(index, time_s)
+
+
+LARGEST = 5_000
+"""Largest number of jobs; with more, placing one order takes minutes."""
+PLACED = 40_000
+"""Default number of jobs placed on up to 16 servers: divided by the jobs it is the number of orders
+annealed."""
+TEMPERATURE = 0.0005
+_LAST = 5  # number of latest record prices over which means are taken
+
+
+def require_few_jobs(instance: Instance) -> None:
+    """Refuse more than ``LARGEST`` jobs (UsageError)."""
+    count = len(instance.jobs)
+    if count > LARGEST:
+        raise UsageError(where="plan", found=f"{count:,} jobs", allowed=f"{LARGEST:,}")
+
+
+def plan(
+    instance: Instance,
+    schedules: Sequence[Schedule],
+    generator: np.random.Generator,
+    *,
+    orders: int | None = None,
+    tick: Callable[..., None] = lambda nodes=0: None,
+    better: Callable[[Schedule], None] = lambda schedule: None,
+) -> Schedule:
+    """Return the best schedule found; it knows all jobs, and how many iterations they run.
+
+    Parameters
+    ----------
+    instance
+        Feasible.
+    schedules
+        Feasible schedules, at least one, whose orders of starts are tried too; the returned schedule is
+        never worse.
+    generator
+        Draws the steps, and the chances of acceptance.
+    orders
+        Number of orders annealed; None: ``PLACED`` over the number of jobs and over the sixteens of servers,
+        at most 1,000.
+    tick
+        Called with 1 for every order and with nothing for every job of it; it may raise to stop.
+    better
+        Called with every schedule better than all before and than ``schedules``.
+
+    Guarantee: none. Cost: that of ``bounds.prices``, and of as many runs of ``Serial`` as orders.
+
+    Raises
+    ------
+    UsageError
+        More than ``LARGEST`` jobs.
+    """
+    require_few_jobs(instance)
+    count = len(instance.jobs)
+    jobs = rigid_jobs(instance, tick)
+    serial = Serial(instance.on_own_clock(), jobs.length_s.tolist())
+    best = min(schedules, key=lambda schedule: objective(instance, schedule))
+    best_s, releases_s = objective(instance, best), jobs.release_s.tolist()
+
+    def flow_s(order: list[int], now_s: float = math.inf) -> float:
+        nonlocal best, best_s
+        tick(1)
+        ran = serial.run(order, tick)
+        times = zip(releases_s, ran, strict=True)
+        sum_s = math.fsum(x for release_s, (start_s, length_s, _) in times for x in (start_s, length_s, -release_s))
+        if sum_s < now_s:
+            found = Schedule(on_clock_of(instance, serial.instance, schedule_of(serial.instance, ran)))
+            found_s = objective(instance, found)
+            if found_s < best_s:
+                best_s, best = found_s, found
+                better(best)
+        return sum_s
+
+    held = [np.array([schedule.jobs[job.id].start_s for job in instance.jobs]) for schedule in schedules]
+    priced = [found.start_s for found in (cheapest_starts(jobs, *prices) for prices in best_prices(jobs, ROUNDS, tick))]
+    start_s = np.mean(priced[-_LAST:], axis=0)
+    first = [_order(key) for key in (start_s, start_s + jobs.length_s / 2, *held)]
+    tries = min(1_000, PLACED // count // -(-len(instance.servers) // 16)) if orders is None else orders
+    anneal_orders(min(first, key=flow_s), flow_s, generator, tries=tries, temperature=TEMPERATURE)
+    return best
+
+
+def _order(key: FloatArray) -> list[int]:
+    return [int(job) for job in np.argsort(key, kind="stable")]
