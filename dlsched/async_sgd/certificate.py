@@ -50,7 +50,7 @@ from dlsched.async_sgd.instance import Instance, Job
 from dlsched.certificates import exact_sum
 from dlsched.certificates.exact import moderate, sum_below
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
-from dlsched.core.budget import Tick
+from dlsched.core.limits import Tick
 from dlsched.queueing.exact_times import ExactTimes, Ratio
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import iterate

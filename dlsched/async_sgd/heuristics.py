@@ -15,9 +15,9 @@ from dlsched.async_sgd.costs import cost_table, useful_levels
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Guarantee
+from dlsched.core.limits import Tick, no_tick
 from dlsched.queueing.levels import Step
 
 _SOON = 64  # nodes

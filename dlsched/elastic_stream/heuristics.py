@@ -12,8 +12,8 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from dlsched.catalogue.elastic_stream import LISTED
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.ticks import HAIR, end_after, end_in_slots, end_slot
 from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.checker import infeasible

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.elementary import exp, float_power
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.bounds import prices
 from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.checker import infeasible, objective

@@ -43,7 +43,7 @@ import numpy.typing as npt
 from dlsched.algorithms.layered_search import Trail, alike, divisions
 from dlsched.columns.slot_costs import FRESH, HELD, STOPPED, Costs, SlotPrices
 from dlsched.core.arrays import FloatArray, IntArray, dot
-from dlsched.core.budget import Budget, Tick
+from dlsched.core.limits import Budget, Tick
 from dlsched.core.ticks import HAIR, end_in_slots, left_after, slots_for
 from dlsched.elastic_stream.bounds.ticks import ticked_jobs
 from dlsched.elastic_stream.instance import Instance

@@ -17,8 +17,8 @@ import numpy as np
 
 from dlsched.columns.generation import CLOSE, Pool
 from dlsched.columns.slack import WIDTH, Closed, Prices, cheapest_within, close_gap, columns_within, search_beam
-from dlsched.core.budget import TooMany, no_tick
 from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.limits import TooMany, no_tick
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.matching_placement import bounds

@@ -14,9 +14,9 @@ import numpy as np
 from dlsched.algorithms.count_vectors import all_vectors
 from dlsched.algorithms.resource_market import Exchanges, transport
 from dlsched.columns.slack import WIDTH, cheapest_within, search_beam
-from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Guarantee
+from dlsched.core.limits import Budget, Tick, TooMany, no_tick
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, counts_of, infeasible, placement

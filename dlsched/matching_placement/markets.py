@@ -34,9 +34,9 @@ from dlsched.algorithms.compositions import (
 from dlsched.algorithms.resource_market import Market, ascending_market
 from dlsched.core.arguments import require_seed
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.elementary import exp, float_power
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, infeasible, placement
 from dlsched.matching_placement.heuristics import improve
 from dlsched.matching_placement.instance import Instance

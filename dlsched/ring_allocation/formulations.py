@@ -40,8 +40,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from dlsched.allocation.choice_program import build_choice_arrays, build_choice_program
 from dlsched.allocation.counts import ids
 from dlsched.allocation.reduction import on_grid, open_pairs
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.ring_allocation.costs import complete_table, cost_table, undominated_table
 from dlsched.ring_allocation.instance import Instance, Job
 from dlsched.ring_allocation.solution import Allocation

@@ -15,8 +15,8 @@ from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.counts import ids
 from dlsched.allocation.heuristics import climb_hulls, double_greedily, equal_share, increase_greedily, same_counts
 from dlsched.core.arrays import IntArray
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.family import Guarantee
+from dlsched.core.limits import Tick, no_tick
 from dlsched.ring_allocation.bounds import largest_hull_step
 from dlsched.ring_allocation.costs import cost_table, doubling_counts, tabulate
 from dlsched.ring_allocation.instance import Instance

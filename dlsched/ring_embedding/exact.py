@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats
-from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import ContradictionError, SolverError, SolverMissingError, UsageError
-from dlsched.core.limits import Limits
+from dlsched.core.gap import CLOSED, MEETING
+from dlsched.core.limits import Budget, Limits, Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import CLOSED, MEETING
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import Circuit, build_circuit

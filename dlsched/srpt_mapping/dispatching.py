@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing import Placed, Rule, Servers
 from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts

@@ -6,13 +6,12 @@ from dataclasses import replace
 from numpy.random import default_rng
 
 from dlsched.algorithms.start_tree import CLOSE, Modes, Tree
-from dlsched.core.budget import Stopped
 from dlsched.core.errors import ContradictionError, SolverError, UsageError
-from dlsched.core.limits import Limits
+from dlsched.core.gap import FEASIBLE, rounding
+from dlsched.core.limits import Limits, Stopped
 from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import FEASIBLE, rounding
 from dlsched.solvers import availability
 from dlsched.solvers.conclude import settled
 from dlsched.solvers.outcome import Incumbent

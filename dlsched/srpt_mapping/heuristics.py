@@ -53,9 +53,9 @@ import numpy as np
 from dlsched.algorithms.one_machine import srpt_completions
 from dlsched.algorithms.serial_schedule import anneal_orders
 from dlsched.catalogue.srpt_mapping import LISTED
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Guarantee
+from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible, objective
 from dlsched.srpt_mapping.dispatching import PATIENT, Aside, Begun, Waiting, dispatch, run_queue, schedule_of, with_own
 from dlsched.srpt_mapping.instance import Instance, Job

@@ -29,8 +29,8 @@ from dlsched.cluster.replica_placement import (
     splits_of,
     splits_up_to,
 )
-from dlsched.core.budget import Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, TooMany, no_tick
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share, begun_starts
 

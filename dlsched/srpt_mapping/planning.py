@@ -23,8 +23,8 @@ import numpy as np
 from dlsched.algorithms.serial_schedule import anneal_orders
 from dlsched.columns.rigid_prices import best_prices, cheapest_starts
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.bounds import ROUNDS, rigid_jobs
 from dlsched.srpt_mapping.checker import objective
 from dlsched.srpt_mapping.dispatching import JobRun, schedule_of

@@ -8,7 +8,7 @@ import pytest
 from dlsched.async_sgd import Instance, certificate, generate, lagrange
 from dlsched.async_sgd.certificate import exact_times, least_values, price_below, price_bound, verify
 from dlsched.async_sgd.costs import cost_table
-from dlsched.core.budget import no_tick
+from dlsched.core.limits import no_tick
 
 from .nasty import nasty
 

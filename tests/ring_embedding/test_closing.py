@@ -3,10 +3,10 @@
 import pytest
 
 from dlsched.core.errors import ContradictionError, SolverError, SolverMissingError
+from dlsched.core.gap import CLOSED
 from dlsched.core.limits import Limits
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import CLOSED
 from dlsched.ring_embedding import exact, solve
 from dlsched.ring_embedding.instance import Instance
 from dlsched.testing.ring_embedding import brute_force_ring

@@ -22,8 +22,8 @@ from dlsched.certificates import PricesCertificate, rounded_down
 from dlsched.columns.malleable import AnyTime, Jobs
 from dlsched.columns.price_ascent import Ascent, Cheapest
 from dlsched.core.arrays import FloatArray, IntArray, dot
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.elementary import geometric
+from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.certificate import any_time_value
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream

@@ -16,8 +16,8 @@ from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.heuristics import double_greedily, increase_greedily
 from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.core.arrays import IntArray
-from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.policies.orders import MANY, Order, fifo, fitting, fitting_rows, order_named
 from dlsched.elastic_stream.simulation.present_jobs import LARGEST_PAIRS, too_many_pairs
 from dlsched.elastic_stream.simulation.view import View

@@ -2,7 +2,7 @@
 
 It does what ``algorithms.overtaking`` and the simulator do in turns: the same operations on the same floats
 in the same order, hence the same bits, but on numbers alone, without a policy and ``Run`` objects. Numba
-compiles it for long streams (``core.compiled``). An event costs O(log n) for n jobs, and the queue's cost.
+compiles it for long streams (``core.imports``). An event costs O(log n) for n jobs, and the queue's cost.
 """
 
 import math
@@ -10,8 +10,8 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
+from dlsched.core.gap import ROUNDING
 from dlsched.core.ticks import end_after, left_after
-from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.simulation.present_jobs import (
     ATTAINED,
     BARREN,

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.core.budget import Tick, no_tick
-from dlsched.core.compiled import compiled
 from dlsched.core.errors import PolicyError
+from dlsched.core.imports import compiled
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.messages import shown
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING, FALLING_APART, STATIC, PresentJob, Queued

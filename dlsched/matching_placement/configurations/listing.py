@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dlsched.algorithms.count_vectors import all_vectors, cheapest_choice, number_of_states, number_of_vectors
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 

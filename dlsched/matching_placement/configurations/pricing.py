@@ -33,7 +33,7 @@ from dlsched.algorithms.count_vectors import run_lengths
 from dlsched.columns.generation import CLOSE, Pool, generate
 from dlsched.columns.slack import CELLS, Listed, Priced, Prices
 from dlsched.core.arrays import dot, row_dots
-from dlsched.core.budget import Budget, Tick, TooMany, no_tick
+from dlsched.core.limits import Budget, Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 Flags = npt.NDArray[np.bool_]

@@ -30,8 +30,8 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import UtilityTable
 from dlsched.algorithms.whole_rows import row
-from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.formulations.workers import Goal, Terms, WorkersModel, embedded, goal_of, require_few
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network, Workers

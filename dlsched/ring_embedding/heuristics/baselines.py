@@ -24,9 +24,9 @@ from dataclasses import replace
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats
-from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Run
+from dlsched.core.limits import Budget, Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import objective

@@ -44,8 +44,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, UtilityTable
-from dlsched.core.budget import Budget
-from dlsched.core.tolerance import MEETING
+from dlsched.core.gap import MEETING
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.heuristics.slot_greedy import net_tables
 from dlsched.ring_embedding.horizon.relaxation import relax
 from dlsched.ring_embedding.instance import Instance

@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, UtilityTable
-from dlsched.core.budget import Budget
 from dlsched.core.elementary import float_power
 from dlsched.core.family import Guarantee
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import SUM, objective_of, require_served
 from dlsched.ring_embedding.rings.network import Gains, Network

@@ -28,16 +28,15 @@ import numpy as np
 from dlsched.algorithms.utility_tables import VANISHING, Floats, Tangent, pool_price, power_of_two, stretches, tangents
 from dlsched.certificates import DualsCertificate
 from dlsched.core.arrays import dot
-from dlsched.core.budget import Budget, Stopped, Tick
 from dlsched.core.elementary import geometric
 from dlsched.core.labels import separable_labels
+from dlsched.core.limits import Budget, Stopped, Tick
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.rows import Ceilings, epochs
-from dlsched.solvers.linear import LinearModel
+from dlsched.solvers.linear import LinearModel, Rows, maximisation
 from dlsched.solvers.lp import linear_program
-from dlsched.solvers.rows import Rows, maximisation
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

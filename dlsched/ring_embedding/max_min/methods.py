@@ -28,9 +28,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats
-from dlsched.core.budget import Stopped
 from dlsched.core.errors import ContradictionError
 from dlsched.core.gap import meets
+from dlsched.core.limits import Stopped
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.bounds import certify

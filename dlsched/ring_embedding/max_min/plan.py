@@ -42,8 +42,8 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, Quotas
 from dlsched.certificates import DualsCertificate, exact_sum
-from dlsched.core.budget import Budget
 from dlsched.core.gap import meets
+from dlsched.core.limits import Budget
 from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.checker import utilities
 from dlsched.ring_embedding.heuristics.plan import Plan

@@ -47,10 +47,10 @@ import numpy.typing as npt
 from dlsched.algorithms.ring_sets import ClosedWalks, ForestParts
 from dlsched.algorithms.utility_tables import Floats, Integers, UtilityTable
 from dlsched.cluster.network import Forest, Path, forest
-from dlsched.core.budget import Budget, Stopped, TooMany
 from dlsched.core.errors import UsageError
+from dlsched.core.gap import FEASIBLE
+from dlsched.core.limits import Budget, Stopped, TooMany
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance, Job
 
 LARGEST_TABLES = 2**23

@@ -20,8 +20,8 @@ from typing import NamedTuple
 from dlsched.algorithms.ring_sets import exact_least
 from dlsched.algorithms.utility_tables import UtilityTable
 from dlsched.cluster.network import forest
+from dlsched.core.gap import FEASIBLE
 from dlsched.core.labels import separable_labels
-from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import utility_tables
 

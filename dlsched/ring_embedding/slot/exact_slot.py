@@ -39,9 +39,8 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, UtilityTable
 from dlsched.algorithms.whole_rows import same, whole
-from dlsched.core.budget import Budget
-from dlsched.core.limits import Limits
-from dlsched.core.tolerance import MEETING
+from dlsched.core.gap import MEETING
+from dlsched.core.limits import Budget, Limits
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot

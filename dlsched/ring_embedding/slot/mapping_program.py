@@ -29,9 +29,8 @@ from dlsched.columns.generation import Master, Smoothing
 from dlsched.core.arrays import dot
 from dlsched.core.status import Sense
 from dlsched.ring_embedding.rings.network import ForestPrices, Gains, Network, Placed, Routes, WalkPrices
-from dlsched.solvers.linear import LinearModel
+from dlsched.solvers.linear import LinearModel, maximisation
 from dlsched.solvers.lp import linear_program
-from dlsched.solvers.rows import maximisation
 
 _TIGHT = 1e-10
 """Tolerances of HiGHS, so tight that prices are exact to the last digit."""

@@ -28,11 +28,9 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.arrays import dot
-from dlsched.core.budget import TooMany
-from dlsched.core.gap import meets
-from dlsched.core.limits import Limits
+from dlsched.core.gap import MEETING, meets
+from dlsched.core.limits import Limits, TooMany
 from dlsched.core.status import TerminationStatus
-from dlsched.core.tolerance import MEETING
 from dlsched.ring_embedding.rings.network import ForestPrices, Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.filling import fill, shares
