@@ -25,6 +25,7 @@ FROM_SIZES: dict[str, set[str]] = {
 """Counts that follow from how large an instance is to be, which is an argument of whoever draws it."""
 FROM_OPTIONS = {
     "elastic_stream": {"jobs[].restart_s"},
+    "matching_placement": {"jobs[].min_workers", "jobs[].max_workers"},
     "srpt_mapping": {"jobs[].stages[].replicas", "jobs[].predicted_iterations"},
     "ring_embedding": {"jobs[].max_workers", "slots"},
 }

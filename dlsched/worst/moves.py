@@ -22,7 +22,6 @@ from dlsched.worst.space import (
     Data,
     Number,
     Place,
-    Simplify,
     Space,
     copied,
     digits_of,
@@ -42,8 +41,6 @@ Change: TypeAlias = "Callable[[Space, Data, np.random.Generator], bool]"
 """Changes data in place, and returns whether there was something to change."""
 Item = TypeVar("Item")
 
-OWN = 0.4
-"""Share of the family's own moves among all, if it has some."""
 MORE = 0.35
 """Probability, after each move, of another one in the same candidate."""
 _FACTORS = (0.5, 2.0, 0.1, 10.0, 0.9, 1.1, 0.99, 1.01)
@@ -65,8 +62,6 @@ def moved(space: Space, data: Data, generator: "np.random.Generator") -> Data | 
 
 
 def _moved_once(space: Space, data: Data, generator: "np.random.Generator") -> Data | None:
-    if space.moves and generator.random() < OWN:
-        return _any_of(space.moves, generator)(data, generator)
     copy = copied(data)
     changes = CHANGES if space.members else NUMBER_CHANGES
     return copy if _any_of(changes, generator)(space, copy, generator) else None
@@ -312,8 +307,6 @@ def changes(space: Space, data: Data) -> list[Shrink]:
     for path, fewest, _ in space.members:
         for which, entries in enumerate(lists_at(data, path)):
             found += [partial(_without, path, fewest, which, index) for index in reversed(range(len(entries)))]
-    for simplify in space.simpler:
-        found += [partial(_option, simplify, index) for index in range(len(simplify(data)))]
     found += [partial(_all_rounded, space.numbers, digits) for digits in (1, 2, 3)]
     for number in space.numbers:
         found += [partial(_all_rounded, [number], digits) for digits in (1, 2, 3)]
@@ -331,11 +324,6 @@ def _without(path: str, fewest: int, which: int, index: int, data: Data) -> Data
         return None
     del lists[which][index]
     return copy
-
-
-def _option(simplify: Simplify, index: int, data: Data) -> Data | None:
-    options = simplify(data)
-    return options[index] if index < len(options) else None
 
 
 def _all_rounded(numbers: Sequence[Number], digits: int, data: Data) -> Data | None:

@@ -25,10 +25,6 @@ Data: TypeAlias = dict[str, Any]
 Draw: TypeAlias = Callable[[np.random.Generator], Data]
 DrawGenerated: TypeAlias = Callable[[np.random.Generator], Data | None]
 """As ``Draw``, from a preset; None if the drawn instance has no counterpart in the space."""
-Move: TypeAlias = Callable[[Data, np.random.Generator], Data | None]
-"""Returns a changed copy of an instance, which stays as it is; None if there is nothing to change."""
-Simplify: TypeAlias = Callable[[Data], Sequence[Data]]
-"""Returns simpler versions of an instance, the boldest simplification first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +78,6 @@ class Space:
     members
         Lists whose entries moves add and remove: path (``jobs``) and the fewest and most entries. New
         entries are changed copies, or come from a new draw.
-    moves
-        The family's own moves, in addition to those of all families.
-    simpler
-        The family's own ways to shrink, in addition to those of all families (fewer entries, fewer digits,
-        equal numbers).
     repair
         Brings changed data back into the space (a class of tables, ids that are unique, indices in range), or returns None.
         It never changes data that are in the space already.
@@ -102,8 +93,6 @@ class Space:
     words: str = "a space of one's own"
     wider: Sequence[str] = ()
     members: Sequence[tuple[str, int, int]] = ()
-    moves: Sequence[Move] = ()
-    simpler: Sequence[Simplify] = ()
     repair: Callable[[Data], Data | None] = lambda data: data
     reference: str | AnyMethod = "exact"
     solver: str | None = None

@@ -90,12 +90,11 @@ def test_zero_is_left_where_the_range_holds_it(space: Space) -> None:
     assert any(0 < data["jobs"][0]["epochs"] < 10 for data in found)
 
 
-def test_the_familys_own_moves_are_made_too(space: Space) -> None:
-    """Beside those of all families; what its repair refuses is none."""
-    own = replace(space, moves=[lambda data, generator: data | {"name": "moved"}])
-    named = [data["name"] == "moved" for data in neighbours(own, START, 300)]
-    assert any(named) and not all(named)
-    assert neighbours(replace(space, repair=lambda data: None), START, 20) == []
+def test_what_repair_refuses_is_no_move(space: Space) -> None:
+    """Neither a move nor a step of shrinking."""
+    nowhere = replace(space, repair=lambda data: None)
+    assert neighbours(nowhere, START, 20) == []
+    assert shrink(nowhere, ring({"1": 90.0, "2": 1.2}))[1] == []
 
 
 ROUGH = ring({"1": 97.31, "2": 1.1234}, {"1": 51.7, "2": 48.23}, {"1": 2.345, "2": 2.344}, gpus=6)
@@ -155,20 +154,6 @@ def test_no_fewer_entries_than_the_space_allows(space: Space) -> None:
 def test_what_cannot_be_simpler_stays(space: Space) -> None:
     """100 and 1: no candidate is accepted."""
     assert shrink(space, ring({"1": 100.0, "2": 1.0}))[1] == []
-
-
-def test_the_familys_own_ways_come_first_and_are_judged(space: Space) -> None:
-    """One that halves all times is taken; one that loses the ratio is not; the repair has the last word."""
-
-    def halved(data: Data) -> list[Data]:
-        jobs = [job | {"epoch_time_s": {"1": 50.0, "2": 0.5}} for job in data["jobs"]]
-        return [ring({"1": 1.0, "2": 1.0}), data | {"jobs": jobs}]
-
-    start = ring({"1": 100.0, "2": 1.0})
-    own = replace(space, numbers=[], simpler=[halved])
-    _, steps = shrink(own, start)
-    assert [job["epoch_time_s"] for job in steps[-1]["jobs"]] == [{"1": 50.0, "2": 0.5}]
-    assert shrink(replace(own, repair=lambda data: None), start)[1] == []
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ give each of J jobs the same number, and if one job has all the work and perfect
 / floor(N / J) times the optimum, J times in the limit. ``fixed`` has no answer if its counts do not fit.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from dlsched.async_sgd.instance import RANGES
@@ -91,80 +89,8 @@ def space_of(*, jobs: int | None = None, gpus: int | None = None, preset: str | 
             Number.searched(RANGES, "jobs[].parameter_bytes"),
         ],
         members=[("jobs", 1, most)],
-        moves=(perfect, stuck, as_long, all_but_one, swap_services),
-        simpler=(simpler,),
         repair=repair,
     )
-
-
-def perfect(data: Data, generator: np.random.Generator) -> Data:
-    """Give a job speed in proportion to its nodes: it only computes."""
-    return _with_job(data, int(generator.integers(len(data["jobs"]))), update_s=0.0, parameter_bytes=0.0)
-
-
-def stuck(data: Data, generator: np.random.Generator) -> Data:
-    """Let a job's updates, or transfers, take a share of its time, so that only few nodes are of use to it."""
-    index = int(generator.integers(len(data["jobs"])))
-    seconds = data["jobs"][index]["compute_s"] * float(generator.choice([0.1, 0.2, 0.5, 1.0, 2.0, 10.0, 100.0]))
-    if generator.random() < 0.5:
-        return _with_job(data, index, update_s=seconds, parameter_bytes=0.0)
-    return _with_job(data, index, update_s=0.0, parameter_bytes=seconds * BANDWIDTH)
-
-
-def as_long(data: Data, generator: np.random.Generator) -> Data | None:
-    """Give a job such a number of batches that it takes a simple multiple of another job's seconds on one node."""
-    if len(data["jobs"]) < 2:
-        return None
-    first, second = generator.choice(len(data["jobs"]), 2, replace=False).tolist()
-    aim = data["jobs"][first]["dataset_examples"] * _cycle_s(data["jobs"][first])
-    factor = float(generator.choice([0.1, 0.5, 1.0, 2.0, 3.0, 10.0]))
-    return _with_job(data, second, dataset_examples=aim * factor / _cycle_s(data["jobs"][second]))
-
-
-def all_but_one(data: Data, generator: np.random.Generator) -> Data:
-    """Make all jobs but one like another job."""
-    alone, model = generator.integers(len(data["jobs"]), size=2).tolist()
-    jobs = [job if index == alone else data["jobs"][model] for index, job in enumerate(data["jobs"])]
-    return data | {"jobs": jobs}
-
-
-def swap_services(data: Data, generator: np.random.Generator) -> Data:
-    """Swap the times of a job's updates and transfers."""
-    index = int(generator.integers(len(data["jobs"])))
-    job = data["jobs"][index]
-    return _with_job(
-        data, index, update_s=job["parameter_bytes"] / BANDWIDTH, parameter_bytes=job["update_s"] * BANDWIDTH
-    )
-
-
-def simpler(data: Data) -> list[Data]:
-    """Return data with perfect speed for all jobs, or with one job simpler.
-
-    That job has no updates or no transfers, one second per batch, or another job's times.
-    """
-    return [candidate for candidate in _candidates(data) if candidate != data]
-
-
-def _candidates(data: Data) -> Iterator[Data]:
-    yield data | {"jobs": [job | {"update_s": 0.0, "parameter_bytes": 0.0} for job in data["jobs"]]}
-    for index, job in enumerate(data["jobs"]):
-        transfer_s = job["parameter_bytes"] / BANDWIDTH
-        yield _with_job(data, index, update_s=0.0, parameter_bytes=0.0)
-        if job["parameter_bytes"]:
-            yield _with_job(data, index, update_s=four_digits(job["update_s"] + 2 * transfer_s), parameter_bytes=0.0)
-        if job["update_s"]:
-            yield _with_job(data, index, update_s=0.0)
-        if job["compute_s"] != 1 and BATCHES[0] <= job["dataset_examples"] * job["compute_s"] <= BATCHES[1]:
-            yield _with_job(
-                data,
-                index,
-                dataset_examples=round(job["dataset_examples"] * job["compute_s"]),
-                compute_s=1.0,
-                update_s=four_digits(job["update_s"] / job["compute_s"]),
-                parameter_bytes=four_digits(job["parameter_bytes"] / job["compute_s"]),
-            )
-        for other in data["jobs"][:index]:
-            yield _with_job(data, index, **{key: other[key] for key in _KEYS if key != "dataset_examples"})
 
 
 def _job(batches: float, compute_s: float, update_s: float, moved_bytes: float) -> Data:
@@ -183,18 +109,6 @@ def _job(batches: float, compute_s: float, update_s: float, moved_bytes: float) 
 def _within(value: float, ends: Ends, least: float = 0.0) -> float:
     """Clip a value to a range; a value nearer to 0 than to the least nonzero one becomes 0."""
     return 0.0 if value < least / 2 else min(max(value, ends[0], least), ends[1])
-
-
-def _with_job(data: Data, index: int, **numbers: float) -> Data:
-    """Copy with some numbers of one job changed."""
-    jobs = list(data["jobs"])
-    jobs[index] = jobs[index] | numbers
-    return data | {"jobs": jobs}
-
-
-def _cycle_s(job: Data) -> float:
-    """Seconds of a batch on one node."""
-    return float(job["compute_s"] + job["update_s"] + 2 * job["parameter_bytes"] / BANDWIDTH)
 
 
 def _drawn(generator: np.random.Generator) -> Data:

@@ -34,12 +34,10 @@ from dlsched.worst.spaces import (
     offered,
     require_tables,
     sizes_said,
-    table_of,
     tabulated,
     wider_than,
     words_of,
 )
-from dlsched.worst.spaces.table_moves import simpler_tables, table_moves
 
 JOBS, UNITS = 3, 8
 TICK_S, _ = RANGES["tick_s"].searched
@@ -170,48 +168,6 @@ def space_of(
             *restarts,
         ],
         members=[("jobs", 1, most)],
-        moves=(*table_moves(allowed), together, at_another, whole_ticks),
-        simpler=[simpler_tables(repair), sooner],
         repair=repair,
         reference=SLOTS_ALONE,
     )
-
-
-def together(data: Data, generator: np.random.Generator) -> Data:
-    """Let all jobs arrive at once, or all but one, which arrives a tick later."""
-    late = int(generator.integers(2 * len(data["jobs"])))
-    jobs = [job | {"arrival_s": TICK_S if index == late else 0.0} for index, job in enumerate(data["jobs"])]
-    return data | {"jobs": jobs}
-
-
-def at_another(data: Data, generator: np.random.Generator) -> Data:
-    """Let a job arrive when another arrives, or could end alone on some count; or a tick earlier or later."""
-    first, second = generator.integers(len(data["jobs"]), size=2).tolist()
-    aim = data["jobs"][first]
-    then_s = aim["arrival_s"] + float(generator.choice([0.0, *table_of(aim).values()]))
-    jobs = list(data["jobs"])
-    jobs[second] = jobs[second] | {"arrival_s": then_s + TICK_S * int(generator.integers(-1, 2))}
-    return data | {"jobs": jobs}
-
-
-def whole_ticks(data: Data, generator: np.random.Generator) -> Data:
-    """Let a job take whole ticks on some count, or a second more, and scale its times on the other counts too."""
-    jobs = list(data["jobs"])
-    index = int(generator.integers(len(jobs)))
-    table = table_of(jobs[index])
-    time = float(generator.choice(list(table.values())))
-    aim = max(1, round(time / TICK_S)) * TICK_S + float(generator.choice([0.0, 0.0, 1.0]))
-    jobs[index] = jobs[index] | {"epoch_time_s": {str(count): each * aim / time for count, each in table.items()}}
-    return data | {"jobs": jobs}
-
-
-def sooner(data: Data) -> list[Data]:
-    """Return data with all jobs arriving at once, or one at the start, at the first tick, or a tick earlier."""
-    found = [data | {"jobs": [job | {"arrival_s": 0.0} for job in data["jobs"]]}]
-    for index, job in enumerate(data["jobs"]):
-        for arrival_s in (0.0, TICK_S, job["arrival_s"] - TICK_S):
-            if 0 <= arrival_s < job["arrival_s"]:
-                jobs = list(data["jobs"])
-                jobs[index] = job | {"arrival_s": arrival_s}
-                found.append(data | {"jobs": jobs})
-    return [each for each in found if each != data]

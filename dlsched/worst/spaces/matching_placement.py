@@ -22,10 +22,10 @@ from dlsched.matching_placement import FAMILY, generate
 from dlsched.matching_placement.generator import PRESETS
 from dlsched.matching_placement.instance import RANGES
 from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space, rounded, within
-from dlsched.worst.spaces import lettered, require_sizes, sizes_said, worker_moves
-from dlsched.worst.spaces.worker_moves import BANDWIDTHS, MOST_TYPES
+from dlsched.worst.spaces import lettered, require_sizes, sizes_said
 
-JOBS, GPUS = 3, 6
+JOBS, GPUS, MOST_TYPES = 3, 6, 3
+BANDWIDTHS = RANGES["workers[].bandwidth_bytes_per_s"].searched
 BATCH, _ = RANGES["jobs[].batch_samples"].searched
 
 FASTEST = RANGES["workers[].bandwidth_bytes_per_s"].choices[-1]
@@ -90,13 +90,15 @@ def space_of(
     )
     aimed = {key: value for key, value in model.as_data().items() if key in ("objective", "alpha")}
     free = limited or preset is not None
+    _, largest = RANGES["jobs[].max_workers"].usual
+    limits = (
+        [Number(f"jobs[].{end}_workers", 1, max(total, largest), whole=True) for end in ("min", "max")] if free else []
+    )
     return Space(
         family=FAMILY,
         draw=_draw(most, total, limited, aimed) if preset is None else _draw_preset(preset, most, total, aimed),
-        numbers=_NUMBERS if preset is None else _OF_PRESETS,
+        numbers=[*(_NUMBERS if preset is None else _OF_PRESETS), *limits],
         members=(("jobs", 1, most), ("workers", 1, total)),
-        moves=(*worker_moves.MOVES, *(worker_moves.OF_LIMITS if free else ())),
-        simpler=(*worker_moves.SIMPLER, *((worker_moves.unlimited,) if free else ())),
         repair=lambda data: _repair(data, free),
         reference="dp",
         presets={}
@@ -117,7 +119,7 @@ def _draw(most: int, total: int, limited: bool, aimed: Data) -> Draw:
         networks = generator.permutation([*BANDWIDTHS, generator.choice(BANDWIDTHS)]).tolist()
         drawn = lettered([_job(generator, networks, sorted(set(kinds))) for _ in range(jobs)])
         if limited:  # a smallest size might not fit
-            worker_moves.any_of(drawn, generator)["max_workers"] = int(generator.integers(1, len(kinds) + 1))
+            drawn[int(generator.integers(len(drawn)))]["max_workers"] = int(generator.integers(1, len(kinds) + 1))
         return {
             "format": "dlsched/matching_placement/1",
             "name": "worst",
@@ -174,7 +176,7 @@ def _draw_generated(preset: str, most: int, total: int, limited: bool, aimed: Da
         jobs = int(generator.integers(1, most + 1))
         workers = int(generator.integers(max(jobs, total - 2), total + 1))
         made = generate(preset=preset, jobs=jobs, gpus=workers, seed=int(generator.integers(2**31))).as_data()
-        kinds = {kind: f"g{index % MOST_TYPES}" for index, kind in enumerate(worker_moves.networks_of(made))}
+        kinds = {kind: f"g{index % MOST_TYPES}" for index, kind in enumerate(_networks(made))}
         held: list[Data] = [
             {"type": kinds[each["type"]], "bandwidth_bytes_per_s": _nearest(each["bandwidth_bytes_per_s"])}
             for each in made["workers"]
@@ -218,10 +220,15 @@ def _rounded(job: Data, kinds: dict[str, str], longest_s: float, limited: bool) 
     return found | ({key: job[key] for key in ("min_workers", "max_workers") if key in job} if limited else {})
 
 
+def _networks(data: Data) -> dict[str, float]:
+    """Return the bandwidth of every type, taken from its first worker."""
+    return {worker["type"]: worker["bandwidth_bytes_per_s"] for worker in reversed(data["workers"])}
+
+
 def _repair(data: Data, free: bool) -> Data | None:
     """Keep one bandwidth per type, rates of existing types (``free``: of some), and bytes that count; number ids."""
     repaired = copy.deepcopy(data)
-    networks = worker_moves.networks_of(repaired)
+    networks = _networks(repaired)
     for index, worker in enumerate(repaired["workers"]):
         worker |= {"id": f"w{index}", "bandwidth_bytes_per_s": networks[worker["type"]]}
     least = 0

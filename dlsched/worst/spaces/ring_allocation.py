@@ -25,7 +25,6 @@ from dlsched.worst.spaces import (
     wider_than,
     words_of,
 )
-from dlsched.worst.spaces.table_moves import simpler_tables, table_moves
 
 LOW_S, HIGH_S = RANGES["jobs[].epoch_time_s{}"].searched
 GPUS = 17
@@ -99,7 +98,5 @@ def space_of(
         wider=[*wider_than(tables, counts), "--jobs", "--gpus"],
         numbers=[Number.searched(RANGES, "jobs[].epoch_time_s{}")],
         members=[("jobs", 1, most)],
-        moves=table_moves(allowed),
-        simpler=[simpler_tables(repair)],
         repair=repair,
     )

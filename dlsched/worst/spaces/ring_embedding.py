@@ -3,7 +3,7 @@
 Instances have one switch, or two racks with a link between them; servers of one or two GPUs; one to four
 slots. A worker takes a GPU, links have 1 GB/s, no budget binds, energy costs nothing, and the sum of
 utilities counts. The search varies what makes the ratio: utilities, bandwidth of rings, workers and arrivals
-of jobs; and, by its own moves, the network.
+of jobs, and servers.
 
 ===========  =====================================  ======================================================================
 ``utility``  free, progress being worker-slots      how far ratios go
@@ -19,10 +19,9 @@ of jobs; and, by its own moves, the network.
 ===========  =====================================  ======================================================================
 """
 
-import copy
 import math
-from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -34,10 +33,11 @@ from dlsched.core.messages import several
 from dlsched.families import FAMILIES
 from dlsched.ring_embedding.generator import PRESETS, generate
 from dlsched.ring_embedding.instance import RANGES, Job
-from dlsched.worst.space import Data, Number, Space, within
+from dlsched.worst.space import Data, Number, Space, copied, within
 from dlsched.worst.spaces import sizes_said
-from dlsched.worst.spaces.rack_networks import LINK, change_network, network_of, smaller_networks
 
+LINK, _ = RANGES["links[].bandwidth_bytes_per_s"].searched
+"""B/s of all links."""
 JOBS, SERVERS, SLOTS = 4, 4, 4
 """Default maxima; a server has at most 2 GPUs."""
 STEEPNESS, _ = RANGES["jobs[].utility.steepness"].searched
@@ -59,6 +59,9 @@ _LOAD = Number.searched(RANGES, "jobs[].bandwidth_bytes_per_s")
 _OTHERS = ("max_workers", "bandwidth_bytes_per_s", "rate")
 _FIXED = {"sigmoid": {"steepness": STEEPNESS}}
 
+Racks = list[list[float]]
+"""GPUs of the servers of each rack; the servers of a rack share a switch."""
+
 
 def space_of(
     *,
@@ -69,25 +72,11 @@ def space_of(
     slots: int | None = None,
     utility: str | None = None,
 ) -> Space:
-    """Make the space.
+    """Make the space: at most ``jobs`` jobs, ``slots`` slots, ``servers`` servers and ``gpus`` GPUs; None: 4, 4, 4 and 8.
 
-    Parameters
-    ----------
-    jobs, gpus
-        Most jobs and most GPUs of all servers together, >= 1; None: 4 jobs, and 2 GPUs on each server.
-    preset
-        Preset of the generator that draws instances; their networks do not change.
-    servers
-        Most servers; None: 4.
-    slots
-        Most slots; None: 4.
-    utility
-        ``sigmoid`` (the paper's; by default), ``capped``, ``sqrt`` or ``log``; presets have their own.
-
-    Raises
-    ------
-    UsageError
-        A number is out of range, a preset or utility is unknown, or an option does not go with a preset.
+    Jobs of a ``preset`` of the generator have its utilities, and its network does not change; others have the ``utility``
+    ``sigmoid`` (the paper's; by default), ``capped``, ``sqrt`` or ``log``. UsageError: a value is unknown or out of range, or
+    an option does not go with a preset.
     """
     require_arguments(PRESETS, preset or "small", 0, jobs=jobs, gpus=gpus, servers=servers, slots=slots)
     if preset is not None:
@@ -97,15 +86,12 @@ def space_of(
         raise UsageError(where="utility", found=repr(kind), allowed=", ".join(_UTILITIES))
     servers, slots = servers or SERVERS, slots or SLOTS
     gpus = gpus or 2 * servers
-    moves = (_move_arrival, partial(change_network, gpus=gpus, servers=servers))
     return Space(
         family=FAMILIES["ring_embedding"],
         draw=partial(_draw, kind=kind, jobs=jobs or JOBS, gpus=gpus, servers=servers, slots=slots),
-        numbers=(*_UTILITIES[kind], _workers(gpus), _LOAD, Number("slots", 1, slots, whole=True)),
-        members=(("jobs", 1, jobs or JOBS),),
-        moves=(*moves, _bend) if kind in ("sigmoid", "capped") else moves,
-        simpler=(_fewer_slots, smaller_networks, _plainer_jobs),
-        repair=_repaired,
+        numbers=(*_UTILITIES[kind], _workers(gpus), _LOAD, *_slots(slots)),
+        members=(("jobs", 1, jobs or JOBS), ("nodes", 1, servers + 2)),
+        repair=partial(_with_network, gpus=gpus, servers=servers),
         reference="circuit" if kind == "sigmoid" else "exact",
         presets={
             name: partial(_draw_generated, name, kind=kind, jobs=jobs or JOBS, gpus=gpus, servers=servers, slots=slots)
@@ -122,13 +108,17 @@ def _workers(most: int) -> Number:
     return Number("jobs[].max_workers", 1, most, whole=True)
 
 
+def _slots(most: int) -> tuple[Number, Number]:
+    return Number("slots", 1, most, whole=True), Number("jobs[].arrival_slot", 1, most, whole=True)
+
+
 def _of_preset(preset: str, utility: str | None, **sizes: int | None) -> Space:
     if utility is not None:
         raise UsageError(
             where="utility", found=f"{utility!r} with the preset {preset}", allowed="none, as presets have their own"
         )
     given = {name: size for name, size in sizes.items() if size is not None}
-    generate(preset=preset, **given)  # refuses arguments that do not go together
+    slots = generate(preset=preset, **given).slots  # refuses arguments that do not go together
     worth = [f"utility.{name}" for name in ("scale", "slope", "cap", "height", "midpoint")]
     numbers = [Number.of_presets(RANGES, f"jobs[].{name}", whole=name == "max_workers") for name in (*worth, *_OTHERS)]
 
@@ -138,10 +128,8 @@ def _of_preset(preset: str, utility: str | None, **sizes: int | None) -> Space:
     return Space(
         family=FAMILIES["ring_embedding"],
         draw=draw,
-        numbers=numbers,
+        numbers=[*numbers, *_slots(slots)[1:]],
         members=(("jobs", 1, given.get("jobs", 200)),),
-        moves=(_move_arrival,),
-        simpler=(_fewer_slots, _plainer_jobs),
         repair=_repaired,
         words=f"as {preset} has them" + "".join(f", {several(size, name[:-1])}" for name, size in given.items()),
         wider=["--servers", "--slots", "--jobs", "--gpus"],
@@ -244,52 +232,44 @@ def _job(rng: np.random.Generator, kind: str, slots: int) -> Data:
     } | held
 
 
+def network_of(racks: Racks) -> Data:
+    """Return nodes and links of servers in racks; a single server needs no switch, a single rack no core."""
+    racks = [rack for rack in racks if rack]
+    names = ["switch"] if len(racks) == 1 else [f"rack{index}" for index in range(len(racks))]
+    placed = [(gpus, name) for rack, name in zip(racks, names, strict=True) for gpus in rack]
+    nodes: list[Data] = [{"id": f"s{index}", "capacity": {"gpu": gpus}} for index, (gpus, _) in enumerate(placed)]
+    ends = [[f"s{index}", name] for index, (_, name) in enumerate(placed)] + ([names] if len(names) == 2 else [])
+    if len(nodes) == 1:
+        return {"nodes": nodes, "links": []}
+    links = [{"ends": each, "bandwidth_bytes_per_s": LINK} for each in ends]
+    return {"nodes": [*nodes, *({"id": name} for name in names)], "links": links}
+
+
+def racks_of(data: Data) -> Racks:
+    """Return the racks of a network; servers without a link are a rack of their own, or join the first of two."""
+    above = {link["ends"][0]: link["ends"][1] for link in data["links"]}
+    racks: dict[str, list[float]] = {}
+    for node in data["nodes"]:
+        if "capacity" in node:
+            racks.setdefault(above.get(node["id"], ""), []).append(node["capacity"]["gpu"])
+    unlinked = racks.pop("", []) if len(racks) > 2 else []
+    found = list(racks.values())
+    return [found[0] + unlinked, *found[1:]] if found else []
+
+
+def _with_network(data: Data, gpus: int, servers: int) -> Data | None:
+    """Link all servers in one or two racks, and repair the jobs; None without servers, or with more than the space has."""
+    racks = racks_of(data)
+    sizes = list(chain.from_iterable(racks))
+    if len(racks) > 2 or not 1 <= len(sizes) <= servers or sum(sizes) > gpus:
+        return None
+    return _repaired(data | network_of(racks))
+
+
 def _repaired(data: Data) -> Data:
     """Number the jobs, and write arrivals within the slots for all of them."""
-    changed = copy.deepcopy(data)
+    changed = copied(data)
     for index, job in enumerate(changed["jobs"]):
         job["id"] = f"j{index}"
         job["arrival_slot"] = min(job.get("arrival_slot", 1), changed["slots"])
     return changed
-
-
-def _move_arrival(data: Data, rng: np.random.Generator) -> Data | None:
-    """Have a job arrive in another slot."""
-    changed = copy.deepcopy(data)
-    job = changed["jobs"][rng.integers(len(changed["jobs"]))]
-    job["arrival_slot"] = int(rng.integers(1, data["slots"] + 1))
-    return None if changed == data else changed
-
-
-def _bend(data: Data, rng: np.random.Generator) -> Data:
-    """Have a utility flatten after a whole number of worker-slots."""
-    changed = copy.deepcopy(data)
-    job = changed["jobs"][rng.integers(len(changed["jobs"]))]
-    count = int(rng.integers(1, data["slots"] * job["max_workers"] + 1))
-    match job["utility"]:
-        case {"kind": "sigmoid"} as utility:
-            utility["midpoint"] = min(count, _UTILITIES["sigmoid"][1].high) - 0.5
-        case {"kind": "capped", "slope": slope} as utility:
-            utility["cap"] = within(_UTILITIES["capped"][1], slope * count)
-    return changed
-
-
-def _fewer_slots(data: Data) -> Sequence[Data]:
-    return [copy.deepcopy(data) | {"slots": count} for count in range(1, data["slots"])]
-
-
-def _plainer_jobs(data: Data) -> Sequence[Data]:
-    """Return data with one job or all in the first slot, without bandwidth or with a link's, or a worker less."""
-    found = []
-    for plain in ({"arrival_slot": 1}, {"bandwidth_bytes_per_s": _LOAD.low}, {"bandwidth_bytes_per_s": _LOAD.high}):
-        for chosen in (range(len(data["jobs"])), *([index] for index in range(len(data["jobs"])))):
-            changed = copy.deepcopy(data)
-            for index in chosen:
-                changed["jobs"][index] |= plain
-            found.append(changed)
-    for index, job in enumerate(data["jobs"]):
-        if job["max_workers"] > 1:
-            changed = copy.deepcopy(data)
-            changed["jobs"][index]["max_workers"] -= 1
-            found.append(changed)
-    return [changed for changed in found if changed != data]

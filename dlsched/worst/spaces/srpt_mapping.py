@@ -25,10 +25,10 @@ from dlsched.srpt_mapping import FAMILY, generate
 from dlsched.srpt_mapping.generator import PRESETS
 from dlsched.srpt_mapping.instance import RANGES
 from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space, rounded, within
-from dlsched.worst.spaces import gang_moves, lettered, require_sizes, sizes_said
+from dlsched.worst.spaces import lettered, require_sizes, sizes_said
 
 JOBS, GPUS = 3, 8
-MOST_SERVERS = 4
+MOST_SERVERS, MOST_STAGES = 4, 4
 LARGEST_SERVER = int(RANGES["servers[].gpus"].searched[1])
 INTRA, _ = RANGES["intra_bandwidth_bytes_per_s"].searched
 NIC, _ = RANGES["nic_bandwidth_bytes_per_s"].searched
@@ -107,10 +107,8 @@ def space_of(
         numbers=numbers,
         members=(
             ("jobs", 1, most),
-            *((("servers", 1, servers), ("jobs[].stages", 1, gang_moves.MOST_STAGES)) if sends else ()),
+            *((("servers", 1, servers), ("jobs[].stages", 1, MOST_STAGES)) if sends else ()),
         ),
-        moves=(gang_moves.fill, *((gang_moves.meet,) if most > 1 else ()), *(gang_moves.OF_PLACES if sends else ())),
-        simpler=(*(gang_moves.SIMPLER_PLACES if sends else ()), gang_moves.smaller),
         repair=lambda data: _repair(data, total, largest, prediction_error),
         presets={} if preset is not None else {name: drawn.of_preset(name) for name in PRESETS},
         words=f"{sizes_said(most, total)}, "
@@ -181,9 +179,9 @@ class _Drawn:
         """Replicas of the stages: in a quarter of the draws as many as some servers have GPUs, else any."""
         if self.sends and generator.random() < 1 / 4:
             counts: list[int] = generator.permutation(sizes).tolist()
-            return counts[: int(generator.integers(1, gang_moves.MOST_STAGES + 1))]
+            return counts[: int(generator.integers(1, MOST_STAGES + 1))]
         gpus = int(generator.integers(1, sum(sizes) + 1))
-        stages = int(generator.integers(1, min(gang_moves.MOST_STAGES, gpus) + 1)) if self.sends else 1
+        stages = int(generator.integers(1, min(MOST_STAGES, gpus) + 1)) if self.sends else 1
         cuts = sorted((generator.permutation(gpus - 1)[: stages - 1] + 1).tolist())
         return [last - first for first, last in zip([0, *cuts], [*cuts, gpus], strict=True)]
 

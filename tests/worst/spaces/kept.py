@@ -4,9 +4,9 @@ import copy
 
 import numpy as np
 
-from dlsched.core.errors import InstanceError
 from dlsched.core.instance import InstanceFile
 from dlsched.families import instance_from
+from dlsched.worst.moves import changes, moved
 from dlsched.worst.space import Data, Space, lists_at, numbers_at
 
 
@@ -45,58 +45,30 @@ def presets_are_kept(space: Space, count: int = 20) -> None:
         assert len({repr(data) for _, data in met}) > 1, f"{name} always draws the same"
 
 
-def moves_are_kept(space: Space, count: int = 30) -> None:
-    """Every move leaves the instance as it is, changes some, and with repair stays among instances in the space."""
-    for move in space.moves:
-        changed = 0
-        for seed, data in enumerate(draws(space, count)):
-            before = copy.deepcopy(data)
-            moved = move(data, np.random.default_rng(seed))
-            assert data == before, f"{move} changed what it was given"
-            if moved is not None:
-                changed += moved != data
-                _is_kept(space, moved)
-        assert changed, f"{move} changes nothing"
-
-
-def simpler_are_kept(space: Space, count: int = 10) -> None:
-    """So does every way to shrink, and none offers the instance itself."""
-    for simplify in space.simpler:
-        offered = 0
-        for data in draws(space, count):
-            before = copy.deepcopy(data)
-            for simpler in simplify(data):
-                offered += 1
-                assert simpler != before
-                _is_kept(space, simpler)
-            assert data == before, f"{simplify} changed what it was given"
-        assert offered, f"{simplify} offers nothing"
-
-
-def _is_kept(space: Space, data: Data) -> None:
-    repaired = space.repair(data)
-    if repaired is not None:
-        assert space.repair(repaired) == repaired
-        try:
-            instance_of(repaired)
-        except InstanceError as error:
-            raise AssertionError(f"repaired, and yet no instance: {error}: {repaired}") from None
+def changes_are_kept(space: Space, count: int = 30) -> None:
+    """Moves and steps of shrinking leave the data as they are, change some, and after repair are in the space."""
+    moves = changed = 0
+    for seed, data in enumerate(draws(space, count)):
+        before = copy.deepcopy(data)
+        step = moved(space, data, np.random.default_rng(seed))
+        moves += step is not None
+        simpler = [found for change in changes(space, data) if (found := change(data)) is not None]
+        changed += any(each != before for each in simpler)
+        assert data == before
+        for each in simpler[:: max(1, len(simpler) // 20)] + ([] if step is None else [step]):
+            repaired = space.repair(each)
+            if repaired is not None:
+                assert space.repair(repaired) == repaired
+                instance_of(repaired)
+    assert moves and changed
 
 
 def walk(space: Space, steps: int, seed: int = 0) -> list[tuple[Data, InstanceFile]]:
-    """Draw, then take every move of the space in turn; all it comes to are valid instances that repair leaves as they are.
-
-    Every third one is also made simpler, which repair does not undo.
-    """
+    """Draw, then move so many times; all data on the way are valid instances that repair leaves as they are."""
     generator = np.random.default_rng(seed)
     data, met = space.draw(generator), []
-    for step in range(steps):
+    for _ in range(steps):
         assert space.repair(data) == data
-        met.append((data, instance_from(data, "walk")))
-        before = repr(data)
-        for simplify in space.simpler if step % 3 == 0 else ():
-            assert all(space.repair(found) != data for found in simplify(data))
-        changed = space.moves[step % len(space.moves)](data, generator)
-        assert repr(data) == before, "a move changes what it is given"
-        data = data if changed is None else (space.repair(changed) or data)
+        met.append((data, instance_of(data)))
+        data = moved(space, data, generator) or data
     return met

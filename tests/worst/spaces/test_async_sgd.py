@@ -1,6 +1,5 @@
-"""The space of async_sgd: numbers that a person can read, moves that mean something, and worst instances known by hand."""
+"""The space of async_sgd: numbers that a person can read, and worst instances known by hand."""
 
-import numpy as np
 import pytest
 
 from dlsched import async_sgd
@@ -45,48 +44,6 @@ def test_options_out_of_range_are_refused(options: dict[str, int | str]) -> None
     """By name."""
     with pytest.raises(UsageError, match=next(iter(options))):
         space.space_of(**options)  # type: ignore[arg-type]
-
-
-def test_moves_by_hand() -> None:
-    """Perfect speed, a bottleneck in the updates or the links, as long on one node as another, update and transfer swapped."""
-    job = {"dataset_examples": 10.0, "compute_s": 2.0, "update_s": 1.0, "parameter_bytes": 5e8}
-    generator = np.random.default_rng(0)
-    (found,) = space.perfect({"jobs": [job]}, generator)["jobs"]
-    assert (found["update_s"], found["parameter_bytes"]) == (0.0, 0.0)
-    (found,) = space.swap_services({"jobs": [job]}, generator)["jobs"]
-    assert (found["update_s"], found["parameter_bytes"]) == (0.5, 1e9)
-    for _ in range(10):
-        (found,) = space.stuck({"jobs": [job]}, generator)["jobs"]
-        assert (found["update_s"] == 0) != (found["parameter_bytes"] == 0)
-    longer = space.as_long({"jobs": [job, PERFECT]}, generator)
-    assert longer is not None
-    a, b = (each["dataset_examples"] for each in longer["jobs"])  # 10 batches of 4 s, 1000 of 1 s
-    assert (a, round(b / 40, 6)) in {(10.0, 0.1), (10.0, 0.5), (10.0, 1.0), (10.0, 2.0), (10.0, 3.0), (10.0, 10.0)} or (
-        b == 1000 and round(a / 250, 6) in {0.1, 0.5, 1.0, 2.0, 3.0, 10.0}
-    )
-    assert space.as_long({"jobs": [job]}, generator) is None
-
-
-def test_all_jobs_but_one_are_made_alike() -> None:
-    """With three jobs two are, or all."""
-    jobs = [PERFECT, SHORT, PERFECT | {"compute_s": 2.0}]
-    generator = np.random.default_rng(0)
-    kinds = {len({repr(job) for job in space.all_but_one({"jobs": jobs}, generator)["jobs"]}) for _ in range(20)}
-    assert kinds == {1, 2}
-
-
-def test_simpler_jobs_by_hand() -> None:
-    """Perfect speed; without transfers, as updates; without updates; one second a batch."""
-    job = {"dataset_examples": 10.0, "compute_s": 2.0, "update_s": 1.0, "parameter_bytes": 5e8}
-    found = [each["jobs"][0] for each in space.simpler({"jobs": [job]})]
-    assert found == [
-        job | {"parameter_bytes": 0.0, "update_s": 0.0},
-        job | {"parameter_bytes": 0.0, "update_s": 0.0},
-        job | {"parameter_bytes": 0.0, "update_s": 2.0},
-        job | {"update_s": 0.0},
-        {"dataset_examples": 20, "compute_s": 1.0, "update_s": 0.5, "parameter_bytes": 2.5e8},
-    ]
-    assert space.simpler({"jobs": [PERFECT]}) == []
 
 
 def test_an_equal_share_is_bad_for_one_long_job() -> None:

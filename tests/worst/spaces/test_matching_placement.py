@@ -11,12 +11,11 @@ from dlsched.worst.search import find_worst
 from dlsched.worst.space import Data
 from dlsched.worst.spaces.matching_placement import space_of
 from tests.worst.spaces.kept import (
+    changes_are_kept,
     draws,
     draws_are_kept,
     instance_of,
-    moves_are_kept,
     presets_are_kept,
-    simpler_are_kept,
 )
 
 OPTIONS = [
@@ -74,10 +73,8 @@ def test_draws_of_presets_are_in_the_space(options: Data) -> None:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_changes_stay_in_the_space(options: Data) -> None:
-    """Moves and simplifications leave what they are given as it is, and lead to instances."""
-    space = space_of(**options)
-    moves_are_kept(space)
-    simpler_are_kept(space)
+    """Moves and steps of shrinking leave the data as they are, and lead to instances."""
+    changes_are_kept(space_of(**options))
 
 
 def test_sizes_are_kept() -> None:

@@ -2,21 +2,22 @@
 
 import copy
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from dlsched import ring_embedding
 from dlsched.core.errors import UsageError
+from dlsched.worst.moves import moved
 from dlsched.worst.space import Data
-from dlsched.worst.spaces.ring_embedding import LINK, space_of
+from dlsched.worst.spaces.ring_embedding import LINK, Racks, network_of, racks_of, space_of
 from tests.worst.spaces.kept import (
+    changes_are_kept,
     draws,
     draws_are_kept,
     instance_of,
-    moves_are_kept,
     presets_are_kept,
-    simpler_are_kept,
 )
 
 OPTIONS = [
@@ -68,25 +69,23 @@ def test_draws_of_presets_are_in_the_space(options: Data) -> None:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_changes_stay_in_the_space(options: Data) -> None:
-    """Moves and simplifications leave what they are given as it is, and lead to instances."""
-    space = space_of(**options)
-    moves_are_kept(space)
-    simpler_are_kept(space)
+    """Moves and steps of shrinking leave the data as they are, and lead to instances."""
+    changes_are_kept(space_of(**options))
 
 
 def test_sizes_are_kept() -> None:
-    """No more than asked for, and now and then as many; in one rack or two; moves of the network keep them too."""
+    """No more than asked for, and now and then as many; in one rack or two; moves keep them too."""
     space = space_of(jobs=3, gpus=5, servers=3, slots=2)
     found = draws(space, 60)
-    (network,) = [move for move in space.moves if "network" in str(move)]
-    moved = [network(data, np.random.default_rng(seed)) for seed, data in enumerate(found)]
+    steps = [moved(space, data, np.random.default_rng(seed)) for seed, data in enumerate(found)]
     instances = [instance_of(data) for data in found]
-    for each in (*instances, *(instance_of(data) for data in moved if data is not None)):
+    for each in (*instances, *(instance_of(data) for data in steps if data is not None)):
         assert isinstance(each, ring_embedding.Instance)
         held = [server.holds("gpu") for server in each.servers]
         assert len(each.jobs) <= 3 and each.slots <= 2 and 1 <= len(held) <= 3
         assert set(held) <= {1, 2} and sum(held) <= 5
         assert len(each.nodes) - len(held) in ((0,) if len(held) == 1 else (1, 2))
+    assert len({tuple(sorted(len(rack) for rack in racks_of(data))) for data in steps if data is not None}) > 3
     sizes = [(len(each.jobs), len(each.servers), each.slots) for each in instances]  # type: ignore[attr-defined]
     assert [max(column) for column in zip(*sizes, strict=True)] == [3, 3, 2]
 
@@ -103,20 +102,24 @@ def test_repair() -> None:
     assert repaired == data_of(2, [1, 1], capped(2, 1, 1) | {"arrival_slot": 2}, capped(2, 2, 2))
 
 
-def test_bends_are_at_whole_worker_slots() -> None:
-    """Of a sigmoid half a worker-slot before one, and within what the job can have; caps stay in their range."""
-    for utility in ("sigmoid", "capped"):
-        space = space_of(utility=utility)
-        (bend,) = [move for move in space.moves if "bend" in str(move)]
-        for seed, data in enumerate(draws(space, 40)):
-            changed = bend(data, np.random.default_rng(seed))
-            assert changed is not None
-            for before, after in zip(data["jobs"], changed["jobs"], strict=True):
-                if before != after:
-                    most, held = data["slots"] * before["max_workers"], after["utility"]
-                    count = held["midpoint"] + 0.5 if utility == "sigmoid" else held["cap"] / held["slope"]
-                    whole = count == pytest.approx(round(count)) and 1 <= round(count) <= most
-                    assert whole or held.get("cap") in (10, 100)
+@pytest.mark.parametrize(
+    ("change", "racks"),
+    [
+        (lambda nodes: nodes.pop(0), [[1.0], [2.0]]),
+        (lambda nodes: nodes.append({"id": "n0", "capacity": {"gpu": 1.0}}), [[2.0, 1.0, 1.0], [2.0]]),
+        (lambda nodes: nodes.pop(3), [[2.0, 1.0], [2.0]]),
+        (lambda nodes: nodes.pop(4), [[2.0, 1.0], [2.0]]),
+    ],
+)
+def test_networks_are_linked_again(change: Callable[[list[Data]], object], racks: Racks) -> None:
+    """A server goes; one without a link joins the first rack; switches come back."""
+    space = space_of()
+    data = data_of(2, [1], capped(1, 1, 1)) | network_of([[2.0, 1.0], [2.0]])
+    change(data["nodes"])
+    repaired = space.repair(data)
+    assert repaired is not None and racks_of(repaired) == racks
+    assert space.repair(data | {"nodes": []}) is None
+    assert space_of(gpus=2).repair(data) is None
 
 
 @pytest.mark.parametrize(
