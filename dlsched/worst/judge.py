@@ -69,19 +69,10 @@ class Failure:
 class Judge:
     """Runs a method and its reference on instances, counts runs, and keeps the worst ratio and the failures.
 
-    Parameters
-    ----------
-    family, method, reference, solver
-        The judged method, its reference, and the solver of the reference.
-    limits
-        Limits on the seconds of all runs together and on the nodes of each.
-    tell
-        Called with a failure at once; the first of each message.
-    judged
-        Called after every evaluation.
-    beyond
-        Ratio above which a search ends. If it is finite, only answers have ratios, to proven optima or to another
-        method's answers, as nothing else refutes a bound.
+    ``family``, ``method``, ``reference``, ``solver``: the judged method, its reference, and the solver of the reference;
+    ``limits``: limits on the seconds of all runs together and on the nodes of each; ``tell``: called with a failure at once;
+    the first of each message; ``judged``: called after every evaluation; ``beyond``: ratio above which a search ends. If it is
+    finite, only answers have ratios, to proven optima or to another method's answers, as nothing else refutes a bound.
     """
 
     family: AnyFamily
@@ -108,12 +99,7 @@ class Judge:
     def judge(self, data: Data) -> Judged | None:
         """Evaluate the instance of some data; None: the data are invalid, or no ratio is defined.
 
-        Raises
-        ------
-        Stopped
-            The time is up.
-        KeyboardInterrupt
-            Ctrl-C.
+        Stopped: the time is up; KeyboardInterrupt: Ctrl-C.
         """
         instance = self.instance_of(data)
         reference = None if instance is None else self.reference_of(instance)
@@ -133,7 +119,9 @@ class Judge:
         """
         result = self._run(self.reference, instance, self.solver)
         if result is not None:
+            # another heuristic's answer is a reference only if the caller asked for that heuristic
             answers = ("answer",) if self.reference.kind == "heuristic" else ()
+            # a ratio to a bound is at least the true one, so it refutes nothing
             bounds = ("bound",) if math.isinf(self.beyond) else ()
             found = reference_of(
                 [result],
@@ -153,6 +141,7 @@ class Judge:
         self._count()
         if result is None:
             return None
+        # no answer is the worst answer, unless a limit stopped the method or only answers count
         if result.objective is None and (
             result.status is not TerminationStatus.NO_SOLUTION or math.isfinite(self.beyond)
         ):
@@ -175,6 +164,7 @@ class Judge:
     def _run(self, method: AnyMethod, instance: InstanceFile, solver: str | None) -> Result[Solution] | None:
         """Run a method within the remaining limits; None if it failed, which is recorded and told."""
         self.budget.tick()
+        # nodes are limited for each run, time for all runs together
         limits = Limits(time_s=self.budget.left.time_s, nodes=self.nodes, threads=self.limits.threads)
         try:
             result: Result[Solution] = self.family.solve(instance, method=method, limits=limits, solver=solver)
@@ -200,6 +190,7 @@ class Judge:
         promise = self.method.guarantee  # of its answers: that it has none breaks no promise
         if promise is None or objective is None or reference.kind != "optimum" or not promise.holds_for(instance):
             return
+        # the guarantee holds for answers of instances that meet its assumptions
         allowed = promise.worst(instance, reference.value)
         if beats(allowed, objective, reference.sense, reference.constant):
             self._fail(f"{self.method.name}: it breaks its guarantee, {promise.words}", instance)
@@ -357,17 +348,8 @@ def finite(ratio: float) -> float | None:
 def with_proofs(worst: Worst, *proofs: "Proven") -> Worst:
     """Return what a search found with proofs, and with the instance of the largest supremum where that is as bad.
 
-    Parameters
-    ----------
-    worst
-        What was found.
-    proofs
-        One or more, each for another number of jobs.
-
-    Raises
-    ------
-    DisagreementError
-        The search found an instance that is worse than the supremum for its number of jobs allows.
+    Each proof is for another number of jobs. DisagreementError: the search found an instance that is worse than the supremum
+    for its number of jobs allows.
     """
     _require_consistent(worst, proofs)
     proof = max(proofs, key=lambda each: (math.inf if each.supremum is None else each.supremum, each.setting.jobs))
@@ -391,16 +373,8 @@ def with_proofs(worst: Worst, *proofs: "Proven") -> Worst:
 def proven_alone(command: str, seed: int, *proofs: "Supremum") -> Worst:
     """Return proofs of a policy as a result without a search: the instance of the largest supremum.
 
-    The reference is the schedule of the certificate; it is the optimum where the supremum is attained.
-
-    Parameters
-    ----------
-    command
-        The command that proves it again.
-    seed
-        As it was given; nothing is drawn.
-    proofs
-        One or more, each for another number of jobs.
+    The reference is the schedule of the certificate; it is the optimum where the supremum is attained. Nothing is drawn, so
+    ``seed`` is only reported. Each proof is for another number of jobs.
     """
     proof = max(proofs, key=lambda each: (each.supremum, -each.setting.jobs))
     family, jobs = find_family(proof.instance.family), proof.setting.jobs

@@ -43,13 +43,16 @@ Item = TypeVar("Item")
 
 MORE = 0.35
 """Probability, after each move, of another one in the same candidate."""
+# steps of all sizes; halves and doubles make ties
 _FACTORS = (0.5, 2.0, 0.1, 10.0, 0.9, 1.1, 0.99, 1.01)
+# standard deviations of the logarithm: from fine tuning to other orders of magnitude
 _SPREADS = (0.03, 0.2, 1.0, 3.0)
 
 
 def moved(space: Space, data: Data, generator: "np.random.Generator") -> Data | None:
     """Return a changed copy in the space; None if there was nothing to change, or the copy left the space."""
     changed: Data | None = None
+    # a chain of moves is repaired once, at its end: on its way it may leave the space
     while changed is None or generator.random() < MORE:
         step = _moved_once(space, data if changed is None else changed, generator)
         if step is None:
@@ -63,6 +66,7 @@ def moved(space: Space, data: Data, generator: "np.random.Generator") -> Data | 
 
 def _moved_once(space: Space, data: Data, generator: "np.random.Generator") -> Data | None:
     copy = copied(data)
+    # without members there are no entries to move
     changes = CHANGES if space.members else NUMBER_CHANGES
     return copy if _any_of(changes, generator)(space, copy, generator) else None
 
@@ -80,6 +84,7 @@ def _numbers(
 
 
 def _set(number: Number, place: Place, value: float, generator: "np.random.Generator") -> None:
+    # sometimes more digits, where three miss the worst number
     digits = 3 if generator.random() < 0.8 else 6
     put(place, within(number, value if number.whole else rounded(value, digits)))
 
@@ -93,6 +98,7 @@ def _factor(generator: "np.random.Generator") -> float:
 def _scaled(number: Number, value: float, factor: float, generator: "np.random.Generator") -> float:
     """Return the number times a factor; whole numbers change by at least 1, and 0 becomes a number of the range."""
     if value == 0:
+        # a product with 0 stays 0, so the number is drawn anew, log-uniform below its end
         return number.high * float_power(10, -float(generator.uniform(0, 4)))
     if number.whole and round(value * factor) == value:
         return value + (1 if factor > 1 else -1)
@@ -137,9 +143,11 @@ def stretch(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     number, found = chosen
     holder = _any_of(found, generator)[0][0]
     inside = [(place, value) for place, value in found if place[0] is holder]
+    # the whole list, its end or its beginning
     cut = int(generator.integers(len(inside)))
     part = _any_of((inside, inside[cut:], inside[: cut + 1]), generator)
     if generator.random() < 0.25:
+        # a plateau: several counts as fast as one of them
         level = _any_of(part, generator)[1]
         for place, _ in part:
             put(place, within(number, level))
@@ -160,6 +168,7 @@ def scale_all(space: Space, data: Data, generator: "np.random.Generator") -> boo
     if not inner or not isinstance(entry, dict):
         return False
     number = _any_of(inner, generator)
+    # the same number, by its path within the entry
     below = Number(number.path.removeprefix(f"{path}[]."), number.low, number.high, number.whole)
     factor = _factor(generator)
     found = numbers_at(entry, below)
@@ -220,6 +229,7 @@ def come(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     entries = _any_of(lists, generator)
     source = entries
     if not entries or generator.random() < 0.5:
+        # an entry of a new draw
         source = [entry for drawn in lists_at(space.draw(generator), path) for entry in drawn]
     if not source:
         return False
@@ -283,6 +293,7 @@ def shrunk(judge: Judge, space: Space, found: Judged, until: int, share: float =
 
     Where one on the way is worse than what was found, later ones are compared with it.
     """
+    # repaired data may repeat: each is evaluated once
     base, target, seen = found, found.ratio, {repr(found.data)}
     changed = True
     while changed:
@@ -292,6 +303,7 @@ def shrunk(judge: Judge, space: Space, found: Judged, until: int, share: float =
             candidate = None if candidate is None else space.repair(candidate)
             if candidate is None or repr(candidate) in seen:
                 continue
+            # the budget counts evaluations, so shrinking of large instances may end early
             if judge.evaluations >= until:
                 return
             seen.add(repr(candidate))
@@ -310,6 +322,7 @@ def changes(space: Space, data: Data) -> list[Shrink]:
     found += [partial(_all_rounded, space.numbers, digits) for digits in (1, 2, 3)]
     for number in space.numbers:
         found += [partial(_all_rounded, [number], digits) for digits in (1, 2, 3)]
+    # equal numbers together first: ties are often what makes an instance bad
     for alike in (True, False):
         for number in space.numbers:
             for index in range(len(numbers_at(data, number))):
@@ -360,6 +373,7 @@ def simpler_values(number: Number, value: float, others: Sequence[float]) -> lis
     >>> simpler_values(Number("x", 1e-3, 1e3), 4.37, [4.37, 4.0])
     [5.0, 2.0, 4.0, 4.4]
     """
+    # 1, 2 and 5 of the decade of the value, and its end
     power = float_power(10, decade(value)) if value > 0 else 1.0
     round_ones = [float(f"{power * each:.0e}") for each in (1, 2, 5, 10)]
     options = [

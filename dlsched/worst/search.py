@@ -71,22 +71,16 @@ def sample(
 ) -> list[Judged]:
     """Draw and evaluate until ``judge`` has counted so many evaluations, or is done.
 
-    Parameters
-    ----------
-    until
-        Number of evaluations, including earlier ones.
-    by_turns
-        Share of them that are drawn by turns of the space and of its presets; the others by what drew the worst before.
-
-    Returns
-    -------
-    list of Judged
-        Draws that have a ratio, each once: the worst of the space and of each preset, then the others, each the worst first.
+    ``until``: number of evaluations, including earlier ones; ``by_turns``: share of them that are drawn by turns of the space
+    and of its presets; the others by what drew the worst before. Returns: Draws that have a ratio, each once: the worst of the
+    space and of each preset, then the others, each the worst first.
     """
     begun, arms = judge.evaluations, [space.draw, *space.presets.values()]
+    # by their data, since draws may repeat
     met: dict[str, tuple[Judged, DrawGenerated]] = {}
     turn, idle = turns(space), 0
     while judge.evaluations < until and idle < PATIENCE:
+        # the first part by turns; then sources with chances by how many of the worst draws they made
         if judge.evaluations - begun < by_turns * (until - begun):
             draw = next(turn)
         else:
@@ -102,6 +96,7 @@ def sample(
         if judge.done:
             break
     worst_first = sorted(met.values(), key=lambda each: -each[0].ratio)
+    # the worst draw of each source: reversed, so that it is written last
     heads = {draw: judged for judged, draw in reversed(worst_first)}
     return [
         *(judged for judged, draw in worst_first if heads[draw] is judged),
@@ -116,8 +111,10 @@ def climb(judge: Judge, space: Space, until: int, generator: "np.random.Generato
     if not starts or starts[0].ratio <= 1 + MEETING:  # nothing to climb from: look longer
         starts = sample(judge, space, until - (until - judge.evaluations) // 3, generator) or starts
     starts = starts[: max(1, min(WALKS, (until - judge.evaluations) // LONG))]
+    # halvings until one walk is left, and a second walk of that one
     rounds = len(starts).bit_length() + ALONE - 1
     for turn in range(rounds):
+        # rounds have equal numbers of evaluations, and so have the walks of a round
         share = (until - judge.evaluations) // (rounds - turn)
         heat = HEAT if len(starts) == 1 else HEAT_TOGETHER
         ends = [
@@ -138,6 +135,7 @@ def walk(judge: Judge, space: Space, start: Judged, end: int, heat: float, gener
     current = worst = start
     began, idle = judge.evaluations, 0
     while judge.evaluations < end and idle < PATIENCE and not judge.done:
+        # from 1 down to 0: the threshold falls with its square
         left = (end - judge.evaluations) / (end - began)
         before = judge.evaluations
         data = moved(space, current.data, generator)
@@ -145,6 +143,7 @@ def walk(judge: Judge, space: Space, start: Judged, end: int, heat: float, gener
         idle = 0 if judge.evaluations > before else idle + 1
         if judged is None:
             continue
+        # a random part of the threshold, as in annealing: log U is exponentially distributed
         threshold = max(COOL, heat * abs(worst.score)) * left * left
         if judged.score >= current.score + threshold * log(1 - generator.random()):
             current = judged
@@ -275,11 +274,13 @@ def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) ->
     try:
         try:
             if judge.limits.time_s is not None:
+                # the climb may not use the time that shrinking needs
                 judge.budget = Budget(Limits(time_s=judge.limits.time_s * (1 - SHRINKING)))
             climb(judge, space, budget - int(SHRINKING * budget), generator)
         except Stopped:
             ended = "limit"
         judge.budget = whole
+        # again as long as the walk from the shrunk instance finds one that is too bad for it
         while judge.worst is not None and (kept is None or kept.ratio < least(judge.worst.ratio, share)):
             found = kept = judge.worst
             for simpler in shrunk(judge, space, found, budget, share):
@@ -293,6 +294,7 @@ def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) ->
         ended = "interrupted"
     if judge.worst is None:
         raise _nothing(judge, ended)
+    # a limit in the middle of a walk may leave a worse instance that is not shrunk
     if found is None or kept is None or kept.ratio < least(judge.worst.ratio, share):
         found = kept = judge.worst
     return ended, found, kept

@@ -31,15 +31,9 @@ DrawGenerated: TypeAlias = Callable[[np.random.Generator], Data | None]
 class Number:
     """A number of the instance that a search may change.
 
-    Parameters
-    ----------
-    path
-        Path of the number: fields joined with dots, ``[]`` for all entries of a list, ``{}`` for all values
-        of a mapping, as in ``jobs[].epoch_time_s{}``. Entries without the field are skipped.
-    low, high
-        Range that is searched, both > 0; or ``low`` is 0, which is then a special value.
-    whole
-        Whether it is a whole number.
+    ``path``: path of the number: fields joined with dots, ``[]`` for all entries of a list, ``{}`` for all values of a mapping,
+    as in ``jobs[].epoch_time_s{}``. Entries without the field are skipped; ``low``, ``high``: range that is searched, both > 0;
+    or ``low`` is 0, which is then a special value; ``whole``: whether it is a whole number.
     """
 
     path: str
@@ -62,28 +56,15 @@ class Number:
 class Space:
     """Instances of a family among which a search goes.
 
-    Parameters
-    ----------
-    family
-        The family of the instances.
-    draw
-        Draws an instance, for random sampling and for the start of a search.
-    presets
-        Draws of instances in the space by preset of the generator; searches start from these too.
-    words, wider
-        Descriptions for people: which instances the space holds, and which options of the command widen it.
-    numbers
-        Numbers that the moves of all families scale, set to an end of the range, or make equal to another of
-        the same path.
-    members
-        Lists whose entries moves add and remove: path (``jobs``) and the fewest and most entries. New
-        entries are changed copies, or come from a new draw.
-    repair
-        Brings changed data back into the space (a class of tables, ids that are unique, indices in range), or returns None.
-        It never changes data that are in the space already.
-    reference, solver
-        The method that judges by default, as a name or an object, and its solver; it must be quick, and
-        prove its optimum on instances of this size.
+    ``family``: the family of the instances; ``draw``: draws an instance, for random sampling and for the start of a search;
+    ``presets``: draws of instances in the space by preset of the generator; searches start from these too; ``words``,
+    ``wider``: descriptions for people: which instances the space holds, and which options of the command widen it; ``numbers``:
+    numbers that the moves of all families scale, set to an end of the range, or make equal to another of the same path;
+    ``members``: lists whose entries moves add and remove: path (``jobs``) and the fewest and most entries. New entries are
+    changed copies, or come from a new draw; ``repair``: brings changed data back into the space (a class of tables, ids that
+    are unique, indices in range), or returns None. It never changes data that are in the space already; ``reference``,
+    ``solver``: the method that judges by default, as a name or an object, and its solver; it must be quick, and prove its
+    optimum on instances of this size.
     """
 
     family: AnyFamily
@@ -119,6 +100,7 @@ def places(data: Data, path: str) -> list[Place]:
     [({'id': 'a', 'work': 3.0}, 'work')]
     """
     found: list[Place] = []
+    # step by step: the places of one step hold the values in which the next step looks
     values: list[Json] = [data]
     for step in _steps(path):
         found = [place for value in values for place in _below(value, step)]
@@ -191,6 +173,7 @@ def digits_of(value: float) -> int:
     >>> digits_of(1200.0), digits_of(0.305), digits_of(1e-3), digits_of(17)
     (2, 3, 1, 2)
     """
+    # drops the exponent, the point and the sign
     text = re.sub(r"e.*|\D", "", repr(abs(float(value))))  # the shortest text that reads as the number
     return max(1, len(text.strip("0")))
 
@@ -201,10 +184,7 @@ SHARED = ("jobs", "gpus", "preset")
 def space_of(family: str, **options: Value | None) -> Space:
     """Return the space of a family's worst instances; options that are None count as not given.
 
-    Raises
-    ------
-    UsageError
-        The family is unknown or has no space, or does not have an option; or a value is out of range.
+    UsageError: the family is unknown or has no space, or does not have an option; or a value is out of range.
     """
     name = find_family(family).name
     own = listed.space(name)
@@ -216,6 +196,7 @@ def space_of(family: str, **options: Value | None) -> Space:
     for option, value in given.items():
         if option not in allowed:
             raise UsageError(where=option, found=value, allowed=f"no such option for {name}")
+    # imported by name: one family's space needs no other family
     maker: SpaceOf = load(f"dlsched.worst.spaces.{name}:space_of")
     return maker(**given)
 
@@ -223,10 +204,7 @@ def space_of(family: str, **options: Value | None) -> Space:
 def own_space(space: Space, family: str, given: Mapping[str, Value | None]) -> Space:
     """Return a space that the caller supplies, after checking that it is of the family and that no option is given.
 
-    Raises
-    ------
-    UsageError
-        The space is of another family, or an option is given in addition to it.
+    UsageError: the space is of another family, or an option is given in addition to it.
     """
     if not isinstance(space, Space):
         raise UsageError(where="space", found=type(space).__name__, allowed=f"a space of {family}")

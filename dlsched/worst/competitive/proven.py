@@ -9,13 +9,14 @@ from dlsched.core.display import Brief
 from dlsched.core.elementary import float_power
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback, Stopped
+from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.worst.competitive.search import ARRIVAL, Found, Leaf, search
 from dlsched.worst.competitive.stream import Speeds, play
 from dlsched.worst.competitive.witnesses import Point, Region, approaching, attaining, shown
+from dlsched.worst.proving.branch_and_bound import within_limits
 from dlsched.worst.proving.runs import OWN
 
 LARGEST = 10**6
@@ -40,18 +41,10 @@ _LAWS: dict[str, Callable[[int, Fraction], Fraction]] = {"power": power, "amdahl
 def speeds_of(text: str, units: int | None = None) -> tuple[tuple[Fraction, ...], ...]:
     """Read tables of speeds on 1, 2, ... units.
 
-    Parameters
-    ----------
-    text
-        As many fractions or decimals as there are units, ``1,9/5,5/2,31/10``; or ``linear``, ``power:4/5`` (rounded to
-        hundredths) or ``amdahl:1/10``; several tables separated by ``;``.
-    units
-        Units of the cluster; None: as many as the first table has fractions.
-
-    Raises
-    ------
-    UsageError
-        The text is none of these, speeds fall or are not above 0, or there are more than 4 tables or 64 units.
+    ``text``: as many fractions or decimals as there are units, ``1,9/5,5/2,31/10``; or ``linear``, ``power:4/5`` (rounded to
+    hundredths) or ``amdahl:1/10``; several tables separated by ``;``; ``units``: units of the cluster; None: as many as the
+    first table has fractions. UsageError: the text is none of these, speeds fall or are not above 0, or there are more than 4
+    tables or 64 units.
 
     >>> speeds_of("1,9/5"), speeds_of("amdahl:1/2", 2)
     (((Fraction(1, 1), Fraction(9, 5)),), ((Fraction(1, 1), Fraction(4, 3)),))
@@ -135,7 +128,6 @@ _NOT = {
 }
 _TIES = ("myopic",)
 """Policies whose ties may go either way: they are shown instances without ties."""
-_EVERY = 50  # programs between two reports
 
 
 @dataclass(frozen=True)
@@ -243,31 +235,23 @@ def prove_policy(
     if not 1 <= jobs <= MOST_JOBS:
         raise UsageError(where="jobs", found=jobs, allowed=f"1 to {MOST_JOBS}")
     setting = Setting(method, jobs, tuple(tuple(Fraction(each) for each in table) for table in speeds))
-    budget = Budget(limits)
-
-    def tick(programs: int) -> None:
-        budget.tick(programs)
-        if programs and progress is not None and budget.nodes % _EVERY == 0:
-            progress(Progress(budget.elapsed_s, None, None, budget.nodes, "proof"))
-
-    try:
-        return _proven(setting, tick, budget)
-    except Stopped as stopped:
-        done = f"found a {stopped} after {budget.nodes} linear programs"
-        raise UsageError(f"limits: {done}, allowed: more, the proof is not done") from None
+    worst, programs = within_limits(limits, progress, lambda tick: _search(setting, tick))
+    return _proven(setting, *worst, programs)
 
 
-def _proven(setting: Setting, tick: Callable[[int], None], budget: Budget) -> Supremum:
-    policy, many = POLICIES[setting.method], setting.jobs
-    found: dict[tuple[int, ...], Found] = {}
-    largest: tuple[int, ...] = ()
-    for classes in product(range(len(setting.speeds)), repeat=many):
-        found[classes] = search(policy, [setting.speeds[each] for each in classes], tick)
-        if not largest or found[classes].supremum > found[largest].supremum:
-            largest = classes
-    worst = found[largest]
-    region = Region([setting.speeds[each] for each in largest], largest, *worst.worst)
+def _search(setting: Setting, tick: Callable[[int], None]) -> tuple[dict[tuple[int, ...], Found], tuple[int, ...]]:
+    """Return the suprema for all choices of tables, and the choice of the largest, the first one of several."""
+    found = {
+        classes: search(POLICIES[setting.method], [setting.speeds[each] for each in classes], tick)
+        for classes in product(range(len(setting.speeds)), repeat=setting.jobs)
+    }
+    return found, max(found, key=lambda classes: found[classes].supremum)
+
+
+def _proven(setting: Setting, found: dict[tuple[int, ...], Found], largest: tuple[int, ...], programs: int) -> Supremum:
+    policy, many, worst = POLICIES[setting.method], setting.jobs, found[largest]
     tables = [setting.speeds[each] for each in largest]
+    region = Region(tables, largest, *worst.worst)
     limit = None
     point = None if setting.method in _TIES else attaining(policy, tables, region, worst.supremum)
     if point is None:
@@ -285,7 +269,7 @@ def _proven(setting: Setting, tick: Callable[[int], None], budget: Budget) -> Su
         instance=instance,
         schedule=schedule,
         limit=limit if ratio != worst.supremum else None,
-        programs=budget.nodes,
+        programs=programs,
         trees={classes: each.leaves for classes, each in found.items()},
     )
 

@@ -32,7 +32,7 @@ from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import SolverError
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.worst.competitive.stream import Coefficients, ExactView, Facts, Form, Run, Speeds, Undecided, common
-from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, solution
+from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, matrix_of, solution
 
 ARRIVAL = "arrival"
 Step = tuple[str, Coefficients | None]
@@ -43,16 +43,8 @@ Step = tuple[str, Coefficients | None]
 class Whole:
     """A run to its end, in the lengths of its intervals.
 
-    Parameters
-    ----------
-    path
-        Events and signs.
-    present
-        Number of jobs present in each interval.
-    works, arrivals
-        Work and arrival of each job: coefficients of the lengths.
-    rows
-        Forms >= 0 of the path, in its order: coefficients of the lengths.
+    ``path``: events and signs; ``present``: number of jobs present in each interval; ``works``, ``arrivals``: work and arrival
+    of each job: coefficients of the lengths; ``rows``: forms >= 0 of the path, in its order: coefficients of the lengths.
     """
 
     path: tuple[Step, ...]
@@ -65,10 +57,7 @@ class Whole:
 def runs(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[[], None]) -> Iterator[Whole]:
     """Yield all runs of a policy on jobs of these tables, in order of arrival.
 
-    Raises
-    ------
-    TypeError
-        The policy does with its numbers what is not linear.
+    TypeError: the policy does with its numbers what is not linear.
     """
     waiting: list[tuple[Step, ...]] = [((ARRIVAL, None),)]
     while waiting:
@@ -84,6 +73,7 @@ def runs(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[
 def _played(policy: Callable[[], Policy], tables: Sequence[Speeds], path: tuple[Step, ...]) -> Whole | list[Step]:
     """Play a path; return the whole run, or the steps that may follow."""
     jobs = len(tables)
+    # works of the jobs, and lengths between their 2 J events
     size = jobs + 2 * jobs - 1
     facts = Facts()
 
@@ -114,10 +104,12 @@ def _played(policy: Callable[[], Policy], tables: Sequence[Speeds], path: tuple[
             run.admit(job, tables[job], works[job] / common(tables[job]))
         else:
             job = int(name.split()[1])
+            # the work done until the end is the job's work: solves for it in lengths
             spent = (works[job] / common(tables[job]) - run.view.present[job].left) * common(tables[job])
             ended[job] = form_of(spent).coefficients
             run.end(job)
         splits = _splits(path[at + 1 :])
+        # rows of the path, splits after this event, and what jobs have left
         facts.positive[:] = [*rows, *splits, *(form_of(each.left).coefficients for each in run.view.present.values())]
         rows += splits
         try:
@@ -169,12 +161,8 @@ Allocation = tuple[int, ...]
 class Prefix:
     """The first events of an optimal stream.
 
-    Parameters
-    ----------
-    jobs
-        Number of jobs in all.
-    events
-        -1 for the next arrival, or the job that ends; the first is the arrival of job 0.
+    ``jobs``: number of jobs in all; ``events``: -1 for the next arrival, or the job that ends; the first is the arrival of job
+    0.
     """
 
     jobs: int
@@ -257,6 +245,7 @@ class Programs:
     def rows(self, run: Whole, prefix: Prefix) -> list[Row]:
         """All rows of a program but the signs of its unknowns."""
         rows = []
+        # first rows: for each interval of the run
         for k, many in enumerate(run.present):
             row = {1 + j: run.works[j][k] for j in range(self.jobs)}
             row |= {1 + self.jobs + j: run.arrivals[j][k] for j in range(self.jobs)}
@@ -278,6 +267,7 @@ class Programs:
 
     def _tail(self, prefix: Prefix) -> list[Row]:
         if prefix not in self._tails:
+            # jobs that have not ended, whether they have arrived or not
             open_ = [job for job in range(self.jobs) if job not in prefix.events]
             rows: list[Row] = [{0: Fraction(1), 1 + j: -self.tables[j][-1]} for j in open_]
             for first in range(prefix.arrived, self.jobs):
@@ -288,10 +278,7 @@ class Programs:
     def bound(self, run: Whole, prefix: Prefix) -> tuple[float, FloatArray | None]:
         """Return the least r in floats, infinite if there is none, and the unknowns.
 
-        Raises
-        ------
-        SolverError
-            HiGHS gives no answer.
+        SolverError: HiGHS gives no answer.
         """
         return self._solved(self.rows(run, prefix), len(run.rows), None)
 
@@ -300,15 +287,11 @@ class Programs:
         from scipy.optimize import linprog
 
         unknowns = 1 + 2 * self.jobs + splits
-        matrix, right = np.zeros((len(rows), unknowns + 1)), np.zeros(len(rows))
-        for at, row in enumerate(rows):
-            for place, value in row.items():
-                if place == RIGHT:
-                    right[at] = value
-                else:
-                    matrix[at, place] = value
+        matrix = matrix_of(rows, unknowns + 1)
+        right = np.array([float(row.get(RIGHT, 0)) for row in rows])
         cost = np.zeros(unknowns + 1)
         bounds: list[tuple[float | None, float | None]] = [(0, None)] * (unknowns + 1)
+        # multipliers of arrivals may have any sign
         bounds[1 + self.jobs : 1 + 2 * self.jobs] = [(0, 0), *[(None, None)] * (self.jobs - 1)]  # the first is at 0
         if ratio is None:
             cost[0], bounds[-1] = 1.0, (0, 0)
@@ -342,6 +325,7 @@ class Programs:
         found = self.least(run, prefix, near)
         if found is not None and found[0] <= ratio:
             return found[1]
+        # multipliers inside the polyhedron survive rounding to short fractions
         _, inner = self._solved(rows, len(run.rows), float(ratio))
         for floats in (near, *(() if inner is None else (inner,))):
             for largest in _DENOMINATORS:
@@ -372,14 +356,8 @@ Leaf = tuple[Whole, Prefix, Multipliers]
 class Found:
     """What a search found.
 
-    Parameters
-    ----------
-    supremum
-        The supremum.
-    worst
-        A run, and an order of the optimum, of that bound.
-    leaves
-        Runs, first events of the optimum, and multipliers which prove that no ratio is larger.
+    ``supremum``: the supremum; ``worst``: a run, and an order of the optimum, of that bound; ``leaves``: runs, first events of
+    the optimum, and multipliers which prove that no ratio is larger.
     """
 
     supremum: Fraction
@@ -390,12 +368,8 @@ class Found:
 def search(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[[int], None]) -> Found:
     """Find the supremum for jobs of these tables, in order of arrival.
 
-    Raises
-    ------
-    SolverError
-        HiGHS gives no answer, or one that no rationals confirm.
-    TypeError
-        The policy does with its numbers what is not linear.
+    SolverError: HiGHS gives no answer, or one that no rationals confirm; TypeError: the policy does with its numbers what is
+    not linear.
     """
     programs, order = Programs(tables), count()
     waiting: list[tuple[float, int, int, Whole, Prefix, FloatArray]] = []
@@ -415,6 +389,7 @@ def search(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callabl
     supremum, worst = Fraction(0), None
     while waiting:
         negated, _, _, run, prefix, near = heapq.heappop(waiting)
+        # the heap's first whole order has the largest bound: the supremum
         if worst is None and prefix.whole:
             found = programs.least(run, prefix, near)
             if found is None:

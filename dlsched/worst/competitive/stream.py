@@ -65,6 +65,7 @@ class Facts:
 
 def above(form: Coefficients, fact: Coefficients) -> bool:
     """Whether form >= c fact for some c > 0, coefficient by coefficient."""
+    # the range of c for which form - c fact has no negative coefficient
     low, high = Fraction(0), None
     for mine, its in zip(form, fact, strict=True):
         if its > 0:
@@ -374,12 +375,7 @@ class ExactView:
 class Run:
     """The state of a run, after the policy's last decision.
 
-    Parameters
-    ----------
-    policy
-        A fresh policy.
-    view
-        What it sees.
+    ``policy``: a fresh policy; ``view``: what it sees.
     """
 
     policy: Policy
@@ -403,6 +399,7 @@ class Run:
     def decide(self) -> dict[int, int]:
         """Ask the policy; return the units of the jobs that hold some."""
         view = self.view
+        # jobs that the policy does not name keep their units
         for job, units in self.policy.decide(view).items():  # type: ignore[arg-type]
             view.present[job].held = int(units)
         view.arrived.clear()
@@ -426,12 +423,8 @@ def play(
 ) -> tuple[Near, list[Near]]:
     """Run a policy on an instance; return its total flow time, and the ends.
 
-    Parameters
-    ----------
-    policy
-        A fresh policy.
-    tables, arrivals, works
-        Speeds, time of arrival and work of each job, in the order of the file.
+    ``policy``: a fresh policy; ``tables``, ``arrivals``, ``works``: speeds, time of arrival and work of each job, in the order
+    of the file.
     """
     zero = Near(0)
     units = len(tables[0])
@@ -440,6 +433,7 @@ def play(
     while coming or run.view.present:
         held = {job: each for job, each in run.view.present.items() if each.held}
         moments = [run.view.now_s + each.left * each.times[each.held] for each in held.values()]
+        # the next event: an end or an arrival
         now = min([*moments, *([arrivals[coming[-1]]] if coming else [])])
         run.wait(now - run.view.now_s)
         for job, each in held.items():

@@ -11,15 +11,12 @@ from fractions import Fraction
 from itertools import permutations
 from math import gcd, lcm
 
-import numpy as np
-
-from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import SolverError
 from dlsched.elastic_stream.instance import Instance, Job
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.worst.competitive.search import Allocation, Prefix, Whole, allocations, speed
 from dlsched.worst.competitive.stream import Near, Speeds, common, epoch_times, play
-from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, solution
+from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, value_of, vertex
 
 _MET, _LARGEST = 1e-9, 2**53
 _CLOSE = (24, 16, 12, 10, 8, 6)
@@ -31,14 +28,8 @@ Piece = tuple[Near, Allocation]
 class Point:
     """An instance and a schedule, in numbers a + b e; jobs in the order of the file.
 
-    Parameters
-    ----------
-    classes, arrivals, works
-        Class of its table, time of arrival and work of each job.
-    pieces
-        Seconds and units by job, one piece after another.
-    flow
-        Flow time of the schedule.
+    ``classes``, ``arrivals``, ``works``: class of its table, time of arrival and work of each job; ``pieces``: seconds and
+    units by job, one piece after another; ``flow``: flow time of the schedule.
     """
 
     classes: tuple[int, ...]
@@ -76,6 +67,7 @@ class Region:
         self.uses = [(m, v) for m, each in enumerate(self.intervals) for v in allocations(tables, each.present)]
         at = self.lengths
         jobs = range(len(tables))
+        # each use of an allocation is a variable: the seconds that the optimum spends on it
         self.flow_optimum: Equation = {
             at + k: Fraction(len(self.intervals[m].present)) for k, (m, _) in enumerate(self.uses)
         }
@@ -106,30 +98,10 @@ class Region:
 
     def _vertex(self, cost: Equation, rows: list[Equation], more: list[Equation]) -> list[Fraction]:
         """Maximise a form for a flow time of 1; rows >= 0."""
-        from scipy.optimize import linprog
-
         size = self.lengths + len(self.uses) + bool(more)
-        every = [*rows, *more]
         equal: list[Equation] = [*self.arrivals, {**self.flow_optimum, RIGHT: Fraction(1)}]
-
-        def matrix(equations: list[Equation]) -> FloatArray:
-            return np.array([[float(row.get(k, 0)) for k in range(size)] for row in equations]).reshape(-1, size)
-
-        a, e = matrix(every), matrix(equal)
-        found = linprog(
-            -matrix([cost])[0],
-            A_ub=-a,
-            b_ub=np.zeros(len(every)),
-            A_eq=e,
-            b_eq=[float(row.get(RIGHT, 0)) for row in equal],
-            method="highs-ds",
-        )
-        if found.status != 0:
-            raise SolverError(f"a worst instance: {found.message}")
-        met = [row for row, slack in zip(every, a @ found.x, strict=True) if slack < _MET]
-        zero: list[Equation] = [{k: Fraction(1)} for k, value in enumerate(found.x) if value < _MET]
-        exact = solution([*equal, *zero, *met], size)
-        if exact is None or min(exact) < 0 or any(_value(row, exact) < 0 for row in every):
+        exact = vertex(cost, [*rows, *more], equal, size, _MET, method="highs-ds")
+        if exact is None:
             raise SolverError("a worst instance: no rationals confirm the one that floats found")
         return exact
 
@@ -137,7 +109,7 @@ class Region:
         """Return the instance and schedule of a point plus e times another."""
 
         def near(equation: Equation) -> Near:
-            return Near(_value(equation, at), _value(equation, toward))
+            return Near(value_of(equation, at), value_of(equation, toward))
 
         pieces = tuple((Near(at[self.lengths + k], toward[self.lengths + k]), v) for k, (_, v) in enumerate(self.uses))
         return Point(
@@ -147,10 +119,6 @@ class Region:
             tuple((seconds, units) for seconds, units in pieces if seconds),
             near(self.flow_optimum),
         )
-
-
-def _value(equation: Equation, at: Sequence[Fraction]) -> Fraction:
-    return sum((factor * at[k] for k, factor in equation.items() if k != RIGHT), Fraction(0))
 
 
 def attaining(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Region, ratio: Fraction) -> Point | None:
@@ -163,10 +131,7 @@ def attaining(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Re
 def approaching(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Region, ratio: Fraction) -> Point:
     """Return an instance that approaches a ratio.
 
-    Raises
-    ------
-    SolverError
-        None is found.
+    SolverError: none is found.
     """
     inside = region.inside()
     found = (
@@ -187,6 +152,7 @@ def _reaching(policy: Callable[[], Policy], tables: Sequence[Speeds], point: Poi
 
 def shown(point: Point, tables: Sequence[Speeds], name: str) -> tuple[Instance, Point]:
     """Return an instance in floats that are exact, and its schedule: the point, or one close to it."""
+    # a limit is shown at a small e, as small as floats can write exactly
     limit = any(number.toward for number in (*point.arrivals, *point.works))
     for power in _CLOSE if limit else (0,):
         real = point.at(Fraction(1, 2**power))

@@ -14,14 +14,22 @@ from itertools import islice, permutations, product
 from math import gcd, lcm
 from operator import itemgetter
 
-import numpy as np
-
 from dlsched import async_sgd, ring_allocation
 from dlsched.core.display import Brief
-from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.errors import SolverError
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback, Stopped
-from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, Leaf, Multipliers, Place, Tree, search, solution
+from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.worst.proving.branch_and_bound import (
+    RIGHT,
+    Equation,
+    Leaf,
+    Multipliers,
+    Place,
+    Tree,
+    search,
+    vertex,
+    within_limits,
+)
 from dlsched.worst.proving.ordering import Bounded, bound_by_order
 from dlsched.worst.proving.runs import End, Row, Rows, Setting, Tail, class_rows
 from dlsched.worst.proving.verification import Verified, verify
@@ -38,16 +46,9 @@ _ORDERS = 24
 class Run:
     """A whole run and its rows, sorted by whether they have to be strict.
 
-    Parameters
-    ----------
-    steps
-        Triples (job, from, to), the first step first.
-    loose
-        Rows ``>= 0`` that may be 0.
-    strict
-        Rows that have to be ``> 0``.
-    turns
-        Rows of comparisons with another job, ``> 0`` if that job comes before the one that takes its step.
+    ``steps``: triples (job, from, to), the first step first; ``loose``: rows ``>= 0`` that may be 0; ``strict``: rows that have
+    to be ``> 0``; ``turns``: rows of comparisons with another job, ``> 0`` if that job comes before the one that takes its
+    step.
     """
 
     steps: tuple[tuple[int, int, int], ...]
@@ -62,6 +63,7 @@ def run_of(setting: Setting, leaf: Leaf) -> Run:
     counts = [count for count, _, _ in leaf.tail.end]
     loose, strict = class_rows(setting), {}
     turns: dict[tuple[int, int], list[Row]] = {}
+    # backwards from the end: a step leads to the count that its job held after it
     for job, low in leaf.tail.steps:
         steps.append((job, low, counts[job]))
         targets[job], counts[job] = counts[job], low
@@ -69,6 +71,7 @@ def run_of(setting: Setting, leaf: Leaf) -> Run:
         strict[f"saves {job} {low} {high}"] = {(job, low): 1, (job, high): -1}
     for name, row in leaf.rows.items():
         kind, *numbers = name.split()
+        # a tie is decided by the order of the jobs, which the caller chooses
         if kind == "turn":
             turns.setdefault((steps[int(numbers[0]) - 1][0], int(numbers[1])), []).append(row)
         elif kind == "steep" and int(numbers[3]) < int(numbers[2]):  # a count on the line would not be passed over
@@ -91,6 +94,7 @@ def attaining(setting: Setting, leaf: Leaf, supremum: Fraction) -> Iterator[tupl
     for place in leaf.best:
         worst[place] -= supremum.numerator
     equal = [(worst, Fraction(0)), (dict.fromkeys(leaf.best, Fraction(1)), Fraction(1))]
+    # for each order first tables on which every step saves, then those on which steps may save nothing
     for order, saving in product(islice(permutations(range(setting.jobs)), _ORDERS), (True, False)):
         loose, strict = list(run.loose.values()), list[Row]()
         for name, row in run.strict.items():
@@ -127,8 +131,6 @@ def _table(
     With None for ``strict`` costs may be 0. HiGHS finds a vertex in floats; the equations that it meets are
     solved exactly.
     """
-    from scipy.optimize import linprog
-
     places = [(job, count) for job in range(setting.jobs) for count in setting.counts]
     index = {place: k for k, place in enumerate(places)}
     margin = len(places)
@@ -142,22 +144,9 @@ def _table(
             for row in (*strict, *({place: 1} for place in places))
         ]
     fixed = [{**{index[place]: value for place, value in left.items() if value}, RIGHT: right} for left, right in equal]
-    cost = np.zeros(margin + 1)
-    cost[margin] = -1.0
-    a, e = (np.array([[float(row.get(k, 0)) for k in range(margin + 1)] for row in each]) for each in (rows, fixed))
-    right = [float(row.get(RIGHT, 0)) for row in fixed]
     bounds = [(0, None)] * margin + [(0, None if strict is not None else 0)]
-    found = linprog(
-        cost, A_ub=-a, b_ub=np.zeros(len(rows)), A_eq=e, b_eq=right, bounds=bounds, options={"presolve": False}
-    )
-    if found.status != 0 or (strict is not None and found.x[margin] < _TIGHT):
-        return None
-    met = [row for row, slack in zip(rows, a @ found.x, strict=True) if row and slack < _TIGHT]
-    zero: list[Equation] = [{k: Fraction(1)} for k, value in enumerate(found.x) if value < _TIGHT]
-    exact = solution([*fixed, *zero, *met], margin + 1)
-    if exact is None or min(exact) < 0 or (strict is not None and exact[margin] == 0):
-        return None
-    if any(sum(c * exact[k] for k, c in row.items()) < 0 for row in rows):
+    exact = vertex({margin: Fraction(1)}, rows, fixed, margin + 1, _TIGHT, bounds=bounds, options={"presolve": False})
+    if exact is None or (strict is not None and exact[margin] == 0):
         return None
     return {place: exact[k] for place, k in index.items()}
 
@@ -167,6 +156,7 @@ def instance_of(setting: Setting, table: Table, order: tuple[int, ...]) -> ring_
 
     Counts that cannot fit cost as much as the largest count that can.
     """
+    # whole numbers are exact in floats, and a common factor does not matter
     scale = lcm(*(cost.denominator for cost in table.values()))
     whole = {place: int(cost * scale) for place, cost in table.items()}
     shared = gcd(*whole.values())
@@ -218,7 +208,6 @@ def _cost(instance: ring_allocation.Instance, job: int, count: int) -> Fraction:
 KIND = "worst"
 _NEAR = Fraction(1, 2**24)
 """Multiple of the inside table that is added to the limit, to make the instance shown."""
-_EVERY = 50  # programs between two reports
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -313,20 +302,7 @@ def prove(
     """
     offered = ("all" if family == "async_sgd" else "powers") if counts is None else counts
     setting = Setting(family, method, jobs, gpus, tables, offered)
-    budget = Budget(limits)
-
-    def tick(programs: int) -> None:
-        budget.tick(programs)
-        if programs and progress is not None and budget.nodes % _EVERY == 0:
-            progress(Progress(budget.elapsed_s, None, None, budget.nodes, "proof"))
-
-    try:
-        tree = search(setting, tick)
-    except Stopped as stopped:
-        message = (
-            f"limits: found a {stopped} after {budget.nodes} linear programs, allowed: more, the proof is not done"
-        )
-        raise UsageError(message) from None
+    tree, _ = within_limits(limits, progress, lambda tick: search(setting, tick))
     instance, ratio, limit = _shown(setting, tree)
     return Proven(
         setting=setting,
@@ -353,6 +329,7 @@ def _shown(setting: Setting, tree: Tree) -> tuple[InstanceFile, Fraction, dict[s
     if pair is None:
         raise SolverError("no table of rationals was found on which the worst run happens")
     limit, inside = pair
+    # near enough that the ratio shows the supremum, far enough that floats are exact
     near = {place: limit[place] + _NEAR * inside[place] for place in limit}
     instance = instance_of(setting, near, tuple(range(setting.jobs)))
     ratio = ratio_of(setting, instance)

@@ -18,27 +18,27 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dlsched.core.arrays import FloatArray
-from dlsched.core.errors import SolverError
+from dlsched.core.budget import Budget, Stopped
+from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.worst.proving.runs import Row, Rows, Setting, Tail, class_rows, end_rows, ends, last_rows
 
 Equation = dict[int, Fraction]
 """Coefficients by unknown; the key ``RIGHT`` holds the right-hand side."""
 RIGHT = -1
+_OPTIMAL, _UNBOUNDED = 0, 3
+"""Status codes of ``linprog``."""
 
 
 def solution(equations: Sequence[Equation], unknowns: int) -> list[Fraction] | None:
     """Return the unique solution of a system; None if it has no solution, or several.
 
-    Parameters
-    ----------
-    equations
-        Sparse equations.
-    unknowns
-        Number of unknowns, which are 0 .. unknowns - 1.
+    ``equations``: sparse equations; ``unknowns``: number of unknowns, which are 0 .. unknowns - 1.
 
     >>> solution([{0: Fraction(2), RIGHT: Fraction(1)}, {0: Fraction(1), 1: Fraction(1), RIGHT: Fraction(1)}], 2)
     [Fraction(1, 2), Fraction(1, 2)]
@@ -47,7 +47,8 @@ def solution(equations: Sequence[Equation], unknowns: int) -> list[Fraction] | N
     waiting = [equation for equation in waiting if equation]
     solved: list[tuple[int, Equation]] = []
     while waiting:
-        row = min(waiting, key=len)  # sparse ones first, so that the others stay sparse
+        # the sparsest first, so that the others stay sparse
+        row = min(waiting, key=len)
         waiting.remove(row)
         pivot = max(row)
         if pivot == RIGHT:
@@ -60,6 +61,7 @@ def solution(equations: Sequence[Equation], unknowns: int) -> list[Fraction] | N
     if len(solved) < unknowns:
         return None
     values: dict[int, Fraction] = {}
+    # substitute backwards: the last equation has one unknown
     for pivot, row in reversed(solved):
         known = sum((factor * values[k] for k, factor in row.items() if k not in (pivot, RIGHT)), Fraction(0))
         values[pivot] = (row.get(RIGHT, Fraction(0)) - known) / row[pivot]
@@ -76,25 +78,84 @@ def _subtract(row: Equation, other: Equation, times: Fraction) -> None:
             row.pop(unknown, None)
 
 
+def matrix_of(equations: Sequence[Equation], unknowns: int) -> FloatArray:
+    """Coefficients of equations in floats, shape (R, U)."""
+    return np.array([[float(row.get(k, 0)) for k in range(unknowns)] for row in equations]).reshape(-1, unknowns)
+
+
+def vertex(
+    goal: Equation, rows: Sequence[Equation], equal: Sequence[Equation], unknowns: int, tight: float, **options: Any
+) -> list[Fraction] | None:
+    """Maximise a goal over rows >= 0 and equations, in rationals; None if there is no optimum, or no rationals confirm it.
+
+    HiGHS finds a vertex in floats, and the equations that it meets within ``tight`` are solved exactly. ``options``: of
+    ``linprog``; unknowns are >= 0 if they have no bounds there.
+    """
+    from scipy.optimize import linprog
+
+    lower = matrix_of(rows, unknowns)
+    found = linprog(
+        -matrix_of([goal], unknowns)[0],
+        A_ub=-lower,
+        b_ub=np.zeros(len(rows)),
+        A_eq=matrix_of(equal, unknowns),
+        b_eq=[float(row.get(RIGHT, 0)) for row in equal],
+        **options,
+    )
+    if found.status != _OPTIMAL:
+        return None
+    met = [row for row, slack in zip(rows, lower @ found.x, strict=True) if row and slack < tight]
+    zero: list[Equation] = [{k: Fraction(1)} for k, value in enumerate(found.x) if value < tight]
+    exact = solution([*equal, *zero, *met], unknowns)
+    if exact is None or min(exact) < 0 or any(value_of(row, exact) < 0 for row in rows):
+        return None
+    return exact
+
+
+def value_of(equation: Equation, unknowns: Sequence[Fraction]) -> Fraction:
+    """Left-hand side of an equation."""
+    return sum((factor * unknowns[k] for k, factor in equation.items() if k != RIGHT), Fraction(0))
+
+
+Proof = TypeVar("Proof")
+_EVERY = 50
+"""Programs between two reports."""
+
+
+def within_limits(
+    limits: Limits | None, progress: ProgressCallback | None, search: Callable[[Callable[[int], None]], Proof]
+) -> tuple[Proof, int]:
+    """Run a search that reports its programs to the function that it gets; return its proof and the number of programs.
+
+    UsageError: a limit was reached before the proof was done.
+    """
+    budget = Budget(limits)
+
+    def tick(programs: int) -> None:
+        budget.tick(programs)
+        if programs and progress is not None and budget.nodes % _EVERY == 0:
+            progress(Progress(budget.elapsed_s, None, None, budget.nodes, "proof"))
+
+    try:
+        return search(tick), budget.nodes
+    except Stopped as stopped:
+        done = f"found a {stopped} after {budget.nodes} linear programs"
+        raise UsageError(f"limits: {done}, allowed: more, the proof is not done") from None
+
+
 Place = tuple[int, int]
 Multipliers = dict[str, Fraction]
+# short fractions first: they keep certificates small
 _DENOMINATORS = (100, 10**4, 10**6)
 _ZERO, _MET = 1e-12, 1e-7  # of a multiplier, and of an equation, in floats
-_OPTIMAL, _UNBOUNDED = 0, 3
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
     """An optimum in floats.
 
-    Parameters
-    ----------
-    value
-        Optimal value; infinite if the program is unbounded.
-    table
-        Costs, in the order of the places; None without an optimum.
-    duals
-        Multiplier y of every row.
+    ``value``: optimal value; infinite if the program is unbounded; ``table``: costs, in the order of the places; None without
+    an optimum; ``duals``: multiplier y of every row.
     """
 
     value: float
@@ -105,12 +166,7 @@ class Answer:
 class Programs:
     """Linear programs that share their places (job, count) and the class of tables.
 
-    Parameters
-    ----------
-    places
-        The variables, in order.
-    always
-        Rows that every program has.
+    ``places``: the variables, in order; ``always``: rows that every program has.
     """
 
     def __init__(self, places: Sequence[Place], always: Rows) -> None:
@@ -130,10 +186,7 @@ class Programs:
     def worst(self, held: Sequence[Place], best: Sequence[Place], rows: Rows) -> Answer:
         """Solve one program.
 
-        Raises
-        ------
-        SolverError
-            HiGHS gives no answer.
+        SolverError: HiGHS gives no answer.
         """
         from scipy.optimize import linprog
 
@@ -174,16 +227,8 @@ def multipliers(
     If ``most`` is given, y is rounded to short fractions first. If these do not prove it, or if the least m
     is asked for, the equations that y meets in floats are solved exactly.
 
-    Parameters
-    ----------
-    held, best
-        Places of the objective and of the normalisation.
-    rows
-        All rows by name.
-    duals
-        y of rows.
-    most
-        Largest m that is of use; None: the least m is asked for.
+    ``held``, ``best``: places of the objective and of the normalisation; ``rows``: all rows by name; ``duals``: y of rows;
+    ``most``: largest m that is of use; None: the least m is asked for.
     """
     if most is not None:
         for largest in _DENOMINATORS:
@@ -226,6 +271,7 @@ def _solved(
     for index, name in enumerate(used):
         for place, coefficient in rows[name].items():
             columns.setdefault(place, {})[index] = Fraction(coefficient)
+    # what each equation lacks in floats: those that are met are solved exactly
     slack = {
         place: float(column.get(RIGHT, 0)) * -1
         + sum(duals[used[k]] * float(c) for k, c in column.items() if k != RIGHT)
@@ -263,17 +309,9 @@ class Leaf:
 class Tree:
     """Result of a search.
 
-    Parameters
-    ----------
-    supremum
-        Supremum of the ratio; None: unbounded.
-    worst
-        A whole run of that ratio.
-    leaves
-        Tails that cover all runs, with multipliers which prove that none has a larger ratio; none if
-        unbounded.
-    programs
-        Number of linear programs solved.
+    ``supremum``: supremum of the ratio; None: unbounded; ``worst``: a whole run of that ratio; ``leaves``: tails that cover all
+    runs, with multipliers which prove that none has a larger ratio; none if unbounded; ``programs``: number of linear programs
+    solved.
     """
 
     supremum: Fraction | None
@@ -285,12 +323,7 @@ class Tree:
 def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
     """Find the supremum of a setting; calls ``tick`` with 1 for every program, and with 0 while it lists ends.
 
-    Raises
-    ------
-    UsageError
-        Too many ends of runs to list them.
-    SolverError
-        HiGHS gives no answer, or one that no rationals confirm.
+    UsageError: too many ends of runs to list them; SolverError: HiGHS gives no answer, or one that no rationals confirm.
     """
     places = [(job, number) for job in range(setting.jobs) for number in setting.counts]
     always = class_rows(setting)
@@ -314,9 +347,11 @@ def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
     worst: Leaf | None = None
     while waiting:
         item = heapq.heappop(waiting)[-1]
+        # ends come first: nothing bounds the ratio of their runs yet
         if isinstance(item, Tail):
             push(solve(item, end_rows(setting, item.end)))
             continue
+        # the first whole run has the largest value of all tails: its value is the supremum
         if item.answer.value < np.inf and (item.tail.whole or worst is not None):
             proof = multipliers(item.held, item.best, {**always, **item.rows}, item.answer.duals, supremum)
             if proof is not None:
@@ -332,6 +367,7 @@ def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
             added = last_rows(setting, tail)
             rows = {**item.rows, **added}
             table = item.answer.table
+            # the optimal table satisfies the new rows, so it is optimal for the longer tail, too
             if table is not None and programs.holds(table, added):
                 push(Leaf(tail, rows, item.answer))
             else:

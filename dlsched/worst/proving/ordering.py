@@ -165,6 +165,7 @@ def _run(program: _Program, setting: Setting, steps: list[Step]) -> None:
         for step in earlier:
             program.at_least(0, (1, ("taken", *step)), (-1, taken))
             program.at_least(1, (1, ("at", job, low, high)), (-1, ("at", *step)))
+        # the run ends only when no next step fits
         needed = spare + 1 - (high - low)  # units taken beside it, where it is the next one and does not fit
         missing = [(-needed, ("taken", *step)) for step in earlier]
         program.at_least(needed * (1 - len(earlier)), *units, (needed, taken), *missing)
@@ -184,6 +185,7 @@ def _compare(program: _Program, setting: Setting, steps: list[Step], first: Step
     program.at_least(0, (1, ("taken", *second)), (-1, before))
     program.at_least(-len(steps), (1, ("at", *second)), (-1, ("at", *first)), (-len(steps) - 1, before))
     less = _less(first, second)
+    # big-M: switches the comparison off where the order is the other
     large = setting.counts[-1] / second[1] / (second[2] - second[1])  # no saving per unit of the second is larger
     program.at_least(-large, *less, (-large, before))
     only_first = (-large, ("taken", *first)), (large, ("taken", *second))

@@ -45,21 +45,9 @@ NONE = 0
 class Setting:
     """The question how bad a method is at worst on tables of a class.
 
-    Parameters
-    ----------
-    family, method
-        The method's family and its name.
-    jobs, gpus
-        Number of jobs, and number of GPUs that they share.
-    tables
-        One of ``TABLES``.
-    offered
-        ``powers`` of two, or ``all`` counts.
-
-    Raises
-    ------
-    UsageError
-        A name is unknown, or there are fewer than 1 job or fewer GPUs than jobs.
+    ``family``, ``method``: the method's family and its name; ``jobs``, ``gpus``: number of jobs, and number of GPUs that they
+    share; ``tables``: one of ``TABLES``; ``offered``: ``powers`` of two, or ``all`` counts. UsageError: a name is unknown, or
+    there are fewer than 1 job or fewer GPUs than jobs.
     """
 
     family: str
@@ -147,10 +135,7 @@ def ends(setting: Setting, tick: Tick = no_tick) -> Iterator[End]:
 
     Calls ``tick`` now and then.
 
-    Raises
-    ------
-    UsageError
-        There are more ends and rejected candidates than ``LARGEST`` allows.
+    UsageError: there are more ends and rejected candidates than ``LARGEST`` allows.
     """
     most = LARGEST // setting.jobs
     bests = list(islice(_bests(setting, tick), most))
@@ -178,6 +163,7 @@ def _ends(setting: Setting, count: int, target: int, left: int) -> bool:
     if target != NONE:
         return target - count > left
     later = setting.targets(count)
+    # the last count, or savings that fall
     if not later or setting.tables == "convex":  # there, steps that save nothing may be taken to the end
         return not later
     return setting.leaps or later[0] - count <= left
@@ -201,8 +187,10 @@ def _within(
         yield ()
         return
     for k, pair in enumerate(pairs):
+        # counts ascend: no later pair fits either
         if pair[0] + jobs - 1 > room:
             return
+        # ascending choices stand for all orders of the jobs' names
         for rest in _within(pairs[k:] if ascending else pairs, jobs - 1, room - pair[0], ascending=ascending):
             yield (pair, *rest)
 
@@ -211,14 +199,8 @@ def _within(
 class Tail:
     """The last steps of a run, and an allocation that may be best.
 
-    Parameters
-    ----------
-    end
-        The end of the run.
-    steps
-        Pairs (job, its count before the step), the last step first.
-    counts, targets
-        Count and target of every job before the earliest of these steps.
+    ``end``: the end of the run; ``steps``: pairs (job, its count before the step), the last step first; ``counts``,
+    ``targets``: count and target of every job before the earliest of these steps.
     """
 
     end: End
@@ -290,6 +272,7 @@ def last_rows(setting: Setting, tail: Tail) -> Rows:
 
 def _step(setting: Setting, job: int, low: int, high: int) -> Rows:
     """Return the rows that a step implies, whatever the other jobs do."""
+    # where costs never rise the class's own rows say that a step saves
     rows: Rows = {} if setting.falling else {f"saves {job} {low} {high}": {(job, low): 1, (job, high): -1}}
     if setting.leaps:
         for other in setting.targets(low):

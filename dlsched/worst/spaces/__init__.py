@@ -118,6 +118,7 @@ def offered(counts: str, most: int) -> list[int]:
 
 def holds(tables: str, table: Mapping[int, float]) -> bool:
     """Whether a table is in the class, in exact arithmetic."""
+    # floats are rationals, so the conditions are decided without rounding
     exact = {count: Fraction(time) for count, time in sorted(table.items())}
     pairs = list(pairwise(exact.items()))
     gains = [(first - second) / (more - few) for (few, first), (more, second) in pairs]
@@ -154,6 +155,7 @@ def _range(tables: str, before: Table, count: int, low: float, high: float) -> t
         least = max(least, Fraction(time) * last / count)
     if tables == "convex" and earlier:
         few, slower = earlier[-1]
+        # the last gain per GPU, which the next one may not exceed
         gain = (Fraction(slower) - Fraction(time)) / (last - few)
         least = max(least, Fraction(time) - gain * (count - last))
     return least, time
@@ -162,6 +164,7 @@ def _range(tables: str, before: Table, count: int, low: float, high: float) -> t
 def _above(least: Fraction, most: float) -> float:
     """Return a float from ``least`` to ``most``, close to ``least``, with four digits if there is one."""
     nearest = least.numerator / least.denominator
+    # round up: a time that has to rise may not stay below its least value
     exponent = Decimal(nearest).adjusted() - _DIGITS + 1
     rounded = float(Decimal(nearest).quantize(Decimal(1).scaleb(exponent), rounding=ROUND_CEILING))
     for value in (rounded, nearest, math.nextafter(nearest, math.inf)):
@@ -195,6 +198,7 @@ def tabulated(jobs: Iterable[TrainingJob], counts: Sequence[int], high: float) -
         given = job.fitting_counts(counts[-1]) or job.counts(counts[-1])[:1]
         table: Table = {}
         for count in counts:
+            # the largest offered count up to this one, else the smallest that is offered
             best = max((each for each in given if each <= count), default=given[0])
             table[count] = job.epochs * job.speed.epoch_time_s(best)
         tables.append(table)

@@ -30,21 +30,10 @@ _LEAST_S = 0.01  # of an update or transfer that takes time
 def space_of(*, jobs: int | None = None, gpus: int | None = None, preset: str | None = None) -> Space:
     """Return the space of a cluster.
 
-    Parameters
-    ----------
-    jobs
-        Most jobs, of which a draw has as many; None: at most 4, of which a draw has 2 to 4.
-    gpus
-        Nodes of the cluster; None: 16.
-    preset
-        Of the generator, whose jobs are drawn: their times and batches on scales on which the longest times take 10 s and the
-        most batches are 1000, on one server of full-duplex links; None: every number log-uniform in its range, an update or a
-        transfer 0 with probability 1/4.
-
-    Raises
-    ------
-    UsageError
-        A number or a word that is not allowed.
+    A draw has ``jobs`` jobs (None: 2 to 4) on ``gpus`` nodes (None: 16). Jobs of a ``preset`` of the generator keep times and
+    batches, on scales on which the longest times take 10 s and the most batches are 1000; without one every number is
+    log-uniform in its range, and an update or a transfer is 0 with probability 1/4. UsageError: a number or a word is not
+    allowed.
     """
     require_sizes(jobs=jobs, gpus=gpus)
     family = FAMILIES["async_sgd"]
@@ -121,6 +110,7 @@ def _drawn(generator: np.random.Generator) -> Data:
 
 def _scaled(jobs: list[tuple[float, float, float, float]]) -> list[Data]:
     """Make jobs of (batches, compute, update and transfer seconds), with the largest scaled to the range's end."""
+    # one factor for all jobs, so that their proportions stay
     batches = BATCHES[1] / max(job[0] for job in jobs)
     seconds = COMPUTE_S[1] / max(max(job[1:]) for job in jobs)
     return [

@@ -85,28 +85,11 @@ def space_of(
 ) -> Space:
     """Return the space of a cluster: jobs that arrive at ticks, with tables of a class on the first of 1, 2, 4, ... units.
 
-    Parameters
-    ----------
-    jobs
-        Most jobs, of which a draw has as many; None: at most 3, of which a draw has 2 or 3.
-    gpus
-        Units of the cluster; None: 8.
-    preset
-        Of the generator, whose jobs are drawn: their seconds on each count, on a scale on which the slowest takes 600 s,
-        brought into the class, and their arrivals, on a scale on which the last one is at 300 s; None: tables drawn from the
-        class, and arrivals uniform.
-    tables
-        ``any``: positive times. ``monotone``: non-increasing. ``sublinear``: and w c(w) non-decreasing. ``convex``: and falling
-        gains per unit, between counts that are offered.
-    counts
-        ``powers`` of two, or ``all``.
-    restart
-        Most seconds of a restart, below 100.
-
-    Raises
-    ------
-    UsageError
-        A number or a word that is not allowed.
+    A draw has ``jobs`` jobs (None: 2 or 3) on ``gpus`` units (None: 8). Jobs of a ``preset`` of the generator keep their
+    seconds on each count, on a scale on which the slowest takes 600 s, brought into the class, and their arrivals, on a scale on
+    which the last one is at 300 s; without one tables are drawn from the class, and arrivals are uniform. ``tables`` and
+    ``counts``: ``CLASSES`` and ``COUNTS`` of ``spaces``. ``restart``: most seconds of a restart, below 100. UsageError: a number
+    or a word is not allowed.
     """
     family = FAMILIES["elastic_stream"]
     require_tables(family, jobs=jobs, gpus=gpus, preset=preset, tables=tables, counts=counts)
@@ -120,6 +103,7 @@ def space_of(
         """Bring tables into their class, move arrivals onto ticks, the first to 0, and name jobs in order."""
         if not 1 <= len(data["jobs"]) <= most:
             return None
+        # arrivals on ticks, shifted so that the first is at 0
         ticks = [round(min(max(job["arrival_s"], 0.0), LATEST_S) / TICK_S) for job in data["jobs"]]
         changed = []
         for job, tick in zip(data["jobs"], ticks, strict=True):
@@ -141,6 +125,7 @@ def space_of(
                     preset=kind, jobs=many, gpus=total, max_gpus=total, seed=int(generator.integers(2**31))
                 )
                 found = tabulated(made.jobs, allowed, HIGH_S)
+                # all arrivals at 0 stay there
                 scale = LATEST_S / (max(job.arrival_s for job in made.jobs) or LATEST_S)
                 arrivals_s = [job.arrival_s * scale for job in made.jobs]
             pauses_s = generator.uniform(0.0, restart, many).round(1).tolist()

@@ -60,23 +60,10 @@ def space_of(
 ) -> Space:
     """Return the space of instances that such arguments describe.
 
-    Parameters
-    ----------
-    jobs
-        Most jobs; None: ``JOBS``, or fewer if there are fewer workers.
-    gpus
-        The most workers, at least one for every job; None: ``GPUS``, or two for every job.
-    preset
-        Of ``generate``, whose ranges are then searched; None: the round figures above.
-    objective, alpha
-        As ``generate`` takes them.
-    limited
-        Whether jobs may have a smallest and a largest number of workers, and types that cannot serve them; in presets they do.
-
-    Raises
-    ------
-    UsageError
-        What ``generate`` refuses.
+    ``jobs``: most jobs; None: ``JOBS``, or fewer if there are fewer workers; ``gpus``: the most workers, at least one for every
+    job; None: ``GPUS``, or two for every job; ``preset``: of ``generate``, whose ranges are then searched; None: the round
+    figures above; ``objective``, ``alpha``: as ``generate`` takes them; ``limited``: whether jobs may have a smallest and a
+    largest number of workers, and types that cannot serve them; in presets they do. UsageError: what ``generate`` refuses.
     """
     require_sizes(jobs=jobs, gpus=gpus)
     total = max(GPUS, 2 * (jobs or 0)) if gpus is None else gpus
@@ -116,6 +103,7 @@ def _draw(most: int, total: int, limited: bool, aimed: Data) -> Draw:
         jobs = int(generator.integers(1, most + 1))
         workers = total if generator.random() < 1 / 2 else int(generator.integers(jobs, total + 1))
         kinds = sorted(generator.integers(MOST_TYPES, size=workers).tolist())
+        # a bandwidth for each of three types: two of them share one
         networks = generator.permutation([*BANDWIDTHS, generator.choice(BANDWIDTHS)]).tolist()
         drawn = lettered([_job(generator, networks, sorted(set(kinds))) for _ in range(jobs)])
         if limited:  # a smallest size might not fit
@@ -136,6 +124,7 @@ def _draw(most: int, total: int, limited: bool, aimed: Data) -> Draw:
 def _job(generator: np.random.Generator, networks: list[float], kinds: list[int]) -> Data:
     """Draw a job; two thirds exchange bytes, and a ring on some network takes about as long as computing."""
     rates = {f"g{kind}": _two_digits(generator, *_RATES) for kind in kinds}
+    # seconds of a ring, in proportion to those of computing on the fastest type
     ring_s = BATCH / max(rates.values()) * log_uniform(generator, *_EXCHANGED)
     sent = min(max(ring_s * networks[kinds[int(generator.integers(len(kinds)))]] / 2, _FEW_BYTES), _BYTES[1])
     return {
@@ -176,6 +165,7 @@ def _draw_generated(preset: str, most: int, total: int, limited: bool, aimed: Da
         jobs = int(generator.integers(1, most + 1))
         workers = int(generator.integers(max(jobs, total - 2), total + 1))
         made = generate(preset=preset, jobs=jobs, gpus=workers, seed=int(generator.integers(2**31))).as_data()
+        # more types than the space has are folded onto its types
         kinds = {kind: f"g{index % MOST_TYPES}" for index, kind in enumerate(_networks(made))}
         held: list[Data] = [
             {"type": kinds[each["type"]], "bandwidth_bytes_per_s": _nearest(each["bandwidth_bytes_per_s"])}
@@ -202,6 +192,7 @@ def _iteration_s(job: Data) -> float:
 
 def _rounded(job: Data, kinds: dict[str, str], longest_s: float, limited: bool) -> Data:
     """Put a job of the generator into round figures; types that cannot serve it do so slowly unless ``limited``."""
+    # an iteration takes 1 s on the fastest type
     scale = 1 / _iteration_s(job)
     rates = {
         kinds[kind]: rate * scale * BATCH / job["batch_samples"]
@@ -243,6 +234,7 @@ def _repair(data: Data, free: bool) -> Data | None:
         job["samples_per_s"] = rates
         if job["gradient_bytes"] < _NO_BYTES:
             job["gradient_bytes"] = 0.0
+        # workers that the jobs need at least, together
         least += job.get("min_workers", 1)
         if "max_workers" in job:
             job["max_workers"] = max(job["max_workers"], job.get("min_workers", 1))

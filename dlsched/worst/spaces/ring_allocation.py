@@ -40,25 +40,9 @@ def space_of(
 ) -> Space:
     """Return the space of a cluster: tables of a class on the first of 1, 2, 4, ... or of all counts.
 
-    Parameters
-    ----------
-    jobs
-        Most jobs, of which a draw has as many; None: at most 4, of which a draw has 2 to 4.
-    gpus
-        GPUs of the cluster; None: 17.
-    preset
-        Of the generator, whose jobs are drawn: their seconds on each count, on a scale on which the slowest takes 1000 s,
-        brought into the class; None: tables drawn from the class.
-    tables
-        ``any``: positive times. ``monotone``: non-increasing. ``sublinear``: and w c(w) non-decreasing. ``convex``: and falling
-        gains per GPU, between counts that are offered.
-    counts
-        ``powers`` of two, or ``all``.
-
-    Raises
-    ------
-    UsageError
-        A number or a word that is not allowed.
+    A draw has ``jobs`` jobs (None: 2 to 4) on ``gpus`` GPUs (None: 17). Jobs of a ``preset`` of the generator keep their seconds
+    on each count, on a scale on which the slowest takes 1000 s, brought into the class; without one tables are drawn from the
+    class. ``tables`` and ``counts``: ``CLASSES`` and ``COUNTS`` of ``spaces``. UsageError: a number or a word is not allowed.
     """
     family = FAMILIES["ring_allocation"]
     require_tables(family, jobs=jobs, gpus=gpus, preset=preset, tables=tables, counts=counts)

@@ -149,10 +149,12 @@ def _draw_generated(
     length, count = int(rng.integers(1, slots + 1)), int(rng.integers(1, jobs + 1))
     seed = int(rng.integers(2**31))
     made = generate(preset=preset, jobs=SPARE * count, servers=servers, slots=length, seed=seed)
+    # the space's servers have at most two GPUs, and all together at most ``gpus``
     sizes = [min(node.capacity["gpu"], 2.0) for node in made.nodes if node.capacity]
     while sum(sizes) > gpus:
         sizes.pop()
     racks = [sizes[: -(-len(sizes) // 2)], sizes[-(-len(sizes) // 2) :]] if rng.random() < 0.5 else [sizes]
+    # loads keep their proportion to the widest link
     widest = max(link.bandwidth_bytes_per_s for link in made.links)
     drawn = [
         {
@@ -193,6 +195,7 @@ def _in_range(kind: str, jobs: list[Data]) -> list[Data]:
     """Bring utilities into their ranges, scaled so that the largest value is at the end of its range."""
     first, *_ = _UTILITIES[kind]
     *_, name = first.path.split(".")
+    # one factor for all jobs: the most valuable one is at the end of the range
     scale = first.high / max(job["utility"][name] for job in jobs)
     for job in jobs:
         for worth in ("height", "slope", "cap", "scale"):
@@ -209,6 +212,7 @@ def _draw(rng: np.random.Generator, kind: str, jobs: int, gpus: int, servers: in
     length = int(rng.integers(1, slots + 1))
     count = int(rng.integers(min(2, servers, gpus), min(servers, gpus) + 1))
     sizes = [1.0] * count
+    # second GPUs, as far as there are GPUs
     for server in range(min(count, gpus - count)):
         sizes[server] += float(rng.integers(2))
     racks = [sizes[: -(-count // 2)], sizes[-(-count // 2) :]] if rng.random() < 0.5 else [sizes]
@@ -247,6 +251,7 @@ def network_of(racks: Racks) -> Data:
 
 def racks_of(data: Data) -> Racks:
     """Return the racks of a network; servers without a link are a rack of their own, or join the first of two."""
+    # a link begins at a server and ends at its switch; that of two racks begins at a switch
     above = {link["ends"][0]: link["ends"][1] for link in data["links"]}
     racks: dict[str, list[float]] = {}
     for node in data["nodes"]:

@@ -62,25 +62,11 @@ def space_of(
 ) -> Space:
     """Return the space of instances that such arguments describe.
 
-    Parameters
-    ----------
-    jobs
-        Most jobs; None: ``JOBS``. With one job, answers differ only in placement.
-    gpus
-        Most GPUs of all servers together; None: ``GPUS``.
-    preset
-        Of ``generate``, whose bandwidths and ranges are then searched; None: the round figures above.
-    prediction_error
-        Factor f: predictions are between the true number divided by f and the true number times f; 1: they
-        are true.
-    sends
-        Whether jobs send bytes. False: only their times matter, not their servers; one server holds all
-        GPUs.
-
-    Raises
-    ------
-    UsageError
-        An unknown preset, one whose jobs are to send nothing, or a number out of range.
+    ``jobs``: most jobs; None: ``JOBS``. With one job, answers differ only in placement; ``gpus``: most GPUs of all servers
+    together; None: ``GPUS``; ``preset``: of ``generate``, whose bandwidths and ranges are then searched; None: the round
+    figures above; ``prediction_error``: factor f: predictions are between the true number divided by f and the true number
+    times f; 1: they are true; ``sends``: whether jobs send bytes. False: only their times matter, not their servers; one server
+    holds all GPUs. UsageError: an unknown preset, one whose jobs are to send nothing, or a number out of range.
     """
     most, total = JOBS if jobs is None else jobs, GPUS if gpus is None else gpus
     require_sizes(jobs=most, gpus=total)
@@ -153,6 +139,7 @@ class _Drawn:
         """GPUs of one to ``servers`` servers."""
         sizes: list[int] = []
         for _ in range(int(generator.integers(1, self.servers + 1))):
+            # a third of the servers takes all GPUs that remain, so that few large servers are frequent
             left = min(self.gpus - sum(sizes), LARGEST_SERVER if self.sends else self.gpus)
             if left:
                 sizes.append(left if generator.random() < 1 / 3 else int(generator.integers(1, left + 1)))
@@ -182,6 +169,7 @@ class _Drawn:
             return counts[: int(generator.integers(1, MOST_STAGES + 1))]
         gpus = int(generator.integers(1, sum(sizes) + 1))
         stages = int(generator.integers(1, min(MOST_STAGES, gpus) + 1)) if self.sends else 1
+        # distinct cuts: every stage has a replica
         cuts = sorted((generator.permutation(gpus - 1)[: stages - 1] + 1).tolist())
         return [last - first for first, last in zip([0, *cuts], [*cuts, gpus], strict=True)]
 
@@ -201,11 +189,14 @@ class _Drawn:
                 preset=preset, jobs=jobs, gpus=self.gpus, seed=seed, load=float(generator.choice(LOADS))
             ).as_data()
             sizes = sorted(server["gpus"] for server in made["servers"])
+            # too many servers: the two smallest become one
             while len(sizes) > self.servers:
                 sizes = sorted([sizes[0] + sizes[1], *sizes[2:]])
+            # the slowest stage sets the pace of a chain
             iterations_s = [max(stage["compute_s"] for stage in job["stages"]) for job in made["jobs"]]
             lengths_s = [job["iterations"] * each for job, each in zip(made["jobs"], iterations_s, strict=True)]
             first_s = min(job["release_s"] for job in made["jobs"])
+            # the longest job or the last release is at the end of the range
             scale = RELEASES_S[1] / max(*lengths_s, *(job["release_s"] - first_s for job in made["jobs"]))
             drawn = [
                 {
@@ -280,6 +271,7 @@ def _repair(data: Data, total: int, largest: int, error: float) -> Data | None:
 def _repair_job(job: Data, gpus: int, error: float) -> None:
     """Limit replicas to the GPUs, end the chain, drop negligible bytes, and limit the error of the prediction."""
     stages = job["stages"]
+    # replicas go where most are, and one stays in every stage
     while (excess := sum(stage["replicas"] for stage in stages) - gpus) > 0:
         most = max(stages, key=lambda stage: int(stage["replicas"]))
         most["replicas"] -= min(excess, most["replicas"] - 1)

@@ -17,35 +17,15 @@ infinitely small, whose quotient is the supremum but for multiples of e.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dlsched.core.instance import InstanceFile
 from dlsched.families import instance_from
-from dlsched.worst.competitive.verification.covering import (
-    Claim,
-    Item,
-    claim_from,
-    cover,
-    fraction,
-    fractions,
-    listed,
-    mapped,
-    whole,
-)
+from dlsched.worst.certificates import Item, Verified, fraction, fractions, listed, mapped, require_ratio, whole
+from dlsched.worst.competitive.verification.covering import Claim, claim_from, cover
 from dlsched.worst.competitive.verification.replay import Number, Replay, Vector
 
 __all__ = ["Verified", "verify"]
-
-
-@dataclass(frozen=True)
-class Verified:
-    """Facts that the verifier has confirmed: the supremum, the instance and its ratio, and the number of leaves."""
-
-    supremum: Fraction
-    ratio: Fraction
-    instance: InstanceFile
-    leaves: int
 
 
 def verify(data: Mapping[str, object]) -> Verified:
@@ -61,10 +41,7 @@ def verify(data: Mapping[str, object]) -> Verified:
     claim = claim_from(data)
     leaves = cover(claim)
     instance, ratio = instance_ratio(claim)
-    if ratio != claim.ratio:
-        raise ValueError(f"ratio: {claim.ratio} is claimed, the instance has {ratio}")
-    if ratio > claim.supremum:
-        raise ValueError(f"supremum: {claim.supremum} is claimed, the instance has {ratio}")
+    require_ratio(claim.ratio, claim.supremum, ratio)
     if ratio != claim.supremum:
         near = limit_ratio(claim)
         if near != claim.supremum:
@@ -123,16 +100,16 @@ def limit_ratio(claim: Claim) -> Fraction:
     """Return the ratio that the limit approaches; ValueError where it is no instance with a schedule."""
     if claim.limit is None:
         raise ValueError("limit: none, but the instance does not attain the supremum")
-    classes = listed(claim.limit.get("classes"), claim.jobs, "limit.classes")
+    classes = listed(claim.limit.get("classes"), "limit.classes", claim.jobs)
     tables = [claim.speeds[whole(each, "limit.classes", len(claim.speeds) - 1, 0)] for each in classes]
 
     def pairs(name: str) -> list[Number]:
-        found = listed(claim.limit and claim.limit.get(name), claim.jobs, f"limit.{name}")
-        return [_number(*fractions(each, 2, f"limit.{name}")) for each in found]
+        found = listed(claim.limit and claim.limit.get(name), f"limit.{name}", claim.jobs)
+        return [_number(*fractions(each, f"limit.{name}", 2)) for each in found]
 
     pieces = []
-    for piece in listed(claim.limit.get("schedule"), None, "limit.schedule"):
-        seconds = fractions(mapped(piece, "limit.schedule").get("seconds"), 2, "limit.schedule.seconds")
+    for piece in listed(claim.limit.get("schedule"), "limit.schedule"):
+        seconds = fractions(mapped(piece, "limit.schedule").get("seconds"), "limit.schedule.seconds", 2)
         pieces.append((_number(*seconds), _units(claim, piece)))
     policy, schedule = _flows(claim, tables, pairs("arrivals"), pairs("works"), pieces, "limit")
     if schedule.times[0] <= 0:
@@ -141,7 +118,7 @@ def limit_ratio(claim: Claim) -> Fraction:
 
 
 def _units(claim: Claim, piece: dict[str, Item]) -> list[int]:
-    units = [whole(each, "units", claim.units, 0) for each in listed(piece.get("units"), claim.jobs, "units")]
+    units = [whole(each, "units", claim.units, 0) for each in listed(piece.get("units"), "units", claim.jobs)]
     if sum(units) > claim.units:
         raise ValueError(f"schedule: {sum(units)} units in a piece, there are {claim.units}")
     return units
@@ -169,10 +146,12 @@ def _flows(
         for job, many in enumerate(units):
             if not many:
                 continue
+            # a schedule may not know jobs before they arrive
             if now < arrivals[job]:
                 raise ValueError(f"{where}: job {job} works before it arrives")
             before = left[job]
             left[job] = before - seconds * tables[job][many - 1]
+            # the job ends within this piece; counting its whole length never flatters the schedule
             if before > 0 and left[job] <= 0:
                 flow = flow + (now + seconds - arrivals[job])
         now = now + seconds

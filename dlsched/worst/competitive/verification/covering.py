@@ -1,22 +1,18 @@
-"""What a certificate states, read and checked for form."""
+"""Certificates of suprema of policies, and whether their trees leave nothing out and prove the supremum at each leaf."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, product
-from typing import Any, TypeAlias
 
 from dlsched.core.errors import InputError
 from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.simulation.view import Policy
+from dlsched.worst.certificates import Item, fraction, fractions, listed, mapped, whole
 from dlsched.worst.competitive.verification.replay import Number, Replay, Vector
 
-Item: TypeAlias = Any
-"""Something in a file."""
-MOST_JOBS, MOST_UNITS, MOST_DIGITS = 6, 64, 400
-_FRACTION = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*)?")
+MOST_JOBS, MOST_UNITS = 6, 64
 _OTHERS: dict[str, Callable[[], Policy]] = {
     "equal": lambda: policies.EqualShare("fifo"),
     "fixed": lambda: policies.Queue("fifo", policies.Fixed()),
@@ -31,16 +27,9 @@ _OTHERS: dict[str, Callable[[], Policy]] = {
 class Claim:
     """A certificate, read.
 
-    Parameters
-    ----------
-    policy
-        Makes a fresh policy.
-    jobs, units, speeds
-        Sizes, and tables of speeds on 1, 2, ... units.
-    supremum, ratio
-        The supremum, and the ratio of the instance.
-    instance, schedule, limit, proof
-        As in the file.
+    ``policy``: makes a fresh policy; ``jobs``, ``units``, ``speeds``: sizes, and tables of speeds on 1, 2, ... units;
+    ``supremum``, ``ratio``: the supremum, and the ratio of the instance; ``instance``, ``schedule``, ``limit``, ``proof``: as
+    in the file.
     """
 
     policy: Callable[[], Policy]
@@ -60,7 +49,7 @@ def claim_from(data: Mapping[str, object]) -> Claim:
     if data.get("kind") != "competitive" or data.get("family") != "elastic_stream":
         raise InputError(where="kind", found=repr(data.get("kind")), allowed="competitive, of elastic_stream")
     jobs, units = whole(data.get("jobs"), "jobs", MOST_JOBS), whole(data.get("units"), "units", MOST_UNITS)
-    speeds = tuple(fractions(row, units, "speeds") for row in listed(data.get("speeds"), None, "speeds"))
+    speeds = tuple(fractions(row, "speeds", units) for row in listed(data.get("speeds"), "speeds"))
     if not speeds or any(row[0] <= 0 or list(row) != sorted(row) for row in speeds):
         raise InputError(where="speeds", found="other speeds", allowed="positive ones that do not fall")
     method, limit = data.get("method"), data.get("limit")
@@ -74,9 +63,9 @@ def claim_from(data: Mapping[str, object]) -> Claim:
         fraction(data.get("supremum"), "supremum"),
         fraction(data.get("ratio"), "ratio"),
         mapped(data.get("instance"), "instance"),
-        listed(data.get("schedule"), None, "schedule"),
+        listed(data.get("schedule"), "schedule"),
         None if limit is None else mapped(limit, "limit"),
-        listed(data.get("proof"), None, "proof"),
+        listed(data.get("proof"), "proof"),
     )
 
 
@@ -87,39 +76,6 @@ def _policy(method: str) -> Callable[[], Policy]:
     if order not in policies.ORDERS or sizing not in SIZINGS:
         raise InputError(where="method", found=repr(method), allowed="a policy that can be proven")
     return lambda: SIZINGS[sizing](order)
-
-
-def whole(found: object, where: str, most: int, least: int = 1) -> int:
-    """Read an integer in a range."""
-    if not isinstance(found, int) or isinstance(found, bool) or not least <= found <= most:
-        raise InputError(where=where, found=repr(found)[:40], allowed=f"an integer from {least} to {most}")
-    return found
-
-
-def fraction(found: object, where: str) -> Fraction:
-    """Read a rational from text."""
-    if not isinstance(found, str) or len(found) > MOST_DIGITS or not _FRACTION.fullmatch(found):
-        raise InputError(where=where, found=repr(found)[:40], allowed="a fraction in text")
-    return Fraction(found)
-
-
-def listed(found: object, many: int | None, where: str) -> list[Item]:
-    """Read a list, of a given length if one is given."""
-    if not isinstance(found, list) or (many is not None and len(found) != many):
-        raise InputError(where=where, found=repr(found)[:40], allowed="a list" + (f" of {many}" if many else ""))
-    return found
-
-
-def fractions(found: object, many: int, where: str) -> tuple[Fraction, ...]:
-    """Read a list of rationals."""
-    return tuple(fraction(each, where) for each in listed(found, many, where))
-
-
-def mapped(found: object, where: str) -> dict[str, Item]:
-    """Read an object."""
-    if not isinstance(found, dict):
-        raise InputError(where=where, found=repr(found)[:40], allowed="an object")
-    return found
 
 
 MOST_NODES, MOST_SPLITS = 2_000_000, 200
@@ -140,7 +96,7 @@ def cover(claim: Claim) -> int:
     found = [mapped(each, "proof") for each in claim.proof]
     classes = [
         tuple(
-            whole(each, "proof.classes", last, 0) for each in listed(entry.get("classes"), claim.jobs, "proof.classes")
+            whole(each, "proof.classes", last, 0) for each in listed(entry.get("classes"), "proof.classes", claim.jobs)
         )
         for entry in found
     ]
@@ -158,6 +114,7 @@ def positive(form: Vector, known: Sequence[Vector]) -> bool:
     if any(form) and min(form) >= 0:
         return True
     for row in known:
+        # the range of c for which form - c row has no negative coefficient
         least, most = Fraction(0), None
         for f, r in zip(form, row, strict=True):
             if r == 0 and f < 0:
@@ -251,6 +208,7 @@ class _Cover:
                 if isinstance(following, str):
                     break
                 splits.append(following)
+            # positive on the path: its splits, and what every present job has left
             known[:] = [*splits, *(job.left.times for job in replay.jobs.values())]
             try:
                 ends = replay.ask()
@@ -276,8 +234,8 @@ class _Cover:
         """Check multipliers against a run and the optimum's events; ValueError where they prove less."""
         present, works, arrivals, rows = run
         jobs, ratio = self.jobs, self.claim.supremum
-        u, g = (fractions(node.get(name), jobs, name) for name in ("work", "arrival"))
-        h = fractions(node.get("rows"), len(rows), "rows")
+        u, g = (fractions(node.get(name), name, jobs) for name in ("work", "arrival"))
+        h = fractions(node.get("rows"), "rows", len(rows))
         if min((*u, *h), default=Fraction(0)) < 0:
             raise ValueError("multipliers: below 0")
         for k, many in enumerate(present):

@@ -19,7 +19,6 @@ supremum.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
@@ -27,31 +26,10 @@ from dlsched import async_sgd, ring_allocation
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import several
 from dlsched.families import instance_from
+from dlsched.worst.certificates import Verified, require_ratio
 from dlsched.worst.proving.verification.covering import Claim, claim_from, cover, fitting, offered, steps_from
 
 __all__ = ["Verified", "verify"]
-
-
-@dataclass(frozen=True)
-class Verified:
-    """Facts that the verifier has confirmed.
-
-    Parameters
-    ----------
-    supremum
-        The supremum; None: the ratio is unbounded.
-    ratio
-        Ratio of ``instance``.
-    instance
-        The instance of the certificate.
-    leaves
-        Number of leaves of the proof.
-    """
-
-    supremum: Fraction | None
-    ratio: Fraction
-    instance: InstanceFile
-    leaves: int
 
 
 def verify(data: Mapping[str, object]) -> Verified:
@@ -70,10 +48,7 @@ def verify(data: Mapping[str, object]) -> Verified:
     leaves = cover(claim) if claim.supremum is not None else 0
     instance = instance_of(claim)
     ratio = ratio_of(claim, instance)
-    if ratio != claim.ratio:
-        raise ValueError(f"ratio: {claim.ratio} is claimed, the instance has {ratio}")
-    if claim.supremum is not None and ratio > claim.supremum:
-        raise ValueError(f"supremum: {claim.supremum} is claimed, the instance has {ratio}")
+    require_ratio(claim.ratio, claim.supremum, ratio)
     if ratio != claim.supremum:
         approached(claim)
     elif claim.approach is not None:
@@ -91,12 +66,7 @@ Costs = Sequence[Mapping[int, Fraction]]
 def instance_of(claim: Claim) -> InstanceFile:
     """Read the instance of a certificate, and verify that it belongs to the certificate's setting.
 
-    Raises
-    ------
-    InstanceError
-        The data are not an instance.
-    ValueError
-        The instance belongs to another setting.
+    InstanceError: the data are not an instance; ValueError: the instance belongs to another setting.
     """
     instance = instance_from(dict(claim.instance), "instance")  # type: ignore[arg-type]
     if instance.family != claim.family:
@@ -141,10 +111,7 @@ def ratio_of(claim: Claim, instance: InstanceFile) -> Fraction:
 def approached(claim: Claim) -> None:
     """Verify that on ``limit`` + e ``inside`` the ratio is the supremum up to multiples of e, or unbounded.
 
-    Raises
-    ------
-    ValueError
-        The ratio is another one.
+    ValueError: the ratio is another one.
     """
     if claim.approach is None:
         raise ValueError("limit: found none, but the instance does not attain the supremum")
@@ -181,6 +148,7 @@ def run(claim: Claim, costs: Sequence[Mapping[int, Small]]) -> list[int]:
         steps = [(job, target, saving) for job, target, saving in steps if saving > NOTHING]
         if not steps:
             return held
+        # the largest saving per unit; the first job of several
         job, target, _ = max(steps, key=lambda step: (step[2], -step[0]))
         if sum(held) - held[job] + target > claim.gpus:
             closed[job] = True

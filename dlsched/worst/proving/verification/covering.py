@@ -1,17 +1,17 @@
-"""Certificates of suprema as data: read strictly, for their verifier."""
+"""Certificates of suprema, and whether their trees cover all runs and their multipliers prove the supremum."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count as count_from
 
 from dlsched.core.errors import InputError
 from dlsched.core.messages import shown
+from dlsched.worst.certificates import fraction, fractions, listed, mapped, one_of, whole
 
 End = tuple[tuple[int, int, int], ...]
 Table = tuple[tuple[Fraction, ...], ...]
-_RATIONAL = re.compile(r"-?[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
 _FIELDS = ("kind", "family", "method", "jobs", "gpus", "tables", "counts", "supremum", "ratio", "instance", "proof")
 _LIMIT = ("best", "limit", "inside")
 _LARGEST = 4096
@@ -57,10 +57,7 @@ class Claim:
 def claim_from(data: Mapping[str, object]) -> Claim:
     """Read a certificate.
 
-    Raises
-    ------
-    InputError
-        A field is missing, unknown or wrong.
+    InputError: a field is missing, unknown or wrong.
     """
     fields = set(data)
     if not fields >= set(_FIELDS) or fields - {*_FIELDS, "limit"}:
@@ -68,28 +65,25 @@ def claim_from(data: Mapping[str, object]) -> Claim:
             where="certificate", found=f"the fields {sorted(fields)}", allowed=f"{', '.join(_FIELDS)}, maybe limit"
         )
     limit = data.get("limit")
-    instance = data["instance"]
-    if not isinstance(instance, dict):
-        raise InputError(where="instance", found=shown(instance), allowed="an instance")
-    jobs, gpus = _whole(data["jobs"], "jobs"), _whole(data["gpus"], "gpus")
+    jobs, gpus = whole(data["jobs"], "jobs"), whole(data["gpus"], "gpus")
     if not 1 <= jobs <= gpus <= _LARGEST:
         raise InputError(where=("jobs", "gpus"), found=f"{jobs} and {gpus}", allowed=f"1 <= jobs <= gpus <= {_LARGEST}")
     if jobs > _MOST_JOBS:
         raise InputError(where="jobs", found=jobs, allowed=f"at most {_MOST_JOBS}")
     allowed = ("ring_allocation", "async_sgd")
-    family = _one_of(data["family"], "family", allowed)
+    family = one_of(data["family"], "family", allowed)
     methods = ("doubling", "marginal", "hull") if family == allowed[0] else ("marginal",)
     classes = ("any", "monotone", "sublinear", "convex") if family == allowed[0] else ("convex",)
     return Claim(
         family,
-        _one_of(data["method"], "method", methods),
+        one_of(data["method"], "method", methods),
         jobs,
         gpus,
-        _one_of(data["tables"], "tables", classes),
-        _one_of(data["counts"], "counts", ("powers", "all") if family == allowed[0] else ("all",)),
-        None if data["supremum"] is None else _rational(data["supremum"], "supremum"),
-        _rational(data["ratio"], "ratio"),
-        instance,
+        one_of(data["tables"], "tables", classes),
+        one_of(data["counts"], "counts", ("powers", "all") if family == allowed[0] else ("all",)),
+        None if data["supremum"] is None else fraction(data["supremum"], "supremum"),
+        fraction(data["ratio"], "ratio"),
+        mapped(data["instance"], "instance"),
         _proof(data["proof"]),
         None if limit is None else _approach(limit),
     )
@@ -97,11 +91,11 @@ def claim_from(data: Mapping[str, object]) -> Claim:
 
 def _proof(data: object) -> dict[End, Tree]:
     found: dict[End, Tree] = {}
-    for index, entry in enumerate(_list(data, "proof")):
+    for index, entry in enumerate(listed(data, "proof")):
         where = f"proof[{index}]"
         if not isinstance(entry, dict) or "end" not in entry:
             raise InputError(where=where, found=shown(entry), allowed="an object with end and a tree")
-        triples = [tuple(_whole(x, where) for x in _list(triple, where)) for triple in _list(entry["end"], where)]
+        triples = [tuple(whole(x, where) for x in listed(triple, where)) for triple in listed(entry["end"], where)]
         if any(len(triple) != 3 for triple in triples):
             raise InputError(where=f"{where}.end", found=shown(entry["end"]), allowed="triples")
         end = tuple((count, target, best) for count, target, best in triples)
@@ -118,7 +112,7 @@ def _tree(data: object, where: str) -> Tree:
     if not isinstance(entries, dict):
         raise InputError(where=f"{where}.{kind}", found=shown(entries), allowed="an object")
     if kind == "multipliers":
-        return Tree({name: _rational(value, f"{where}.{shown(name)}") for name, value in entries.items()}, {})
+        return Tree({name: fraction(value, f"{where}.{shown(name)}") for name, value in entries.items()}, {})
     before = {}
     for step, tree in entries.items():
         if not re.fullmatch(r"[0-9]{1,4} [0-9]{1,5}", step):
@@ -131,35 +125,8 @@ def _tree(data: object, where: str) -> Tree:
 def _approach(data: object) -> Approach:
     if not isinstance(data, dict) or set(data) != set(_LIMIT):
         raise InputError(where="limit", found=shown(data), allowed=f"an object with {', '.join(_LIMIT)}")
-    limit, inside = (
-        tuple(tuple(_rational(cost, name) for cost in _list(row, name)) for row in _list(data[name], name))
-        for name in _LIMIT[1:]
-    )
-    return Approach(tuple(_whole(count, "limit.best") for count in _list(data["best"], "limit.best")), limit, inside)
-
-
-def _list(value: object, where: str) -> Sequence[object]:
-    if not isinstance(value, list | tuple):
-        raise InputError(where=where, found=shown(value), allowed="a list")
-    return value
-
-
-def _whole(value: object, where: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise InputError(where=where, found=shown(value), allowed="a whole number")
-    return value
-
-
-def _rational(value: object, where: str) -> Fraction:
-    if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
-        raise InputError(where=where, found=shown(value), allowed="a fraction in text, such as 17/10")
-    return Fraction(value)
-
-
-def _one_of(value: object, where: str, allowed: Sequence[str]) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise InputError(where=where, found=shown(value), allowed=", ".join(allowed))
-    return value
+    limit, inside = (tuple(fractions(row, name) for row in listed(data[name], name)) for name in _LIMIT[1:])
+    return Approach(tuple(whole(count, "limit.best") for count in listed(data["best"], "limit.best")), limit, inside)
 
 
 Expression = dict[tuple[int, int], Fraction]
@@ -171,10 +138,7 @@ LARGEST = 10**7
 def cover(claim: Claim) -> int:
     """Verify that no run has a ratio above the supremum; return the number of leaves.
 
-    Raises
-    ------
-    ValueError
-        A run is not covered, a name stands for no inequality there, or multipliers prove too little.
+    ValueError: a run is not covered, a name stands for no inequality there, or multipliers prove too little.
     """
     covered = set()
     for end in _ends(claim):
@@ -231,10 +195,7 @@ def _columns(end: End) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _ends(claim: Claim) -> Iterator[End]:
     """Yield every end once: triples (count, target, best), sorted by job in non-decreasing order.
 
-    Raises
-    ------
-    InputError
-        There are more than ``LARGEST`` ends to examine.
+    InputError: there are more than ``LARGEST`` ends to examine.
     """
     bests = fitting(claim)
     looked_at = count_from(1)
@@ -250,6 +211,7 @@ def _ends(claim: Claim) -> Iterator[End]:
             return not further
         return _leaps(claim) or further[0] - count <= left
 
+    # what a job may hold at the end, and its next step (0: none that saves)
     states = [(count, target) for count in _reached(claim) for target in (0, *steps_from(claim, count))]
 
     def grow(chosen: End, left: int, spare: int) -> Iterator[End]:
@@ -275,16 +237,8 @@ def _ends(claim: Claim) -> Iterator[End]:
 class Part:
     """All runs whose last steps are those on the path to a node.
 
-    Parameters
-    ----------
-    claim
-        The claim to verify.
-    end
-        The end of these runs.
-    steps
-        Tuples (job, from, to, counts of all jobs before the step, their targets), the last step first.
-    counts, targets
-        Counts and targets of all jobs before these steps.
+    ``claim``: the claim to verify; ``end``: the end of these runs; ``steps``: tuples (job, from, to, counts of all jobs before
+    the step, their targets), the last step first; ``counts``, ``targets``: counts and targets of all jobs before these steps.
     """
 
     claim: Claim
@@ -321,6 +275,7 @@ def _verify(claim: Claim, part: Part, tree: Tree) -> int:
     if tree.multipliers is not None:
         _prove(claim, part, tree.multipliers)
         return 1
+    # every step that may have come just before the path
     expected = {
         (job, earlier)
         for job, count in enumerate(part.counts)
@@ -344,6 +299,7 @@ def _prove(claim: Claim, part: Part, multipliers: Mapping[str, Fraction]) -> Non
         for place, factor in part.inequality(name).items():
             total[place] = total.get(place, Fraction(0)) + multiplier * factor
     assert claim.supremum is not None
+    # only the best allocation's costs are on the right-hand side
     best = {(job, count) for job, (_, _, count) in enumerate(part.end)}
     for place, factor in total.items():
         if factor > (claim.supremum if place in best else 0):
