@@ -35,8 +35,6 @@ ALLOWED = {
     "solvers/lp.py": "the same",
     "solvers/gurobi.py": "an expression of Gurobi's",
     "worst/proving/branch_and_bound.py": "says whether fractions may be tried: they decide",
-    "worst/proving/__init__.py": "the same",
-    "worst/competitive/witnesses.py": "the same",
     "testing/matching_placement.py": "an independent formula, compared with a tolerance",
     "cluster/topologies.py": "whole powers of integers",
     "worst/competitive/verification/covering.py": "the same",
