@@ -23,9 +23,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dlsched.core.arrays import FloatArray
-from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import SolverError, UsageError
-from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback, Stopped
 from dlsched.worst.proving.runs import Row, Rows, Setting, Tail, class_rows, end_rows, ends, last_rows
 
 Equation = dict[int, Fraction]
