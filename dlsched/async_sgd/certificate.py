@@ -1,6 +1,6 @@
 """Minima over counts that certificates of async_sgd use (see ``allocation.certificate``), and float intervals of a job's time.
 
-Bound of a price in floats with a proven error, for ``solve``, in which exact arithmetic would be slow.
+*Bound of a price in floats* with a proven error, for ``solve``, in which exact arithmetic would be slow.
 
 Write <m> for any number from (1 + u)^-m to (1 + u)^m, u = 2^-53. Rounding is a factor <1>; in products and quotients the m
 add up, and a sum of numbers >= 0 times factors <m> is their sum times one <m>. With X(n) = n g(n - 1) / g(n) and
@@ -20,8 +20,6 @@ all numbers of a job have to be ``moderate``.
 
 As times are convex, the least of time + price x count lies behind every step that surely saves more than the price, and not
 behind one that surely saves less. Jobs whose table ends before such a step are left to exact arithmetic.
-
-Minima over counts that certificates of async_sgd use (see ``allocation.certificate``).
 
 The columns of ``milp`` are all counts n that fit beside one node for every other job. Times are those of
 ``queueing.exact_times``. They are convex in n (``queueing.throughput``), so where the next count on either side is no better,

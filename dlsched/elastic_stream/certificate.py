@@ -1,6 +1,6 @@
-"""Verifier of elastic_stream certificates, in exact arithmetic.
+"""Verifier of elastic_stream certificates: exact or safe bounds from the instance's own numbers, no solver.
 
-Bound of prices by slot on the mean flow time of a stream with ticks, in exact arithmetic.
+*Prices by slot.* Bound on the mean flow time of a stream with ticks, in exact arithmetic.
 
 A job pays, in every slot, the price of a unit and second for the units it holds, and for each size s of a block the price
 of one for every whole block of s units. At most C units, hence at most floor(C / s) such blocks, are held at a time: whole
@@ -9,8 +9,6 @@ what each job costs at least, alone, less what the cluster's units and blocks wo
 
 What a job costs, and why it is never less, stands in ``slot_costs``. Counts no faster than a smaller one are left out:
 holding the smaller costs no more, and pauses no more often. Everything else is exact.
-
-Verifier of elastic_stream certificates: exact or safe bounds from the instance's own numbers, no solver.
 
 *Area.* On w units job j does at most the fraction w / a_j of its work a second, a_j = min over w <= C of w work_j tau_j(w):
 any stream is a schedule of jobs with sizes a_j / C on one machine of speed 1 that may serve many at a time, pauses left

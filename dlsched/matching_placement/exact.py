@@ -1,10 +1,10 @@
 """The exact methods of matching_placement: dynamic programming, column generation with the closing of its gap, and models.
 
-The method ``columns``: prices by column generation, then a search within the gap, or MILPs by HiGHS.
+*Columns.* Prices by column generation, then a search within the gap, or MILPs by HiGHS.
 
 For the largest ratio thresholds take the place of prices (``configurations.thresholds``).
 
-The formulation ``priced`` at prices and a cutoff that are found: by column generation, and by the beam search.
+*Parameters of* ``priced``: the formulation at prices and a cutoff that are found: by column generation, and by the beam search.
 
 Nothing that is found here has to be believed: ``formulations.priced`` says what its model holds at any prices and cutoff.
 """

@@ -1,17 +1,17 @@
 """Job-worker markets: deferred acceptance over categories, and sampled markets.
 
-Categories: the vectors of how many workers each job gets, without saying which (``algorithms.compositions``).
+*Categories* are the vectors of how many workers each job gets, without saying which (``algorithms.compositions``).
 
 A category is (n_1 .. n_S) with min_i <= n_i <= most_i and sum_i n_i <= K. Idle workers can be best, so the sizes need not
 add up to K. Whether the types can serve a category is the market's question.
 
-The matching market: inside a category every job is n_i unit buyers, who bid for workers until each has one it wants.
+*The matching market.* Inside a category every job is n_i unit buyers, who bid for workers until each has one it wants.
 
 The body of the paper (Liu, Wang, Huang, Pan, TPDS 2024 [abstract]) was not available to us: the ascending prices are those of
 Demange, Gale and Sotomayor (``algorithms.resource_market`` has the symbols), and the valuations are our
 reconstruction. Parts called "ours" are in no paper.
 
-The sampled market: the market of some categories instead of all, drawn at random.
+*The sampled market* is the market of some categories instead of all, drawn at random.
 
 The number of draws that is enough (``algorithms.compositions``) guarantees a rank, not a completion time: it does
 not tell how much longer the jobs take in the last category of the best part than in the best one.

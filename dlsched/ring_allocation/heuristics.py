@@ -1,6 +1,4 @@
-"""The heuristics of ring_allocation, and their guarantees as data.
-
-The heuristics of ring_allocation: plain functions from an instance to an allocation.
+"""The heuristics of ring_allocation, plain functions from an instance to an allocation, and their guarantees as data.
 
 All start from the smallest allowed counts; None means that these do not fit together, which proves infeasibility, or
 for ``fixed`` and ``equal`` that their prescribed counts do not fit. Ties go to the job that stands first.

@@ -1,12 +1,12 @@
 """Dispatching of jobs in an order of the queue, and waiting for better placements.
 
-Waiting rule of A-SRPT: jobs that bad placements slow down wait for better ones, and others pass them.
+*Waiting rule* of A-SRPT: jobs that bad placements slow down wait for better ones, and others pass them.
 
 A job whose iteration may become slow by a bad placement, alpha^max / alpha^min > ``threshold``, does not start on servers
 that would make it ``quality`` times as slow as alpha^min; it steps aside for at most ``patience`` times its predicted
 length. Then it starts on any free GPUs, first in the order.
 
-Dispatcher of the real queue: jobs join it over time and start, in an order, when enough GPUs are free.
+*Dispatcher* of the real queue: jobs join it over time and start, in an order, when enough GPUs are free.
 
 *Strict*: only the job at the head may start. *Backfilling* (work-conserving): whenever GPUs are free, the first job of
 the order that fits starts. A job fits when as many GPUs as it needs are free, on any servers.

@@ -1,12 +1,12 @@
 """The policies, their guarantee, and simulated annealing over the order of the jobs.
 
-Simulated annealing over orders of the queue (ours), which runs every order through ``dispatch``.
+*Simulated annealing* over orders of the queue (ours), which runs every order through ``dispatch``.
 
 An order is a list of all jobs; the queue is strict, jobs are placed by ``compact``, and communication-heavy ones wait for
 better placements as ``PATIENT`` says. The temperature (``algorithms.serial_schedule``) falls from ``TEMPERATURE`` of the first
 sum of flow times. It knows all jobs from the start, which no policy does.
 
-The policies: A-SRPT and its baselines. Each sees predicted iterations only; guarantees stand in ``guarantees``.
+The policies: A-SRPT and its baselines. Each sees predicted iterations only.
 
 =======================  =============================================================================================
 policy                   order of the queue
@@ -24,9 +24,8 @@ alpha_i: ``placed``, what ``compact`` reaches on the empty servers, never more t
 paper's alpha^min, the best placement there, and may be more. Or ``low``, the closed form alpha^low, with which A-SRPT has
 its guarantee.
 
-Approximation guarantee of A-SRPT, as data.
-
-*Theorem.* Strict virtual order, no waiting for better placements, any placement rule that starts the head as soon as its
+*Theorem* (approximation guarantee of A-SRPT).
+Strict virtual order, no waiting for better placements, any placement rule that starts the head as soon as its
 GPUs are free, virtual sizes n~_i g_i alpha^low_i / G; n_i <= eta1 n~_i and n~_i <= eta2 n_i. Then
 
     sum c_i <= (eta2 (1 + eta1 rho G / m) + rho max(0, 1 - g_min / m)) OPT,   rho = max_i alpha^max_i / alpha^low_i

@@ -1,10 +1,10 @@
 """Placement of jobs: free GPUs of the servers, rules that place one job, all layouts of a job, and start times for given layouts.
 
-Rules that place one job on the free GPUs of the servers: the paper's Heavy-Edge, and a tighter one of ours.
+*Rules* that place one job on the free GPUs of the servers: the paper's Heavy-Edge, and a tighter one of ours.
 
 Both choose servers first, then share out the replicas.
 
-The layouts of a job: every way in which the servers can give it its GPUs, each with the best seconds of an iteration.
+*Layouts* of a job: every way in which the servers can give it its GPUs, each with the best seconds of an iteration.
 
 A layout fixes how many GPUs each server gives; the replicas are then spread in the best way (``cluster.replica_placement``). As
 only these numbers and the length matter to other jobs, some optimal schedule uses layouts only. A job that has

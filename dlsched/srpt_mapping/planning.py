@@ -1,16 +1,16 @@
 """Plans of srpt_mapping: insertion of jobs into a schedule, in the order of completion times of relaxations.
 
-Serial placement: takes jobs in an order, and puts each where it ends first, possibly before earlier ones.
+*Serial placement* takes jobs in an order, and puts each where it ends first, possibly before earlier ones.
 
 A queue starts jobs as time goes by, and a gang at its head keeps GPUs idle; here a job may run in that gap
 if it delays no job before it in the order. A job that would run slowly if started now is placed later if it
 then ends sooner.
 
-Schedule in hindsight: places orders from GPU prices over time and known schedules, anneals the best.
+*Schedule in hindsight.* It places orders from GPU prices over time and known schedules, and anneals the best.
 
 At good prices a job is nearly indifferent between many starts, and the prices tried last disagree on the
 best one. The mean of these starts, or of the middles of the runs, gives an order (alpha points, Hall,
-Schulz, Shmoys and Wein 1997, do the same with one linear program). ``serial`` places each order; annealing
+Schulz, Shmoys and Wein 1997, do the same with one linear program). Serial placement places each order; annealing
 begins with the best one.
 """
 

@@ -1,7 +1,5 @@
 """Policies that solve ring_allocation's problem for the work left at every event; one that measures speeds first.
 
-Policies that solve ring_allocation's problem for the work left at every event, heuristically or exactly.
-
 A job's cost on w units is its weight times the seconds it would still take if it kept them: the epochs it
 has left times tau(w), plus the pause that a change costs. Jobs are admitted in order while their smallest
 counts fit; the others wait.

@@ -1,6 +1,6 @@
 """Orders of the present jobs, sizes of jobs, and the policies that serve a queue by both.
 
-Orders of the present jobs: smaller keys come first, and ties go to the job that stands first in the file.
+Smaller keys come first, and ties go to the job that stands first in the file.
 
 ==============  =================================================================================================
 order           key of a job

@@ -1,9 +1,7 @@
 """Streams of policies that serve jobs in an order on individual sizes; messages of simulations.
 
-Streams of policies that serve jobs in an order on individual sizes: ``queue_loop`` on columns.
-
-For streams without ticks whose policy is asked at arrivals and ends only. They equal the simulator's, bit
-for bit.
+``queue_loop`` on columns, for streams without ticks whose policy is asked at arrivals and ends only. They equal the
+simulator's, bit for bit.
 """
 
 from collections.abc import Callable, ItemsView, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Pricing of configurations: the least cost plus price of every job, and column generation on it.
 
-Every configuration of a case (``pricing``) that costs at most a threshold: the cheapest units, and deviations from them.
+*Deviations.* Every configuration of a case that costs at most a threshold: the cheapest units, and deviations from them.
 
 At a case's R0 the n cheapest units are those below some p - lambda rho, its margin. Another vector of n workers costs more than
 the bound by at least the summed distances of units from the margin: of its units above the margin, and of
@@ -8,7 +8,7 @@ missing units below it. So types further from the margin than threshold minus bo
 furthest first, extend labels as long as the threshold allows the deviations. The labels left at the end are
 evaluated.
 
-The least J_i(c) + p c of every job at prices p of the types: bounds of all jobs at once, and configurations near them.
+*Bounds.* The least J_i(c) + p c of every job at prices p of the types: bounds of all jobs at once, and configurations near them.
 
 A configuration has a slowest type, of bandwidth r, and a number n of workers. These two fix its ring, so its
 cost h(R) depends only on the rate R; h is convex and falls (``arrays``; for the mean, h(R) = w / R + the

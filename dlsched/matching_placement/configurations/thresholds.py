@@ -1,13 +1,11 @@
 """The least largest ratio rho: which thresholds can be kept, by covers, prices and a search.
 
-Covers: minimal configurations with which a job ends within given seconds.
+*Covers* are minimal configurations with which a job ends within given seconds.
 
 Labels are extended type by type, by rising bandwidth, so the first type that gives a worker is the ring's
 slowest. A label is complete once it ends soon enough: more workers would be superfluous. A label is dropped
 if it is too slow even with its present ring and the fastest units to come, or too dear even if fractions of
 workers supplied the rate that it lacks.
-
-The least largest ratio rho: which thresholds can be kept, by prices and by a search.
 
 Whether every job can end within rho times its J(equal share) is a question of stock only: each needs one of
 its ``covers``. For prices p >= 0 of the types let u_i be the least p c of the covers c of job i. If sum u_i

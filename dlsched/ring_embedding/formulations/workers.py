@@ -1,6 +1,6 @@
 """Workers and goals: the variables, rows and objectives that the span and arc models share.
 
-Variables and rows that the span and arc models share: workers and their use of servers; goals: ``goals``.
+*Workers* and their use of servers:
 
 ==================================  ===================================================================================
 name                                mathematics
@@ -17,7 +17,7 @@ name                                mathematics
 Rows that hold for every choice of workers are left out. *Complete* models keep workers that are not worth their energy, and
 their answer has every ring of the values.
 
-Goals of a linear model with workers: the sum of utilities less energy, the least utility, or quotas.
+*Goals* of a linear model with workers: the sum of utilities less energy, the least utility, or quotas.
 
 ==================================  ===================================================================================
 name                                mathematics

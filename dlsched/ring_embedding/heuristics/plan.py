@@ -31,7 +31,7 @@ The heuristic ``plan``: a relaxation sets each job's worker-slots by epoch; then
 
 The plan has no guarantee by itself; the relaxation's certificate bounds it. Ours; no paper.
 
-``ascent``: chooses the rings of each slot anew, best for the other slots' rings, until no slot gains.
+*Ascent* chooses the rings of each slot anew, best for the other slots' rings, until no slot gains.
 
 The program of one slot (``slot.slot_program``), with gains mu_i(zeta_i (z_i' + n)) - mu_i(zeta_i z_i') where z_i' are the
 worker-slots in the others, less what energy costs. The objective never falls. Ours; no guarantee beyond that of where it starts.

@@ -1,6 +1,6 @@
 """Bounds and plans for the least utility (``max_min``).
 
-Upper bounds on the least utility: the largest v whose quotas z_i >= n_i(v) a relaxation can meet, with certificates.
+*Upper bounds* on the least utility: the largest v whose quotas z_i >= n_i(v) a relaxation can meet, with certificates.
 
 All worker-slots that jobs need for v, or all that they can have, are asked of the relaxation of ``horizon.relaxation``,
 
@@ -10,7 +10,7 @@ over its rows. Where theta < 1, v is out of reach, and at the prices pi of the r
 sum_i pi_i n_i(v') <= theta sum_i pi_i n_i(v) is the next to be tried: it is below v, and no v between them is in reach
 (Newton's method for the root of theta(v) = 1, as Dinkelbach 1967 has it). In the end theta = 1, and w are a fractional plan.
 
-Filling and repair for max_min: the poorest job gets free worker-slots, then those of richer jobs.
+*Filling and repair.* The poorest job gets free worker-slots, then those of richer jobs.
 
 *Filling.* The job with the least utility gets the next worker-slots that raise it, in slots in which its ring can be closed,
 until no job can have more.
@@ -21,7 +21,7 @@ ends.
 
 The heuristic ``plan`` for max_min: levels of the relaxation set quotas, for which rings are placed.
 
-1. *Levels.* The largest level that all jobs can have in the relaxation (``bounds.Water``); the jobs that hold it down keep their
+1. *Levels.* The largest level that all jobs can have in the relaxation (``Water``); the jobs that hold it down keep their
    quotas, the others rise to the next level, and so on.
 2. *Rings.* Quotas are spread over the slots as the relaxation spreads them, as ``heuristics.plan`` does.
 3. *Filling and repair.* ``max_min.plan``.

@@ -1,7 +1,5 @@
 """The network of an instance as arrays, and the cheapest rings in it at given prices.
 
-The network of an instance as arrays: capacities of servers, and the directed links that a ring crosses.
-
 ================  ==================================================================================================
 ``capacity``      shape (S, R): C_s^r of the resources that some job demands
 ``bandwidth``     shape (D,): B of directed links; link e is 2e from its first end to its second, 2e + 1 back
@@ -21,7 +19,7 @@ The network of an instance as arrays: capacities of servers, and the directed li
 
 Capacities, budgets and bandwidths are as large as the checker tolerates, less a thousandth of its tolerance.
 
-Cheapest rings at given prices of a worker on a server and of a byte per second on a directed link.
+*Cheapest rings* at given prices of a worker on a server and of a byte per second on a directed link.
 
 A ring here is a *mapping* of a job and a size k: a closed walk over servers, on which k workers are left. It leaves at
 most as many workers at a stop as the empty server holds, and crosses no link that is too narrow for the job alone.

@@ -1,7 +1,5 @@
 """Epochs, classes of servers, capacity rows, and upper limits on workers, in exact arithmetic, for all bounds.
 
-Epochs, classes of equal servers, and capacity rows that every embedding satisfies, for all bounds.
-
 *Epochs.* Between two arrivals all slots are alike; epoch e begins with slot t_e, has L_e slots, and every job with
 a_i <= t_e may run in it.
 

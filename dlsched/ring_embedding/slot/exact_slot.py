@@ -1,4 +1,4 @@
-"""The best rings of one slot, proven.
+"""The best rings of one slot, proven: the program over mappings, spans, polishing, and closing; by listed paths the arc model.
 
 CP-SAT model of one slot of a forest: workers of each job below every node, and links it crosses.
 
@@ -23,8 +23,6 @@ objective         maximise sum_ik gain_i(k) z_ik - sum_s e_s on_s, in multiples 
 
 The bound includes the largest total rounding error. The objective lies between the slot held and the known
 bound.
-
-The best rings of one slot, proven: the program over mappings, spans, polishing, and closing; by listed paths the arc model.
 
 Gains may be any that do not fall, less the price of the workers' energy: ``heuristics.slot_greedy`` asks with those of a slot
 on its way.

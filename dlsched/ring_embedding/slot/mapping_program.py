@@ -1,7 +1,5 @@
 """The linear program over the mappings of one slot, by column generation.
 
-The linear program over the mappings of one slot, by column generation.
-
 maximise sum_ikm gain_i(k) f_ikm - sum_s e_s on_s over mappings m of job i with k workers (``rings.network``), f, on >= 0
 
 ``choice_<job>``                 sum_km f_ikm <= 1

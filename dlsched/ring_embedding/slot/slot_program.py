@@ -1,7 +1,5 @@
 """The program of one slot: which rings gain the most together; and improvement of a slot part by part.
 
-The program of one slot: which rings gain the most together.
-
 1. ``filling`` fills the slot greedily.
 2. The linear program over mappings (``mapping_program``) bounds what any rings can gain.
 3. Of the mappings held, the best set is chosen by a mixed-integer program; and what is left free is filled.
@@ -13,7 +11,7 @@ The program of one slot: which rings gain the most together.
    gap: what is found within a part lowers the gap, and fewer rings are within it. The set is chosen, and proven best, by a
    solver.
 
-Improvement of one slot, part by part: the program over mappings places some of its rings anew.
+*Improvement* of one slot, part by part: the program over mappings places some of its rings anew.
 
 Large neighbourhood search (Shaw 1998). Every part is a slot program of few jobs in a network of what the other rings leave,
 whose relaxation and rings held (``slot_program.fill_slot``) are found in a fraction of a second. Which jobs are taken out is
