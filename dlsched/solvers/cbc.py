@@ -16,7 +16,7 @@ from dlsched.core.errors import SolverError
 from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.lp import tell_relaxation
+from dlsched.solvers.lp import report_relaxation
 from dlsched.solvers.model_files import mps_text
 from dlsched.solvers.outcome import BoundCallback, Incumbent, IncumbentCallback, Outcome
 
@@ -57,18 +57,14 @@ def solve(
     found: IncumbentCallback | None = None,
     bounded: BoundCallback | None = None,
 ) -> Outcome:
-    """Solve to a gap of 0; CBC reports no incumbents before it ends, and no bounds.
+    """Solve to a gap of 0; SolverError if the program failed.
 
-    So if ``bounded`` is given, HiGHS solves the linear relaxation first.
-
-    Raises
-    ------
-    SolverError
-        The program failed.
+    CBC reports nothing before it ends. So if ``bounded`` is there, HiGHS solves the linear relaxation first.
     """
     del found
     budget = Budget(limits)
-    tell_relaxation(model, budget, bounded)
+    report_relaxation(model, budget, bounded)
+    # the file has names of its own, whatever those of the model are; the solution is read back by them
     columns = {f"x{index}": name for index, name in enumerate(model.names)}
     plain = replace(model, names=list(columns), row_names=[f"r{index}" for index in range(len(model.row_names))])
     options = ["-ratio", "0", "-allow", "0", "-threads", str(limits.threads), "-timeMode", "elapsed"]
@@ -86,9 +82,9 @@ def solve(
         head, *lines = solution.read_text(encoding="ascii").splitlines()
     status, message = _status(head, text)
     costs = model.sign * model.costs
-    endless = (np.isinf(model.upper) & (costs < 0)) | (np.isinf(model.lower) & (costs > 0))
-    if status is TerminationStatus.INFEASIBLE and endless.any():
-        status = TerminationStatus.UNBOUNDED  # or infeasible: of a free column in no row CBC says that the model is
+    unlimited = (np.isinf(model.upper) & (costs < 0)) | (np.isinf(model.lower) & (costs > 0))
+    if status is TerminationStatus.INFEASIBLE and unlimited.any():
+        status = TerminationStatus.UNBOUNDED  # CBC calls a model with a free column in no row infeasible
     values = objective = None
     if head.startswith("Optimal") or re.match(r"Stopped on \S+ - objective", head):
         values = dict.fromkeys(model.names, 0.0)  # the file omits zeros
@@ -109,25 +105,19 @@ def solve(
 
 
 def _run(arguments: list[str]) -> str:
-    """Run the program and return what it prints.
-
-    Raises
-    ------
-    SolverError
-        The program cannot be run, or fails.
-    """
+    """Run the program and return what it prints; SolverError if it cannot be run, or fails."""
     path = program()
     if path is None:
         raise SolverError("CBC is not here")
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             [path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False
         )
     except OSError as error:
         raise SolverError(f"CBC cannot be run: {error}") from None
-    text = ended.stdout.decode(errors="replace")
-    if ended.returncode != 0:
-        raise SolverError(f"CBC ended with code {ended.returncode}: {text.strip()[-200:]}")
+    text = process.stdout.decode(errors="replace")
+    if process.returncode != 0:
+        raise SolverError(f"CBC ended with code {process.returncode}: {text.strip()[-200:]}")
     return text
 
 
@@ -138,16 +128,16 @@ def _name(text: str) -> str:
 
 
 def _start(columns: dict[str, str], start: Incumbent) -> str:
-    """Write a solution in the format of CBC."""
+    """A solution in the format of CBC."""
     lines = [f"{index} {column} {start.get(name, 0.0)!r} 0" for index, (column, name) in enumerate(columns.items())]
     return "\n".join(["Stopped on time - objective value 0", *lines, ""])
 
 
 def _status(head: str, text: str) -> tuple[TerminationStatus, str]:
     """Read the status from CBC's log and the head of its solution; linear programs print no ``Result``."""
-    said = _RESULT.search(text)
-    if said is not None:
-        word = said.group(1).strip()
+    result = _RESULT.search(text)
+    if result is not None:
+        word = result.group(1).strip()
         return _WORDS.get(word, TerminationStatus.SOLVER_ERROR), "" if word in _WORDS else word
     if "Problem is infeasible" in text or "Pre-processing says infeasible or unbounded" in text:
         return TerminationStatus.INFEASIBLE, ""

@@ -23,7 +23,9 @@ from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.errors import DlschedError, SolverError, SolverKilledError
 from dlsched.core.imports import import_failure
 from dlsched.core.limits import Limits
+from dlsched.core.status import TerminationStatus
 from dlsched.processes.contained import Contained
+from dlsched.solvers.outcome import Outcome
 
 SOLVER, FUNCTION = "solver", "function"
 """What a child runs: solvers, or functions of the user, which must not share a process with solvers."""
@@ -32,7 +34,7 @@ GRACE_S = 0.4
 """Seconds past its limit after which a solver is killed."""
 
 SILENCE_S = 0.9
-"""Seconds without a word of the solver after which the search says that it still runs."""
+"""Silence (s) before a "still running" message."""
 
 
 class OutOfTime(Exception):  # noqa: N818  a signal, not an error
@@ -97,28 +99,12 @@ def call(
     of: str = SOLVER,
     grace_s: float = GRACE_S,
 ) -> Any:
-    """Call ``module:function(*arguments)`` in the child and return what it returns.
+    """Call ``module:function(*arguments)`` in the child and return its result; both are pickled.
 
-    Parameters
-    ----------
-    function
-        A function of an importable module; arguments and results are pickled. With ``heard`` it gets one
-        more argument, a function whose calls are forwarded to ``heard`` here.
-    time_s, grace_s
-        Seconds after which the child is killed, and a grace that is added to them.
-    waiting
-        Called here whenever nothing was heard for ``SILENCE_S``.
-    of
-        What the child runs, ``SOLVER`` or ``FUNCTION``; each has a child of its own.
-
-    Raises
-    ------
-    OutOfTime
-        The child was killed at its time limit.
-    SolverError
-        The child died, or the function raised something other than a ``DlschedError`` (those pass).
-    KeyboardInterrupt
-        The user stopped it; the child is killed first.
+    With ``heard`` the function gets one more argument, a function whose calls are forwarded to ``heard`` here.
+    ``waiting`` is called here whenever nothing was heard for ``SILENCE_S``. The child of kind ``of`` (``SOLVER`` or
+    ``FUNCTION``) is killed ``grace_s`` after ``time_s``, which raises OutOfTime, and on Ctrl-C.
+    Raises SolverError if the child died, or if the function raised anything but a ``DlschedError`` (those pass).
     """
     child = _local.children.get(of)
     if child is None or not child.usable:
@@ -132,10 +118,11 @@ def call(
     kind, content = "", None
     try:
         pipe.send((function, arguments, heard is not None))
+        # until the function's result: reports go to ``heard``, silence to ``waiting``, and the time limit ends it
         while kind not in ("done", "failed"):
-            left_s = None if ends is None else max(0.0, ends - time.monotonic())
-            silent = waiting is not None and (left_s is None or left_s > SILENCE_S)
-            if not pipe.poll(SILENCE_S if silent else left_s):
+            remaining_s = None if ends is None else max(0.0, ends - time.monotonic())
+            silent = waiting is not None and (remaining_s is None or remaining_s > SILENCE_S)
+            if not pipe.poll(SILENCE_S if silent else remaining_s):
                 if not silent:
                     raise OutOfTime
                 assert waiting is not None
@@ -150,14 +137,31 @@ def call(
         code = child.contained.wait()
         stop(of)
         code = -signal.SIGKILL if code is None else code
-        kind_of_end = SolverKilledError if code < 0 else SolverError
-        raise kind_of_end(f"the {of} process ended with code {code}") from None
+        error_type = SolverKilledError if code < 0 else SolverError
+        raise error_type(f"the {of} process ended with code {code}") from None
     except BaseException:
         stop(of)  # time out, Ctrl-C or an error in ``heard``: else the next call would get this answer
         raise
     if kind == "failed":
         raise content if isinstance(content, DlschedError) else SolverError(str(content))
     return content
+
+
+def outcome_of(
+    solver: str,
+    function: str,
+    *arguments: object,
+    time_s: float | None,
+    heard: Callable[[HeardT], None] | None = None,
+    waiting: Callable[[], None] | None = None,
+) -> Outcome:
+    """``call`` for a function that runs a solver: a child that had to be killed reached its time limit."""
+    try:
+        outcome = call(function, *arguments, time_s=time_s, heard=heard, waiting=waiting)
+    except OutOfTime:
+        return Outcome(status=TerminationStatus.TIME_LIMIT, solver=SOLVERS[solver].version())
+    assert isinstance(outcome, Outcome)
+    return outcome
 
 
 def prepared(solver: str, limits: Limits) -> Limits:

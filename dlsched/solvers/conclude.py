@@ -1,4 +1,4 @@
-"""Conclusions from a solver's answer: passes its solution, bound and status to the search."""
+"""Conclusions from a solver's answer: its solution, bound and status are passed to the search."""
 
 import math
 from collections.abc import Callable
@@ -29,28 +29,27 @@ def solve_and_conclude(
 ) -> TerminationStatus:
     """Solve a linear model by the solver that the search names (default: HiGHS), then call ``conclude``.
 
-    ``limits``: by default what is left of the search's.
+    ``limits``: by default the search's remaining ones.
     """
     from dlsched.solvers.milp import solve_milp
 
-    decode = formulation.decode
+    decode, unit, constant = formulation.decode, formulation.unit, formulation.constant
+    solver = search.solver or able("milp")[0]
+
+    def watch(standing: Standing) -> None:
+        scaled = standing.rescaled(unit, constant)
+        search.watch(solver, scaled.objective, scaled.bound, scaled.nodes)
+
     outcome = solve_milp(
         formulation.model,
-        solver=search.solver or able("milp")[0],
+        solver=solver,
         limits=limits or search.left,
         start=formulation.start,
         found=lambda values: search.consider(decode(values), source="incumbent"),
         bounded=lambda known: _prove(search, known, formulation),
-        standing=lambda told: _stand(search, told, formulation, search.solver or able("milp")[0]),
+        standing=watch,
     )
     return conclude(search, outcome, formulation)
-
-
-def _stand(search: Search[SolutionT], told: Standing, formulation: Formulation[ModelT, SolutionT], solver: str) -> None:
-    """Report where a solver stands, in terms of the instance."""
-    unit, constant = formulation.unit, formulation.constant
-    objective, bound = (None if end is None else end * unit + constant for end in (told.objective, told.bound))
-    search.watch(solver, objective, bound, told.nodes)
 
 
 def conclude(
@@ -58,10 +57,7 @@ def conclude(
 ) -> TerminationStatus:
     """Pass a solver's solution and bound, in terms of the instance, to the search; return the status.
 
-    Raises
-    ------
-    SolverError
-        The solver claims infeasibility of a feasible instance, or the checker rejects its solution.
+    Raises SolverError if the solver claims infeasibility of a feasible instance, or the checker rejects its solution.
     """
     search.solver_version = outcome.solver
     search.budget.nodes += outcome.nodes or 0
@@ -73,8 +69,8 @@ def conclude(
             search.say(f"the model has no solution{by}")
             search.bound = search.bound_source = None  # of its relaxation
             return outcome.status
-        said = f"{outcome.solver} and the checker disagree: infeasible, but a solution is held"
-        raise ContradictionError(said, where=CONTRADICTION)
+        message = f"{outcome.solver} and the checker disagree: infeasible, but a solution is held"
+        raise ContradictionError(message, where=CONTRADICTION)
     if outcome.status is TerminationStatus.UNBOUNDED and not search.of_model:
         raise SolverError(f"{outcome.solver} calls the model unbounded")
     if outcome.values is not None:
@@ -85,12 +81,7 @@ def conclude(
 
 
 def _prove(search: Search[SolutionT], known: Bounded, formulation: Formulation[ModelT, SolutionT]) -> None:
-    """Record what a solver's bound proves, under the solver's name."""
-    search.prove(_trusted(search, known, formulation), source=known.solver)
-
-
-def _trusted(search: Search[SolutionT], known: Bounded, formulation: Formulation[ModelT, SolutionT]) -> float:
-    """Return what a solver's bound proves: weakened by the solver's tolerances where they could matter.
+    """Record what a solver's bound proves, under the solver's name: weakened by its tolerances where they could matter.
 
     Minimised objectives of instances are sums of terms >= 0 and the constant, which is therefore a bound too.
     """
@@ -98,12 +89,14 @@ def _trusted(search: Search[SolutionT], known: Bounded, formulation: Formulation
     slack = known.slack * abs(formulation.unit)
     least = search.constant if search.sense is Sense.MINIMIZE and not search.of_model else -math.inf
     bound = max(bound, least)
-    held = search.objective
-    if held is not None and slack <= MEETING * abs(held - search.constant):
-        return held if abs(bound - held) <= slack and search.sense.better(held, bound) else bound
-    if search.sense is Sense.MAXIMIZE:
-        return bound + slack
-    return max(bound - slack, least)
+    incumbent = search.objective
+    if incumbent is not None and slack <= MEETING * abs(incumbent - search.constant):
+        # the tolerances are within the gap of an optimum: only a bound that they put beyond the incumbent moves, onto it
+        if abs(bound - incumbent) <= slack and search.sense.better(incumbent, bound):
+            bound = incumbent
+    else:
+        bound = bound + slack if search.sense is Sense.MAXIMIZE else max(bound - slack, least)
+    search.prove(bound, source=known.solver)
 
 
 def settled(search: Search[SolutionT], status: TerminationStatus, solver: str) -> TerminationStatus:

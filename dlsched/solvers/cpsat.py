@@ -11,13 +11,13 @@ from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, IncumbentCallback, Outcome, failure
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 _LARGEST_OBJECTIVE = 2.0**53  # CP-SAT has 64-bit sums, and its presolve adds differences of costs
-_LARGEST_SCALE = 2**20
+_LARGEST_SCALE = 2**20  # rows of fractions are integers after scaling by at most this
 
 
 def version() -> str:
@@ -36,10 +36,7 @@ def solve(
 ) -> Outcome:
     """Solve to a gap of 0 in scaled integers; a node limit limits the conflicts.
 
-    Raises
-    ------
-    UsageError
-        A continuous or unbounded variable, or a coefficient that is not an integer after scaling its row.
+    Raises UsageError for a continuous or unbounded variable, or a coefficient that is not an integer after scaling its row.
     """
     from ortools.sat.python import cp_model
 
@@ -52,6 +49,7 @@ def solve(
         cp.new_int_var(math.ceil(low), math.floor(high), name)
         for name, low, high in zip(model.names, model.lower.tolist(), model.upper.tolist(), strict=True)
     ]
+    # rows in integers: coefficients exactly, sides rounded to what integers can reach
     for index, name in enumerate(model.row_names):
         columns, coefficients = model.row(index)
         low, high = float(model.row_lower[index]), float(model.row_upper[index])
@@ -70,17 +68,18 @@ def solve(
 
     name = version()
 
-    def proven(bound: float) -> float:
+    def bound_of_costs(bound: float) -> float:
+        """A bound on scaled costs, for those of the model: weaker by the rounding error of the costs."""
         return math.ldexp(bound, -power) - model.sign * error + model.constant
 
-    def tell(bound: float) -> None:
+    def report(bound: float) -> None:
         if bounded is not None:
-            bounded(Bounded(proven(bound), name))
+            bounded(Bounded(bound_of_costs(bound), name))
 
     watch = _watch(model.names, variables, found) if found is not None else None
-    code, solver, bound = run(cp, limits, watch, bounded=tell)
-    held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    values = {n: float(solver.value(v)) for n, v in zip(model.names, variables, strict=True)} if held else None
+    code, solver, bound = run(cp, limits, watch, bounded=report)
+    solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    values = {n: float(solver.value(v)) for n, v in zip(model.names, variables, strict=True)} if solved else None
     point = np.array([values[name] for name in model.names]) if values is not None else None
     status = status_of(code, limits, solver)
     return Outcome(
@@ -88,9 +87,9 @@ def solve(
         solver=name,
         values=values,
         objective=None if point is None else model.objective(point),
-        bound=None if bound is None else proven(bound),
+        bound=None if bound is None else bound_of_costs(bound),
         nodes=int(solver.num_branches),
-        message=solver.response_stats() if status is TerminationStatus.SOLVER_ERROR else "",
+        message=failure(status, solver.response_stats()),
     )
 
 
@@ -185,8 +184,8 @@ def _whole_costs(model: LinearModel) -> tuple[int, list[int], float]:
     most = float(dot(np.abs(model.costs), reach))
     power = math.frexp(_LARGEST_OBJECTIVE / most)[1] - 1 if most > 0 else 0
     whole = [round(math.ldexp(cost, power)) for cost in model.costs.tolist()]
-    off = np.abs(np.array([math.ldexp(cost, -power) for cost in whole]) - model.costs)
-    return power, whole, float(dot(off, reach))
+    errors = np.abs(np.array([math.ldexp(cost, -power) for cost in whole]) - model.costs)
+    return power, whole, float(dot(errors, reach))
 
 
 def _end(value: float, rounding: Callable[[float], int], infinite: int) -> int:

@@ -26,7 +26,7 @@ ModelT = TypeVar("ModelT")
 AnswerT = TypeVar("AnswerT")
 BuilderT = TypeVar("BuilderT", bound=Callable[..., object])
 
-_SHOWN = 12
+_SHOWN = 12  # keys that a message lists
 
 
 class UnknownChoiceError(UsageError, KeyError):
@@ -38,12 +38,8 @@ class UnknownChoiceError(UsageError, KeyError):
 class Choices(Mapping[AnyKey, "Value"]):
     """Variables of a PuLP model, or affine expressions of them, by what they decide.
 
-    A key is a name, or a tuple of names and numbers. A choice that no solution has may be absent.
-
-    Raises
-    ------
-    UsageError
-        Asked for a key that is not there; the message says which there are.
+    A key is a name, or a tuple of names and numbers. A choice that no solution has may be absent. A missing key raises
+    UsageError, whose message lists the keys.
     """
 
     def __init__(self, name: str, values: "Mapping[Key, Value]") -> None:
@@ -81,10 +77,7 @@ class Choices(Mapping[AnyKey, "Value"]):
 class Variables(Mapping[str, Choices]):
     """What a model decides, one mapping for each kind of decision: ``variables.gpus["a", 2]``, ``variables["gpus"]``.
 
-    Raises
-    ------
-    AttributeError, UsageError
-        Asked for decisions that the model does not have; the message says which it has.
+    A kind that the model does not have raises AttributeError or UsageError, whose message lists the kinds.
     """
 
     def __init__(self, **kinds: "Mapping[Key, Value]") -> None:
@@ -116,22 +109,15 @@ class Variables(Mapping[str, Choices]):
 
 @dataclass(frozen=True)
 class Origin:
-    """How a formulation was built, so that its model can be solved after a user has extended it.
-
-    Parameters
-    ----------
-    name, instance
-        Name of the formulation in its family, and what it is a model of.
-    complete
-        Whether every solution of the instance, up to what the builder's docstring says, is a point of the model.
-    build
-        Builds the formulation anew, as it was before anything was added.
-    """
+    """How a formulation was built, so that its model can be solved after a user has extended it."""
 
     name: str
+    """Name of the formulation in its family."""
     instance: InstanceFile
     complete: bool
+    """Whether every solution of the instance, up to what the builder's docstring says, is a point of the model."""
     build: Callable[[], object]
+    """Builds the formulation anew, without what was added."""
 
 
 @dataclass(eq=False)
@@ -237,11 +223,11 @@ def extendable(name: str) -> Callable[[BuilderT], BuilderT]:
 
     def wrapped(build: BuilderT) -> BuilderT:
         @wraps(build)
-        def built(instance: InstanceFile, *args: object, **given: object) -> object:
-            formulation = build(instance, *args, **given)
+        def built(instance: InstanceFile, *args: object, **options: object) -> object:
+            formulation = build(instance, *args, **options)
             assert isinstance(formulation, Formulation)
-            again = partial(build, instance, *args, **given)
-            return replace(formulation, origin=Origin(name, instance, bool(given.get("complete")), again))
+            again = partial(build, instance, *args, **options)
+            return replace(formulation, origin=Origin(name, instance, bool(options.get("complete")), again))
 
         return cast(BuilderT, built)
 

@@ -12,7 +12,7 @@ from dlsched.core.errors import SolverError
 from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, IncumbentCallback, Outcome, failure
 
 if TYPE_CHECKING:
     import gurobipy
@@ -28,7 +28,7 @@ _STATUS = {
 }
 """Gurobi's words; every other one (NUMERIC, SUBOPTIMAL, ...) is an error here: no such limit was set."""
 _WITHOUT_POINT = TerminationStatus.INFEASIBLE, TerminationStatus.UNBOUNDED, TerminationStatus.SOLVER_ERROR
-"""For an unbounded model it holds some far-away point."""
+"""Statuses without a solution: for an unbounded model Gurobi has some far-away point."""
 _PARAMETERS = {"OutputFlag": 0, "MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": 1e-9}
 """Integrality tolerance 1e-9 instead of 1e-5: a row with coefficients near 2**20 turns 1e-5 into whole
 units."""
@@ -48,13 +48,7 @@ def solve(
     found: IncumbentCallback | None = None,
     bounded: BoundCallback | None = None,
 ) -> Outcome:
-    """Solve to a gap of 0.
-
-    Raises
-    ------
-    SolverError
-        The licence does not allow the model, or no licence is valid.
-    """
+    """Solve to a gap of 0; SolverError if the licence does not allow the model, or none is valid."""
     import gurobipy
 
     budget = Budget(limits)
@@ -70,7 +64,7 @@ def solve(
             word = _run(program, budget, watch)
             return _outcome(program, model, x, word)
     except gurobipy.GurobiError as error:
-        raise SolverError(_said(model, error)) from None
+        raise SolverError(_failure(model, error)) from None
 
 
 def _write(program: "gurobipy.Model", model: LinearModel) -> "gurobipy.MVar":
@@ -81,20 +75,21 @@ def _write(program: "gurobipy.Model", model: LinearModel) -> "gurobipy.MVar":
     x = program.addMVar(len(model.names), lb=model.lower, ub=model.upper, vtype=kinds)
     sense = GRB.MINIMIZE if model.sense is Sense.MINIMIZE else GRB.MAXIMIZE
     program.setObjective(model.costs @ x + model.constant, sense)
+    # rows by kind of their sides; a row with two different finite ends is written twice
     same = model.row_lower == model.row_upper
     matrix = model.matrix()
-    for word, right, rows in (
+    for relation, right, rows in (
         (GRB.EQUAL, model.row_upper, same),
         (GRB.LESS_EQUAL, model.row_upper, np.isfinite(model.row_upper) & ~same),
         (GRB.GREATER_EQUAL, model.row_lower, np.isfinite(model.row_lower) & ~same),
     ):
         if rows.any():
-            program.addMConstr(matrix[np.flatnonzero(rows)], x, word, right[rows])
+            program.addMConstr(matrix[np.flatnonzero(rows)], x, relation, right[rows])
     return x
 
 
 def _run(program: "gurobipy.Model", budget: Budget, watch: "_Watch") -> str:
-    """Solve within the time that is left, and return Gurobi's status word."""
+    """Solve within the remaining time, and return Gurobi's status word."""
     from gurobipy import GRB
 
     if budget.left.time_s is not None:
@@ -108,16 +103,16 @@ def _run(program: "gurobipy.Model", budget: Budget, watch: "_Watch") -> str:
 
 def _outcome(program: "gurobipy.Model", model: LinearModel, x: "gurobipy.MVar", word: str) -> Outcome:
     status = _STATUS.get(word, TerminationStatus.SOLVER_ERROR)
-    known = status not in _WITHOUT_POINT
-    held = known and program.SolCount > 0
+    conclusive = status not in _WITHOUT_POINT
+    solved = conclusive and program.SolCount > 0
     return Outcome(
         status=status,
         solver=version(),
-        values=dict(zip(model.names, np.asarray(x.X).tolist(), strict=True)) if held else None,
-        objective=float(program.ObjVal) if held else None,
-        bound=_finite(program.ObjBound) if known else None,
+        values=dict(zip(model.names, np.asarray(x.X).tolist(), strict=True)) if solved else None,
+        objective=float(program.ObjVal) if solved else None,
+        bound=_finite(program.ObjBound) if conclusive else None,
         nodes=int(program.NodeCount),
-        message="" if status is not TerminationStatus.SOLVER_ERROR else f"Gurobi says {word}",
+        message=failure(status, f"Gurobi says {word}"),
     )
 
 
@@ -140,12 +135,12 @@ class _Watch:
 
     def __call__(self, program: "gurobipy.Model", where: int) -> None:
         try:
-            self._tell(program, where)
+            self._report(program, where)
         except BaseException as error:
             self.error = error
             program.terminate()
 
-    def _tell(self, program: "gurobipy.Model", where: int) -> None:
+    def _report(self, program: "gurobipy.Model", where: int) -> None:
         from gurobipy import GRB
 
         bounds = {GRB.Callback.MIP: GRB.Callback.MIP_OBJBND, GRB.Callback.MIPSOL: GRB.Callback.MIPSOL_OBJBND}
@@ -159,7 +154,7 @@ class _Watch:
                 self.bounded(Bounded(bound, self.name))
 
 
-def _said(model: LinearModel, error: Any) -> str:
+def _failure(model: LinearModel, error: Any) -> str:
     """Describe a failure in one line; for a model that is too large, name the licence."""
     from gurobipy import GRB
 

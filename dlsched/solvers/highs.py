@@ -11,8 +11,16 @@ import numpy as np
 from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.lp import tell_relaxation, version
-from dlsched.solvers.outcome import BoundCallback, Incumbent, IncumbentCallback, Outcome, Standing, StandingCallback
+from dlsched.solvers.lp import report_relaxation, version
+from dlsched.solvers.outcome import (
+    BoundCallback,
+    Incumbent,
+    IncumbentCallback,
+    Outcome,
+    Standing,
+    StandingCallback,
+    failure,
+)
 
 _STATUS = {
     0: TerminationStatus.OPTIMAL,
@@ -23,7 +31,7 @@ _STATUS = {
 _OTHER = {9: TerminationStatus.UNBOUNDED, 16: TerminationStatus.NODE_LIMIT}
 """HiGHS' own numbers for which SciPy has none: infeasible or unbounded, and the node limit."""
 _HIGHS_STATUS = re.compile(r"HiGHS Status (\d+)")
-_WAYS = (True, 0), (False, 0), (False, 10)
+_ATTEMPTS = (True, 0), (False, 0), (False, 10)
 """Attempts: whether with presolve, and the power of two that scales costs (tolerances are absolute)."""
 
 
@@ -46,8 +54,8 @@ def solve(
     """
     del start, found
     budget = Budget(limits)
-    tell_relaxation(model, budget, bounded)
-    for presolve, power in _WAYS:
+    report_relaxation(model, budget, bounded)
+    for presolve, power in _ATTEMPTS:
         factor = 2.0**power
         larger = replace(model, costs=model.costs * factor, constant=model.constant * factor)
         with _watched(None if standing is None else _in_terms_of(model, factor, standing)):
@@ -90,19 +98,19 @@ def _solve(model: LinearModel, limits: Limits, *, presolve: bool) -> Outcome:
         objective=None if answer.x is None else model.sign * float(answer.fun) + model.constant,
         bound=None if bound is None or not np.isfinite(bound) else model.sign * float(bound) + model.constant,
         nodes=None if nodes is None else int(nodes),
-        message=str(answer.message) if status is TerminationStatus.SOLVER_ERROR else "",
+        message=failure(status, str(answer.message)),
     )
 
 
 def _in_terms_of(model: LinearModel, factor: float, standing: StandingCallback) -> StandingCallback:
     """Turn what HiGHS minimises, scaled costs without the constant, into objectives of the model."""
 
-    def told(said: Standing) -> None:
-        ends = (said.objective, said.bound)
+    def report(standing_of_highs: Standing) -> None:
+        ends = (standing_of_highs.objective, standing_of_highs.bound)
         objective, bound = (None if end is None else model.sign * end / factor + model.constant for end in ends)
-        standing(Standing(objective, bound, said.nodes))
+        standing(Standing(objective, bound, standing_of_highs.nodes))
 
-    return told
+    return report
 
 
 @contextlib.contextmanager
@@ -123,12 +131,12 @@ def _watched(standing: StandingCallback | None) -> Iterator[None]:
     if standing is None:
         yield
         return
-    said = standing
+    report = standing
 
-    def hear(kind: int, message: str, told: SimpleNamespace, steering: object, user: object) -> None:
-        ends = (float(told.mip_primal_bound), float(told.mip_dual_bound))
+    def hear(kind: int, message: str, state: SimpleNamespace, steering: object, user: object) -> None:
+        ends = (float(state.mip_primal_bound), float(state.mip_dual_bound))
         objective, bound = (end if np.isfinite(end) else None for end in ends)
-        said(Standing(objective, bound, max(0, int(told.mip_node_count))))
+        report(Standing(objective, bound, max(0, int(state.mip_node_count))))
 
     class Watched(plain):  # type: ignore[misc, valid-type]  # the package is untyped
         def run(self) -> object:
@@ -149,5 +157,5 @@ def _status(code: int, message: str) -> TerminationStatus:
     if code in _STATUS:
         return _STATUS[code]
     number = _HIGHS_STATUS.search(message)
-    said = None if code != 4 or number is None else _OTHER.get(int(number.group(1)))
-    return said or TerminationStatus.SOLVER_ERROR
+    status = None if code != 4 or number is None else _OTHER.get(int(number.group(1)))
+    return status or TerminationStatus.SOLVER_ERROR

@@ -17,27 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IntervalModel:
-    """A scheduling model for CP-SAT.
-
-    Parameters
-    ----------
-    capacities
-        Capacity of every resource.
-    releases
-        Earliest start of every job.
-    modes
-        For every job, pairs of a length, >= 0, and its use of every resource.
-    latest
-        Latest end of every job.
-    least
-        A lower bound on the sum of the ends.
-    """
+    """A scheduling model for CP-SAT."""
 
     capacities: tuple[int, ...]
+    """Capacity of every resource."""
     releases: tuple[int, ...]
+    """Earliest start of every job."""
     modes: tuple[tuple[tuple[int, tuple[int, ...]], ...], ...]
+    """For every job, pairs of a length, >= 0, and its use of every resource."""
     latest: tuple[int, ...]
+    """Latest end of every job."""
     least: int
+    """A lower bound on the sum of the ends."""
 
 
 def values_of(modes: Sequence[int], starts: Sequence[int]) -> Incumbent:
@@ -55,39 +46,25 @@ def solve_intervals(
 ) -> Outcome:
     """Solve in a child process, so that limits hold and Ctrl-C works; nodes are conflicts.
 
-    Parameters
-    ----------
-    model
-        Whole times; their sum must stay below 2**53.
-    limits
-        Time, nodes and threads.
-    start
-        A solution to start from, as from ``values_of``.
-    found
-        Called with every better solution on the way.
-
-    Raises
-    ------
-    SolverMissingError
-        OR-Tools is not installed.
+    The sum of all times must stay below 2**53. ``start`` is a solution as from ``values_of``; ``found`` is called with every
+    better one. Raises SolverMissingError without OR-Tools.
     """
     limits = limits or Limits()
     availability.require("cpsat", "milp")
     limits = child.prepared("cpsat", limits)
     known: float | None = None
 
-    def hear(told: Incumbent | Bounded) -> None:
+    def hear(report: Incumbent | Bounded) -> None:
         nonlocal known
-        if isinstance(told, Bounded):
-            known = told.bound
+        if isinstance(report, Bounded):
+            known = report.bound
         elif found is not None:
-            found(told)
+            found(report)
 
-    try:
-        outcome = child.call("dlsched.solvers.intervals:solve", model, limits, start, time_s=limits.time_s, heard=hear)
-    except child.OutOfTime:
-        return Outcome(status=TerminationStatus.TIME_LIMIT, solver=version(), bound=known)
-    assert isinstance(outcome, Outcome)
+    function, time_s = "dlsched.solvers.intervals:solve", limits.time_s
+    outcome = child.outcome_of("cpsat", function, model, limits, start, time_s=time_s, heard=hear)
+    if outcome.status is TerminationStatus.TIME_LIMIT and outcome.bound is None:  # killed: it stated no bound
+        return replace(outcome, bound=known)
     return outcome
 
 
@@ -102,6 +79,7 @@ def solve(
     begins, ends, chosen = [], [], []
     used: list[list[tuple[cp_model.IntervalVar, int]]] = [[] for _ in model.capacities]
     together: list[tuple[cp_model.IntervalVar, int]] = []
+    # each mode of a job is an optional interval on the resources it uses; ``whole`` runs whichever mode is chosen
     for job, (release, latest, modes) in enumerate(zip(model.releases, model.latest, model.modes, strict=True)):
         begin = cp.new_int_var(release, latest, f"start_{job}")
         end = cp.new_int_var(release, latest, f"end_{job}")
@@ -123,8 +101,9 @@ def solve(
         begins.append(begin)
         ends.append(end)
         chosen.append(picks)
-    for capacity, held in zip(model.capacities, used, strict=True):
-        cp.add_cumulative([interval for interval, _ in held], [count for _, count in held], capacity)
+    for capacity, uses in zip(model.capacities, used, strict=True):
+        cp.add_cumulative([interval for interval, _ in uses], [count for _, count in uses], capacity)
+    # where all modes of a job use equally many units, all resources together are one more cumulative resource
     if all(sum(takes) == sum(modes[0][1]) for modes in model.modes for _, takes in modes):
         total = sum(model.capacities)
         cp.add_cumulative([interval for interval, _ in together], [count for _, count in together], total)

@@ -71,14 +71,12 @@ _ROWS = 20  # rows of whole numbers below 2**20 stay as they are: their toleranc
 def scaled(model: LinearModel) -> tuple[LinearModel, float]:
     """Scale costs, and rows of fractions, to a common magnitude by powers of two, which keeps all digits.
 
-    Returns
-    -------
-    The scaled model without its constant, and its unit: its objective times the unit, plus the constant, is
-    that of ``model``. Rows with all coefficients below 1 are scaled up to 1, rows of integer columns above
-    2**20 down to that.
+    Returns the scaled model without its constant, and its unit: its objective times the unit, plus the constant, is that of
+    ``model``. Rows with all coefficients below 1 are scaled up to 1, rows of integer columns above 2**20 down to that.
     """
     largest = float(np.abs(model.costs).max(initial=0.0))
     power = math.frexp(largest)[1] - _COSTS if largest > 0 else 0
+    # exponents by which rows shrink, of the largest coefficient of each row that has any
     powers = np.zeros(len(model.row_names), dtype=np.int64)
     filled = np.flatnonzero(np.diff(model.row_starts))
     if len(filled):
@@ -160,8 +158,8 @@ class Rows:
         """A SciPy sparse array of that many columns."""
         from scipy.sparse import coo_array
 
-        places, held, values = zip(*self.entries, strict=True)
-        return coo_array((values, (places, held)), shape=(len(self.right), columns)).tocsr()
+        rows, indices, values = zip(*self.entries, strict=True)
+        return coo_array((values, (rows, indices)), shape=(len(self.right), columns)).tocsr()
 
 
 def maximisation(

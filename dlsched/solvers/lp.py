@@ -37,7 +37,7 @@ _INFINITE = 66  # HiGHS takes what is 1e20 or more, about 2**66, for infinite
 _BOUNDS = 40  # where a bound would come near that, the largest becomes 2**40
 _TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 _TIGHTER, _LOOSER = (dict.fromkeys(_TOLERANCES, tolerance) for tolerance in (1e-9, 1e-6))
-_WAYS: tuple[Mapping[str, bool | float | str], ...] = (
+_ATTEMPTS: tuple[Mapping[str, bool | float | str], ...] = (
     {},
     {"presolve": False},
     _TIGHTER,
@@ -48,7 +48,7 @@ _WAYS: tuple[Mapping[str, bool | float | str], ...] = (
 """Attempts. HiGHS 1.12 sometimes calls a feasible program infeasible or a bounded one unbounded, or ends
 with a status unknown to SciPy. After any status but optimal the next attempt runs, the last ones by an
 interior point method and with looser tolerances."""
-_KEPT = 1e-5
+_EXCESS = 1e-5
 """Relative excess of a row above which an answer is rejected and the next attempt runs, the last without our
 own scaling."""
 
@@ -68,22 +68,14 @@ def version() -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LpAnswer:
-    """An optimum, and its marginals with respect to the right-hand sides.
-
-    Parameters
-    ----------
-    x
-        Values of the variables.
-    objective
-        ``costs`` x.
-    upper, equal
-        Marginals of the rows of ``a_ub``, at most 0, and of ``a_eq``.
-    """
+    """An optimum ``x``, and its marginals with respect to the right-hand sides."""
 
     x: Floats
     objective: float
     upper: Floats
+    """Marginals of the rows of ``a_ub``, at most 0."""
     equal: Floats
+    """Marginals of the rows of ``a_eq``."""
 
 
 def linear_program(
@@ -101,29 +93,12 @@ def linear_program(
 ) -> LpAnswer:
     """Solve a linear program that has an optimum.
 
-    Parameters
-    ----------
-    costs
-        Shape (V,).
-    a_ub, b_ub, a_eq, b_eq
-        Rows: sparse or dense, shape (R, V), and right-hand sides, shape (R,). None: no such rows.
-    bounds
-        Lower and upper bound of every variable, shape (V, 2), or one pair for all.
-    tolerance
-        HiGHS' feasibility tolerances, 1e-10 to 1e-7, if its default is too loose.
-    vertex
-        Whether to return a vertex, which is integral if the matrix is totally unimodular.
-    time_s
-        Seconds; None: no limit.
-    isolated
-        Whether to solve in the child process, where Ctrl-C works at once; None: if the program is large.
+    Rows are sparse or dense, shape (R, V), with right-hand sides of shape (R,); ``bounds`` are lower and upper bound of every
+    variable, shape (V, 2), or one pair for all. ``tolerance``: HiGHS' feasibility tolerances, 1e-10 to 1e-7, if its default
+    is too loose. ``vertex`` asks for a vertex, which is integral if the matrix is totally unimodular. ``isolated``: in
+    the child process, where Ctrl-C works at once; None: if the program is large.
 
-    Raises
-    ------
-    SolverError
-        HiGHS finds no optimum in any attempt.
-    Stopped
-        The time is up.
+    Raises SolverError if HiGHS finds no optimum in any attempt, Stopped when ``time_s`` seconds are over.
     """
     from scipy.sparse import csr_array
 
@@ -167,10 +142,11 @@ def solve(
 
     first, budget = upper.shape[0], Budget(Limits(time_s=time_s))
     tight = {} if tolerance is None else dict.fromkeys(_TOLERANCES, tolerance)
-    held: LpAnswer | None = None
+    fallback: LpAnswer | None = None
     for rows, columns, unit in _scalings(vstack([upper, equal], format="csr"), (upper_right, equal_right), bounds):
         scaled_costs = np.ldexp(costs, columns)
         power = _COSTS - _exponent(scaled_costs)
+        # row i is multiplied by 2**rows[i], variable j divided by 2**(columns[j] + unit), costs multiplied by 2**power
         arguments = {
             "c": np.ldexp(scaled_costs, power),
             "A_ub": _scaled(upper, rows[:first], columns),
@@ -179,31 +155,31 @@ def solve(
             "b_eq": np.ldexp(equal_right, rows[first:] - unit),
             "bounds": np.ldexp(bounds, -columns[:, None] - unit),
         }
-        for way in _WAYS:
-            left = budget.left.time_s
-            options = {**({} if left is None else {"time_limit": left}), **tight, **way}
+        for attempt in _ATTEMPTS:
+            remaining_s = budget.left.time_s
+            options = {**({} if remaining_s is None else {"time_limit": remaining_s}), **tight, **attempt}
             method = options.pop("method", "highs-ds" if vertex else "highs")
             answer = linprog(**arguments, method=method, options=options)
             if answer.status == 1 and time_s is not None:
-                return held
+                return fallback
             if answer.status != 0:
                 continue
-            found = LpAnswer(
+            candidate = LpAnswer(
                 x=np.ldexp(answer.x, columns + unit),
                 objective=float(np.ldexp(answer.fun, unit - power)),
                 upper=np.minimum(np.ldexp(answer.ineqlin.marginals, rows[:first] - power), 0.0),
                 equal=np.ldexp(answer.eqlin.marginals, rows[first:] - power),
             )
             if (
-                _kept(upper, upper_right, found.x)
-                and _kept(equal, equal_right, found.x, equal=True)
-                and _within(bounds, found.x)
+                _satisfies(upper, upper_right, candidate.x)
+                and _satisfies(equal, equal_right, candidate.x, equal=True)
+                and _within(bounds, candidate.x)
             ):
-                return found
-            held = held or found
+                return candidate
+            fallback = fallback or candidate
             break  # smaller tolerances help only in this scaling's own measure
-    if held is not None:
-        return held  # no attempt keeps the rows better; callers verify what its multipliers prove
+    if fallback is not None:
+        return fallback  # no attempt keeps the rows better; callers verify what its multipliers prove
     raise SolverError(f"{version()} found no optimum of a linear program: {answer.message}")
 
 
@@ -230,16 +206,16 @@ def _scalings(
 
 def _within(bounds: Floats, x: Floats) -> bool:
     """Whether a point keeps the bounds; HiGHS may have taken one of them for infinite."""
-    slack = _KEPT * np.abs(x).max(initial=0.0)
+    slack = _EXCESS * np.abs(x).max(initial=0.0)
     return bool((bounds[:, 0] - x <= slack).all() and (x - bounds[:, 1] <= slack).all())
 
 
-def _kept(matrix: "csr_array", right: Floats, x: Floats, *, equal: bool = False) -> bool:
+def _satisfies(matrix: "csr_array", right: Floats, x: Floats, *, equal: bool = False) -> bool:
     """Whether a point keeps the original rows; HiGHS' tolerances hold for the scaled program only."""
     excess = matrix @ x - right
     size = abs(matrix) @ np.abs(x) + np.abs(right)
     largest = abs(matrix).max(axis=1).toarray().ravel() if matrix.nnz else np.zeros(len(right))
-    slack = _KEPT * (size + largest * np.abs(x).max(initial=0.0))
+    slack = _EXCESS * (size + largest * np.abs(x).max(initial=0.0))
     return bool(((np.abs(excess) if equal else excess) <= slack).all())
 
 
@@ -280,12 +256,12 @@ _UNIT = 2.0**-52  # twice the rounding unit
 _ROOM = 1e-10  # share by which multipliers shrink if an unbounded column's reduced cost is too small
 
 
-def tell_relaxation(model: LinearModel, budget: Budget, bounded: BoundCallback | None) -> None:
-    """Report the bound of the linear relaxation of a model, using at most half of the time that is left."""
+def report_relaxation(model: LinearModel, budget: Budget, bounded: BoundCallback | None) -> None:
+    """Report the bound of the linear relaxation of a model, in at most half of the remaining time."""
     if bounded is None or not model.costs.any():
         return
-    left = budget.left.time_s
-    bound = relaxed_bound(model, None if left is None else left / 2)
+    remaining_s = budget.left.time_s
+    bound = relaxed_bound(model, None if remaining_s is None else remaining_s / 2)
     if bound is not None:
         bounded(Bounded(bound, version()))
 
@@ -311,6 +287,7 @@ def _multipliers(model: LinearModel, time_s: float | None) -> Floats | None:
         np.flatnonzero(np.isfinite(model.row_upper) & ~same),
         np.flatnonzero(np.isfinite(model.row_lower) & ~same),
     )
+    # equalities, and rows with finite sides as upper and, negated, lower ones
     answer = linprog(
         model.sign * model.costs,
         A_ub=vstack([matrix[up], -matrix[down]]),
@@ -342,6 +319,7 @@ def proven_by(model: LinearModel, multipliers: Floats) -> float | None:
     reduced = costs - sums
     free = (np.isinf(model.upper) & (reduced < error)) | (np.isinf(model.lower) & (reduced > -error))
     if free.any():
+        # all multipliers shrink by one factor, so that the reduced costs of the unbounded columns get their sign
         with np.errstate(divide="ignore", invalid="ignore"):
             part = float(np.min(np.where(sums[free] != 0, costs[free] / sums[free], 0.0))) * (1 - _ROOM)
         if not 0 < part <= 1:
@@ -351,6 +329,7 @@ def proven_by(model: LinearModel, multipliers: Floats) -> float | None:
         reduced = costs - sums
         if (np.isinf(model.upper) & (reduced < error)).any() or (np.isinf(model.lower) & (reduced > -error)).any():
             return None
+    # the least value of y (A x) + reduced x over the rows' sides and the columns' bounds, term by term
     of_rows = np.where(y > 0, y * _finite(model.row_lower), y * _finite(model.row_upper))
     low, high = _finite(model.lower), _finite(model.upper)  # an infinite end is never the minimum
     # of a column without any end the reduced cost is 0, and so is its part

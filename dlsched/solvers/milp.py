@@ -23,6 +23,7 @@ from dlsched.solvers.outcome import (
     Outcome,
     Standing,
     StandingCallback,
+    rescaled,
 )
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ gap."""
 _NARROW = 1e-6
 """Presolve fixes a variable whose bounds are closer than this, the feasibility tolerance of HiGHS and
 SCIP."""
-_SELDOM_S = 0.5
+_INTERVAL_S = 0.5
 """Seconds between two reports of where a solver stands."""
-_ENDED = TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE
+_PROVEN = TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE
 
 
 def solve_milp(
@@ -52,59 +53,42 @@ def solve_milp(
 ) -> Outcome:
     """Solve a mixed-integer linear model to a gap of 0; the solver gets it ``scaled``.
 
-    Parameters
-    ----------
-    problem
-        A PuLP model, or its arrays.
-    solver
-        A name of ``dlsched.catalogue.solvers`` that takes linear models.
-    limits
-        Time, nodes and threads.
-    start
-        A solution by variable name (missing ones are 0), for the solvers that take one.
-    found
-        Called with every better solution, by solvers that report them.
-    bounded
-        Called with bounds during the run, first with that of the linear relaxation, which HiGHS computes
-        before a solver that reports none. The outcome of a stopped solver has the best of them.
-    standing
-        Called about once a second while the solver runs: with what it says of itself (HiGHS and SCIP do), or with what was
-        said last (0 nodes if nothing was, as by CBC, which is silent until it ends). Only if ``isolated`` when it is silent.
-    isolated
-        Whether to run the solver in a child process, so that limits hold and Ctrl-C works; otherwise calls
-        cost less.
+    ``solver`` is a name of ``dlsched.catalogue.solvers``; ``start`` a solution by variable name (missing ones are 0), for the
+    solvers that take one. ``isolated`` runs the solver in a child process, so that limits hold and Ctrl-C works; without
+    it calls cost less. Callbacks, for solvers that report:
 
-    Raises
-    ------
-    SolverMissingError
-        The solver is not installed.
-    UsageError
-        The model is not of the solver's kind.
+    ``found``: with every better solution.
+    ``bounded``: with bounds, first with that of the linear relaxation, which HiGHS computes before a solver that reports none.
+    The outcome of a stopped solver has the best of them.
+    ``standing``: about once a second with the solver's latest report (HiGHS and SCIP have one; 0 nodes before the first);
+    while the solver is silent only if ``isolated``.
+
+    Raises SolverMissingError, or UsageError for a model that is not of the solver's kind.
     """
     limits = limits or Limits()
     budget = Budget(limits)
     availability.require(solver, "milp")
-    given = problem if isinstance(problem, LinearModel) else from_pulp(problem)
-    if not given.names:
-        return _of_nothing(given, availability.SOLVERS[solver].version())
-    constant = given.constant
-    model, unit = scaled(given)
+    original = problem if isinstance(problem, LinearModel) else from_pulp(problem)
+    if not original.names:
+        return _without_variables(original, availability.SOLVERS[solver].version())
+    constant = original.constant
+    model, unit = scaled(original)
     slack = _slack(model) * unit
     known: float | None = None
     last = Standing(None, None, 0)
 
-    def hear(told: Incumbent | Bounded | Standing) -> None:
+    def hear(report: Incumbent | Bounded | Standing) -> None:
+        """Pass a report on, in terms of the original model; bounds only if they are better than all before."""
         nonlocal known, last
-        if isinstance(told, Standing):
-            objective, least = (None if end is None else end * unit + constant for end in (told.objective, told.bound))
-            last = Standing(objective, least, told.nodes)
+        if isinstance(report, Standing):
+            last = report.rescaled(unit, constant)
             stand()
-        elif not isinstance(told, Bounded):
+        elif not isinstance(report, Bounded):
             if found is not None:
-                found(told)
-        elif bounded is not None and (known is None or model.sense.better(known, told.bound)):
-            known = told.bound
-            bounded(replace(told, bound=known * unit + constant, slack=slack))
+                found(report)
+        elif bounded is not None and (known is None or model.sense.better(known, report.bound)):
+            known = report.bound
+            bounded(replace(report, bound=known * unit + constant, slack=slack))
 
     def stand() -> None:
         if standing is not None:
@@ -115,31 +99,28 @@ def solve_milp(
         outcome = run(solver, model, limits, start, wanted, hear)
     else:
         limits = child.prepared(solver, limits)
-        arguments = solver, model, limits, start, wanted
-        try:
-            outcome = child.call(
-                *("dlsched.solvers.milp:run", *arguments),
-                time_s=limits.time_s,
-                heard=hear,
-                waiting=None if standing is None else stand,
-            )
-        except child.OutOfTime:
-            outcome = Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS[solver].version())
-    assert isinstance(outcome, Outcome)
+        outcome = child.outcome_of(
+            *(solver, "dlsched.solvers.milp:run", solver, model, limits, start, wanted),
+            time_s=limits.time_s,
+            heard=hear,
+            waiting=None if standing is None else stand,
+        )
     if outcome.status is TerminationStatus.UNBOUNDED:
-        if not given.costs.any():  # then it is the other thing that this word may mean
+        # infeasible models may be called unbounded: the model without costs tells which, and gives a point
+        if not original.costs.any():
             return Outcome(status=TerminationStatus.INFEASIBLE, solver=outcome.solver)
-        without = replace(given, costs=np.zeros_like(given.costs))
-        point = solve_milp(without, solver=solver, limits=budget.left, start=start, isolated=isolated)
-        ended = outcome.status if point.status is TerminationStatus.OPTIMAL else point.status
-        return replace(point, status=ended, objective=None, bound=None)
+        costless = replace(original, costs=np.zeros_like(original.costs))
+        point = solve_milp(costless, solver=solver, limits=budget.left, start=start, isolated=isolated)
+        status = outcome.status if point.status is TerminationStatus.OPTIMAL else point.status
+        return replace(point, status=status, objective=None, bound=None)
+    # a stopped solver may state a weaker bound than it, or the relaxation, reported before
     bound = outcome.bound
-    if outcome.status not in _ENDED and known is not None and (bound is None or model.sense.better(bound, known)):
+    if outcome.status not in _PROVEN and known is not None and (bound is None or model.sense.better(bound, known)):
         bound = known
     return replace(
         outcome,
-        objective=None if outcome.objective is None else outcome.objective * unit + constant,
-        bound=None if bound is None else bound * unit + constant,
+        objective=rescaled(outcome.objective, unit, constant),
+        bound=rescaled(bound, unit, constant),
         slack=slack,
     )
 
@@ -152,31 +133,31 @@ def run(
     wanted: tuple[bool, bool, bool],
     say: Callable[[Incumbent | Bounded | Standing], None],
 ) -> Outcome:
-    """Run a solver in this process; ``wanted``: whether to report solutions, bounds, and where it stands, to ``say``.
+    """Run a solver in this process; ``wanted``: whether to report solutions, bounds and its standing to ``say``.
 
-    A solver whose ``solve`` has a parameter ``standing`` says where it stands.
+    Solvers whose ``solve`` has a parameter ``standing`` report it.
     """
     solve = importlib.import_module(availability.SOLVERS[solver].code).solve
     found, bounded, standing = (say if each else None for each in wanted)
     if standing is not None and "standing" in inspect.signature(solve).parameters:
-        solve = partial(solve, standing=seldom(standing))
+        solve = partial(solve, standing=throttled(standing))
     outcome = solve(model, limits, start, found, bounded)
     assert isinstance(outcome, Outcome)
     return outcome
 
 
-def seldom(say: StandingCallback, clock: Callable[[], float] = time.monotonic) -> StandingCallback:
-    """Let a solver say where it stands twice a second at most, however often it could."""
+def throttled(say: StandingCallback, clock: Callable[[], float] = time.monotonic) -> StandingCallback:
+    """Pass on a solver's reports at most every ``_INTERVAL_S`` seconds."""
     last: float | None = None
 
-    def told(standing: Standing) -> None:
+    def report(standing: Standing) -> None:
         nonlocal last
         now = clock()
-        if last is None or now - last >= _SELDOM_S:
+        if last is None or now - last >= _INTERVAL_S:
             last = now
             say(standing)
 
-    return told
+    return report
 
 
 def _slack(model: LinearModel) -> float:
@@ -188,8 +169,8 @@ def _slack(model: LinearModel) -> float:
     return _ABSOLUTE + float(dot(np.abs(model.costs[narrow]), widths[narrow]))
 
 
-def _of_nothing(model: LinearModel, solver: str) -> Outcome:
-    """The answer to a model without variables, which SciPy and PuLP refuse."""
+def _without_variables(model: LinearModel, solver: str) -> Outcome:
+    """The outcome of a model without variables, which SciPy and PuLP refuse."""
     if (model.row_lower > 0).any() or (model.row_upper < 0).any():
         return Outcome(status=TerminationStatus.INFEASIBLE, solver=solver)
     constant = model.constant

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
-from dlsched.solvers.outcome import Outcome
+from dlsched.solvers.outcome import Outcome, failure
 
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
@@ -24,25 +24,10 @@ def solve_minlp(
     terms: int = 1,
     feasibility: float = FEASIBILITY,
 ) -> Outcome:
-    """Solve a Pyomo model to a relative gap of 0; its objective should be much larger than ``feasibility``.
+    """Solve a Pyomo model with one objective to a relative gap of 0, in a child process if ``isolated``.
 
-    Parameters
-    ----------
-    model
-        A ``pyomo.environ.ConcreteModel`` with one objective.
-    limits
-        Time, nodes and threads.
-    isolated
-        Whether to run SCIP in a child process, so that limits hold and Ctrl-C works.
-    terms
-        Non-linear terms of the objective, each of which may be off by ``feasibility``.
-    feasibility
-        SCIP's tolerance on rows and non-linear terms.
-
-    Raises
-    ------
-    SolverMissingError
-        SCIP is not installed.
+    The objective should be much larger than ``feasibility``, SCIP's tolerance on rows and non-linear terms; each of its
+    ``terms`` non-linear terms may be off by that. Raises SolverMissingError without SCIP.
     """
     limits = limits or Limits()
     availability.require("scip", "minlp")
@@ -50,11 +35,8 @@ def solve_minlp(
     if not isolated:
         return replace(solve(model, limits, feasibility), slack=slack)
     limits = child.prepared("scip", limits)
-    try:
-        outcome = child.call("dlsched.solvers.minlp:solve", model, limits, feasibility, time_s=limits.time_s)
-    except child.OutOfTime:
-        return Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS["scip"].version())
-    assert isinstance(outcome, Outcome)
+    function = "dlsched.solvers.minlp:solve"
+    outcome = child.outcome_of("scip", function, model, limits, feasibility, time_s=limits.time_s)
     return replace(outcome, slack=slack)
 
 
@@ -73,11 +55,8 @@ def solve(model: "ConcreteModel", limits: Limits, feasibility: float = FEASIBILI
         TerminationCondition.iterationLimit: TerminationStatus.NODE_LIMIT,
         TerminationCondition.interrupted: TerminationStatus.INTERRUPTED,
     }
-    # off, since SCIP 10.0's symmetry detection mistakes 1/v for 3/w and "proves" wrong optima
-    options: dict[str, float | int] = {
-        "parallel/maxnthreads": limits.threads,
-        "misc/usesymmetry": 0,
-    }
+    # no symmetry: SCIP 10.0's detection mistakes 1/v for 3/w and "proves" wrong optima
+    options: dict[str, float | int] = {"parallel/maxnthreads": limits.threads, "misc/usesymmetry": 0}
     if feasibility < FEASIBILITY:
         options |= {"numerics/feastol": feasibility, "numerics/dualfeastol": feasibility}
         options["propagating/obbt/freq"] = -1  # the linear programs of bound tightening are the first to cycle
@@ -106,7 +85,5 @@ def solve(model: "ConcreteModel", limits: Limits, feasibility: float = FEASIBILI
         values=values,
         objective=answer.incumbent_objective,
         bound=answer.objective_bound if status is not TerminationStatus.INFEASIBLE else None,
-        message=""
-        if status is not TerminationStatus.SOLVER_ERROR
-        else f"SCIP says {answer.termination_condition.name}",
+        message=failure(status, f"SCIP says {answer.termination_condition.name}"),
     )

@@ -21,7 +21,7 @@ def lp_text(model: LinearModel, title: str, head: Sequence[str] = ()) -> str:
     sense = "Minimize" if model.sense is Sense.MINIMIZE else "Maximize"
     lines = [
         f"\\* {title} *\\",
-        *(f"\\* {said} *\\" for said in head),
+        *(f"\\* {comment} *\\" for comment in head),
         sense,
         *_wrapped("OBJ:", _terms(model, costs) or nothing),
         "Subject To",
@@ -55,7 +55,7 @@ def mps_text(model: LinearModel, title: str, head: Sequence[str] = ()) -> str:
     for column in _in_objective(model):
         entries[column].append(("OBJ", model.sign * float(model.costs[column])))
     letters = {"<=": "L", ">=": "G", "=": "E"}
-    lines = ["*SENSE:Minimize", *(f"* {said}" for said in head), f"NAME          {title}", "ROWS", " N  OBJ"]
+    lines = ["*SENSE:Minimize", *(f"* {comment}" for comment in head), f"NAME          {title}", "ROWS", " N  OBJ"]
     lines += [f" {letters[relation]}  {label}" for label, _, relation, _ in rows]
     lines.append("COLUMNS")
     among_integers = False

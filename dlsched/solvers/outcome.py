@@ -1,4 +1,4 @@
-"""The outcome of a solver: its status, solution, and claimed bound."""
+"""The outcome of a solver: its status, solution, and claimed bound; and what it reports while it runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,23 +10,11 @@ from dlsched.core.status import TerminationStatus
 class Outcome:
     """The answer of a solver, in terms of the model.
 
-    Parameters
-    ----------
-    status
-        Never ``FEASIBLE``: a solver proves, or something stopped it. A solver says ``UNBOUNDED`` where the model is that or
-        infeasible; ``solve_milp`` finds out which, and its ``values`` are then some feasible point.
-    solver
-        Name and version.
-    values
-        Value of every variable by name, or None; read them only when present.
-    objective, bound
-        As the solver states them; the bound is None if it states none.
-    slack
-        Largest error of the bound from the solver's tolerances, in the unit of the objective.
-    nodes
-        Branch-and-bound nodes, None when not reported.
-    message
-        The solver's message about a failure.
+    ``status`` is never ``FEASIBLE``: a solver proves, or something stopped it. ``UNBOUNDED`` of a solver means unbounded or
+    infeasible; ``solve_milp`` finds out which, and ``values`` are then some feasible point. ``solver`` is its name and
+    version; ``values`` has the value of every variable by name, only those present may be read. ``objective`` and ``bound``
+    are as the solver states them, None if it states none; ``slack`` is the largest error of the bound from the solver's
+    tolerances, in the unit of the objective. ``nodes`` counts branch-and-bound nodes; ``message`` describes a failure.
     """
 
     status: TerminationStatus
@@ -41,16 +29,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A bound that is known while the solver still runs.
+    """A bound, in terms of the model, that is known while the solver still runs, with its slack as in ``Outcome``.
 
-    Parameters
-    ----------
-    bound
-        In terms of the model.
-    solver
-        Name and version of the solver that proved it; for a relaxation this may be another one.
-    slack
-        As in ``Outcome``.
+    ``solver`` is name and version of the solver that proved it; for a relaxation this may be another one.
     """
 
     bound: float
@@ -60,19 +41,15 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a solver stands while it runs, in terms of the model: for people only, nothing is concluded from it.
-
-    Parameters
-    ----------
-    objective, bound
-        Of the best solution that the solver holds, and its bound; None if unknown.
-    nodes
-        Branch-and-bound nodes so far.
-    """
+    """Incumbent objective, bound (None if unknown) and nodes of a running solver: for display, nothing follows from it."""
 
     objective: float | None
     bound: float | None
     nodes: int
+
+    def rescaled(self, unit: float, constant: float) -> "Standing":
+        """The same in an objective that is ``unit`` times this one, plus ``constant``."""
+        return Standing(rescaled(self.objective, unit, constant), rescaled(self.bound, unit, constant), self.nodes)
 
 
 Incumbent = Mapping[str, float]
@@ -83,3 +60,13 @@ IncumbentCallback = Callable[[Incumbent], None]
 BoundCallback = Callable[[Bounded], None]
 
 StandingCallback = Callable[[Standing], None]
+
+
+def failure(status: TerminationStatus, message: str) -> str:
+    """The message of an outcome: empty unless the solver failed."""
+    return message if status is TerminationStatus.SOLVER_ERROR else ""
+
+
+def rescaled(value: float | None, unit: float, constant: float) -> float | None:
+    """An objective or bound of a scaled model, in terms of the original: times ``unit``, plus ``constant``."""
+    return None if value is None else value * unit + constant

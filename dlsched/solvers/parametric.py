@@ -19,35 +19,23 @@ AnyModel: TypeAlias = Formulation[object, Solution]
 class Parametric(Generic[ModelT, AnswerT]):
     """A builder that finds parameters of its model, or takes them as keywords, in words: ``Formulation.parameters``.
 
-    Whatever they are, every solution up to ``Formulation.limit`` is in the model.
-
-    Parameters
-    ----------
-    build
-        Builds the model of an instance.
-    names
-        Of the parameters.
+    Whatever they are, every solution up to ``Formulation.limit`` is in the model. ``names`` are those of the parameters.
     """
 
     build: Callable[..., Formulation[ModelT, AnswerT]]
     names: tuple[str, ...]
 
-    def __call__(self, instance: object, *, complete: bool = False, **given: str) -> Formulation[ModelT, AnswerT]:
-        """Build the model; parameters that are not given are found. ``complete``: with all solutions, so without any."""
-        if complete and given:
-            raise UsageError(where="complete", found="with " + ", ".join(given), allowed="without parameters")
-        return self.build(instance, complete=True) if complete else self.build(instance, **given)
+    def __call__(self, instance: object, *, complete: bool = False, **parameters: str) -> Formulation[ModelT, AnswerT]:
+        """Build the model; missing parameters are computed. ``complete``: with all solutions, so without any."""
+        if complete and parameters:
+            raise UsageError(where="complete", found="with " + ", ".join(parameters), allowed="without parameters")
+        return self.build(instance, complete=True) if complete else self.build(instance, **parameters)
 
 
 def rebuilt(build: Callable[..., object], instance: object, comments: Mapping[str, str], name: str) -> AnyModel:
     """Build the model of a proof from the instance and the parameters among the comments of the file of that name.
 
-    Raises
-    ------
-    InputError
-        A parameter is missing, or there is no model with the parameters.
-    UsageError
-        The instance has no such model; parameters have no part in it.
+    Raises InputError if a parameter is missing or wrong, UsageError if the instance has no such model.
     """
     if not isinstance(build, Parametric):
         return cast(AnyModel, build(instance))

@@ -1,5 +1,6 @@
 """SCIP (PySCIPOpt), for mixed-integer linear programs; reports incumbents and bounds while it runs."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from dlsched.solvers.outcome import (
     Outcome,
     Standing,
     StandingCallback,
+    failure,
 )
 
 if TYPE_CHECKING:
@@ -76,25 +78,20 @@ def solve(
         for name, variable in zip(model.names, variables, strict=True):
             scip.setSolVal(point, variable, start.get(name, 0.0))
         scip.addSol(point)
-    if found is not None:
-        _watch(scip, model.names, variables, found)
-    if bounded is not None:
-        _watch_bound(scip, bounded)
-    if standing is not None:
-        _watch_nodes(scip, standing)
+    _report(scip, model.names, variables, found=found, bounded=bounded, standing=standing)
     scip.optimize()
     word = scip.getStatus()
     status = STATUS.get(word, TerminationStatus.SOLVER_ERROR)
-    held = scip.getNSols() > 0
+    solved = scip.getNSols() > 0
     bound = scip.getDualbound()
     return Outcome(
         status=status,
         solver=version(),
-        values={n: scip.getVal(v) for n, v in zip(model.names, variables, strict=True)} if held else None,
-        objective=scip.getObjVal() if held else None,
+        values={n: scip.getVal(v) for n, v in zip(model.names, variables, strict=True)} if solved else None,
+        objective=scip.getObjVal() if solved else None,
         bound=bound if status is not TerminationStatus.INFEASIBLE and abs(bound) < scip.infinity() else None,
         nodes=int(scip.getNTotalNodes()),
-        message="" if status is not TerminationStatus.SOLVER_ERROR else f"SCIP says {word}",
+        message=failure(status, f"SCIP says {word}"),
     )
 
 
@@ -102,56 +99,49 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _watch(
-    scip: "pyscipopt.Model", names: list[str], variables: "list[pyscipopt.Variable]", found: IncumbentCallback
+def _report(
+    scip: "pyscipopt.Model",
+    names: list[str],
+    variables: "list[pyscipopt.Variable]",
+    *,
+    found: IncumbentCallback | None,
+    bounded: BoundCallback | None,
+    standing: StandingCallback | None,
 ) -> None:
-    """Report every new best solution."""
-    import pyscipopt
-
-    class Watch(pyscipopt.Eventhdlr):  # type: ignore[misc]  # the package is untyped
-        def eventinit(self) -> None:
-            self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND, self)
-
-        def eventexit(self) -> None:
-            self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND, self)
-
-        def eventexec(self, event: "pyscipopt.Event") -> None:
-            del event
-            best = self.model.getBestSol()
-            found({name: self.model.getSolVal(best, v) for name, v in zip(names, variables, strict=True)})
-
-    scip.includeEventhdlr(Watch(), "incumbents", "reports every new best solution")
-
-
-def _watch_bound(scip: "pyscipopt.Model", bounded: BoundCallback) -> None:
-    """Report every better bound, from that of the first linear relaxation on."""
-    import pyscipopt
+    """Have SCIP report every new best solution, every better bound, and its standing after every node and linear program."""
+    from pyscipopt import SCIP_EVENTTYPE as EVENT
 
     name = version()
 
-    class Watch(pyscipopt.Eventhdlr):  # type: ignore[misc]  # the package is untyped
-        def eventinit(self) -> None:
-            self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.DUALBOUNDIMPROVED, self)
+    def on_solution(program: "pyscipopt.Model") -> None:
+        assert found is not None
+        best = program.getBestSol()
+        found({name: program.getSolVal(best, v) for name, v in zip(names, variables, strict=True)})
 
-        def eventexit(self) -> None:
-            self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.DUALBOUNDIMPROVED, self)
+    def on_bound(program: "pyscipopt.Model") -> None:
+        bound = program.getDualbound()
+        if bounded is not None and abs(bound) < program.infinity():
+            bounded(Bounded(bound, name))
 
-        def eventexec(self, event: "pyscipopt.Event") -> None:
-            del event
-            bound = self.model.getDualbound()
-            if abs(bound) < self.model.infinity():
-                bounded(Bounded(bound, name))
+    def on_node(program: "pyscipopt.Model") -> None:
+        assert standing is not None
+        ends = (program.getPrimalbound(), program.getDualbound())
+        objective, bound = (None if abs(end) >= program.infinity() else float(end) for end in ends)
+        standing(Standing(objective, bound, int(program.getNTotalNodes())))
 
-    scip.includeEventhdlr(Watch(), "bounds", "reports every better bound")
+    if found is not None:
+        _on_event(scip, "incumbents", EVENT.BESTSOLFOUND, on_solution)
+    if bounded is not None:
+        _on_event(scip, "bounds", EVENT.DUALBOUNDIMPROVED, on_bound)
+    if standing is not None:
+        _on_event(scip, "nodes", EVENT.NODESOLVED | EVENT.LPSOLVED, on_node)
 
 
-def _watch_nodes(scip: "pyscipopt.Model", standing: StandingCallback) -> None:
-    """Report where SCIP stands after every node and every linear program."""
+def _on_event(scip: "pyscipopt.Model", name: str, kinds: int, act: "Callable[[pyscipopt.Model], None]") -> None:
+    """Call ``act`` on every event of these kinds."""
     import pyscipopt
 
-    kinds = pyscipopt.SCIP_EVENTTYPE.NODESOLVED | pyscipopt.SCIP_EVENTTYPE.LPSOLVED
-
-    class Watch(pyscipopt.Eventhdlr):  # type: ignore[misc]  # the package is untyped
+    class Handler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # the package is untyped
         def eventinit(self) -> None:
             self.model.catchEvent(kinds, self)
 
@@ -160,8 +150,6 @@ def _watch_nodes(scip: "pyscipopt.Model", standing: StandingCallback) -> None:
 
         def eventexec(self, event: "pyscipopt.Event") -> None:
             del event
-            ends = (self.model.getPrimalbound(), self.model.getDualbound())
-            least, most = (None if abs(end) >= self.model.infinity() else float(end) for end in ends)
-            standing(Standing(least, most, int(self.model.getNTotalNodes())))
+            act(self.model)
 
-    scip.includeEventhdlr(Watch(), "nodes", "reports where SCIP stands")
+    scip.includeEventhdlr(Handler(), name, "reports to dlsched")

@@ -10,7 +10,7 @@ from dlsched.core.limits import Limits, Progress
 from dlsched.core.status import Sense
 from dlsched.solvers import child
 from dlsched.solvers.linear import LinearModel, from_pulp
-from dlsched.solvers.milp import run, seldom
+from dlsched.solvers.milp import run, throttled
 from dlsched.solvers.outcome import Outcome, Standing
 
 
@@ -40,7 +40,7 @@ def solved(solver: str, *, watched: bool) -> tuple[Outcome, list[Standing]]:
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_solvers_say_where_they_stand(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds below the optimum and incumbents above it, nodes that never sink; the outcome is as without a listener."""
-    monkeypatch.setattr("dlsched.solvers.milp._SELDOM_S", 0.0)
+    monkeypatch.setattr("dlsched.solvers.milp._INTERVAL_S", 0.0)
     silent, nothing = solved(solver, watched=False)
     outcome, heard = solved(solver, watched=True)
     assert not nothing and len(heard) > 2
@@ -55,7 +55,7 @@ def test_solvers_say_where_they_stand(solver: str, monkeypatch: pytest.MonkeyPat
 
 def test_of_a_maximum_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """HiGHS minimises; what it says has the sign and the constant of the model."""
-    monkeypatch.setattr("dlsched.solvers.milp._SELDOM_S", 0.0)
+    monkeypatch.setattr("dlsched.solvers.milp._INTERVAL_S", 0.0)
     least = split()
     most = replace(least, sense=Sense.MAXIMIZE, costs=-least.costs, constant=100.0)
     heard: list[Standing] = []
@@ -68,7 +68,7 @@ def test_of_a_maximum_too(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_twice_a_second_at_most() -> None:
     """By the clock that is given."""
     now, heard = [0.0], []
-    told = seldom(lambda standing: heard.append(standing.nodes), clock=lambda: now[0])
+    told = throttled(lambda standing: heard.append(standing.nodes), clock=lambda: now[0])
     for nodes, moment in enumerate((0.0, 0.2, 0.4, 0.6, 0.7, 1.2)):
         now[0] = moment
         told(Standing(None, None, nodes))
