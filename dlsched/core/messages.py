@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from dlsched.core.errors import DlschedError
+
 FOUND = 60
 """Characters of a name or a found value that a message shows."""
 
@@ -91,7 +93,9 @@ def located(error: ValidationError, unions: Collection[str] = (), below: tuple[s
     return f"{first} (and {len(others)} more)" if others else first
 
 
-def sentences(errors: Sequence[ErrorDetails], unions: Collection[str] = (), below: tuple[str, ...] = ()) -> list[str]:
+def sentences(
+    errors: Sequence[ErrorDetails], unions: Collection[str] = (), below: tuple[str | int, ...] = ()
+) -> list[str]:
     """Write a sentence for each of Pydantic's errors."""
     inside = {each["loc"][:depth] for each in errors for depth in range(len(each["loc"]))}
     # Pydantic does not count wrong entries, so it may call the list too short as well: leave that error out
@@ -100,9 +104,11 @@ def sentences(errors: Sequence[ErrorDetails], unions: Collection[str] = (), belo
     ]
 
 
-def _sentence(error: ErrorDetails, unions: Collection[str], below: tuple[str, ...]) -> str:
+def _sentence(error: ErrorDetails, unions: Collection[str], below: tuple[str | int, ...]) -> str:
     where, found, allowed = error["loc"], shown(error["input"]), _allowed(error)
     cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, DlschedError):
+        return f"{field_path((*below, *where))}: {cause.head}"
     if isinstance(cause, Refused):
         where, found, allowed = (*where, *cause.where), cause.found, cause.allowed
     where = tuple(step for index, step in enumerate(where) if index == 0 or where[index - 1] not in unions)

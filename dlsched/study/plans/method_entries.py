@@ -12,20 +12,35 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import CodeType
-from typing import ClassVar, TypeAlias, TypeGuard
+from typing import Annotated, ClassVar, TypeAlias, TypeGuard
+
+from pydantic import Field
 
 from dlsched.core.arguments import kind_of
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyMethod
 from dlsched.core.files import Json
 from dlsched.core.imports import needing
+from dlsched.core.instance import Name
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES
 from dlsched.own_methods import HANDED, NEED_OF_CLOUDPICKLE, PICKLED, import_of_user, require_parameters
-from dlsched.study.plans.plan import PlannedMethod
-from dlsched.study.plans.refusals import Table, grid, integer, one_of, only, plain, table, text
+from dlsched.study.plans.plan import (
+    FieldType,
+    Parameter,
+    PlannedMethod,
+    Seed,
+    Table,
+    Validated,
+    grid_of,
+    one_of,
+    places,
+    read_table,
+)
 
 KINDS = ("heuristic", "exact", "bound")
+OF_FUNCTIONS = '"path.py:function" or "package.module:function"'
+"""What messages allow where a function is named."""
 Code: TypeAlias = Collection[str] | None
 """Whether a plan's code may run while the plan is read: None: none of it; else its files and modules, and these pickled texts."""
 
@@ -33,61 +48,58 @@ Code: TypeAlias = Collection[str] | None
 def read_method(entry: object, families: Sequence[str], folder: Path, code: Code) -> list[PlannedMethod]:
     """Read an entry: return its methods, one for each of a list, or all of a kind; ``code``: as ``imported`` takes it.
 
-    Raises
-    ------
-    Refused
-        The first thing that is wrong with it.
+    Raises as ``read_table``, and `Refused` for the first other thing that is wrong.
     """
-    asked = table(entry)
-    sorts = [sort for sort in ("python", "command", "kind") if sort in asked]
-    if len(sorts) > 1 or not (sorts or "name" in asked):
+    if not isinstance(entry, Mapping):
+        raise Refused(shown(entry), "a table of keys and values")
+    sorts = [sort for sort in ("python", "command", "kind") if sort in entry]
+    if len(sorts) > 1 or not (sorts or "name" in entry):
         found = " and ".join(sorts) or "none of name, python, command, kind"
         raise Refused(found, "exactly one of them, and name with python and command as their label")
-    if "family" in asked:
-        families = (one_of(asked["family"], families, "family"),)
-    if sorts == ["command"]:
+    key = sorts[0] if sorts else "name"
+    asked = read_table(entry, _fields(key, entry, families))
+    if key == "command":
         return [_command(asked, folder)]
-    planned, key = list[PlannedMethod](), sorts[0] if sorts else "name"
-    values = grid(asked[key], key)
     for label in ("label", "name"):
-        if len(values) > 1 and label in asked and label != key:
+        if len(asked[key]) > 1 and label in asked and label != key:
             raise Refused(shown(asked[label]), f"none for several of {key}", label)
-    for where, value in values:
-        alone = {**asked, key: value}
+    families = [asked["family"]] if "family" in asked else families
+    planned = list[PlannedMethod]()
+    for place, value in zip(places(entry, key), asked[key], strict=True):
         try:
-            planned += (
-                _of_kind(alone, families)
-                if key == "kind"
-                else [_python(alone, folder, code) if key == "python" else _named(alone, families)]
-            )
-        except Refused as error:
-            raise Refused(error.found, error.allowed, *(where if error.where == (key,) else error.where)) from None
+            if key == "kind":
+                planned += _of_kind(value, families, "family" in asked)
+            else:
+                planned.append(
+                    _python(asked, value, folder, code) if key == "python" else _named(asked, value, families)
+                )
+        except Refused as error:  # what is wrong with one of several values stands at its index
+            raise Refused(error.found, error.allowed, *(place if error.where == (key,) else error.where)) from None
     return planned
 
 
-def _label(asked: Table, default: str) -> str:
-    return text(asked.get("label", asked.get("name", default)), "label" if "label" in asked else "name")
+def _fields(key: str, entry: Table, families: Sequence[str]) -> dict[str, FieldType]:
+    """Types of the fields of an entry with this key."""
+    family = one_of(families)
+    if key == "kind":
+        return {"kind": grid_of(one_of(KINDS)), "family": family}
+    if key == "command":
+        return {"command": Annotated[list[Name], Field(min_length=1)], "name": Name, "label": Name, "family": family}
+    if key == "name":
+        own = {"solver": Name, "seed": Seed, "proof": bool}
+        return {"name": grid_of(str), "label": Name, "family": family, **own}
+    own = {"python": grid_of(str), "name": Name, "label": Name, "family": family, "seed": Seed}
+    return {name: Parameter for name in entry} | own
 
 
-def _family(asked: Table) -> str | None:
-    return None if "family" not in asked else str(asked["family"])
-
-
-def _seed(asked: Table) -> int | None:
-    return None if "seed" not in asked else integer(asked["seed"], 0, "seed")
-
-
-def _of_kind(asked: Table, families: Sequence[str]) -> list[PlannedMethod]:
+def _of_kind(kind: str, families: Sequence[str], alone: bool) -> list[PlannedMethod]:
     """Return every method of a kind: once if all families have it with that kind, else once a family."""
-    only(asked, ("kind", "family"))
-    kind = one_of(asked["kind"], KINDS, "kind")
     names = dict.fromkeys(name for family in families for name in _methods_of(family, kind))
     planned = []
     for name in names:
         having = [family for family in families if name in _methods_of(family, kind)]
-        everywhere = len(having) == len(families) and "family" not in asked
-        for family in [None] if everywhere else having:
-            planned.append(PlannedMethod(name, "name", name, family))
+        everywhere = len(having) == len(families) and not alone
+        planned += [PlannedMethod(name, "name", name, family) for family in ([None] if everywhere else having)]
     return planned
 
 
@@ -95,23 +107,16 @@ def _methods_of(family: str, kind: str) -> list[str]:
     return [name for name, method in FAMILIES[family].methods.items() if method.kind == kind]
 
 
-def _named(asked: Table, families: Sequence[str]) -> PlannedMethod:
-    name = text(asked["name"], "name")
-    only(asked, ("name", "label", "family", "solver", "seed", "proof"))
+def _named(asked: Validated, name: str, families: Sequence[str]) -> PlannedMethod:
     methods = [_method(name, family, families) for family in families]
-    solver = None if "solver" not in asked else text(asked["solver"], "solver")
+    solver, seed = asked.get("solver"), asked.get("seed")
     for method in methods:
         if solver is not None and solver not in method.solvers:
             raise Refused(shown(solver), ", ".join(method.solvers) or f"none, as {name} needs no solver", "solver")
-    seed = _seed(asked)
     if seed is not None and not any(method.seeded for method in methods):
         raise Refused(shown(seed), f"none, as {name} draws nothing at random", "seed")
-    proof = asked.get("proof", False)
-    if not isinstance(proof, bool):
-        raise Refused(shown(proof), "true or false", "proof")
-    return PlannedMethod(
-        _label(asked, name), "name", name, _family(asked), solver, seed, {"proof": True} if proof else {}
-    )
+    parameters = {"proof": True} if asked.get("proof") else {}
+    return PlannedMethod(asked.get("label", name), "name", name, asked.get("family"), solver, seed, parameters)
 
 
 def _method(name: str, family: str, families: Sequence[str]) -> AnyMethod:
@@ -127,33 +132,50 @@ def _method(name: str, family: str, families: Sequence[str]) -> AnyMethod:
     raise Refused(shown(name), f"{', '.join(record.methods)}", "name")
 
 
-def _python(asked: Table, folder: Path, code: Code) -> PlannedMethod:
-    where = text(asked["python"], "python")
-    home, _, name = where.rpartition(":")
+def _python(asked: Validated, what: str, folder: Path, code: Code) -> PlannedMethod:
+    home, _, name = what.rpartition(":")
     if not home or not name:
-        raise Refused(shown(where), '"path.py:function" or "package.module:function"', "python")
-    found = imported(where, folder, code)
+        raise Refused(shown(what), OF_FUNCTIONS, "python")
+    source = imported(what, folder, code)
     of_session = home.startswith(PICKLED)
+    if of_session:
+        what = name  # the text of a session's function is code, which messages and labels leave out
+    parameters = {
+        key: value for key, value in asked.items() if key not in ("python", "name", "label", "family", "seed")
+    }
+    fingerprint = ""
+    if source is not None:
+        thing, file = source
+        require_parameters(thing, parameters)
+        _require_complete(thing, parameters, what)
+        fingerprint = _hash_of_session(thing, folder) if of_session else hash_of_code(thing, file, what, folder)
     if home.endswith(".py"):
         home = str((folder / home).absolute())
-    reserved = ("python", "name", "label", "family", "seed")
-    parameters = {key: plain(value, key) for key, value in asked.items() if key not in reserved}
-    fingerprint = ""
-    if found is not None:
-        thing, file = found
-        require_parameters(thing, parameters)
-        _require_complete(thing, parameters, name if of_session else where)
-        fingerprint = _hash_of_session(thing, folder) if of_session else hash_of_code(thing, file, where, folder)
+    label = str(asked.get("label", asked.get("name", what)))
     return PlannedMethod(
-        _label(asked, name if of_session else where),
-        "python",
-        (home, name),
-        _family(asked),
-        None,
-        _seed(asked),
-        parameters,
-        fingerprint,
+        label, "python", (home, name), asked.get("family"), None, asked.get("seed"), parameters, fingerprint
     )
+
+
+def _command(asked: Validated, folder: Path) -> PlannedMethod:
+    words = asked["command"]
+    absolute = [_absolute(word, folder) for word in words]
+    program = shutil.which(absolute[0])
+    if program is None:
+        allowed = f"a program that may be run, in {folder.absolute()} or on PATH"
+        raise Refused(shown(words[0]), allowed, "command", 0)
+    files = [word for word, before in zip(absolute, words, strict=True) if word != before or os.path.isabs(word)]
+    digest = hashlib.sha256(repr(words).encode())
+    readable = [file for file in (*files, program) if os.path.isfile(file) and os.access(file, os.R_OK)]
+    digest.update(hash_of_files(readable).encode())
+    label = str(asked.get("label", asked.get("name", " ".join(words))))
+    return PlannedMethod(label, "command", tuple(absolute), asked.get("family"), fingerprint=digest.hexdigest())
+
+
+def _absolute(word: str, folder: Path) -> str:
+    """Make a word absolute if it names a file in the plan's folder; return other words as they are."""
+    path = folder / word
+    return str(path.absolute()) if path.is_file() else word
 
 
 def imported(where: str, folder: Path, code: Code, key: str = "python") -> tuple[Callable[..., object], str] | None:
@@ -164,15 +186,13 @@ def imported(where: str, folder: Path, code: Code, key: str = "python") -> tuple
     home, _, name = where.rpartition(":")
     if home.startswith(PICKLED):
         if code is None or where not in code:
-            found = f"{name}, as code inside the plan"
-            raise Refused(
-                found, '"path.py:function" or "package.module:function"; functions are handed to make_plan', key
-            )
+            raise Refused(f"{name}, as code inside the plan", f"{OF_FUNCTIONS}; functions are handed to make_plan", key)
         return import_of_user(where, str(folder.absolute()))
     if home.endswith(".py") and not (folder / home).is_file():
         raise Refused(shown(where), f"a file that is there, relative to {folder.absolute()}", key)
     if code is None:
         return None
+    # A module of this name that was imported from elsewhere would be run in the place of the one beside the plan.
     spec = None if home.endswith(".py") else PathFinder.find_spec(home.partition(".")[0], [str(folder.absolute())])
     here = None if spec is None else spec.origin
     there = getattr(sys.modules.get(home.partition(".")[0]), "__file__", here)
@@ -204,15 +224,7 @@ def home_of(thing: object) -> list[str]:
 
 
 def hash_of_code(thing: Callable[..., object], file: str, where: str, folder: Path) -> str:
-    """Hash the code of a function or class of a plan: its file, and the user's files that this imports.
-
-    Parameters
-    ----------
-    thing, file
-        As ``imported`` returned them.
-    where, folder
-        As ``imported`` took them.
-    """
+    """Hash the code of what ``imported`` returned for ``where``: its file, and the user's files that this imports."""
     home = where.rpartition(":")[0]
     searched = (folder / home).absolute().parent if home.endswith(".py") else folder.absolute()
     return hash_of_files(files_of_code([file, *home_of(thing)], str(searched)))
@@ -220,11 +232,11 @@ def hash_of_code(thing: Callable[..., object], file: str, where: str, folder: Pa
 
 def _hash_of_session(thing: Callable[..., object], folder: Path) -> str:
     """Hash code of the session, and the files of a module that defines its function or class."""
-    kind, found = kind_of(thing), hash_of_session_code(thing)
+    kind, digest = kind_of(thing), hash_of_session_code(thing)
     files = [] if getattr(kind, "__module__", "") == "__main__" else home_of(kind)
     if not files:
-        return found
-    return hashlib.sha256((found + hash_of_files(files_of_code(files, str(folder.absolute())))).encode()).hexdigest()
+        return digest
+    return hashlib.sha256((digest + hash_of_files(files_of_code(files, str(folder.absolute())))).encode()).hexdigest()
 
 
 def hash_of_files(files: Sequence[str]) -> str:
@@ -235,56 +247,16 @@ def hash_of_files(files: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def _command(asked: Table, folder: Path) -> PlannedMethod:
-    only(asked, ("command", "name", "label", "family"))
-    words = asked["command"]
-    if not isinstance(words, list) or not words:
-        raise Refused(shown(words), 'a list of words, such as ["./mine", "{instance}"]', "command")
-    written = [text(word, "command", index) for index, word in enumerate(words)]
-    found = [_absolute(word, folder) for word in written]
-    program = shutil.which(found[0])
-    if program is None:
-        allowed = f"a program that may be run, in {folder.absolute()} or on PATH"
-        raise Refused(shown(written[0]), allowed, "command", 0)
-    files = [word for word, before in zip(found, written, strict=True) if word != before or os.path.isabs(word)]
-    digest = hashlib.sha256(repr(written).encode())
-    known = [file for file in (*files, program) if os.path.isfile(file) and os.access(file, os.R_OK)]
-    digest.update(hash_of_files(known).encode())
-    return PlannedMethod(
-        _label(asked, " ".join(written)),
-        "command",
-        tuple(found),
-        _family(asked),
-        fingerprint=digest.hexdigest(),
-    )
-
-
-def _absolute(word: str, folder: Path) -> str:
-    """Make a word absolute if it names a file in the plan's folder; return other words as they are."""
-    path = folder / word
-    return str(path.absolute()) if path.is_file() else word
-
-
 def files_of_code(files: Collection[str], folder: str) -> list[str]:
     """Return Python files, followed by the files below a folder that they import, directly or indirectly.
 
     The files are parsed, not imported, so the answer does not depend on earlier imports of this process.
-
-    Parameters
-    ----------
-    files
-        The files to begin with.
-    folder
-        Folder in which modules are looked up.
     """
-    found = dict.fromkeys(os.path.realpath(file) for file in files)
-    waiting = list(found)
-    while waiting:
-        file = waiting.pop(0)
-        new = [each for each in _imported_by(file, os.path.realpath(folder)) if each not in found]
-        found |= dict.fromkeys(new)
-        waiting += dict.fromkeys(new)
-    return list(found)
+    reached = list(dict.fromkeys(os.path.realpath(file) for file in files))
+    for file in reached:  # grows while it is read: breadth first
+        new = dict.fromkeys(_imported_by(file, os.path.realpath(folder)))
+        reached += [each for each in new if each not in reached]
+    return reached
 
 
 def _imported_by(file: str, folder: str) -> Iterator[str]:
@@ -304,17 +276,13 @@ def _imported_by(file: str, folder: str) -> Iterator[str]:
 
 def _files_of(base: str, words: list[str], folder: str) -> Iterator[str]:
     """Yield the files below the folder of a module and of the packages that contain it."""
-    if _is_dlsched(words[0]):
+    if words[0] == "dlsched":
         return
     for end in range(len(words) + 1):
         path = os.path.join(base, *words[:end])
         for candidate in (f"{path}.py", os.path.join(path, "__init__.py")):
             if (end or base != folder) and candidate.startswith(os.path.join(folder, "")) and os.path.isfile(candidate):
                 yield os.path.realpath(candidate)
-
-
-def _is_dlsched(name: str) -> bool:
-    return name.partition(".")[0] == "dlsched"
 
 
 OF_SESSION = ", a function of the session"
@@ -327,9 +295,9 @@ def is_of_session(thing: object) -> TypeGuard[Callable[..., object]]:
     return callable(thing) and (module == "__main__" or getattr(sys.modules.get(str(module)), name, None) is not thing)
 
 
-def without_code(held: Mapping[str, Json]) -> dict[str, Json]:
+def without_code(table: Mapping[str, Json]) -> dict[str, Json]:
     """Replace functions and instances of a session by their names, in a plan that is written for people."""
-    return {key: _without_code(value) for key, value in held.items()}
+    return {key: _without_code(value) for key, value in table.items()}
 
 
 def _without_code(value: Json) -> Json:
@@ -349,13 +317,13 @@ def hash_of_session_code(thing: Callable[..., object]) -> str:
     class Stable(cloudpickle.Pickler):  # type: ignore[misc]
         dispatch_table: ClassVar = ChainMap({CodeType: _without_lines}, cloudpickle.Pickler.dispatch_table)
 
-    content = io.BytesIO()
-    Stable(content).dump(thing)
-    tracked = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS  # random names, one a class and session
-    found = content.getvalue()
-    for name in tracked.values():
-        found = found.replace(name.encode(), b"")
-    return hashlib.sha256(found).hexdigest()
+    buffer = io.BytesIO()
+    Stable(buffer).dump(thing)
+    content = buffer.getvalue()
+    # cloudpickle gives each class a random name in each session, which must not change the hash
+    for name in cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS.values():
+        content = content.replace(name.encode(), b"")
+    return hashlib.sha256(content).hexdigest()
 
 
 def _without_lines(code: CodeType) -> tuple[object, ...]:

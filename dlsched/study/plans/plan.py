@@ -4,18 +4,24 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
+
+from pydantic import ConfigDict, PlainValidator, TypeAdapter
+from typing_extensions import TypedDict
 
 from dlsched.core.arguments import Decider
 from dlsched.core.display import Brief
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
+from dlsched.core.messages import FOUND, Refused, printable, shown
 from dlsched.study.recipes import Recipe
 
+MOST_CELLS = 10_000_000
+"""Largest number of cells of a study: more would take weeks, and a store of several GB."""
 Grid: TypeAlias = Mapping[str, Sequence[Json]]
 """Values by argument, each once; the last argument varies fastest."""
 Marks: TypeAlias = Mapping[str, Collection[object]]
@@ -37,11 +43,11 @@ def combination(grid: Grid, index: int) -> dict[str, Json]:
     >>> combination({"jobs": (4, 6), "seed": range(10**6)}, 1_000_003)
     {'jobs': 6, 'seed': 3}
     """
-    found: dict[str, Json] = {}
+    values: dict[str, Json] = {}
     for key in reversed(list(grid)):
         index, place = divmod(index, len(grid[key]))
-        found[key] = grid[key][place]
-    return {key: found[key] for key in grid}
+        values[key] = grid[key][place]
+    return {key: values[key] for key in grid}
 
 
 def combinations(grid: Grid, others: Sequence[Grid] = ()) -> Iterator[dict[str, Json]]:
@@ -50,11 +56,12 @@ def combinations(grid: Grid, others: Sequence[Grid] = ()) -> Iterator[dict[str, 
     >>> list(combinations({"jobs": (4, 6), "seed": (0, 1)}, [{"jobs": (6, 8), "seed": range(9)}]))
     [{'jobs': 4, 'seed': 0}, {'jobs': 4, 'seed': 1}]
     """
+    # grids that share no combination with this one need not be looked up
     near = [marks for marks in map(_marks, others) if _without(grid, marks) != [grid]]
     for values in itertools.product(*grid.values()):
-        found = dict(zip(grid, values, strict=True))
-        if not any(all(_mark(found[key]) in known for key, known in marks.items()) for marks in near):
-            yield found
+        arguments = dict(zip(grid, values, strict=True))
+        if not any(all(_mark(arguments[key]) in known for key, known in marks.items()) for marks in near):
+            yield arguments
 
 
 def size_beyond(grid: Grid, others: Sequence[Grid]) -> int:
@@ -63,10 +70,10 @@ def size_beyond(grid: Grid, others: Sequence[Grid]) -> int:
     >>> size_beyond({"jobs": (4, 6), "seed": range(10)}, [{"jobs": (6, 8), "seed": range(5, 20)}, {"jobs": (6,), "seed": (0,)}])
     14
     """
-    left = [grid]
+    remaining = [grid]
     for marks in map(_marks, others):
-        left = [part for whole in left for part in _without(whole, marks)]
-    return sum(map(size, left))
+        remaining = [part for whole in remaining for part in _without(whole, marks)]
+    return sum(map(size, remaining))
 
 
 def _mark(value: Json) -> object:
@@ -87,12 +94,13 @@ def _without(grid: Grid, marks: Marks) -> list[Grid]:
         split[key] = _split(values, marks[key])
         if not split[key][0]:
             return [grid]
-    found: list[Grid] = []
+    # Argument by argument: what the other lacks in this one, where it has all values of the arguments before.
+    parts: list[Grid] = []
     rest = dict(grid)
     for key, (inside, outside) in split.items():
-        found += [{**rest, key: values} for values in outside if values]
+        parts += [{**rest, key: values} for values in outside if values]
         rest[key] = inside
-    return found
+    return parts
 
 
 def _split(values: Sequence[Json], known: Collection[object]) -> tuple[Sequence[Json], list[Sequence[Json]]]:
@@ -104,6 +112,7 @@ def _split(values: Sequence[Json], known: Collection[object]) -> tuple[Sequence[
     return inside, [[value for value in values if _mark(value) not in known]]
 
 
+Table: TypeAlias = Mapping[str, object]
 Parameters: TypeAlias = Mapping[str, Json]
 InstancesLike: TypeAlias = InstanceFile | str | os.PathLike[str] | Mapping[str, object]
 """An instance, the path of one or of a folder of them, or a table as in a plan's file."""
@@ -116,26 +125,12 @@ PlannedLike: TypeAlias = str | Callable[..., object] | Decider | Mapping[str, ob
 class PlannedMethod:
     """A method of a plan.
 
-    Parameters
-    ----------
-    label
-        Its name in rows; unique among the methods of the plan that run on the same family.
-    kind
-        ``name``: a method of dlsched; ``python``: ``package.module:function`` or ``path.py:function``, a
-        function or policy class; ``command``: a program in any language; ``search``: no method, the cell
-        searches for an instance.
-    what
-        The name; the texts before and after the colon, the path absolute; the words of the command.
-    family
-        The only family that it runs on; None: all families that have it.
-    solver
-        Solver of a named method; None: its default.
-    seed
-        Seed of its random draws; None: the plan's.
-    parameters
-        Keyword arguments of a function; of a method of dlsched ``proof``, where its answers are to be proven.
-    fingerprint
-        Hash of the user's code, empty for methods of dlsched; a change of the code makes new cells.
+    ``label`` is its name in rows, unique among the methods that run on the same family. ``kind`` and ``what``: ``name``, a
+    method of dlsched; ``python``, a function or policy class, as the texts before and after the colon of
+    ``package.module:function`` or ``path.py:function``, the path absolute; ``command``, a program, as its words; ``search``,
+    no method, the cell searches for an instance. ``family`` is the only one that it runs on (None: all that have it), ``seed``
+    None the plan's. ``parameters`` are the arguments of a function, or ``proof``. ``fingerprint`` hashes the user's code, so
+    that a change of it makes new cells; empty for methods of dlsched.
     """
 
     label: str
@@ -200,21 +195,10 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Instances that a user's function draws, for every combination of the values of ``grid``.
+    """Instances that a user's function draws, for every combination of the values of ``grid``, seeds last.
 
-    Parameters
-    ----------
-    family
-        That of its instances.
-    what, function
-        ``path.py:function`` or ``package.module:function`` as in the plan, and the same with an absolute
-        path.
-    folder
-        The plan's, in which modules are looked for first.
-    grid
-        Values by parameter, seeds last.
-    fingerprint
-        Hash of the files of the function; a change makes new cells.
+    ``what`` is the function as the plan names it, ``function`` the same with an absolute path. Modules are looked for in
+    ``folder``, the plan's, first. ``fingerprint`` hashes the files of the function: a change makes new cells.
     """
 
     family: str
@@ -227,21 +211,10 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Worst instances of a method, found by a search for every combination of the values of ``grid``.
+    """Worst instances of a method, found by a search for every combination of the arguments of ``find_worst`` in ``grid``.
 
-    Parameters
-    ----------
-    family
-        That of its instances.
-    what, method
-        Name of a method, or ``path.py:function`` or ``package.module:function``; as in the plan, and with an
-        absolute path.
-    folder
-        The plan's, in which modules are looked for first.
-    grid
-        Arguments of ``find_worst``, seeds last.
-    fingerprint
-        Hash of the files of a function; a change makes new cells.
+    ``what`` is the method's name or a function as the plan names it, ``method`` the same with an absolute path; ``folder``
+    and ``fingerprint`` as those of `Drawn`.
     """
 
     family: str
@@ -310,3 +283,106 @@ class Plan(Brief):
     reference: str | None = None
     folder: Path = Path()
     text: str = ""
+
+
+class TooManyCells(Exception):  # noqa: N818  no ValueError, which Pydantic would take for that of one field
+    """A plan has more cells than a study may have; ``of`` says of what."""
+
+    def __init__(self, cells: int, of: str) -> None:
+        super().__init__(f"{cells:,} cells of {of}")
+
+
+FieldType: TypeAlias = Any
+"""Type of a field, as Pydantic takes it: a class, or one annotated with validators."""
+Validated: TypeAlias = dict[str, FieldType]
+"""Fields of a table, each of its type."""
+
+
+def integer(least: int, most: float = math.inf) -> FieldType:
+    """Type of a field: an integer in a range."""
+    allowed = f"an integer >= {least}" if most == math.inf else f"an integer from {least} to {most:,}"
+
+    def within(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise Refused(shown(value), f"an integer >= {least}")
+        if value > most:
+            raise Refused(shown(value), allowed)
+        return value
+
+    return Annotated[int, PlainValidator(within)]
+
+
+Seed = integer(0)
+Size = integer(1)
+_STRICT = ConfigDict(strict=True)
+
+
+def one_of(names: Collection[str]) -> FieldType:
+    """Type of a field: one of some names."""
+
+    def chosen(value: object) -> str:
+        if not isinstance(value, str) or value not in names:
+            raise Refused(shown(value), ", ".join(names))
+        return value
+
+    return Annotated[str, PlainValidator(chosen)]
+
+
+def grid_of(kind: FieldType) -> FieldType:
+    """Type of a field: one value of a kind, or a list of different ones; becomes a tuple."""
+    one, several = (TypeAdapter(each, config=_STRICT) for each in (kind, list[kind]))
+
+    def values(value: object) -> tuple[object, ...]:
+        if not isinstance(value, list):
+            return (one.validate_python(value),)
+        if not value:
+            raise Refused("an empty list", "at least one value")
+        seen = set[object]()
+        for index, each in enumerate(value):
+            known = each if isinstance(each, Hashable) else repr(each)
+            if known in seen:
+                raise Refused(f"{shown(each)} again", "every value once", index)
+            seen.add(known)
+        return tuple(several.validate_python(value))
+
+    return Annotated[object, PlainValidator(values)]
+
+
+def places(entry: Table, key: str) -> Iterator[tuple[str | int, ...]]:
+    """Yield the path of each value of a grid: the key, and the index in a list."""
+    value = entry[key]
+    yield from [(key, index) for index in range(len(value))] if isinstance(value, list) else [(key,)]
+
+
+def plain(value: object, *where: str | int) -> Json:
+    """Return a value that JSON can hold; `Refused` for others, below their own field."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Refused(shown(value), "a finite number", *where)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list):
+        return [plain(each, *where, index) for index, each in enumerate(value)]
+    if isinstance(value, dict):
+        return {str(key): plain(each, *where, str(key)) for key, each in value.items()}
+    raise Refused(printable(str(value))[:FOUND], "a number, a text, true, false, a list or a table", *where)
+
+
+Parameter = Annotated[object, PlainValidator(plain)]
+"""Type of an argument of a function."""
+
+
+def read_table(value: object, fields: Mapping[str, FieldType]) -> Validated:
+    """Validate a table whose fields have these types, ``Required`` or not; the result has the order of the table.
+
+    Raises Pydantic's ``ValidationError``, or `Refused` for what is no table and for an unknown key.
+    """
+    if not isinstance(value, Mapping):
+        raise Refused(shown(value), "a table of keys and values")
+    for key in value:
+        if key not in fields:
+            raise Refused("an unknown key", f"only {', '.join(fields)}", key)
+    ordered = {key: fields[key] for key in value} | dict(fields)
+    kind = TypedDict("kind", ordered, total=False)  # type: ignore[misc]
+    kind.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]
+    validated: Validated = TypeAdapter(cast(FieldType, kind)).validate_python(dict(value))
+    return validated

@@ -1,44 +1,49 @@
 """Plans as TOML files and as Python values: their reader, and the writer of what Python makes."""
 
+import contextlib
 import json
 import operator
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import date
 from pathlib import Path
-from typing import SupportsIndex
+from typing import Annotated, Required, SupportsIndex, TypeVar
+
+from pydantic import Field, PlainValidator, TypeAdapter, ValidationError
 
 from dlsched.core.arguments import callable_of
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json, path_of
-from dlsched.core.instance import InstanceFile
-from dlsched.core.messages import Refused, field_path, shown
+from dlsched.core.instance import InstanceFile, Name, NonNegative, Positive
+from dlsched.core.messages import FOUND, Refused, field_path, sentences, shown
+from dlsched.core.part import ENOUGH
 from dlsched.own_methods import session_text
 from dlsched.study.plans.instance_entries import read_source, require_sizes
 from dlsched.study.plans.method_entries import Code, is_of_session, read_method, without_code
-from dlsched.study.plans.plan import CellLimits, Generated, Instances, Plan, PlannedLike, PlannedMethod, Source
-from dlsched.study.plans.refusals import (
+from dlsched.study.plans.plan import (
     MOST_CELLS,
-    Refusals,
+    CellLimits,
+    FieldType,
+    Generated,
+    Instances,
+    Plan,
+    PlannedLike,
+    PlannedMethod,
+    Seed,
+    Size,
+    Source,
     Table,
-    integer,
-    listed,
-    not_negative,
+    TooManyCells,
     one_of,
-    only,
-    positive,
-    quoted,
-    table,
-    tables,
-    text,
+    read_table,
 )
 from dlsched.study.plans.sources import require_countable
 
 FORMAT = "dlsched/study/1"
-KEYS = ("format", "name", "seed", "instances", "methods", "limits", "reference")
+T = TypeVar("T")
 
 
 def read_plan(path: str | os.PathLike[str], *, run_code: bool = True) -> Plan:
@@ -102,9 +107,9 @@ def plan_from(data: Mapping[str, object], folder: str | os.PathLike[str] = ".") 
 
 
 def _plan_from(data: Mapping[str, object], folder: str | os.PathLike[str], code: Code) -> Plan:
-    given = {"format": FORMAT} | dict(data)
-    held = {key: plain_value(value, key) for key, value in given.items() if value is not None}
-    return _plan(held, Path(path_of(folder, "folder")), "the plan", "study", toml_text(without_code(held)), code)
+    table = {"format": FORMAT} | dict(data)
+    plain = {key: plain_value(value, key) for key, value in table.items() if value is not None}
+    return _plan(plain, Path(path_of(folder, "folder")), "the plan", "study", toml_text(without_code(plain)), code)
 
 
 def make_plan(
@@ -155,7 +160,7 @@ def make_plan(
             "name": name,
             "seed": seed,
             "instances": _instances(instances, code),
-            "methods": [_method(each, code) for each in listed(methods, "methods")],
+            "methods": [_method(each, code) for each in _listed(methods, "methods")],
             "limits": limits,
             "reference": None if reference is None else {"method": reference},
         },
@@ -164,12 +169,19 @@ def make_plan(
     )
 
 
-def _instances(given: Instances, code: list[str]) -> list[object]:
+def _listed(values: Iterable[T], where: str) -> list[T]:
+    """Return the values of a program as a list; UsageError: they are none."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise UsageError(where=where, found=repr(values), allowed="a list")
+    return list(values)
+
+
+def _instances(instances: Instances, code: list[str]) -> list[object]:
     """Return entries of instances, of equal ones the first."""
     entries = dict[object, object]()
-    if isinstance(given, InstanceFile | str | os.PathLike | Mapping):
-        given = [given]
-    for number, each in enumerate(listed(given, "instances")):
+    if isinstance(instances, InstanceFile | str | os.PathLike | Mapping):
+        instances = [instances]
+    for number, each in enumerate(_listed(instances, "instances")):
         if isinstance(each, InstanceFile):
             entries.setdefault(each.sha256, {"instance": each.as_data()})
         elif isinstance(each, str | os.PathLike):
@@ -189,10 +201,10 @@ def _method(method: PlannedLike, code: list[str]) -> object:
 
 def _with_text(entry: Mapping[str, object], code: list[str]) -> Mapping[str, object]:
     """Write a function or policy of the session as text, which is added to ``code`` as it may run."""
-    found = entry.get("python")
-    if found is None or isinstance(found, str):
+    value = entry.get("python")
+    if value is None or isinstance(value, str):
         return entry
-    thing = callable_of(found)
+    thing = callable_of(value)
     if not is_of_session(thing):
         return entry
     code.append(session_text(thing))
@@ -200,106 +212,105 @@ def _with_text(entry: Mapping[str, object], code: list[str]) -> Mapping[str, obj
 
 
 def _plan(data: Table, folder: Path, name: str, stem: str, written: str, code: Code) -> Plan:
-    refusals = Refusals(name)
-    for key in data:
-        if key not in KEYS:
-            with refusals.at():
-                only({key: None}, KEYS)
-    title, seed, limits, reference = stem, 0, CellLimits(), None
-    with refusals.at():
-        one_of(data.get("format"), (FORMAT,), "format")
-    with refusals.at():
-        title = text(data.get("name", stem), "name")
-    with refusals.at():
-        seed = integer(data.get("seed", 0), 0, "seed")
-    with refusals.at("limits"):
-        limits = _limits(table(data.get("limits", {})))
-    sources, families = _sources(data.get("instances"), folder, refusals, code)
-    refusals.raise_any()  # methods can be read only once the families are known
-    methods = _methods(data.get("methods"), families, folder, refusals, code)
-    refusals.raise_any()
-    with refusals.at("reference"):
-        reference = _reference(data.get("reference"), methods)
-    refusals.raise_any()
-    plan = Plan(
-        title,
-        tuple(source for _, source in sources),
-        tuple(methods),
-        *(seed, limits, reference, folder.absolute(), written),
-    )
-    with refusals.at():
+    families = dict[str, None]()
+
+    def source(entry: object) -> list[Source]:
+        sources, theirs = read_source(entry, folder, code)
+        families.update(dict.fromkeys(sorted(theirs)))
+        return sources
+
+    def method(entry: object) -> list[PlannedMethod]:
+        return read_method(entry, list(families), folder, code)
+
+    fields = {
+        **{"format": one_of((FORMAT,)), "name": Name, "seed": Seed},
+        "instances": Required[_entries(source)],
+        "methods": Required[object],
+        **{"limits": Annotated[object, PlainValidator(_limits)], "reference": object},
+    }
+    with _errors_of(name):
+        asked = read_table(data, fields)
+    with _errors_of(name, "methods"):  # only now are the families known on which they are to run
+        entries = TypeAdapter(_entries(method)).validate_python(asked["methods"])
+        methods = _distinct(entries, asked["methods"], list(families))
+    with _errors_of(name, "reference"):
+        labels = list(dict.fromkeys(method.label for method in methods))
+        reference = read_table(asked["reference"], {"method": Required[one_of(labels)]}) if "reference" in asked else {}
+    sources = [source for sources in asked["instances"] for source in sources]
+    limits, title = asked.get("limits", CellLimits()), asked.get("name", stem)
+    seed, label = asked.get("seed", 0), reference.get("method")
+    plan = Plan(title, tuple(sources), tuple(methods), seed, limits, label, folder.absolute(), written)
+    with _errors_of(name):
         require_countable(plan)  # before instances are drawn: too many would take forever
-    for index, source in sources:
-        with refusals.at("instances", index):
-            if isinstance(source, Generated):
-                require_sizes(source)
-    refusals.raise_any()
+    for index, sources in enumerate(asked["instances"]):
+        with _errors_of(name, "instances", index):
+            for each in sources:
+                if isinstance(each, Generated):
+                    require_sizes(each)
     return plan
 
 
-def _limits(asked: Table) -> CellLimits:
-    standard = CellLimits()
-    only(asked, [each.name for each in fields(standard)])
-    return CellLimits(
-        time_s=positive(asked.get("time_s", standard.time_s), "time_s"),
-        memory_gib=positive(asked.get("memory_gib", standard.memory_gib), "memory_gib"),
-        nodes=None if "nodes" not in asked else integer(asked["nodes"], 0, "nodes"),
-        threads=integer(asked.get("threads", 1), 1, "threads"),
-        grace_s=not_negative(asked.get("grace_s", standard.grace_s), "grace_s"),
-    )
+def _entries(read: Callable[[object], object]) -> FieldType:
+    """Type of a list with at least one entry, each of which a function reads."""
+    return Annotated[list[Annotated[object, PlainValidator(read)]], Field(min_length=1)]
 
 
-def _sources(value: object, folder: Path, refusals: Refusals, code: Code) -> tuple[list[tuple[int, Source]], list[str]]:
-    """Read the sources, each with the position of its entry, and the families in order of appearance."""
-    sources, families = list[tuple[int, Source]](), dict[str, None]()
-    with refusals.at("instances"):
-        for index, entry in enumerate(tables(value)):
-            found, theirs = read_source(entry, folder, refusals, index, code)
-            sources += [(index, source) for source in found]
-            families |= dict.fromkeys(sorted(theirs))
-    return sources, list(families)
+def _limits(table: object) -> CellLimits:
+    numbers = {"time_s": Positive, "memory_gib": Positive, "nodes": Seed, "threads": Size, "grace_s": NonNegative}
+    return CellLimits(**read_table(table, numbers))
 
 
-def _methods(
-    value: object, families: Sequence[str], folder: Path, refusals: Refusals, code: Code
+@contextlib.contextmanager
+def _errors_of(name: str, *below: str | int) -> Iterator[None]:
+    """Raise what is wrong with a plan, or with what stands ``below`` a field, as one InputError that names the plan."""
+    try:
+        yield
+    except TooManyCells as error:
+        raise UsageError(where=name, found=error, allowed=f"at most {MOST_CELLS:,} cells in a study") from None
+    except ValidationError as error:
+        messages = list(dict.fromkeys(sentences(error.errors(include_url=False), below=below)))
+    except Refused as error:
+        messages = [f"{field_path((*below, *error.where))}: {error}"]
+    except (InputError, UsageError) as error:
+        messages = [f"{field_path(below)}: {error.head}"]
+    else:
+        return
+    first, *others = messages
+    more = f" (and {len(others)} more)" if others else ""
+    raise InputError(f"{first}{more}", where=name, more=others[: ENOUGH - 1])
+
+
+def _distinct(
+    entries: Sequence[Sequence[PlannedMethod]], written: Sequence[object], families: Sequence[str]
 ) -> list[PlannedMethod]:
-    """Read the methods in the order of the plan; a named method replaces the same label of a whole kind."""
-    found = list[tuple[int, bool, PlannedMethod]]()
-    with refusals.at("methods"):
-        for index, entry in enumerate(tables(value)):
-            with refusals.at("methods", index):
-                whole = isinstance(entry, Mapping) and "kind" in entry
-                found += [(index, whole, method) for method in read_method(entry, families, folder, code)]
-    own = {(family, method.label) for _, whole, method in found if not whole for family in _families(method, families)}
+    """Return the methods in the order of the plan; a named method replaces the same label of a whole kind."""
+    whole = [isinstance(entry, Mapping) and "kind" in entry for entry in written]
+    named = {
+        (family, method.label)
+        for index, methods in enumerate(entries)
+        for method in methods
+        for family in _families(method, families)
+        if not whole[index]
+    }
     planned, owners = list[PlannedMethod](), dict[tuple[str, str], int]()
-    for index, whole, method in found:
+    for index, method in ((index, method) for index, methods in enumerate(entries) for method in methods):
         theirs = _families(method, families)
-        free = [family for family in theirs if not whole or (family, method.label) not in own]
+        free = [family for family in theirs if not whole[index] or (family, method.label) not in named]
         planned += [method] if free == theirs else [replace(method, family=family) for family in free]
-        with refusals.at("methods", index):
-            for family in free:
-                first = owners.setdefault((family, method.label), index)
-                if first != index:
-                    found_too = f"the label {quoted(method.label)}, which methods[{first}] has too"
-                    raise Refused(found_too, f"another, as label = {quoted(f'{method.label}-2')}")
-    with refusals.at("methods"):
-        for family in families:
-            if found and not any(family == having for having, _ in owners):
-                raise Refused(f"none for {family}", "at least one for every family of the instances")
+        for family in free:
+            first = owners.setdefault((family, method.label), index)
+            if first != index:
+                label = f"the label {shown(method.label[:FOUND])}, which methods[{first}] has too"
+                raise Refused(label, f"another, as label = {shown(f'{method.label}-2'[:FOUND])}", index)
+    for family in families:
+        if not any(family == owner for owner, _ in owners):
+            raise Refused(f"none for {family}", "at least one for every family of the instances")
     return planned
 
 
 def _families(method: PlannedMethod, families: Sequence[str]) -> list[str]:
     """Return the families of the plan on which a method runs."""
     return [family for family in families if method.family in (None, family)]
-
-
-def _reference(value: object, methods: Sequence[PlannedMethod]) -> str | None:
-    if value is None:
-        return None
-    asked = table(value)
-    only(asked, ("method",))
-    return one_of(asked.get("method"), list(dict.fromkeys(method.label for method in methods)), "method")
 
 
 def toml_text(data: Mapping[str, Json]) -> str:

@@ -18,6 +18,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import several, shown
 from dlsched.families import read
 from dlsched.study.plans.plan import (
+    MOST_CELLS,
     Drawn,
     Files,
     Generated,
@@ -28,13 +29,13 @@ from dlsched.study.plans.plan import (
     PlannedMethod,
     Searched,
     Source,
+    TooManyCells,
     Windows,
     combination,
     combinations,
     size,
     size_beyond,
 )
-from dlsched.study.plans.refusals import MOST_CELLS, too_large
 from dlsched.study.recipes import (
     NO_LABEL,
     PREFIX,
@@ -204,14 +205,14 @@ def require_countable(plan: Plan) -> None:
 
     Raises
     ------
-    TooLarge
+    TooManyCells
         Names the number of cells and the limit; files and traces are not read, and count as one each.
     """
     gridded = replace(plan, sources=tuple(source for source in plan.sources if isinstance(source, Gridded)))
     instances, cells = count(gridded)
     others = len(plan.sources) - len(gridded.sources)
     if cells + others > MOST_CELLS:
-        raise too_large(cells + others, several(instances + others, "instance"))
+        raise TooManyCells(cells + others, several(instances + others, "instance"))
 
 
 def _methods(methods: Sequence[PlannedMethod], family: str) -> int:
