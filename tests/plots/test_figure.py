@@ -3,6 +3,17 @@
 import pytest
 
 from dlsched.core.quantities import time_unit
+from dlsched.plots import (
+    Gang,
+    GangRow,
+    Point,
+    SlotRow,
+    StreamRow,
+    draw_comparison,
+    draw_gangs,
+    draw_slots,
+    draw_streams,
+)
 from dlsched.plots.figure import COLOURS, DASHES, HUES, OTHERS, equal_names, ink_on, labels, plain, short, ticks
 from tests.plots.looks import VISIONS, least_distance, seen
 
@@ -91,3 +102,32 @@ def test_ticks_are_few_and_within():
 def test_units_of_time():
     """Two days, two hours, five minutes."""
     assert [time_unit(span)[0] for span in (299, 300, 7_200, 172_800)] == ["s", "min", "h", "days"]
+
+
+CHARTS = {
+    "comparison": lambda path: draw_comparison(
+        [Point("a", m, "exact", 1.5 - m.islower() / 2, True, 0.1) for m in "aB"], path
+    ),
+    "streams": lambda path: draw_streams([StreamRow("m", {"a": [(0.0, 50.0, 4)]}, (50.0,))], path, units=8),
+    "slots": lambda path: draw_slots([SlotRow("m", {"a": {1: (2, 1)}}, 1.0)], path, slots=2, arrivals={"a": 1}),
+    "gangs": lambda path: draw_gangs(
+        [GangRow("m", {"a": Gang(0.0, 9.0, {0: 1})}, [9.0])], path, servers={"s": 2}, releases_s={"a": 0.0}
+    ),
+}
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_equal_rows_give_equal_bytes(suffix, chart, tmp_path):
+    """Two figures of the same rows are the same file, to the byte."""
+    first, second = (CHARTS[chart](tmp_path / f"{name}{suffix}").read_bytes() for name in "ab")
+    assert first == second and first[:5] in (b"\x89PNG\r", b"<?xml", b"%PDF-")
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("name", ["figure.jpeg", "figure"])
+def test_unknown_suffix_is_refused(name, chart, tmp_path):
+    """Any other suffix is refused, with those that are allowed, and nothing is written."""
+    with pytest.raises(ValueError, match=r"allowed suffixes: \.png, \.svg, \.pdf"):
+        CHARTS[chart](tmp_path / name)
+    assert not list(tmp_path.iterdir())

@@ -12,16 +12,6 @@ def row(method="exact", gangs=None, flows=(20.0, 25.0)):
     return GangRow(method, first if gangs is None else gangs, flows)
 
 
-@pytest.fixture
-def drawn(monkeypatch):
-    """Figures caught where they would be written."""
-    from matplotlib.figure import Figure
-
-    figures = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
-    return figures
-
-
 def bars(axes):
     """(left, right, top GPU, bottom GPU) of every bar."""
     found = []

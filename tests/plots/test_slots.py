@@ -8,16 +8,6 @@ from dlsched.plots.slots import workers_by_slot
 from tests.plots.looks import strays
 
 
-@pytest.fixture
-def drawn(monkeypatch):
-    """Figures caught where they would be written."""
-    from matplotlib.figure import Figure
-
-    figures = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
-    return figures
-
-
 def test_workers_by_slot_by_hand():
     """As many columns as slots are exact; fewer are means; of vast numbers of slots nothing but the rings is looked at."""
     assert workers_by_slot({1: (2, 1), 3: (4, 2)}, 3, 3).tolist() == [2, 0, 4]
@@ -82,16 +72,6 @@ def test_all_text_is_within_and_readable(width_in, tmp_path, drawn):
     ]
     draw_slots(rows, tmp_path / "figure.png", slots=12, arrivals=jobs, width=width_in, title="\x07$x$" * 40)
     assert strays(drawn[0]) == ([], [])
-
-
-@pytest.mark.parametrize("suffix", [".svg"])  # the other formats: in test_comparison
-def test_equal_rows_give_equal_bytes(suffix, tmp_path):
-    """Two figures of equal rows are the same file to the byte."""
-    first, second = (
-        draw_slots([SlotRow("m", {"a": {1: (2, 1)}}, 1.0)], tmp_path / f"{name}{suffix}", slots=2, arrivals={"a": 1})
-        for name in "ab"
-    )
-    assert first.read_bytes() == second.read_bytes()
 
 
 def test_wrong_rows_are_refused(tmp_path):

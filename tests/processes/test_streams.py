@@ -28,20 +28,14 @@ def test_an_error_without_text_has_words():
     assert words_of(MuteError()) == "its text cannot be had: SystemExit"
 
 
-def test_frames_that_arrive_byte_by_byte():
+@pytest.mark.parametrize("size", [1, 9, 100_000])
+def test_frames_however_they_arrive(size: int):
     """However a pipe cuts them, the contents are the same, empty ones too."""
     contents = [b"one", b"", b"dlsd" * 1000]
-    frames = Frames()
-    found = [each for content in contents for byte in framed(content) for each in frames.feed(bytes([byte]))]
+    frames, raw = Frames(), b"".join(map(framed, contents))
+    found = [each for at in range(0, len(raw), size) for each in frames.feed(raw[at : at + size])]
     assert found == contents
     assert frames.feed(b"") == []
-
-
-def test_frames_that_arrive_at_once():
-    """Several in one piece, with the beginning of another."""
-    frames = Frames()
-    assert frames.feed(framed(b"one") + framed(b"two") + framed(b"three")[:9]) == [b"one", b"two"]
-    assert frames.feed(framed(b"three")[9:]) == [b"three"]
 
 
 @pytest.mark.parametrize(

@@ -51,22 +51,13 @@ def test_a_worker_that_is_alone_takes_the_same_time_with_every_layout(duplex, sh
 
 
 def test_figures_by_hand():
-    """Totals count the copies, the largest demand is one station's."""
-    network = Network(0.5, ((2.0, 3), (4.0, 1), (0.0, 9)))
-    assert (network.total_s, network.largest_s, network.cycle_s) == (10.0, 4.0, 10.5)
-    assert network.stations[0] == Station(2.0, 3)
-    assert network.stations[0].copies == 3
-
-
-def test_a_network_without_stations():
-    """Nobody waits anywhere."""
-    network = Network(0.5, ())
-    assert (network.total_s, network.largest_s, network.cycle_s) == (0.0, 0.0, 0.5)
-
-
-def test_a_network_without_delay():
-    """Some station that takes time is enough."""
-    assert Network(0.0, ((2.0, 3), (0.0, 1))).cycle_s == 6.0
+    """Totals count the copies, the largest demand is one station's; without stations nobody waits, some time is enough."""
+    for network, figures in (
+        (Network(0.5, ((2.0, 3), (4.0, 1), (0.0, 9))), (10.0, 4.0, 10.5)),
+        (Network(0.5, ()), (0.0, 0.0, 0.5)),
+        (Network(0.0, ((2.0, 3), (0.0, 1))), (6.0, 2.0, 6.0)),
+    ):
+        assert (network.total_s, network.largest_s, network.cycle_s) == figures
 
 
 def test_pairs_and_demands_alone_are_stations():
@@ -74,6 +65,8 @@ def test_pairs_and_demands_alone_are_stations():
     network = Network(0.5, [(2.0, 3), Station(4.0)])
     assert network.stations == (Station(2.0, 3), Station(4.0, 1))
     assert hash(network) == hash(Network(0.5, network.stations))
+    with pytest.raises(FrozenInstanceError):
+        network.delay_s = 1.0
 
 
 @pytest.mark.parametrize("delay_s", [-1.0, math.inf, math.nan])
@@ -98,13 +91,6 @@ def test_stations_that_are_refused(station):
     """Demands are finite and not negative, and a station is there at least once."""
     with pytest.raises(UsageError, match=r"^stations: found .*, allowed: a demand >= 0 and at least one copy$"):
         Network(1.0, ((1.0, 1), station))
-
-
-def test_networks_are_immutable():
-    """They cannot be changed."""
-    network = Network(0.5, ())
-    with pytest.raises(FrozenInstanceError):
-        network.delay_s = 1.0
 
 
 JOBS = [

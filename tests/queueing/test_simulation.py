@@ -328,21 +328,14 @@ def test_more_workers_more_throughput():
         ({"transfer": [[1.0]]}, "transfer: allowed: one or more finite seconds"),
         ({"compute": [1.0, 0.0]}, "compute: found 0 s"),
         ({"workers": MOST_CELLS}, "allowed: at most"),
+        ({"some": job(parameter_bytes=0), "transfer": [0.1]}, "transfer: found measured seconds, but the job has none"),
+        (
+            {"some": job(parameter_bytes=0, update_s=0.0), **FIXED, "start": "together", "warm_up": 1, "cycles": 1},
+            "cycles: found 1, in which no time passes",  # both first computations end at once: there is no rate of one
+        ),
     ],
 )
 def test_refusals(options, message):
     """What cannot be simulated is an error that says what was found and what is allowed."""
     with pytest.raises(UsageError, match=message):
-        run(job(), **({"workers": 2} | options))
-
-
-def test_measured_transfers_without_any():
-    """Measured seconds of something that the job does not do are not silently ignored."""
-    with pytest.raises(UsageError, match="transfer: found measured seconds, but the job has none"):
-        run(job(parameter_bytes=0), 2, transfer=[0.1])
-
-
-def test_cycles_in_which_no_time_passes():
-    """With all times fixed two workers that begin together end their first computations at once: there is no rate of one."""
-    with pytest.raises(UsageError, match="cycles: found 1, in which no time passes"):
-        run(job(parameter_bytes=0, update_s=0.0), 2, **FIXED, start="together", warm_up=1, cycles=1, replications=2)
+        run(**({"some": job(), "workers": 2} | options))

@@ -34,17 +34,11 @@ def test_the_trend_says_which_fixed_count_is_best_and_by_how_much() -> None:
 
 def test_patterns_are_means_of_streams_and_hindsight_is_by_stream() -> None:
     """On one pattern one unit takes 3 and 2 times as long, two units 1 and 5: in hindsight 1 and 2, the mean 1.5."""
-    ratios = {
-        ("fifo-1", 0): 3.0,
-        ("fifo-1", 1): 2.0,
-        ("fifo-2", 0): 1.0,
-        ("fifo-2", 1): 5.0,
-        ("srpt-1", 0): 0.5,
-        ("srpt-1", 1): 4.0,
-    }
+    ratios = {"fifo-1": (3.0, 2.0), "fifo-2": (1.0, 5.0), "srpt-1": (0.5, 4.0)}
     rows = [
         row(f"stream {seed}", method, 1.0, family="elastic_stream", seed=seed, ratio=ratio, arguments=GRID)
-        for (method, seed), ratio in ratios.items()
+        for method, both in ratios.items()
+        for seed, ratio in enumerate(both)
     ]
     rows += [
         row("searched", method, 1.0, family="elastic_stream", seed=9, ratio=ratio, arguments=SEARCHED)

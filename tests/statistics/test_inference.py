@@ -253,7 +253,6 @@ def test_holm_rejects_as_its_steps_do(p_values: list[float | None], level: float
 
 def test_the_distribution_is_chosen_here() -> None:
     """Exact without ties up to 50, all permutations with ties up to 13, else normal."""
-    from scipy import stats
 
     def of(values: list[float], method: object) -> float:
         return float(stats.wilcoxon(values, zero_method="pratt", method=method).pvalue)

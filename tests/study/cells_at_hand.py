@@ -75,26 +75,21 @@ import ctypes, gc, json, os, random, resource, signal, subprocess, sys, threadin
 import numpy as np
 warnings.simplefilter("ignore")
 
-
 def mark(pid):
     """Write down a process that must be gone in the end."""
     with open(__file__ + ".pids", "a") as file:
         file.write(f"{pid}\\n")
 
-
 def solution(instance):
     """One GPU for each job: feasible, as the instances have more GPUs than jobs."""
     return {"gpus": {job.id: 1 for job in instance.jobs}}
 
-
 good = after = solution
-
 
 def eats(instance):
     held = []
     while True:
         held.append(bytearray(50 << 20))
-
 
 def eats_in_a_child(instance):
     pid = os.fork()
@@ -103,24 +98,16 @@ def eats_in_a_child(instance):
     mark(pid)
     time.sleep(60)
 
-
-def out_of_memory(instance):
-    raise MemoryError
-
-
-def hangs_in_c(instance):
-    ctypes.PyDLL(None).pause()  # holds the lock of the interpreter
-
+def out_of_memory(instance): raise MemoryError
+def hangs_in_c(instance): ctypes.PyDLL(None).pause()  # holds the lock of the interpreter
 
 def hangs_in_a_pattern(instance):
     import re
     re.match("(a+)+$", "a" * 60 + "b")
 
-
 def stops_itself(instance):
     os.kill(os.getpid(), signal.SIGSTOP)
     return solution(instance)
-
 
 def stops_all_above(instance):
     import psutil
@@ -128,11 +115,9 @@ def stops_all_above(instance):
         each.suspend()
     time.sleep(60)
 
-
 def ignores_signals(instance):
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     time.sleep(60)
-
 
 def writes_everywhere(instance):
     print("the last line")
@@ -143,16 +128,13 @@ def writes_everywhere(instance):
             pass
     return solution(instance)
 
-
 def closes_everything(instance):
     os.closerange(0, 256)
     return solution(instance)
 
-
 def closes_everything_and_stays(instance):
     os.closerange(0, 256)
     time.sleep(60)
-
 
 def prints_a_megabyte(instance):
     for number in (1, 2):
@@ -160,17 +142,14 @@ def prints_a_megabyte(instance):
     print("y" * 1_000_000)
     return solution(instance)
 
-
 def prints_and_dies(instance):
     os.write(1, b"nothing\\n")
     os.write(2, b"x" * 1_000_000 + b"\\nsaid last\\n\\n")
     os._exit(3)
 
-
 def forks(instance):
     os.fork()
     return solution(instance)
-
 
 def daemon(instance):
     if os.fork() == 0:
@@ -183,16 +162,13 @@ def daemon(instance):
     os.wait()
     return solution(instance)
 
-
 def daemon_of_another_program(instance):
     subprocess.run(["/bin/sh", "-c", f"env -i setsid sleep 600 & echo $! >> {__file__}.pids"])
     return solution(instance)
 
-
 def daemon_and_dies(instance):
     daemon(instance)
     os._exit(0)
-
 
 def daemon_and_kills_its_parents(instance):
     daemon(instance)
@@ -200,7 +176,6 @@ def daemon_and_kills_its_parents(instance):
     for each in psutil.Process().parents()[:2]:
         each.kill()
     time.sleep(60)
-
 
 def bomb(instance):
     for _ in range(50):
@@ -210,46 +185,25 @@ def bomb(instance):
         mark(pid)
     return solution(instance)
 
-
-def leaves(instance):
-    os._exit(0)
-
-
-def says_goodbye(instance):
-    sys.exit(4)
-
-
-def aborts(instance):
-    os.abort()
-
-
-def crashes(instance):
-    ctypes.string_at(0)
-
-
-def kills_itself(instance):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def kills_its_group(instance):
-    os.killpg(0, signal.SIGKILL)
-
+def leaves(instance): os._exit(0)
+def says_goodbye(instance): sys.exit(4)
+def aborts(instance): os.abort()
+def crashes(instance): ctypes.string_at(0)
+def kills_itself(instance): os.kill(os.getpid(), signal.SIGKILL)
+def kills_its_group(instance): os.killpg(0, signal.SIGKILL)
 
 def kills_its_parent(instance):
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(60)
-
 
 def kills_its_worker(instance):
     import psutil
     next(each for each in psutil.Process().parents() if "spawn_main" in " ".join(each.cmdline())).kill()
     time.sleep(60)
 
-
 def interrupts_its_parent(instance):
     os.kill(os.getppid(), signal.SIGINT)
     return solution(instance)
-
 
 def spins(instance):
     def spin():
@@ -257,7 +211,6 @@ def spins(instance):
             pass
     threading.Thread(target=spin, daemon=True).start()
     return solution(instance)
-
 
 def changes_all(instance):
     os.chdir("/")
@@ -274,11 +227,9 @@ def changes_all(instance):
     checker.check = lambda *_: []
     return solution(instance)
 
-
 def changes_or_looks(instance):
     """Harms itself on every other instance."""
     return changes_all(instance) if instance.name[-1] in "02468" else looks(instance)
-
 
 def looks(instance):
     """Fails where anything differs from how a process begins; answers what the seeded draws say."""
@@ -288,81 +239,58 @@ def looks(instance):
     assert os.listdir(os.environ["TMPDIR"]) == []
     return draws(instance)
 
-
 def draws(instance):
     time.sleep(0.02)
     return {"gpus": {job.id: 1 + int(random.random() + np.random.random() < 0.8) for job in instance.jobs}}
-
 
 def removes_its_folder(instance):
     import shutil
     shutil.rmtree(os.path.dirname(os.environ["TMPDIR"]))
     return solution(instance)
 
-
 def leaves_a_file(instance):
     import tempfile
     open(os.path.join(tempfile.mkdtemp(), "kept"), "w").write("x" * 100)
     return solution(instance)
 
-
-class Odd(BaseException):
-    pass
-
+class Odd(BaseException): pass
 
 class Mute(Exception):
     def __str__(self):
         raise RuntimeError("no words")
 
-
 def raises(instance):
     raise ValueError("what was wrong")
-
 
 def raises_odd(instance):
     raise Odd("odd words")
 
-
-def raises_mute(instance):
-    raise Mute
-
+def raises_mute(instance): raise Mute
 
 def raises_much(instance):
     raise ValueError("z" * 10_000_000)
 
-
 def raises_no_text(instance):
     raise ValueError("half \\udc80 \\x1b[31m a letter")
 
-
-def interrupted(instance):
-    raise KeyboardInterrupt
-
-
-def answers_none(instance):
-    return None
-
+def interrupted(instance): raise KeyboardInterrupt
+def answers_none(instance): return None
 
 def answers_nan(instance):
     return float("nan")
 
-
 def answers_nan_inside(instance):
     return {"gpus": {job.id: float("nan") for job in instance.jobs}}
 
-
 def answers_much(instance):
     return {"gpus": {str(number): 1 for number in range(2_000_000)}}
-
 
 def answers_another(instance):
     import dlsched
     return dlsched.elastic_stream.example()
 
-
 def breaks_a_rule(instance):
     return {"gpus": {job.id: instance.gpus for job in instance.jobs}}
-
 
 def forges(instance):
     """Says on every pipe, as dlsched would, that it has the best of answers."""

@@ -88,10 +88,6 @@ def test_damage_to_evidence_is_said_by_who_reads_it(damage: str, copied: Path, c
     assert cli("study", "show", "s", "--json").json == rows
 
 
-def test_there_are_many_kinds_of_damage() -> None:
-    assert len(FILES) + len(VALUES) + len(EVIDENCE) >= 60
-
-
 def test_who_holds_the_file_is_waited_for_and_then_said(copied: Path, cli: Callable[..., Ended]) -> None:
     with sqlite3.connect(copied) as database:
         database.execute("BEGIN EXCLUSIVE")

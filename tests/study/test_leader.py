@@ -17,6 +17,7 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.study import leader
 from dlsched.study.cells.cell import Cell, Outcome
 from dlsched.study.leader import StudyProgress, store_of
+from tests.study.forging import checked
 from tests.study.small import rows_of, small
 from tests.study.stores_by_hand import as_before
 
@@ -178,15 +179,6 @@ def test_instances_of_one_name_stay_apart(tmp_path: Path) -> None:
     assert group.instances == 6 and {line.cells for line in group.lines} == {6}
 
 
-def test_grids_that_overlap_draw_an_instance_once(tmp_path: Path) -> None:
-    """Seeds 0 to 3 and 2 to 5 are six instances."""
-    one = {"family": "ring_allocation", "jobs": 4, "gpus": 24}
-    plan, told = small(tmp_path, instances=[one | {"seeds": "0:4"}, one | {"seeds": "2:6"}]), list[StudyProgress]()
-    with study.run(plan, tmp_path / "s", workers=1, progress=told.append) as done:
-        assert [row.seed for row in done.rows()] == [seed for seed in range(6) for _ in range(3)]
-    assert study.count(plan) == (6, 18) and told[-1] == StudyProgress(18, 18, 0)
-
-
 def test_a_file_under_another_name_keeps_what_is_known_of_it(tmp_path: Path) -> None:
     """Its cells have ended under the first name; sizes, and what no decision changes, are known under the second."""
     instance = dlsched.srpt_mapping.generate(jobs=4, gpus=16, seed=1)
@@ -225,12 +217,10 @@ def test_one_label_may_be_another_method_in_another_family(tmp_path: Path) -> No
         {"name": "fifo", "label": "quick", "family": "srpt_mapping"},
     ]
     sources = [{"family": ["ring_allocation", "srpt_mapping"], "jobs": 3, "gpus": 16}]
-    failures: list[str] = []
     with study.run(small(tmp_path, instances=sources, methods=methods), tmp_path / "s", workers=1) as done:
         for row, name in zip(done.rows(), ("doubling", "fifo"), strict=True):
             assert row.objective == dlsched.solve(done.instance(row.key), method=name).objective, row.message
-    study.check(tmp_path / "s", take=lambda row, found: failures.extend(found.failures), workers=1)
-    assert not failures
+    assert all(checked(tmp_path / "s").values())
 
 
 @pytest.mark.parametrize("left", [0, 1])

@@ -1,5 +1,6 @@
-"""Queues for the tests of what is made of them."""
+"""Queues and traces for the tests of what is made of them."""
 
+from pathlib import Path
 from typing import Any
 
 from dlsched.traces.queue import Queue, QueuedJob, QueueNode
@@ -16,3 +17,23 @@ def job(
 def queue(*jobs: QueuedJob, dated: bool = False, nodes: tuple[QueueNode, ...] = ()) -> Queue:
     """A queue as ``csv`` reads it."""
     return Queue("csv", "folder/jobs.csv", jobs, ("Read.",), dated, nodes)
+
+
+def philly_file(tmp_path: Path, *rows: str) -> str:
+    """Rows of a day, ``time,duration,gpus`` with or without a virtual cluster; rows of all five cells as they are."""
+    path = tmp_path / "philly_jobs.csv"
+    lines = ["timestamp,duration,num_gpus,gpu_time,cluster"]
+    for row in rows:
+        at, duration, gpus, *rest = row.split(",")
+        own = f"2017-10-01 {at},{duration},{gpus},{float(duration) * int(gpus)},{(rest or ['vc'])[0]}"
+        lines.append(row if len(rest) == 2 else own)
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def gavel_file(tmp_path: Path, *rows: tuple[object, ...]) -> str:
+    """Rows of job type, steps, arrival and scale."""
+    path = tmp_path / "some.trace"
+    lines = ["\t".join(map(str, (kind, "run", "-n", 1, steps, at, scale))) for kind, steps, at, scale in rows]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)

@@ -13,7 +13,7 @@ from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.solution import Schedule, Share
 from dlsched.traces.makers.elastic_stream import stream_of
 from dlsched.traces.makers.srpt_mapping import gangs_of
-from dlsched.traces.queue import Queue, QueueNode, Window
+from dlsched.traces.queue import QueueNode, Window
 from dlsched.traces.readers.public_traces import read_openb
 from dlsched.traces.selection import ImportedInstance
 from tests.traces.drawn import job, queue
@@ -135,15 +135,11 @@ def test_others_that_held_gpus_are_told_of() -> None:
     assert gangs_of(source).outside[0] == 0.0
 
 
-def whole(source: Queue) -> tuple[ImportedInstance, ImportedInstance]:
-    return gangs_of(source), stream_of(source)
-
-
 @pytest.mark.skipif(not OPENB.is_file(), reason="the raw data are not here")
 def test_the_whole_of_openb() -> None:
     """6,171 pods on the 6,212 GPUs of its 1,213 nodes; its own objective is the sum of what the file says."""
     source = read_openb(OPENB)
-    gangs, stream = whole(source)
+    gangs, stream = gangs_of(source), stream_of(source)
     assert isinstance(gangs.instance, Instance)
     assert (len(gangs.instance.jobs), gangs.instance.total_gpus, len(gangs.instance.servers)) == (6171, 6212, 1213)
     ends_s = sum(each.end_s for each in source.jobs if each.end_s is not None)

@@ -169,21 +169,6 @@ def test_code_of_the_users_own(method: dict[str, object], folder: Path) -> None:
         before = after
 
 
-def test_a_module_that_is_installed(tmp_path: Path) -> None:
-    """Its file counts, and the one in which a function that it passes on is written."""
-    (tmp_path / "passing_on_for_cells.py").write_text("from written_for_cells import f\n")
-    (tmp_path / "written_for_cells.py").write_text(MINE)
-
-    def fingerprint() -> str:
-        plan = plan_from({"instances": [ONE], "methods": [{"python": "passing_on_for_cells:f"}]}, tmp_path)
-        return plan.methods[0].fingerprint
-
-    before = fingerprint()
-    assert fingerprint() == before
-    (tmp_path / "written_for_cells.py").write_text(MINE + "\n")
-    assert fingerprint() != before
-
-
 def test_another_module_of_the_same_name_is_refused(tmp_path: Path) -> None:
     """What this process has imported before would be judged instead of it."""
     for name in ("first", "second"):

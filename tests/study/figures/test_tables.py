@@ -50,12 +50,8 @@ def test_bounds_and_unknowns() -> None:
         ("equal", "6 of 6", "0", "<= 2.00", "<= 2.00", "<= 2.00", "<= 2.00", "1 s", "0-0-6 (p = 0.031)"),
         ("mine", "0 of 1", "0", "-", "-", "-", "-", "-", "0-0-1"),
     ]
-
-
-def test_alone_nothing_is_the_best() -> None:
-    """There is nothing to be better than."""
-    (group,) = summarise(rows_of({"doubling": [1.1]}))
-    assert table(group)[1][0][-1] == "-"
+    (alone,) = summarise(rows_of({"doubling": [1.1]}))
+    assert table(alone)[1][0][-1] == "-"  # there is nothing to be better than
 
 
 def test_titles() -> None:
@@ -90,11 +86,7 @@ def test_ratios(value: float, text: str) -> None:
     """Three digits, two of the distance from 1, and never 1 for what is not."""
     assert ratio(value) == text
     assert ratio(value, at_most=True) == f"<= {text}"
-
-
-def test_what_meets_a_bound_is_not_at_most() -> None:
-    """A ratio of at most 1 is 1."""
-    assert ratio(1.0 + 1e-8, at_most=True) == "1"
+    assert ratio(1.0 + 1e-8, at_most=True) == "1"  # a ratio of at most 1 is 1
 
 
 def test_estimates() -> None:

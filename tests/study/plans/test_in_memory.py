@@ -13,6 +13,7 @@ import pytest
 from dlsched import InputError, UsageError, elastic_stream, ring_allocation, study, write
 from dlsched.core.instance import InstanceFile
 from dlsched.study.plans.sources import count
+from tests.study.forging import checked
 
 pytest.importorskip("cloudpickle")
 
@@ -78,9 +79,8 @@ def test_instances_and_functions_in_memory(tmp_path: Path) -> None:
     assert [row[3] for row in rows] == [objective for _, objective in expected] * 2
     assert [row[:2] for row in rows[::3]] == [("two", "memory"), ("of a file", str(tmp_path / "two.json"))]
     assert "pickled" not in text and 'instance = "two"' in text
-    failures: list[str] = []
-    assert study.check(tmp_path / "s", take=lambda row, found: failures.extend(found.failures), workers=1) == 6
-    assert not failures
+    verifications = checked(tmp_path / "s")
+    assert len(verifications) == 6 and all(verifications.values())
 
 
 def test_policies_are_methods(tmp_path: Path) -> None:
@@ -112,9 +112,7 @@ def test_a_function_of_the_session_draws(tmp_path: Path) -> None:
     assert [(row.preset, row.seed, dict(row.arguments)["jobs"]) for row in rows] == [
         ("grim", seed, jobs) for jobs in (2, 3) for seed in (4, 5)
     ]
-    failures: list[str] = []
-    study.check(tmp_path / "s", take=lambda row, found: failures.extend(found.failures), workers=1)
-    assert not failures
+    assert all(checked(tmp_path / "s").values())
     with closing(sqlite3.connect(tmp_path / "s")) as store:
         assert "pickled:" not in "\n".join(store.iterdump())
 

@@ -280,15 +280,7 @@ def test_a_trial_searches_shortly(searches: Callable[..., Plan], monkeypatch: py
 
 def test_the_command_of_a_row(searches: Callable[..., Plan], tmp_path: Path) -> None:
     with study.run(searches(seeds=3), tmp_path / "s", workers=1) as done:
-        row = done.rows()[1]
-        said = study_command(done, row)
-    assert said == (
-        "dlsched worst ring_embedding --method fifo --utility capped --jobs 2 --budget 12 --seed 3 -o worst.json\n"
-        "dlsched solve worst.json --method las"
-    )
-
-
-def study_command(done: study.Study, row: study.Row) -> str:
-    from dlsched.study.study import command_of
-
-    return command_of(done, row)
+        assert command_of(done, done.rows()[1]) == (
+            "dlsched worst ring_embedding --method fifo --utility capped --jobs 2 --budget 12 --seed 3 -o worst.json\n"
+            "dlsched solve worst.json --method las"
+        )

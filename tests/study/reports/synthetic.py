@@ -97,6 +97,12 @@ def changed(row: Row, **changes: object) -> Row:
     return Row(**{**{name: getattr(row, name) for name in Row.__dataclass_fields__}, **changes})  # type: ignore[arg-type]
 
 
+def hostile() -> list[Row]:
+    """Instances and methods with hostile names."""
+    excess = dict(zip(HOSTILE, (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5), strict=True))
+    return rows(instances=30, names=HOSTILE, methods=excess, failing=0.05)
+
+
 def evidence(row: Row) -> tuple[str, str]:
     """An instance and a command that hold the name."""
     instance = json.dumps({"format": "dlsched/ring_allocation/1", "name": row.instance, "jobs": [1, 2, 3]}, indent=1)

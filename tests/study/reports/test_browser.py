@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from dlsched import FAMILIES
 from dlsched.core.messages import printable
 from dlsched.study.reports.page import write_report
 from dlsched.study.reports.page_parts import KEY, labels, short
 from dlsched.study.rows import Row
 
-from .synthetic import HOSTILE, content, rows
+from .synthetic import HOSTILE, content, hostile, rows
 
 pytest.importorskip("matplotlib", reason="Matplotlib is not installed: the report is not tested in a browser")
 pytest.importorskip("jinja2", reason="Jinja2 is not installed: the report is not tested in a browser")
@@ -31,18 +32,13 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
 ]
-FAMILIES = ("ring_allocation", "async_sgd", "elastic_stream", "matching_placement", "ring_embedding", "srpt_mapping")
+
+
 A4 = 680
 """Pixels between the margins of a printed page."""
 
 Page = Any  # of Playwright, which may not be installed
 Open = Callable[..., AbstractContextManager[Page]]
-
-
-def hostile() -> list[Row]:
-    """Instances and methods with hostile names."""
-    excess = dict(zip(HOSTILE, (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5), strict=True))
-    return rows(instances=30, names=HOSTILE, methods=excess, failing=0.05)
 
 
 CASES: dict[str, Callable[[], list[Row]]] = {

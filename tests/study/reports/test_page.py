@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dlsched import FAMILIES
 from dlsched.core.errors import InputError, SolverMissingError
 from dlsched.core.messages import printable
 from dlsched.study.figures.summary import summarise
@@ -21,7 +22,6 @@ from .synthetic import HOSTILE, changed, content, evidence, rows
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
-FAMILIES = ("ring_allocation", "async_sgd", "elastic_stream", "matching_placement", "ring_embedding", "srpt_mapping")
 
 
 def body(page: str) -> str:

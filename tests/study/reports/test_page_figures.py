@@ -11,7 +11,7 @@ from dlsched.study.reports.page_figures import MOST, STEPS, against_size, distri
 from dlsched.study.reports.page_parts import Axis, Figure, Trace, axis, looks, not_drawn
 from dlsched.study.rows import Row
 
-from .synthetic import HOSTILE, changed, rows
+from .synthetic import HOSTILE, changed, hostile, rows
 
 LOOKS = looks(["a", "b"])
 
@@ -189,12 +189,6 @@ def test_an_instance_without_ratios_is_compared_by_objectives() -> None:
         ]
     )
     assert factors_of_best(found, ["a", "b"], "ring_allocation") == {"a": [1.0, 2.0], "b": [1.5, 1.0]}
-
-
-def hostile() -> list[Row]:
-    """Instances and methods with hostile names."""
-    excess = dict(zip(HOSTILE, (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5), strict=True))
-    return rows(instances=30, names=HOSTILE, methods=excess, failing=0.05)
 
 
 @pytest.mark.parametrize(

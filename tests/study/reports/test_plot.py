@@ -1,5 +1,6 @@
 """Figures of studies for papers: numbers by hand, texts of a readable size inside the figure, refusals in words."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +44,6 @@ def test_every_figure_is_readable_at_the_width_of_a_column(what: str, instances:
 
 def test_panels_share_a_key() -> None:
     """Where one has fewer methods, too: every name once, below the last panel."""
-    from dataclasses import replace
-
     from matplotlib.legend import Legend
 
     first = rows_of({"a": [1.0, 1.5], "b": [1.2, 1.1], "c": [1.4, 1.9]})
@@ -77,8 +76,6 @@ def test_dots_of_few_and_quantiles_of_many() -> None:
 
 def test_shares_of_gaps_by_hand() -> None:
     """Half of the instances are optimal, three quarters within the gap of a ratio of 1.25, the last has no answer."""
-    from dataclasses import replace
-
     of = [
         replace(row, gap=None if row.ratio is None else row.ratio - 1) for row in rows_of({"a": [1.0, 1.0, 1.25, None]})
     ]

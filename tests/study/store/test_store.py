@@ -3,7 +3,6 @@
 import sqlite3
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,7 @@ from dlsched.study.cells.cell import Cell, Facts, Outcome, cells_of
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.sources import recipes
 from dlsched.study.store import Store
-from dlsched.study.study import Study
 from tests.study.small import small
-from tests.study.stores_by_hand import as_before
 
 FACTS = Facts("one", "0" * 64, 4, 24, 0.0, None, 9.0)
 
@@ -69,18 +66,6 @@ def test_a_plan_that_grew_keeps_what_has_ended(tmp_path: Path, plan: Plan) -> No
         assert store.plan(more, cells(more)) == 24
         assert [cell.method.label for cell in store.waiting(more)] == ["hull"] * 6
         assert store.ended == 18
-
-
-def test_there_is_one_leader(tmp_path: Path, plan: Plan) -> None:
-    """The second is refused in words; readers are not."""
-    path = tmp_path / "s"
-    with Store(path, leading=True) as store:
-        store.plan(plan, cells(plan))
-        with pytest.raises(InputError, match="being written by another run"):
-            Store(path, leading=True)
-        with Store(path) as reader:
-            assert reader.ended == 0
-    Store(path, leading=True).close()
 
 
 def test_closed_it_is_one_file(tmp_path: Path, plan: Plan) -> None:
@@ -150,8 +135,8 @@ def test_large_solutions_are_not_kept(tmp_path: Path, plan: Plan) -> None:
     assert kept == [True, False]
 
 
-def test_locks_of_the_database_outlive_a_second_leader(tmp_path: Path, plan: Plan) -> None:
-    """Another that is refused here must not let a third process take the log for nobody's."""
+def test_there_is_one_leader(tmp_path: Path, plan: Plan) -> None:
+    """The second is refused in words, readers are not; its refusal must not let a third process take the log for nobody's."""
     path = tmp_path / "s"
     with Store(path, leading=True) as store:
         store.plan(plan, cells(plan))
@@ -162,28 +147,4 @@ def test_locks_of_the_database_outlive_a_second_leader(tmp_path: Path, plan: Pla
         store.put([Outcome(cells(plan)[0].key, "feasible", objective=1.0)])
         with Store(path) as reader:
             assert reader.ended == 1
-
-
-def test_a_store_of_other_tables_is_said_to_be_unusable(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "s") as database:
-        database.execute("CREATE TABLE mine (value)")
-        database.execute("PRAGMA user_version = 1")
-    database.close()
-    with Store(tmp_path / "s") as reader, pytest.raises(InputError, match="cannot be used: no such table: study"):
-        _ = reader.shown
-
-
-def test_a_store_from_before_the_sense_is_read_and_led_on(tmp_path: Path, plan: Plan) -> None:
-    """Without the column the sense is the family's; the next leader adds it."""
-    with Store(tmp_path / "s", leading=True) as store:
-        store.plan(plan, cells(plan))
-        store.put([Outcome(cells(plan)[0].key, "feasible", objective=1.0, facts=replace(FACTS, sense="maximize"))])
-        with Study(tmp_path / "s") as study:
-            assert [row.sense for row in study.rows()] == ["maximize"]
-    as_before(tmp_path / "s")
-    with Study(tmp_path / "s") as study:
-        assert [(row.sense, row.reference) for row in study.rows()] == [("", 9.0)]
-    with Store(tmp_path / "s", leading=True) as store:
-        store.put([Outcome(cells(plan)[1].key, "feasible", objective=1.0, facts=replace(FACTS, sense="minimize"))])
-        with Study(tmp_path / "s") as study:
-            assert {row.sense for row in study.rows()} == {"minimize"}
+    Store(path, leading=True).close()

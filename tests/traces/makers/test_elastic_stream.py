@@ -1,6 +1,9 @@
-"""Queues as streams: which numbers of GPUs a job may run on, and what policies are told."""
+"""Queues, and traces of Philly and Gavel, as streams: on which numbers of GPUs a job may run, and what policies see."""
 
+import json
 import math
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,11 +11,18 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.elastic_stream.checker import check, flow_times
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
+from dlsched.traces import import_gavel, import_instance, import_philly
 from dlsched.traces.makers.elastic_stream import stream_of
 from dlsched.traces.queue import Queue, Window
+from dlsched.traces.readers.simulators import GPU_TYPES, job_types
 from dlsched.traces.selection import ImportedInstance
-from tests.traces.drawn import job, queue
+from tests.traces.drawn import gavel_file, job, philly_file, queue
 
+DATA = Path(__file__).parents[3].parent / "shared" / "data"
+PHILLY_HEADER = "timestamp,duration,num_gpus,gpu_time,cluster\n"
+LM = "LM (batch size 5)"
+
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the raw data are not here")
 VIDEO = {1: 561.744, 2: 312.553, 4: 189.987, 8: 147.388}  # seconds per epoch as PCS has them
 TWO = queue(job("late", 50.0, 60.0, 30.0, 4, least_gpus=2), job("first", 40.0, 40.0, 10.5, 2))
 
@@ -119,3 +129,290 @@ def test_options_out_of_range(options: dict[str, object], message: str) -> None:
     """Each is misuse."""
     with pytest.raises(UsageError, match=message):
         made(TWO, **options)
+
+
+def tables(instance: Any) -> list[dict[int, float]]:
+    return [dict(job.epoch_time_s) for job in instance.jobs]
+
+
+def test_philly_sorts_and_numbers_the_jobs(tmp_path: Path) -> None:
+    """By arrival, equal times in the order of the file; arrivals are relative to the first, a job is one epoch."""
+    path = philly_file(tmp_path, "00:01:00,30,1", "00:00:10.5,20,1", "00:01:00,10,1")
+    instance, audit = import_philly(path)
+    assert [(job.id, job.arrival_s, job.epochs) for job in instance.jobs] == [
+        ("j0", 0.0, 1.0),
+        ("j1", 49.5, 1.0),
+        ("j2", 49.5, 1.0),
+    ]
+    assert tables(instance) == [{1: 20.0}, {1: 30.0}, {1: 10.0}]
+    assert "Rows earlier than the row above them: 1; the jobs were sorted by arrival." in audit
+    assert "Jobs with a single allowed count: 3 of 3." in audit
+    assert instance.name == "philly-3x8"
+    assert instance.source is not None
+    assert instance.source.startswith("imported from philly_jobs.csv of petuum/adaptdl")
+    assert instance.source.endswith(f". Audit: {' '.join(audit)}")
+
+
+def test_philly_keeps_the_duration_and_follows_the_curve(tmp_path: Path) -> None:
+    """Exactly the duration on the GPUs asked for, the ratio of the table at powers of two below."""
+    instance, _ = import_philly(philly_file(tmp_path, "00:00:00,100.1234567,4"))
+    (table,) = tables(instance)
+    assert table[4] == 100.1234567
+    assert table == pytest.approx({n: 100.1234567 * VIDEO[n] / VIDEO[4] for n in (1, 2, 4)}, rel=1e-5)
+
+
+def test_philly_interpolates_speed_ups(tmp_path: Path) -> None:
+    """By hand: on 6 GPUs the speed is the mean of those on 4 and 8."""
+    instance, audit = import_philly(philly_file(tmp_path, "00:00:00,100,6"))
+    (table,) = tables(instance)
+    on_6 = 1 / ((1 / VIDEO[4] + 1 / VIDEO[8]) / 2)
+    assert on_6 == pytest.approx(165.998, abs=5e-4)
+    assert table == pytest.approx({n: 100 * VIDEO[n] / on_6 for n in (1, 2, 4)} | {6: 100.0}, rel=1e-5)
+    assert any(sentence.startswith("Jobs with counts that their table does not hold: 1;") for sentence in audit)
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "gpus", "ratio"),
+    [
+        (1800, 2, 561.744 / 312.553),  # 1 GPU-hour: video prediction
+        (1801, 2, 9420.28 / 4754.08),  # ResNet-50
+        (18_000, 2, 9420.28 / 4754.08),  # 10 GPU-hours
+        (18_001, 2, 29197.7 / 14954.9),  # Inception-v4
+        (180_001, 2, 39936.0 / 20050.0),  # Transformer
+        (1, 32, 29197.7 / 1288.69),  # video prediction and ResNet-50 end at 28 GPUs
+        (1, 64, 64.3713),  # only Transformer has 64; its table has it 64.4 times as fast
+    ],
+)
+def test_philly_chooses_the_curve_by_gpu_hours(tmp_path: Path, duration_s: int, gpus: int, ratio: float) -> None:
+    """The class's table, or the next that reaches the job's GPUs."""
+    instance, _ = import_philly(philly_file(tmp_path, f"00:00:00,{duration_s},{gpus}"))
+    assert tables(instance)[0][1] == pytest.approx(duration_s * ratio, rel=1e-5)
+
+
+def test_philly_jobs_beyond_all_tables_keep_their_count(tmp_path: Path) -> None:
+    """And the cluster is large enough for them."""
+    instance, audit = import_philly(philly_file(tmp_path, "00:00:00,100,100", "00:16:40,100,1"), max_gpus=256)
+    assert tables(instance)[0] == {100: 100.0}
+    assert instance.units == 104
+    assert "Jobs on more GPUs than any table holds, with no other count: 1." in audit
+    assert "The cluster is given 104 GPUs: as some job needs 100, rounded up to a multiple of 8." in audit
+    _, audit = import_philly(philly_file(tmp_path, "00:00:00,100,100"), gpus=64)
+    assert "Jobs that need more GPUs than the cluster has, so that no stream exists: 1." in audit
+
+
+def test_philly_jobs_may_grow(tmp_path: Path) -> None:
+    """To powers of two up to the limit and the end of the table (28 GPUs); a larger job is not made smaller."""
+    path = philly_file(tmp_path, "00:00:00,100,1", "00:00:00,100,3", "00:00:00,100,8")
+    counts = {
+        limit: [list(table) for table in tables(import_philly(path, max_gpus=limit)[0])] for limit in (1, 4, 7, 64)
+    }
+    assert counts[1] == [[1], [1, 2, 3], [1, 2, 4, 8]]
+    assert counts[4] == counts[7] == [[1, 2, 4], [1, 2, 3, 4], [1, 2, 4, 8]]
+    assert counts[64] == [[1, 2, 4, 8, 16], [1, 2, 3, 4, 8, 16], [1, 2, 4, 8, 16]]
+
+
+def test_philly_audits_its_rows(tmp_path: Path) -> None:
+    """Durations of 0, equal rows, GPU times that disagree, virtual clusters."""
+    equal = "2017-10-01 00:00:00,50,2,100,a"
+    other = "2017-10-01 00:00:01,50,2,50,b"
+    path = philly_file(tmp_path, equal, other, equal, "00:00:00,0,1", "00:00:00,-1,1")
+    instance, audit = import_philly(path, restart_s=5.0)
+    assert audit[:5] == [
+        "Rows read: 5.",
+        "Rows with a duration of 0 s or less, left out: 2.",
+        "Rows equal to an earlier row, kept as jobs of their own: 1.",
+        "Rows whose gpu_time is not duration x num_gpus, which are believed: 1.",
+        "Virtual clusters merged into one cluster, quotas unknown: 3.",
+    ]
+    assert [job.restart_s for job in instance.jobs] == [5.0, 5.0, 5.0]
+    assert not any("restart" in sentence for sentence in audit)
+
+
+def test_the_cluster_has_the_average_demand(tmp_path: Path) -> None:
+    """By hand: 20 jobs of 95 GPU-seconds in the 190 s between the first and the last arrival are 10 GPUs, so 16."""
+    path = philly_file(tmp_path, *(f"00:{10 * n // 60:02}:{10 * n % 60:02},95,1" for n in range(20)))
+    instance, audit = import_philly(path)
+    assert instance.units == 16
+    assert "The jobs ask for 10.0 GPUs on average over 190 s of arrivals." in audit
+    assert "The cluster is given 16 GPUs: that, rounded up to a multiple of 8." in audit
+    given, audit = import_philly(path, gpus=3)
+    assert (given.units, given.name) == (3, "philly-20x3")
+    assert "The jobs ask for 10.0 GPUs on average over 190 s of arrivals." in audit
+    assert not any("cluster is given" in sentence for sentence in audit)
+    (warning,) = [sentence for sentence in audit if sentence.startswith("Warning: ")]
+    assert warning.startswith("Warning: the jobs ask for 333 % of the 3 GPUs while they arrive;")
+    assert not any("Warning" in sentence for sentence in import_philly(path)[1] + import_philly(path, gpus=10)[1])
+
+
+def test_the_cluster_is_no_larger_than_all_jobs_ask_for(tmp_path: Path) -> None:
+    """Jobs that arrive at once, or long jobs in a short window."""
+    for last in ("00:00:00", "00:00:01"):
+        instance, audit = import_philly(philly_file(tmp_path, "00:00:00,9000,8", f"{last},9000,4"))
+        assert instance.units == 16
+        assert any(sentence.startswith("All jobs together ask for 12 GPUs, no more than") for sentence in audit)
+
+
+def test_philly_windows(tmp_path: Path) -> None:
+    """From is kept, to is not; arrivals are relative to from, and the average is over the window."""
+    path = philly_file(tmp_path, "00:00:00,60,1", "00:01:00,60,1", "00:02:00,60,1", "00:03:00,60,1")
+    instance, audit = import_philly(path, from_="2017-10-01T00:00:30", to="2017-10-01T00:02:00")
+    assert [(job.id, job.arrival_s) for job in instance.jobs] == [("j0", 30.0)]
+    assert "Jobs that arrive outside the window, left out: 3." in audit
+    assert "The jobs ask for 0.7 GPUs on average over 90 s of arrivals." in audit
+    assert len(import_philly(path, from_="2017-10-01", to="2017-10-02")[0].jobs) == 4
+    assert [job.arrival_s for job in import_philly(path, to="2017-10-01 00:01:01")[0].jobs] == [0.0, 60.0]
+
+
+@pytest.mark.parametrize(
+    ("from_", "to", "message"),
+    [
+        ("soon", None, "from: found 'soon', allowed: a date or time"),
+        (None, "2017-10-01T00:00:00Z", "to: found '2017-10-01T00:00:00Z', allowed: .*no time zone"),
+        ("2017-10-02", "2017-10-02", "to: found '2017-10-02', allowed: a time after from, '2017-10-02'"),
+    ],
+)
+def test_a_window_that_cannot_be_is_misuse(tmp_path: Path, from_: str | None, to: str | None, message: str) -> None:
+    """Before the file is read."""
+    with pytest.raises(UsageError, match=message):
+        import_philly(str(tmp_path / "absent"), from_=from_, to=to)
+
+
+def test_an_empty_window_is_refused(tmp_path: Path) -> None:
+    """As is a file whose jobs all have no duration."""
+    for path, start in (
+        (philly_file(tmp_path, "00:00:00,10,1"), "2018-01-01"),
+        (gavel_file(tmp_path, (LM, 10, 0.0, 1)), "1"),
+    ):
+        with pytest.raises(InputError, match="no job that runs and arrives in the window") as caught:
+            import_instance("philly" if path.endswith("csv") else "gavel", path, from_=start)
+        assert path in str(caught.value)
+    with pytest.raises(InputError, match="found no job"):
+        import_philly(philly_file(tmp_path, "00:00:00,0,1"))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("yesterday,5,1,5,a", "timestamp .* 'yesterday'"),
+        ("2017-10-01 00:00:00+02:00,5,1,5,a", "timestamp"),
+        ("2017-13-01 00:00:00,5,1,5,a", "timestamp"),
+        ("2017-10-01 00:00:00,long,1,5,a", "duration .* 'long'"),
+        ("2017-10-01 00:00:00,nan,1,5,a", "duration"),
+        ("2017-10-01 00:00:00,inf,1,5,a", "duration"),
+        ("2017-10-01 00:00:00,5,0,5,a", "num_gpus .* '0'"),
+        ("2017-10-01 00:00:00,5,1.5,5,a", "num_gpus"),
+        ("2017-10-01 00:00:00,5,1,,a", "gpu_time"),
+        ("2017-10-01 00:00:00,5,1", "the number of cells"),
+    ],
+)
+def test_philly_names_the_line_that_is_wrong(tmp_path: Path, row: str, message: str) -> None:
+    """With the file, the column and what was found."""
+    path = tmp_path / "philly_jobs.csv"
+    path.write_text(f"{PHILLY_HEADER}2017-10-01 00:00:00,5,1,5,a\n{row}\n")
+    with pytest.raises(ValueError, match=f"line 3: {message}") as caught:
+        import_philly(str(path))
+    assert str(path) in str(caught.value)
+
+
+def test_gavel_takes_the_published_speeds(tmp_path: Path) -> None:
+    """By hand: 11,935 steps of 5 sequences are an epoch of LM; a type of one GPU has epochs of 1,000 steps."""
+    path = gavel_file(tmp_path, ("A3C", 2500, 160.0, 4), (LM, 23_870, 100.0, 1))
+    instance, audit = import_gavel(path)
+    assert [(job.id, job.arrival_s, job.epochs) for job in instance.jobs] == [("j0", 0.0, 2.0), ("j1", 60.0, 2.5)]
+    assert tables(instance) == [{1: 109.328, 2: 64.2621, 4: 94.1872, 8: 17.0799}, {1: 139.358}]
+    assert instance.name == "gavel-2x8"
+    assert instance.source is not None and "stanford-futuredata/gavel (MIT)" in instance.source
+    assert [sentence for sentence in audit if sentence.startswith("Jobs of types")] == [
+        "Jobs of types measured on 1 GPU only: 1; an epoch is 1,000 steps by our definition.",
+        "Jobs of types slower on some larger count, kept as published: 1.",
+    ]
+    assert any(sentence.startswith("Jobs whose type was not measured at their scale_factor: 1;") for sentence in audit)
+    assert any(sentence.startswith("Rows earlier than the row above them: 1;") for sentence in audit)
+
+
+@pytest.mark.parametrize("scale", [2, 3])
+def test_gavel_counts_the_demand_at_the_scale_asked_for(scale: int, tmp_path: Path) -> None:
+    """By hand: an epoch of LM on 2 GPUs is 128.5 GPU-seconds, 16 in 1500 s; a scale without speed counts as the next less."""
+    path = gavel_file(tmp_path, *((LM, 11_935, 100.0 * n, scale) for n in range(16)))
+    assert "The jobs ask for 1.4 GPUs on average over 1,500 s of arrivals." in import_gavel(path)[1]
+
+
+def test_gavel_runs_on_other_gpus(tmp_path: Path) -> None:
+    """Each with its own speeds; what does not fit on several K80s runs on one: 1000 steps at 0.347224 a second."""
+    path = gavel_file(tmp_path, ("ResNet-50 (batch size 128)", 1000, 0.0, 1))
+    (k80,), (p100,) = (import_gavel(path, gpu_type=gpu)[0].jobs for gpu in ("K80", "P100"))
+    assert (k80.epochs, dict(k80.epoch_time_s)) == (1.0, {1: 2879.99})
+    assert list(p100.epoch_time_s) == [1, 2, 4, 8]
+    with pytest.raises(UsageError, match="gpu_type: found 'A100', allowed: V100, P100, K80"):
+        import_gavel(path, gpu_type="A100")
+
+
+def test_gavel_windows(tmp_path: Path) -> None:
+    """In seconds of the trace."""
+    path = gavel_file(tmp_path, (LM, 5, 0.0, 1), (LM, 5, 10.0, 1), (LM, 5, 20.0, 1))
+    assert [job.arrival_s for job in import_gavel(path, from_="5", to="2e1")[0].jobs] == [5.0]
+    with pytest.raises(UsageError, match="from: found 'nan', allowed: a number of seconds"):
+        import_gavel(path, from_="nan")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ((LM, 0, 1.0, 1), "total_steps .* '0'"),
+        ((LM, 5, "late", 1), "arrival_time .* 'late'"),
+        ((LM, 5, 1.0, "2.5"), "scale_factor .* '2.5'"),
+        (("LM (batch size 6)", 5, 1.0, 1), r"job_type must be one .* on V100, found 'LM \(batch size 6\)'"),
+        ((LM, 5, 1.0, "1\t1"), "a row must hold 7 cells parted by tabs, found 8"),
+    ],
+)
+def test_gavel_names_the_line_that_is_wrong(tmp_path: Path, row: tuple[object, ...], message: str) -> None:
+    """With the file, the column and what was found."""
+    path = gavel_file(tmp_path, (LM, 5, 0.0, 1), row)
+    with pytest.raises(ValueError, match=f"line 2: {message}") as caught:
+        import_gavel(path)
+    assert path in str(caught.value)
+
+
+@pytest.mark.parametrize(("content", "message"), [(b"", "no row"), (b"\xff\xfe", "after line 0: not UTF-8")])
+def test_gavel_refuses_what_is_no_trace(tmp_path: Path, content: bytes, message: str) -> None:
+    """With the file's name."""
+    path = tmp_path / "some.trace"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        import_gavel(str(path))
+    assert str(path) in str(caught.value)
+
+
+@needs_data
+def test_the_whole_philly_trace() -> None:
+    """All its GPU-seconds, and the figures that are known of it."""
+    instance, audit = import_philly(str(DATA / "philly_jobs.csv"))
+    assert (len(instance.jobs), instance.units, instance.jobs[0].arrival_s) == (82_247, 376, 0.0)
+    assert "Rows equal to an earlier row, kept as jobs of their own: 65." in audit
+    assert "Jobs on more GPUs than any table holds, with no other count: 3." in audit
+    gpu_s = math.fsum(max(job.epoch_time_s) * job.epoch_time_s[max(job.epoch_time_s)] for job in instance.jobs)
+    assert gpu_s / instance.jobs[-1].arrival_s == pytest.approx(374.237, abs=1e-3)
+
+
+@needs_data
+@pytest.mark.parametrize("gpu_type", GPU_TYPES)
+def test_gavel_speeds_are_those_of_its_table(gpu_type: str) -> None:
+    """Steps over steps per second, for every type and count but those of 0.0, which do not fit."""
+    throughputs = json.loads((DATA / "gavel_simulation_throughputs.json").read_text())[gpu_type.lower()]
+    rates = {key: entry["null"] for key, entry in throughputs.items() if entry["null"] > 0}
+    ours = {
+        f"('{name}', {count})": kind.epoch_steps / time
+        for name, kind in job_types(gpu_type).items()
+        for count, time in kind.epoch_time_s.items()
+    }
+    assert ours == pytest.approx(rates, rel=1e-5)
+
+
+@needs_data
+@pytest.mark.parametrize("gpu_type", GPU_TYPES)
+@pytest.mark.parametrize(("name", "jobs"), [("msr_seed0_0e4a51", 1181), ("msr_seed0_103959", 986)])
+def test_the_whole_gavel_traces(name: str, jobs: int, gpu_type: str) -> None:
+    """Every job type of them has a speed on every type of GPU."""
+    instance, audit = import_gavel(str(DATA / "gavel_traces" / f"{name}.trace"), gpu_type=gpu_type)
+    assert len(instance.jobs) == jobs
+    assert audit[0] == f"Rows read: {jobs:,}."

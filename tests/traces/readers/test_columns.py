@@ -139,18 +139,8 @@ def test_acme(tmp_path: Path) -> None:
     (job,) = read_acme(file(tmp_path, ACME)).jobs
     submit_s = datetime(2023, 2, 28, 16, 18, 22, tzinfo=UTC).timestamp()
     assert job == QueuedJob(
-        "5778432",
-        "u5907",
-        "Other",
-        submit_s,
-        submit_s + 32,
-        submit_s + 149,
-        117.0,
-        8,
-        cpus=128.0,
-        state="FAILED",
-        line=2,
-        partition="Other",
+        *("5778432", "u5907", "Other", submit_s, submit_s + 32, submit_s + 149, 117.0, 8),
+        **{"cpus": 128.0, "state": "FAILED", "line": 2, "partition": "Other"},
     )
 
 

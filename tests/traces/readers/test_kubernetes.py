@@ -13,15 +13,8 @@ from dlsched.traces.readers.kubernetes_jobs import read_kueue
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("500m", 0.5),
-        ("2", 2.0),
-        (3, 3.0),
-        ("1k", 1000.0),
-        ("1Ki", 1024.0),
-        ("1.5Gi", 1.5 * 2**30),
-        ("2e3", 2000.0),
-        ("+1", 1.0),
-        (".5", 0.5),
+        *(("500m", 0.5), ("2", 2.0), (3, 3.0), ("+1", 1.0), (".5", 0.5)),
+        *(("1k", 1000.0), ("1Ki", 1024.0), ("1.5Gi", 1.5 * 2**30), ("2e3", 2000.0)),
     ],
 )
 def test_quantities(value: str | int, expected: float) -> None:

@@ -37,18 +37,8 @@ def test_pods(tmp_path: Path) -> None:
     assert queue.jobs == (
         QueuedJob("p0", "", "LS", 100.0, 150.0, 900.0, 750.0, 1, 0.46, cpus=6.0, state="Succeeded", line=2),
         QueuedJob(
-            "p1",
-            "",
-            "Burstable",
-            200.0,
-            200.0,
-            700.0,
-            500.0,
-            8,
-            cpus=88.0,
-            gpu_type="V100M16|V100M32",
-            state="Failed",
-            line=3,
+            *("p1", "", "Burstable", 200.0, 200.0, 700.0, 500.0, 8),
+            **{"cpus": 88.0, "gpu_type": "V100M16|V100M32", "state": "Failed", "line": 3},
         ),
         QueuedJob("p4", "", "LS", 300.0, 310.0, 800.0, 490.0, 1, cpus=1.0, state="Running", line=6),
     )
@@ -268,17 +258,8 @@ def test_a_job(tmp_path: Path) -> None:
     queue = read_philly_raw(path)
     assert queue.jobs == (
         QueuedJob(
-            "app_1",
-            "ce2f4c",
-            "ee9e8c",
-            DAY_S + 3600,
-            DAY_S + 7200,
-            DAY_S + 10800,
-            3600.0,
-            12,
-            nodes=("m412", "m9"),
-            state="Pass",
-            line=1,
+            *("app_1", "ce2f4c", "ee9e8c", DAY_S + 3600, DAY_S + 7200, DAY_S + 10800, 3600.0, 12),
+            **{"nodes": ("m412", "m9"), "state": "Pass", "line": 1},
         ),
     )
     assert "Jobs with several attempts, of which the last counts: 1 (first in object 1)." in queue.audit

@@ -22,17 +22,9 @@ def rows(path: Path, audit: Audit | None = None) -> list[tuple[int, tuple[str, .
 @pytest.mark.parametrize(
     "content",
     [
-        b"a|b\n1|2\n",
-        b"a,b\n1,2",
-        b"a;b\r\n1;2\r\n",
-        b"a\tb\r1\t2\r",
-        b"\xef\xbb\xbfa|b\n1|2\n",
-        "a|b\n1|2\n".encode("utf-16"),
-        b'"a","b"\n"1","2"\n',
-        b" a | b \n1|2\n",
-        b"a|b|\n1|2|\n",
-        b"a|b|\n1|2\n",
-        b"a^b\n1^2\n",
+        *(b"a|b\n1|2\n", b"a,b\n1,2", b"a;b\r\n1;2\r\n", b"a\tb\r1\t2\r", b"a^b\n1^2\n", b" a | b \n1|2\n"),
+        *(b"\xef\xbb\xbfa|b\n1|2\n", "a|b\n1|2\n".encode("utf-16"), b'"a","b"\n"1","2"\n'),
+        *(b"a|b|\n1|2|\n", b"a|b|\n1|2\n"),
     ],
 )
 def test_what_is_the_same_table(content: bytes, tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
-"""When the jobs of traces arrive, as their files say."""
+"""Which options readers and makers take, when the jobs of traces arrive, and windows of queues."""
 
+import inspect
 from pathlib import Path
 
 import pytest
 
+from dlsched.catalogue.import_options import MAKING, OPTIONS
 from dlsched.core.errors import InputError, UsageError
-from dlsched.traces import SOURCES, arrivals_of
+from dlsched.traces import SOURCES, arrivals_of, read_queue
+from dlsched.traces.instances import MAKERS
 from dlsched.traces.queue import Queue, queue_window
 
 TIRESIAS = "num_gpu,submit_time,iterations,model_name,duration\n1,30,5,vgg16,60\n1,10,5,vgg16,0\n1,20.5,5,vgg16,60\n"
@@ -83,3 +86,27 @@ def test_a_window_that_is_no_time_of_the_queue() -> None:
         queue_window(Queue("csv", "x", (), ()), "soon", None)
     with pytest.raises(UsageError, match="to: found '2025-03-01', allowed: a number of seconds"):
         queue_window(Queue("csv", "x", (), (), dated=False), None, "2025-03-01")
+
+
+@pytest.mark.parametrize("family", MAKERS)
+def test_the_catalogue_knows_what_makers_take(family) -> None:
+    """For every family those that its maker has as arguments."""
+    taken = set(inspect.signature(MAKERS[family]).parameters) - {"queue", "window"}
+    assert {option.python for option in OPTIONS.values() if family in option.makes} == taken
+    assert taken <= set(MAKING)
+
+
+@pytest.mark.parametrize("source", [name for name, source in SOURCES.items() if source.reader is not None])
+def test_the_catalogue_knows_what_readers_take(source) -> None:
+    """States are of all; what becomes of slices is no matter of the reader."""
+    entry = SOURCES[source]
+    taken = set(inspect.signature(entry.reader.read).parameters) - {"path", "ended_only"}
+    assert taken | {"slices"} == set(entry.reading)
+
+
+def test_reading_asks_whether_a_source_takes_an_option() -> None:
+    """An option of other readers is refused, before the file is looked for."""
+    with pytest.raises(UsageError, match=r"^columns: found 'a=b', allowed: no such option for source slurm$"):
+        read_queue("slurm", "nosuch", columns="a=b")
+    with pytest.raises(UsageError, match=r"^gpu_type: found 'K80', allowed: no such option for source philly$"):
+        read_queue("philly", "nosuch", gpu_type="K80")
