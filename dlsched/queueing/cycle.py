@@ -83,6 +83,7 @@ def cycle_of(job: ServerJob, *, discipline: Discipline = "queue") -> tuple[Stage
         raise UsageError(where="shards", found=job.shards, allowed=f"at most {MOST_SHARDS}")
     transfer_s = job.transfer_s / job.shards
     update_s = job.update_s / job.shards
+    # Half duplex: pull and push of a shard meet at one station.
     up = "link" if job.duplex == "half" else "uplink"
     down = "link" if job.duplex == "half" else "downlink"
     numbers: dict[tuple[str, int], int] = {}
@@ -93,6 +94,7 @@ def cycle_of(job: ServerJob, *, discipline: Discipline = "queue") -> tuple[Stage
             number = numbers.setdefault((name, shard), len(numbers))
             stages.append(Stage(number, how, mean_s, work))
 
+    # All shards are pulled before the computation; after it each push is followed by its update.
     for shard in range(job.shards):
         visit(down, shard, "sharing", transfer_s, "transfer")
     visit("worker", 0, "delay", job.compute_s, "compute")

@@ -133,10 +133,12 @@ def two_nodes(
 
     if not math.isfinite(sum(step_times_s)):
         raise UsageError(where="step_times_s", found="times that overflow", allowed="a finite sum")
+    # Student's interval of the mean step; a single step has none.
     mean, half = statistics.fmean(step_times_s), 0.0
     if len(step_times_s) > 1:
         spread = statistics.stdev(step_times_s) / math.sqrt(len(step_times_s))
         half = float(student.ppf((1 + confidence) / 2, len(step_times_s) - 1)) * spread
+    # A step pulls and pushes all bytes once; what is left of it is computation and update, in any proportion.
     transfer_s = 2 * (parameter_bytes / bandwidth_bytes_per_s)
     known_s = transfer_s + (update_s or 0.0)
     if not mean + half > known_s:
@@ -189,6 +191,7 @@ def refine(
             found=f"a mean step of {step_s:g} s",
             allowed=f"more than {profile.transfer_s:g} s of transfers",
         )
+    # With the mean step taken as exact only the split is open; throughput falls as the update grows.
     exact = replace(profile, step_s=Range(step_s, step_s), update_s=Range(0.0, rest_s))
     slowest, fastest = exact.throughput(workers, shards=shards, duplex=duplex)
     if not slowest <= throughput_per_s <= fastest:
@@ -202,5 +205,6 @@ def refine(
         split = replace(exact, update_s=Range(update_s, update_s))
         return split.throughput(workers, shards=shards, duplex=duplex).lower - throughput_per_s
 
+    # To the last digits: other worker counts are predicted from this split.
     update_s = float(brentq(excess, 0.0, rest_s, xtol=1e-15 * rest_s, rtol=8.9e-16))
     return replace(exact, update_s=Range(update_s, update_s))

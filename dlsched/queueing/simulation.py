@@ -92,6 +92,7 @@ class Draws:
                     )
                 self._times[work] = how
                 continue
+            # Measured seconds are drawn as they are; a shard takes its part of transfers and updates.
             which = np.array([stage.work == work for stage in stages])
             if not which.any():
                 raise UsageError(f"{work}: found measured seconds, but the job has none")
@@ -448,7 +449,9 @@ def simulate(
     draws = Draws(stages, {"compute": compute, "transfer": transfer, "update": update}, job.shards, generator)
     lockstep = LockStep(stages, draws, workers=workers, in_flight=in_flight, replications=replications, start=start)
     if warm_up is None:
+        # Twenty cycles for each mini-batch, and more where many of them queue.
         warm_up = max(20 * lockstep.customers, lockstep.customers**2 // 2)
+    # Seconds of a cycle are measured after the warm-up, one value for each replication.
     lockstep.run(warm_up * len(stages))
     begin = lockstep.now()
     lockstep.run(cycles * len(stages))
@@ -460,6 +463,7 @@ def simulate(
     if replications > 1:
         from scipy.special import stdtrit
 
+        # The interval of the mean cycle, carried over to its inverse by the derivative, 1 / s^2.
         t = float(stdtrit(replications - 1, (1 + confidence) / 2))
         half_width = mean_per_s * mean_per_s * t * float(cycle_s.std(ddof=1)) / math.sqrt(replications)
     events = replications * (warm_up + cycles) * len(stages)

@@ -96,6 +96,7 @@ def _iterate(network: Network) -> Iterator[float]:
     while True:
         customers += 1
         total = delay_s
+        # Arrival theorem: a customer meets the queues of one customer less; X = n / R, and Q = X R by Little's law.
         for kind, demand in enumerate(demands):
             residence = demand * (1.0 + queues[kind])
             queues[kind] = residence

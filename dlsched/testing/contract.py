@@ -198,14 +198,17 @@ def check_method(
         One of ``method.solvers``; None: the first.
     """
     name = method.name if solver is None else f"{method.name} by {solver}"
+    # Solved twice: the instance stays as it was, and equal calls give equal answers.
     before = instance.as_data()
     result, again = (record.solve(instance, method=method.name, solver=solver) for _ in range(2))
     assert instance.as_data() == before, f"{name} changed the instance."
     assert _answer(result) == _answer(again), f"{name} gave two different answers for one instance."
+    # The true optimum, or None where there is no solution, says which statuses are true.
     found = CASES[record.name].brute_force(instance)
     allowed = _allowed(method, feasible=found is not None)
     assert result.status in allowed, f"{name} ended with {result.status} ({result.message})."
     if result.certificate is not None:
+        # A certificate proves its value in exact arithmetic, rounded to the safe side.
         exact = record.verify(instance, result.certificate)
         ends_below = Fraction(result.certificate.value) <= exact
         assert (
@@ -226,6 +229,7 @@ def check_method(
         recomputed = record.objective(instance, result.solution)
         assert result.objective == recomputed, f"{name} claims {result.objective}, the checker says {recomputed}."
         _check_optimum(record, name, instance, result.objective, found, method.guarantee)
+    # An exact method has found the optimum itself, not only a bound on it.
     if method.kind == "exact" and found is not None:
         assert result.objective is not None and meets(result.objective, found[0]), (
             f"{name} proves {result.objective} optimal, the optimum is {found[0]}."

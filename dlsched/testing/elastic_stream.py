@@ -72,6 +72,7 @@ class _Attempt:
             for index, job in enumerate(instance.jobs)
         ]
         self.begin: State = tuple((Fraction(job.work), 0, False) for job in instance.jobs)
+        # Seconds an epoch on the best count bound what any plan can reach.
         self.fastest = [min(times.values(), default=Fraction(0)) for times in self.times]
         self.first_slot = int(min(self.arrivals) // self.tick)
         self.best = self._one_by_one()
@@ -102,11 +103,13 @@ class _Attempt:
             if cost < self.best:
                 self.best, self.best_plan = cost, plan
             return
+        # What has ended, and everyone else at full speed from now on: no continuation costs less.
         least = cost + sum(
             self.weights[index]
             * (max(now, self.arrivals[index]) + state[index][0] * self.fastest[index] - self.arrivals[index])
             for index in unfinished
         )
+        # Cut off what cannot beat the best plan, or was reached before at no higher cost.
         if least >= self.best or self.met.get((slot, state), self.best) <= cost:
             return
         self.met[slot, state] = cost
@@ -211,11 +214,13 @@ def elastic_stream_instances(
     number = draw(st.integers(1, max_jobs))
     kind = _jobs(units, tick, ticked)
     jobs = several(draw, kind, number)
+    # One instance in twelve has a job that needs more units than there are: it has no solution.
     if feasible is None and draw(st.integers(0, 11)) == 0:
         kept = {key: value for key, value in jobs[-1].items() if key not in ("speed_law", "max_gpus")}
         jobs[-1] = kept | {"epoch_time_s": {str(units + 1): 4.0}, "epochs": 1.0}
     if weighted:
         jobs = [job | {"weight": draw(values(RANGES["jobs[].weight"]))} for job in jobs]
+    # At 0, at any second, or exactly at ticks, where ties are.
     arrivals = st.one_of(
         st.just(0.0), st.integers(0, int(4 * tick)).map(float), st.integers(0, 4).map(lambda n: n * tick)
     )
@@ -231,6 +236,7 @@ def elastic_stream_instances(
 def _jobs(draw: st.DrawFn, units: int, tick: float, ticked: bool) -> Data:
     job: Data = {"epochs": draw(values(RANGES["jobs[].epochs"]))}
     if draw(st.integers(0, 4)) == 0:
+        # A fifth of the jobs has a law of speed, the others a table of a few counts.
         theta = [
             draw(st.sampled_from(_THETA.ties)),
             draw(st.sampled_from(_THETA.edges)),
@@ -243,9 +249,11 @@ def _jobs(draw: st.DrawFn, units: int, tick: float, ticked: bool) -> Data:
     else:
         counts = sorted(draw(st.sets(st.integers(1, units), min_size=1, max_size=3)))
         if draw(st.integers(0, 4)) == 0:
+            # A count beyond all units must never be chosen.
             counts.append(units + 1)
         job["epoch_time_s"] = {str(count): float(draw(values(RANGES["jobs[].epoch_time_s{}"]))) for count in counts}
     restarts = RANGES["jobs[].restart_s"]
+    # With ticks a restart is shorter than one.
     longest = (tick - 1.0,) if ticked else restarts.edges
     job["restart_s"] = draw(st.sampled_from(restarts.ties + longest))
     if draw(st.integers(0, 3)) == 0:

@@ -161,8 +161,10 @@ def matching_placement_instances(
         raise ValueError("max_jobs must be from 1 to max_workers, and max_types at least 1")
     number = draw(st.integers(1, max_jobs))
     types = [f"g{index}" for index in range(draw(st.integers(1, max_types)))]
+    # Sometimes fewer workers than jobs: then there is no solution.
     few = not feasible and number > 1 and draw(st.integers(0, 15)) == 0
     size = draw(st.one_of(st.just(number), st.integers(number, max_workers), st.just(max_workers)))
+    # Types of one bandwidth make ties; unequal ones make the slowest link count.
     alike = draw(st.booleans())
     bandwidths = [draw(_BANDWIDTHS)] * len(types) if alike else [draw(_BANDWIDTHS) for _ in types]
     kinds = draw(st.lists(st.integers(0, len(types) - 1), min_size=size, max_size=size))[: number - 1 if few else size]
@@ -173,6 +175,7 @@ def matching_placement_instances(
     job = _jobs(types, max_workers, exchange, sizes)
     jobs = several(draw, job, number)
     instance = _instance(workers, jobs, aim)
+    # Most instances are to have a solution: every job can then run on every type.
     if not few and infeasible(instance) and (feasible or draw(st.integers(0, 4)) > 0):
         return _instance(workers, [_served_by_all(each, types) for each in jobs], aim)
     return instance
@@ -196,6 +199,7 @@ def _jobs(draw: st.DrawFn, types: list[str], max_workers: int, exchange: bool | 
     }
     if exchange is not False and (exchange or draw(st.integers(0, 3)) > 0):
         job["gradient_bytes"] = draw(_BYTES)
+    # A type that no worker has must not matter.
     rated = types + ["nowhere"] * draw(st.booleans())
     if draw(st.booleans()):
         rated = draw(st.lists(st.sampled_from(rated), min_size=1, unique=True))

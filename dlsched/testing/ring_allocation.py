@@ -41,6 +41,7 @@ def brute_force_allocation(instance: Instance) -> tuple[float, Allocation] | Non
     ids = [job.id for job in instance.jobs]
     known: list[dict[int, float]] = [{} for _ in ids]
     best: tuple[float, tuple[int, ...]] | None = None
+    # Every allocation that fits; costs of a job at a count are computed once.
     for tried, counts in enumerate(fitting([instance.counts(index) for index in range(len(ids))], instance.gpus)):
         if tried == LARGEST:
             raise ValueError(f"more than {LARGEST} allocations fit: too many to try")
@@ -103,6 +104,7 @@ def ring_allocation_instances(
 @st.composite
 def _jobs(draw: st.DrawFn, most: int, laws: bool, restarts: bool, whole: bool | None) -> Data:
     job: Data = {"epochs": draw(st.one_of(st.sampled_from(_EPOCHS.ties), numbers(*_EPOCHS.tested, whole)))}
+    # A quarter of the jobs has a law of speed, whose counts are all up to the most.
     if laws and not whole and draw(st.integers(0, 3)) == 0:
         job["speed_law"] = draw(_laws(whole))
         if draw(st.booleans()):
@@ -113,6 +115,7 @@ def _jobs(draw: st.DrawFn, most: int, laws: bool, restarts: bool, whole: bool | 
         allowed = list(map(int, job["epoch_time_s"]))
     if draw(st.integers(0, 2)) == 0:
         job["weight"] = draw(st.sampled_from(_WEIGHTS.ties if whole is True else _WEIGHTS.edges))
+    # A running job may hold a count that it may not have again.
     if restarts and draw(st.booleans()):
         job["current_gpus"] = draw(st.one_of(st.sampled_from(allowed), st.integers(1, 2 * most)))
         job["restart_s"] = draw(numbers(*_RESTARTS_S.tested, whole))

@@ -43,6 +43,7 @@ Pairs = list[tuple[str, str]]
 def forests(draw: st.DrawFn, servers: list[str]) -> tuple[list[str], Pairs]:
     """Switches, and pairs of nodes that are linked."""
     kind = draw(st.sampled_from(["any", "any", "racks", "rack", "any", "racks", "none"]))
+    # No links at all, one rack, two racks under a core, or any forest of servers and switches.
     if kind == "none":
         return [], []
     if kind == "rack":
@@ -55,6 +56,7 @@ def forests(draw: st.DrawFn, servers: list[str]) -> tuple[list[str], Pairs]:
     others = [f"n{index}" for index in range(draw(st.integers(0, 2)))]
     nodes = draw(st.permutations([*servers, *others]))
     pairs = []
+    # Each node hangs on an earlier one, or begins a tree of its own.
     for index in range(1, len(nodes)):
         if draw(st.integers(0, 7)) != 5:
             pairs.append((nodes[index], nodes[draw(st.integers(0, index - 1))]))
@@ -130,12 +132,15 @@ def brute_force_ring(instance: Instance) -> tuple[float, Embedding]:
     ValueError
         More than ``LARGEST`` ways.
     """
+    # Prices as integers of a common unit: sums are exact.
     unit = math.lcm(*(price.denominator for price in instance.on_prices))
     prices = [int(price * unit) for price in instance.on_prices]
     slot = _slot(instance, {server.id: price for server, price in zip(instance.servers, prices, strict=True)})
     most = [_most(instance, job) for job in instance.jobs]
+    # By slot, for all totals of worker-slots by job, the cheapest way to reach them.
     layers = [{(0,) * len(most): _Slots(0, (), ())}]
     for number in range(1, instance.slots + 1):
+        # Jobs that have not arrived have no workers.
         late = [index for index, job in enumerate(instance.jobs) if job.arrival_slot > number]
         ways = [counts for counts in slot if not any(counts[index] for index in late)]
         layer: dict[Counts, _Slots] = {}
@@ -157,6 +162,7 @@ def brute_force_ring(instance: Instance) -> tuple[float, Embedding]:
 
     best = max(layers[-1], key=goodness)
     slots = {}
+    # Follow the ways back from the best total of the last slot.
     for number in range(instance.slots, 0, -1):
         _, best, counts = layers[number][best]
         rings = zip(instance.jobs, slot[counts][1], strict=True)
@@ -177,6 +183,7 @@ def _slot(instance: Instance, prices: Mapping[str, int]) -> dict[Counts, _Togeth
     """Numbers of workers that the jobs can have in one slot at the same time, with the cheapest rings that do."""
     limits = _limits(instance)
     routes = _routes(instance)
+    # By job and number of workers the rings that fit alone.
     choices: list[dict[int, list[_Ring | None]]] = []
     for job in instance.jobs:
         rings: dict[int, list[_Ring | None]] = defaultdict(list, {0: [None]})
@@ -227,6 +234,7 @@ def _rings(instance: Instance, job: Job, routes: Mapping[tuple[str, str], list[s
     if ways > LARGEST:
         raise ValueError(f"more than {LARGEST} rings of job {job.id!r}: up to {ways} are too many to try")
     seen: set[object] = set()
+    # Every division of workers among servers, and every order of the servers on the ring up to rotation.
     for counts in product(range(job.max_workers + 1), repeat=len(servers)):
         if not 1 <= sum(counts) <= job.max_workers:
             continue
@@ -237,12 +245,14 @@ def _rings(instance: Instance, job: Job, routes: Mapping[tuple[str, str], list[s
             hops = list(pairwise((*order, first))) if rest else []
             if not all(hop in routes for hop in hops):
                 continue
+            # What the ring takes, summand by summand, as sums are compared with capacities in exact arithmetic.
             takes: dict[Resource, list[float]] = defaultdict(list)
             for server, count in workers.items():
                 for resource, amount in job.demand.items():
                     takes[server, "resource " + resource].append(amount * count)
             for here, there in chain.from_iterable(pairwise(routes[hop]) for hop in hops):
                 takes[here, "link to " + there].append(job.bandwidth_bytes_per_s)
+            # Orders that take the same of every link are one ring.
             key = counts, frozenset((key, len(amounts)) for key, amounts in takes.items())
             if key not in seen:
                 seen.add(key)

@@ -55,6 +55,7 @@ def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
     if not all(choices):
         return None
     begun = [index for index, job in enumerate(instance.jobs) if job.begun is not None]
+    # Orders of the jobs that have not begun, times the usages of all.
     tries = math.factorial(len(choices) - len(begun)) * math.prod(map(len, choices))
     if tries > LARGEST:
         raise ValueError(f"more than {LARGEST} schedules: {tries} are too many to try")
@@ -63,6 +64,7 @@ def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
         [Fraction(job.iterations) * Fraction(alpha) for alpha, _ in held.values()]
         for job, held in zip(instance.jobs, choices, strict=True)
     ]
+    # Floats have denominators that are powers of two: the largest one makes all times integers.
     parts = max(time.denominator for time in [*releases, *(time for held in lengths for time in held)])
     search = _Search(
         [server.gpus for server in instance.servers],
@@ -139,6 +141,7 @@ def _usages(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]
         raise ValueError(f"more than {LARGEST} placements of job {job.id!r}: {ways} are too many to try")
     found: dict[Usage, tuple[float, Placement]] = {}
     for split in product(*(_splits(stage.replicas, len(servers)) for stage in job.stages)):
+        # Placements that use as many GPUs of each server differ in speed only: the fastest one is enough.
         usage = tuple(map(sum, zip(*split, strict=True)))
         if any(count > server.gpus for count, server in zip(usage, servers, strict=True)):
             continue
@@ -248,6 +251,7 @@ def _with_begun(draw: st.DrawFn, jobs: list[Data], sizes: list[int]) -> list[Dat
     room, wanted, placed_jobs = list(sizes), draw(st.integers(1, len(jobs))), []
     for job in jobs:
         stages = job["stages"]
+        # Jobs that fit beside those placed begin at the first release, replica by replica where GPUs are free.
         if not wanted or sum(stage["replicas"] for stage in stages) > sum(room):
             placed_jobs.append(job)
             continue

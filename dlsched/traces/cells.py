@@ -177,6 +177,7 @@ class Moments:
         """
         if text[4:5] != "-":
             text = text.strip()
+        # Most entries are dates: they are recognised first, without folding case.
         if text[4:5] == "-" and text[:4].isdigit():
             return None if text.startswith(UNSET) else self._date(text, column)
         if text.casefold() in MISSING:

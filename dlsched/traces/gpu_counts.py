@@ -170,6 +170,7 @@ def cluster_gpus(
     job does not fit.
     """
     # More than all jobs together want is never needed, however short the period of arrivals.
+    # The average demand over the arrivals; jobs that arrive at once cannot use more than all of them ask for.
     together = sum(job.gpus for job in kept)
     demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf
     if demand < together:
@@ -178,11 +179,13 @@ def cluster_gpus(
         words = "All jobs together ask for ", figure(together), " GPUs, no more than on average over "
     audit = [Sentence(*words, figure(seconds, ",.0f"), " s of arrivals.")]
     if gpus is None:
+        # No smaller than the job that needs the most at least, or no answer would exist.
         needed = max(min(demand, together), max(least))
         gpus = GPUS_OF_A_SERVER * math.ceil(needed / GPUS_OF_A_SERVER)
         cause = ("as some job needs ", figure(needed)) if needed == max(least) else ("that",)
         rounded = f", rounded up to a multiple of {GPUS_OF_A_SERVER}."
         audit.append(Sentence("The cluster is given ", figure(gpus), " GPUs: ", *cause, rounded))
+    # On a cluster below the average demand the queue grows for as long as jobs arrive.
     if gpus < min(demand, together):
         share = (figure(100 * demand / gpus, ",.0f"), " %") if seconds > 0 else ("more than all",)
         grows = " GPUs while they arrive; over 100 % the queue grows, and flow times depend on how long that lasts."

@@ -135,8 +135,10 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
             where="source", found=repr(source), allowed="what is read as a queue, or another family of one"
         )
     allowed = options_of(family)
+    # What the reader takes is no matter of the maker.
     for name in SOURCES[source].reading:
         stated.pop(name, None)
+    # A window is written in the queue's own clock, so that it is read only when the queue is.
     ends = {name: stated.pop(name, None) for name in ("from_", "to")}
     for name, value in stated.items():
         if name not in allowed:
@@ -176,6 +178,7 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
         raise UsageError(where="slices", found=repr(slices), allowed=", ".join(CHOICES))
     if "states" in stated:
         arguments["states"] = tuple(word.strip() for word in str(stated["states"]).split(",") if word.strip())
+    # Further files are paths; all other options are values.
     arguments |= {name: Path(str(stated[name])) for name in ("nodes", "jobs") if name in stated}
     if source == "csv" and "columns" not in stated:
         raise UsageError(

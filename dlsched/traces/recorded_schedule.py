@@ -37,8 +37,10 @@ def servers_of(queue: Queue, chosen: Chosen, gpus_of_node: int) -> tuple[list[Se
     listed = [node for node in queue.nodes if node.gpus]
     if chosen.gpus == sum(node.gpus for node in listed):
         return [Server(id=node.id, gpus=node.gpus) for node in listed], "Servers are the nodes of the trace."
+    # No list of nodes of this size: equal servers, the last one with the rest.
     whole, rest = divmod(chosen.gpus, gpus_of_node)
     sizes = [gpus_of_node] * whole + ([rest] if rest else [])
+    # Names of nodes that jobs were on, those of jobs that run at the start first, so that these find their servers.
     jobs = [] if listed else sorted(chosen.jobs, key=lambda job: job.id not in chosen.began)
     recorded = dict.fromkeys(name for job in jobs for name in job.nodes if name)
     unnamed = (f"s{index}" for index in range(len(sizes) + len(recorded)))

@@ -77,6 +77,7 @@ class Limits(NamedTuple):
 def limits_of(queue: Queue) -> Limits:
     """Fill in missing limits; if no job of the file has one, the queue stays as it is."""
     stated: dict[str, tuple[str, float]] = {}
+    # Limits of all jobs of the file, each job once: those left out tell as much about what users state.
     for job in (*queue.jobs, *queue.slices, *queue.others):
         if job.limit_s is not None:
             stated.setdefault(job.id, (job.partition, job.limit_s))
@@ -86,6 +87,7 @@ def limits_of(queue: Queue) -> Limits:
     for partition, limit_s in stated.values():
         if partition:
             by_partition.setdefault(partition, []).append(limit_s)
+    # The median of the partition where it states any, else of the file.
     of_file = median(limit_s for _, limit_s in stated.values())
     medians = {partition: median(limits_s) for partition, limits_s in by_partition.items()}
     silent = {job.id: job.partition in medians for job in queue.jobs if job.limit_s is None}

@@ -205,10 +205,12 @@ def _left_out(queue: Queue) -> list[QueuedJob]:
 
 
 def _present(job: QueuedJob, at_s: float, ended_s: Sequence[float], audit: Audit, *, estimates: bool) -> Present:
+    # Elapsed and remaining seconds by the record, where the file knows the end or the length.
     running = job.start_s is not None and job.start_s <= at_s
     ran_s = at_s - job.start_s if running and job.start_s is not None else 0.0
     recorded_s = job.end_s - at_s if running and job.end_s is not None else job.duration_s
     if job.limit_s is not None and (estimates or recorded_s is None):
+        # The limit counts where policies see estimates, or where nothing is recorded.
         left_s = job.limit_s - ran_s
         if left_s <= 0:
             audit.note(f"jobs that have run longer than their users said, taken to end in {OVERDUE_S:g} s", job.line)
@@ -220,6 +222,7 @@ def _present(job: QueuedJob, at_s: float, ended_s: Sequence[float], audit: Audit
         if estimates:
             audit.note("jobs whose users said nothing, taken to last as long as they did", job.line)
     else:
+        # Nothing is known: as long as ended jobs took that outlasted this one.
         longer = bool(ended_s) and ended_s[-1] > ran_s
         others, alone = "as long as others did that lasted longer than they have", "twice as long as they have run"
         assumed = others if longer else alone if ran_s > 0 else f"{UNKNOWN_S:g} s"
@@ -249,6 +252,7 @@ def admitted(
 
     UsageError: the jobs that run need more than there are.
     """
+    # Running jobs stay; those that wait are admitted in order of arrival while their smallest count fits.
     free = gpus - len(present.outside) - sum(least(each) for each in present.running)
     if free < 0:
         raise UsageError(where="gpus", found=f"{gpus:,}", allowed=f"at least {gpus - free:,}, which jobs that run hold")

@@ -96,6 +96,7 @@ def _hash_of_method(method: PlannedMethod, family: str, seed: int) -> str:
         what, seeded = [record.name], record.seeded
     elif method.kind == "python":
         home, name = tuple(method.what)
+        # The fingerprint stands for the code of a file or a session; a module keeps its name, as it may be anywhere.
         what = [name] if home.endswith(".py") or home.startswith(PICKLED) else [home, name]
     return canonical_sha256(
         {

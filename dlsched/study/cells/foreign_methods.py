@@ -209,6 +209,7 @@ class Caller:
         myself = os.getpid()
         self.pid = os.fork()
         if self.pid == 0:
+            # A group of its own, its own folder and pipes, and no other descriptor: it can reach nothing of ours.
             os.setpgid(0, 0)
             die_with(myself)
             os.environ["TMPDIR"] = self.folder
@@ -304,6 +305,7 @@ def _fresh_folder(parent: str, name: str) -> str:
 
 def _close_all_but(*spared: int) -> None:
     """Close all other descriptors that the fork inherited, so that the function cannot write to them."""
+    # Up to the last spared one singly, and all beyond it in one call.
     for pipe in range(max(spared)):
         if pipe not in spared:
             with contextlib.suppress(OSError):
@@ -320,6 +322,7 @@ def _answer_from(content: bytes) -> tuple[str, str, object, Usage, bool]:
         clean = data["clean"] is True
     except (ValueError, KeyError, TypeError, RecursionError):
         raise CellEnded("error", "its answer cannot be read: found no answer to a call") from None
+    # Types and ranges, as the function may have written this frame itself.
     words = isinstance(status, str) and isinstance(message, str) and isinstance(solution, dict | None)
     numbers = all(isinstance(each, float | int) and each >= 0 and math.isfinite(each) for each in figures)
     if not words or not numbers:
@@ -383,6 +386,7 @@ class ForeignMethods:
     def make_room(self, cell: Cell) -> None:
         """End idle processes of other functions, least recently used first, until their memory is small."""
         idle = {name: caller.pid for name, caller in self._callers.items() if name != _name(cell)}
+        # A quick estimate first: what is shared between processes counts several times in it.
         most = IDLE * cell.limits.memory_gib * (1 << 30)
         if sum(resident(pid, shared=True) for pid in idle.values()) <= most:
             return  # the quick estimate is never below what they hold

@@ -166,6 +166,7 @@ def _again(
     result = family.solve(
         instance, method=str(method.what), limits=limits.inner, seed=claims["seed"], solver=method.solver
     )
+    # Proven optima must agree; other answers only where no limit of time can have changed them.
     longest = max(claims["time_s"] or 0.0, result.runtime_s)
     if claims["status"] == result.status == TerminationStatus.OPTIMAL:
         if result.objective is None or not meets(claims["objective"], result.objective, result.constant):

@@ -44,6 +44,7 @@ def with_proof(
     verified = False
     with tempfile.TemporaryDirectory(dir=folder) as own:
         path = os.path.join(own, "proof.vipr")
+        # The search for the proof begins with the answer, and its file is gone when it was verified.
         start = None if result.solution is None else result
         try:
             prove(instance, path, start=start, limits=limits)

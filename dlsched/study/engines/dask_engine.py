@@ -50,6 +50,7 @@ def run_batch(pickled: bytes, folder: str, expected: Mapping[str, str]) -> list[
     _require(expected)
     cells: list[Cell] = pickle.loads(pickled)
     if not os.path.isdir(folder):
+        # Only code of the user's own needs the plan's folder.
         if any(cell.method.foreign for cell in cells):
             raise InputError(
                 where=f"worker {_name()}: the plan's folder",

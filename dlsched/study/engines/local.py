@@ -111,6 +111,7 @@ class Supervisor:
     def _start(self) -> None:
         its_tasks, self._tasks = os.pipe()
         self._outcomes, its_outcomes = os.pipe()
+        # Hash order and threads of BLAS must not differ between processes: equal cells give equal rows.
         environment = {"PYTHONHASHSEED": "0"} | dict.fromkeys(_ONE_THREAD, "1")
         try:
             self._process = Contained(
@@ -124,6 +125,7 @@ class Supervisor:
             os.close(its_tasks)
             os.close(its_outcomes)
         self._printed: int | None = self._process.stderr
+        # One loop serves all processes, so that no pipe may block it.
         for pipe in (self._tasks, self._outcomes, self._printed):
             os.set_blocking(pipe, False)
         self._frames, self._tail, self._unsent = Frames(), Tail(), memoryview(b"")
@@ -185,6 +187,7 @@ class Supervisor:
             self._ready, self._starts = True, 0
             return []
         outcome = outcome_from(content)
+        # Cells run in their order: an outcome of another key does not come from this work.
         if not self._cells or outcome.key != self._cells[0].key:
             raise ValueError("found the outcome of a cell that does not run")
         if outcome.status in (BEGUN, MAKING):

@@ -88,6 +88,7 @@ def rows_by_instance(store: Store) -> Iterator[tuple[list[Row], Sense, Known]]:
             if first["objective_name"] is None and first["constant"] is not None:  # an old store
                 name = _objective_of(store, number)
                 rows = [replace(row, objective_name=name) for row in rows]
+            # Facts are written with the first outcome of an instance: answers without them were not written by a run.
             if first["constant"] is None and any(row.objective is not None or row.bound is not None for row in rows):
                 raise ValueError(f"{rows[0].instance}: found answers, and nothing of the instance, allowed: both")
             sense = Sense(rows[0].sense or FAMILIES[rows[0].family].sense)
@@ -185,6 +186,7 @@ def row_words(method: object, instance: object, seed: object) -> str:
 def _contradiction(row: Row, sense: Sense, constant: float) -> str:
     """Return why a row contradicts itself; empty if it does not."""
     objective, bound = row.objective, row.bound
+    # By the tolerance of proofs: rounding is no contradiction.
     met = objective is not None and bound is not None and meets(objective, bound, constant)
     if row.status == "optimal" and not met:
         return f"it is called optimal, but objective {objective!r} and bound {bound!r} do not meet"

@@ -52,6 +52,7 @@ def connected(path: Path, leading: bool) -> sqlite3.Connection:
         database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
         database.close()
+        # Without the right to write beside it SQLite opens only what nobody changes; a log means that somebody may.
         log = path.with_name(f"{path.name}-wal")
         busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
         if busy or (log.exists() and log.stat().st_size):
@@ -77,6 +78,7 @@ class Leadership:
                 raise InputError(
                     f"{path}: the store is being written by another run; wait for its end, or name another with -s"
                 ) from None
+            # The lock counts only on the file of this name: a former leader may have removed the one that was opened.
             with contextlib.suppress(FileNotFoundError):
                 if os.stat(self._file).st_ino == os.fstat(self._descriptor).st_ino:
                     UNFINISHED.add(str(self._file))
@@ -223,6 +225,7 @@ class Store:
             limits = json.dumps(asdict(plan.limits))
             recipe: Recipe | None = None
             instance = position = instances = 0
+            # Cells come instance by instance, and may be millions: each is written as it comes.
             for position, cell in enumerate(cells, start=1):
                 if cell.recipe is not recipe:
                     recipe, instances = cell.recipe, instances + 1
@@ -317,6 +320,7 @@ class Store:
 
     def forget(self, statuses: Sequence[str]) -> int:
         """Delete the results of the shown study with one of these statuses; return how many."""
+        # One word may stand for several statuses.
         words = [word for status in statuses for word in RETRIED.get(status, (status,))]
         marks = ", ".join("?" * len(words))
         with located(self.path), self.database:
@@ -336,6 +340,7 @@ class Store:
                 ).fetchone()
                 if outcome.facts is not None:
                     self._write(FACT, {"content": content, **FACT.row_of(outcome.facts)})
+                # The first result of a cell stays, whoever reports it again.
                 if self.database.execute("SELECT 1 FROM result WHERE cell = ?", (cell,)).fetchone() is None:
                     self._write(RESULT, {"cell": cell, **RESULT.row_of(outcome, self._largest)})
 
@@ -345,6 +350,7 @@ class Store:
         last, recipe, instance = 0, None, 0
         seen: set[int] = set()
         while True:
+            # Outer join: cells without a result, in the plan's order, a chunk after the last position that was read.
             chunk = list(
                 self.each(
                     "SELECT position, planned.cell, planned.instance, planned.method, key, cell.seed FROM planned"
@@ -360,6 +366,7 @@ class Store:
                 if recipe is None or row["instance"] != instance:
                     instance = row["instance"]
                     recipe = self.recipe(instance)
+                # Two labels of one method share a cell, which runs once.
                 if row["cell"] not in seen:
                     seen.add(row["cell"])
                     with located(self.path):

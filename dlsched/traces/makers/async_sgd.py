@@ -56,6 +56,7 @@ def async_of(
     total, size_notes = gpus_of_cluster(queue, present.held_gpus, gpus)
     inside, _, left_out = admitted(present, total, lambda each: 1)
     jobs = [_job(each.job, each.left_s, network_gbit) for each in inside]
+    # GPUs on which left-out slices run are no nodes of the instance.
     total -= len(present.outside)
     audit = [
         *queue.audit,
@@ -97,6 +98,7 @@ def async_stream_of(
         least=lambda job: 1,
     )
     jobs = [_job(job, lasted_s(job), network_gbit) for job in chosen.jobs]
+    # The jobs as those of one moment, whose seconds an epoch by nodes become the stream's speeds.
     static = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", nodes=chosen.gpus, jobs=jobs)
     arrivals_s = [chosen.relative(job.submit_s) for job in chosen.jobs]
     instance = to_stream(static, arrivals_s, restart_s=restart_s or 0.0)

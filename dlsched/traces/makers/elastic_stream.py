@@ -100,6 +100,7 @@ def stream_of(
     jobs = []
     longer = 0
     for job in chosen.jobs:
+        # Policies see the limit, or the recorded length where it is longer; the job stops at the recorded length.
         seconds = told_s = lasted_s(job)
         if limits is not None and job.limit_s is not None:
             longer += job.limit_s < seconds
@@ -207,6 +208,7 @@ def _philly_assumptions(kept: Sequence[QueuedJob], max_gpus: int | None) -> list
     chosen = [curve_of(job.gpus, job.length_s) for job in kept]
     users: Counter[str] = Counter()
     single = between = 0
+    # Count jobs of a single count, and the others by their curve, with those of counts that it interpolates.
     for job, index in zip(kept, chosen, strict=True):
         counts = [count for count, _ in ratios(index, job.gpus, max_gpus or 0)]
         if len(counts) == 1:
@@ -272,6 +274,7 @@ def import_gavel(
 
 def _gavel_assumptions(kept: Sequence[QueuedJob], tables: Sequence[Mapping[int, float]]) -> list[str]:
     """Say for how many jobs the speeds differ from what the trace asks for, or from what one expects."""
+    # What departs from the published table, job by job.
     missing = sum(job.gpus not in table for job, table in zip(kept, tables, strict=True))
     single = sum(len(table) == 1 for table in tables)
     uneven = sum(list(table.values()) != sorted(table.values(), reverse=True) for table in tables)
@@ -306,6 +309,7 @@ def _trace_stream(
     """Make the instance of the jobs of a trace, on ``gpus`` GPUs (None: their average demand), and end its audit."""
     start_s, end_s = window.span(kept)
     least = [min(work.epoch_time_s) for work in works]
+    # The cluster holds the average demand while jobs arrive, unless its size is stated.
     units, sentences = cluster_gpus(kept, [work.gpu_s for work in works], least, end_s - start_s, gpus, "stream")
     audit = [*audit, *sentences, *restart_assumption(restart_s)]
     jobs = [

@@ -105,12 +105,14 @@ def placement_of(
 def _nodes(queue: Queue, jobs: Sequence[QueuedJob], gpus: int) -> list[QueueNode]:
     """Return nodes with ``gpus`` GPUs in all: the source's, the last one cut, or one of the jobs' only type."""
     nodes, remaining = [], gpus
+    # Nodes in the trace's order as far as the GPUs reach; the last one may be cut.
     for node in queue.nodes:
         if node.gpus and remaining:
             taken_gpus = min(remaining, node.gpus)
             nodes.append(node._replace(gpus=taken_gpus, gpu_type=node.gpu_type or UNTYPED))
             remaining -= taken_gpus
     if remaining:
+        # GPUs beyond the listed nodes stand on a node of a new name; without any list they are of the only type named.
         kinds = {job.gpu_type for job in jobs if job.gpu_type and "|" not in job.gpu_type}
         kind = kinds.pop() if len(kinds) == 1 and not nodes else UNTYPED
         taken = {node.id for node in nodes}

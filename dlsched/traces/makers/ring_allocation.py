@@ -134,7 +134,9 @@ def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts
     def table(each: Present) -> Mapping[int, float]:
         own, least = each.job.gpus, fewest(each.job)
         if scaling == "own":
+            # Linear: fewer GPUs take as much longer in proportion.
             return {count: own / count for count in range(least, own + 1)}
+        # The curve is that of the whole job's GPU-hours, elapsed ones included.
         curve = curve_of(own, each.length_s)
         return {
             count: ratio

@@ -83,6 +83,7 @@ def rings_of(
         raise InputError(
             where=queue.path, found=f"{chosen.gpus:,} GPUs", allowed=f"up to {MOST_GPUS:,} in ring_embedding"
         )
+    # Slots count from 1; a job that comes within a slot waits for the next one.
     arrivals = [1 + first_tick(chosen.relative(job.submit_s), slot_s) for job in chosen.jobs]
     if max(arrivals) > MOST_SLOTS:
         raise InputError(
@@ -94,9 +95,11 @@ def rings_of(
     if sizes != "trace":
         instance, draw_notes = _drawn(queue, chosen, arrivals, slot_s, sizes, seed)
         return finished(queue, chosen, instance, None, [*audit, *draw_notes])
+    # Time is long enough for each job to end had it started at once.
     slots = max(
         arrival - 1 + math.ceil(lasted_s(job) / slot_s) for arrival, job in zip(arrivals, chosen.jobs, strict=True)
     )
+    # Servers are leaves of a tree: racks above them, and a core above the racks.
     names, capacities, servers = _servers(queue, chosen.gpus, gpus_of_node)
     topology = _racks(names, server_bytes_per_s, rack_bytes_per_s, servers_of_rack)
     jobs = [

@@ -115,6 +115,7 @@ def gangs_of(
             allowed=f"up to {MOST_GPUS:,}, or gpus given",
         )
     servers, server_note = servers_of(queue, chosen, gpus_of_node)
+    # Stages first as if nothing had begun, then those of running jobs, which keep their servers and what is left.
     drawn = [_plain(lasted_s(job), job.gpus) if communication == "none" else _published(job) for job in chosen.jobs]
     drawn, running = _running(chosen, drawn, servers)
     audit = [
@@ -127,6 +128,7 @@ def gangs_of(
     jobs = [
         _fields(gang, job, job.id, chosen.relative(job.submit_s))
         | {
+            # A user's limit in iterations of the job.
             "predicted_iterations": None if job.limit_s is None or limits is None else job.limit_s / gang.iteration_s,
             "begun": [share._asdict() for share in gang.begun] or None,
         }
@@ -246,6 +248,7 @@ def chain(model: str, gpus: int) -> tuple[Stage, ...]:
     blocks.
     """
     published = _models()[model]
+    # The fewest stages whose replicas fit on a server each; one wide stage where no such pipeline divides the GPUs.
     fitting = (
         count
         for count in range(1, len(published.blocks) + 1)
@@ -322,6 +325,7 @@ def import_philly_gangs(
     _require_servers(gpus)
     window, file = philly_window(from_, to), Path(path)
     kept, audit, sentences = _arriving(file, read_philly_jobs(file), window)
+    # Each job as long as recorded when packed on empty servers.
     gangs = [packed(job.gpus, job.length_s, _model_by_size(job)) for job in kept]
     nameless = sum(not job.group for job in kept)
     users = Counter(gang.model for gang in gangs)
@@ -384,6 +388,7 @@ def import_tiresias(path: str, *, gpus: int | None = None, from_: str | None = N
     window, file = seconds_window(from_, to), Path(path)
     kept, audit, sentences = _arriving(file, read_tiresias_jobs(file), window)
     gangs = [_tiresias_gang(job) for job in kept]
+    # Gangs whose iterations are not the trace's fell back to the published seconds.
     fitted = sum(gang.iterations != job.steps for job, gang in zip(kept, gangs, strict=True))
     audit += [
         *sentences,
@@ -447,6 +452,7 @@ def _trace_instance(
 ) -> Imported:
     """Make the instance of jobs in order of arrival on ``gpus`` GPUs (None: their average demand), and end its audit."""
     start_s, end_s = window.span(kept)
+    # Demand is counted on the lengths of the instance, which may be longer than those of the trace.
     gpu_s = [job.gpus * (gang.iterations * gang.iteration_s) for job, gang in zip(kept, gangs, strict=True)]
     total, sentences = cluster_gpus(kept, gpu_s, [job.gpus for job in kept], end_s - start_s, gpus, "schedule")
     if total > MOST_GPUS:
@@ -466,6 +472,7 @@ def _trace_instance(
 
 def _trace_assumptions(kept: Sequence[QueuedJob], gangs: Sequence[_Gang]) -> list[str]:
     """Write the assumptions on every job, from any trace."""
+    # How the gangs depart from the recorded jobs.
     pipelines = sum(len(gang.stages) > 1 for gang in gangs)
     wide = sum(len(gang.stages) == 1 and job.gpus > GPUS_OF_A_SERVER for job, gang in zip(kept, gangs, strict=True))
     lengthened = sum(gang.lengthened for gang in gangs)

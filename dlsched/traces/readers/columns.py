@@ -104,9 +104,11 @@ def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
             raise UsageError(
                 where="columns", found=repr(f"{key}={name}"), allowed=f"once each KEY=COLUMN with {', '.join(KEYS)}"
             )
+        # A unit counts only where this key has one of that name: columns may hold colons themselves.
         head, sign, unit = name.rpartition(":")
         factor = UNITS.get(key, {}).get(unit) if sign else None
         mapped[key] = Column(name) if factor is None else Column(head, factor)
+    # A duration may follow from start and end.
     lacking = [key for key in ("arrival", "gpus") if key not in mapped]
     if not {"duration", "end"} & set(mapped):
         lacking.append("duration (or start and end)")
@@ -139,6 +141,7 @@ def read_columns(
     kept = QueueCollector(source, path, audit, states, ended_only)
     moments = Moments(mapping["arrival"].unit)
     reader = _Reader(mapping, moments, audit)
+    # Cells in the order of the keys; what has no column is an empty cell.
     wanted = [mapping[key].name if key in mapping else "" for key in KEYS]
     for line, cells in table.rows(wanted, audit):
         try:

@@ -137,8 +137,10 @@ def _admitted(item: Json, moments: Moments, place: int, audit: Audit) -> tuple[s
     if any((count_at(item, "status", name) or 0) > 0 for name in PAST):
         audit.note("workloads that were evicted and admitted again, of which the last time counts", place)
     if end_s is None:
+        # The state of what has not ended is the furthest condition that holds.
         words = [word for word in ("Admitted", "QuotaReserved", "Evicted") if since(word) is not None]
         return (words or ["Pending"])[0], admitted_s, None
+    # Newer versions clear the admission of what has finished; the pods' readiness stands in for it.
     start_s = admitted_s
     if start_s is None:
         start_s = since("PodsReady")
@@ -192,6 +194,7 @@ def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
     resource, moments, audit = listing
     templates = [at(each, "template") for each in list_at(item, "spec", "tasks")]
     note_others(iter(templates), resource, audit, place)
+    # GPUs of all pods, and the fewest with which the gang starts.
     tasks = [_task(each, resource) for each in list_at(item, "spec", "tasks")]
     gpus = devices(sum(task.pods * task.gpus for task in tasks))
     least = _least(tasks, count_at(item, "spec", "minAvailable") or 0)
@@ -252,11 +255,13 @@ def _ran(
     """Return start and end; old versions have no conditions, and record only how long ago the job was created."""
     last_s = moments.read(text_at(item, "status", "state", "lastTransitionTime"), "lastTransitionTime")
     conditions = list_at(item, "status", "conditions")
+    # A job that was restarted runs several times, of which the last one counts.
     runs = [text_at(each, "lastTransitionTime") for each in conditions if text_at(each, "status") == "Running"]
     if len(runs) > 1:
         audit.note("jobs that were restarted, of which the last time counts", place)
     starts = [each for each in (moments.read(text, "lastTransitionTime") for text in runs) if each is not None]
     start_s = max(starts, default=None)
+    # Old versions have no conditions: the end is computed from the creation, and the start taken to be it.
     lasted = text_at(item, "status", "runningDuration")
     if state in ENDED and last_s is None and lasted and created_s is not None:
         last_s = created_s + go_duration(lasted)

@@ -71,6 +71,7 @@ def read_openb(
 
 def _pod(cells: tuple[str, ...], line: int, moments: Moments) -> QueuedJob:
     name, cpu_milli, num_gpu, gpu_milli, gpu_spec, qos, phase, created, deleted, scheduled = map(str.strip, cells)
+    # ``gpu_milli`` is the part of each GPU; it counts where the pod asks for GPUs at all.
     gpus, milli = number(num_gpu, "num_gpu") or 0.0, number(gpu_milli, "gpu_milli")
     if milli is not None and gpus and not 0 < milli <= 1000:
         raise Damaged("entries whose gpu_milli is not above 0 and at most 1000, left out", gpu_milli)
@@ -167,6 +168,7 @@ def read_pai(
     else:
         assumptions += _add_jobs(listed, found, moments)
     collector = QueueCollector("pai", tasks, audit, states, ended_only)
+    # A job is the sum of its tasks; one that is damaged is left out as a whole.
     for name, job in found.items():
         try:
             collector.add(_queued(name, job, audit), ended=job.state not in OPEN)
@@ -243,6 +245,7 @@ def _queued(name: str, job: _Job, audit: Audit) -> QueuedJob:
     if job.gpus > 10**6:
         raise Damaged("jobs with an impossible number of GPUs, left out", job.gpus)
     gpus = devices(job.gpus)
+    # Infinite where no task states a time: the least and the largest of nothing.
     start_s = None if math.isinf(job.start_s) else job.start_s
     end_s = None if math.isinf(job.end_s) else job.end_s
     job.state = job.state or job.task_state
@@ -317,6 +320,7 @@ def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[Queued
         raise Damaged("jobs that were never given a GPU, left out")
     if len(attempts) > 1:
         audit.note("jobs with several attempts, of which the last counts", place)
+    # Earlier attempts failed: only the last one's servers and times count.
     last = attempts[-1]
     gpus_by_node = [(text_at(each, "ip"), len(list_at(each, "gpus"))) for each in list_at(last, "detail")]
     submit_s = moments.read(text_at(item, "submitted_time"), "submitted_time")

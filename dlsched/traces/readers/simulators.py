@@ -146,6 +146,7 @@ def read_gavel_jobs(path: Path, gpu_type: str) -> Jobs:
                 f"{where}: job_type must be one that Gavel measured on {gpu_type}, found {row['job_type']!r}"
             )
         seen.add(tuple(row.values()))
+        # Seconds on the largest measured count up to the one asked for.
         seconds = steps / kind.epoch_steps * kind.epoch_time_s[kind.largest(gpus)]
         jobs.append(_job(jobs, arrival_s, gpus, seconds, f"{row['job_type']} on {gpus}", steps=steps))
     audit = _counted(len(jobs), len(jobs), len(seen))
@@ -166,6 +167,7 @@ def read_tiresias_jobs(path: Path) -> Jobs:
             raise ValueError(f"{where}: model_name must be one of {allowed}, found {row['model_name']!r}")
         rows += 1
         seen.add(tuple(row.values()))
+        # Rows without a length are counted and left out.
         if duration_s > 0:
             jobs.append(_job(jobs, submit_s, gpus, duration_s, f"{row['model_name']} on {gpus}", steps=iterations))
     return jobs, _counted(rows, len(jobs), len(seen))

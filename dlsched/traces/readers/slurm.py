@@ -124,6 +124,7 @@ class _Reader:
             return
         if not name:
             raise Damaged("entries without a job id, left out")
+        # States carry words ("CANCELLED by 1000") or a sign of cut text ("CANCELLED+").
         words = row.state.split()
         state = sys.intern(words[0].rstrip("+")) if words else ""
         ended = state not in OPEN
@@ -155,6 +156,7 @@ class _Reader:
         )
         if "+" in name or "+" in row.job_id:
             self.audit.note("components of heterogeneous jobs, taken as jobs of their own", line)
+        # Tasks of an array that wait share one row; each becomes a job.
         tasks = row.job_id if "[" in row.job_id else name
         if "[" not in tasks:
             task = _TASK.fullmatch(row.job_id.strip() or name)
@@ -204,6 +206,7 @@ def parse_tres(text: str) -> Tres:
     if text.strip().casefold() in MISSING:
         return Tres(0, "", 0.0, torn=False)
     untyped, cpus, typed = 0, 0.0, {}
+    # Typed and untyped GPUs count the same devices, so that they are kept apart.
     for item in text.strip().split(","):
         name, sign, amount = item.partition("=")
         if not sign:
@@ -217,10 +220,12 @@ def parse_tres(text: str) -> Tres:
                 untyped = int(amount)
             else:
                 typed[name[9:]] = int(amount)
+    # Slurm lists the untyped sum beside the types; where both disagree the larger one counts.
     several = sum(typed.values())
     kinds = [kind for kind, count in typed.items() if count]
     torn = bool(untyped and several > untyped)
     gpus = max(untyped, several)
+    # A MIG profile is a part of a GPU; the share is the mean part of all.
     lacking = sum(count * (1 - part_of(kind)) for kind, count in typed.items())
     share = float(1 - lacking / gpus) if lacking else 1.0
     return Tres(gpus, kinds[0] if len(kinds) == 1 else "", cpus, torn, share)

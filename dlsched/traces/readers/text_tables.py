@@ -69,6 +69,7 @@ def open_table(path: Path, known: Collection[str], *, delimiter: str | None = No
     if delimiter is not None and len(delimiter) != 1:
         raise UsageError(where="delimiter", found=shown(delimiter), allowed="one character")
     text = first_line(path)
+    # The delimiter is the sign that splits the header into the most known columns.
     signs = {sign for sign in text if not sign.isalnum() and sign not in " _.\"'()%:/-\ufffd"}
     splits = {sign: _cells(text, sign) for sign in sorted(signs | {"|"})} if delimiter is None else {}
     found = delimiter or max(splits, key=lambda sign: len(set(known) & set(splits[sign])))
