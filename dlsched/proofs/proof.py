@@ -1,14 +1,11 @@
-"""Proofs of optima that programs of others check: models, scales, and ``prove``.
+"""``prove``: the optimum of an instance with a proof that third-party programs check, in the format VIPR 1.0.
 
-Which of an instance's models is proven.
-
-From objectives of a model to those of its instance, and what of them a proof has to reach.
-
-``prove``: an optimum of an instance with a proof that other programs check, in the format VIPR 1.0.
+The proof is of a linear model of the instance (``model_of``); ``Scale`` converts the model's objectives to the instance's.
 """
 
 import os
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -38,11 +35,18 @@ from dlsched.version import VERSION
 if TYPE_CHECKING:
     import pulp
 
-
 _FIRST = ("milp", "priced", "span", "arc")
 """Formulations that are taken where none is named, in this order."""
 _SMALL = 20_000
 """Number of columns with which a search is short, as a rule; with more another formulation is tried."""
+MEETING = Fraction(1, 10**9)
+"""Part of the instance's objective within which the two sides of a proof meet."""
+_WITHOUT_CUTS = 100
+"""Cases that are tried before rows are derived."""
+_SHARE = 0.25
+"""Part of the time for a first point, by HiGHS, which may be asked twice."""
+_IN_MEMORY = 2**26
+"""Bytes of a proof up to which no temporary file is made while it is checked."""
 
 
 def model_of(instance: InstanceFile, formulation: str | None) -> "tuple[str, Formulation[pulp.LpProblem, object]]":
@@ -51,21 +55,21 @@ def model_of(instance: InstanceFile, formulation: str | None) -> "tuple[str, For
     names = [formulation] if formulation is not None else [name for name in _FIRST if name in family.formulations]
     if names[0] not in family.formulations:
         raise UsageError(where="formulation", found=repr(formulation), allowed=", ".join(family.formulations))
-    refused: list[UsageError] = []
-    found: list[tuple[int, str, Formulation[pulp.LpProblem, object]]] = []
+    errors: list[UsageError] = []
+    models: list[tuple[int, str, Formulation[pulp.LpProblem, object]]] = []
     for name in names:
         try:
             built = family.formulations[name](instance)
         except UsageError as error:
-            refused.append(error)
+            errors.append(error)
             continue
         assert isinstance(built, Formulation)
-        found.append((built.model.numVariables(), name, built))
-        if found[-1][0] <= _SMALL:
+        models.append((built.model.numVariables(), name, built))
+        if models[-1][0] <= _SMALL:
             break
-    if not found:
-        raise refused[-1]
-    return min(found, key=lambda each: each[0])[1:]
+    if not models:
+        raise errors[-1]
+    return min(models, key=lambda each: each[0])[1:]
 
 
 def reached_by(
@@ -79,16 +83,12 @@ def reached_by(
     return (float(family.objective(instance, solution)) - built.constant) / built.unit
 
 
-MEETING = Fraction(1, 10**9)
-"""Part of the instance's objective within which the two sides of a proof meet."""
-
-
 @dataclass(frozen=True)
 class Scale:
     """How objectives of the model, as a minimum and without its constant, become those of the instance.
 
     ``shift``: the part of the instance's objective that no solution changes, which relative gaps leave out.
-    ``limit``: as formulations have it.
+    ``limit``: that of the formulation.
     """
 
     sign: int
@@ -121,22 +121,12 @@ class Scale:
 
     def target(self, upper: Fraction, gap: float, step: Fraction | None) -> Fraction:
         """Return what has to be proven for a point of that objective."""
+        # between half and nine tenths of the gap, so that the proven number is short; or just above the step below
         room = max(MEETING, Fraction(gap)) * abs(self.of(upper) - self.shift) / self.unit
         target = shortened(upper - room * 9 / 10, upper - room / 2) if room else upper
         if step is not None:
             target = min(target, shortened(upper - step * Fraction(999, 1000), upper - step * Fraction(99, 100)))
         return target
-
-
-if TYPE_CHECKING:
-    pass
-
-_WITHOUT_CUTS = 100
-"""Cases that are tried before rows are derived."""
-_SHARE = 0.25
-"""Part of the time for a first point, by HiGHS, which may be asked twice."""
-_IN_MEMORY = 2**26
-"""Bytes of a proof up to which no temporary file is made while it is checked."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -203,13 +193,13 @@ class Proof:
     def _summary(self) -> dict[str, str]:
         """The facts that a person wants to know first."""
         sides = ("unknown" if side is None else repr(side) for side in (self.lower, self.upper))
-        kept = f"{len(self.lines or ()):,} lines" if self.path is None else printable(self.path)
-        said = {
+        place = f"{len(self.lines or ()):,} lines" if self.path is None else printable(self.path)
+        facts = {
             "Proof": f"by {self.formulation}: {self.status}, {several(self.cases, 'case')}",
             "range": " to ".join(sides),
-            "kept": f"{kept}, after {self.seconds:.3f} s",
+            "kept": f"{place}, after {self.seconds:.3f} s",
         }
-        return said | ({"message": printable(self.message)} if self.message else {})
+        return facts | ({"message": printable(self.message)} if self.message else {})
 
 
 def prove(
@@ -257,8 +247,8 @@ def prove(
         The checker refuses the proof, an error of dlsched; nothing is written then.
     """
     if time_limit is not None or verbose:
-        said = f"{instance.name}, proof"
-        with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=said) as (limits, progress):
+        what = f"{instance.name}, proof"
+        with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=what) as (limits, progress):
             return prove(
                 instance, output, start=start, formulation=formulation, gap=gap, limits=limits, progress=progress
             )
@@ -285,7 +275,7 @@ def prove(
     step = exact.step()
     search = TreeSearch(exact, lambda upper: scale.target(upper, gap, step), left_s=deadline.left_s)
 
-    def told(doing: str) -> None:
+    def report(doing: str) -> None:
         if progress is not None:
             objective = None if search.upper is None else float(scale.of(search.upper))
             least = search.bound()
@@ -295,21 +285,22 @@ def prove(
 
     def node() -> None:
         deadline.node(search)
-        told("cases")
+        report("cases")
 
+    # a start and HiGHS give a first point and the target; then cases without cuts, and only if these do not do, with cuts
     status = TerminationStatus.FEASIBLE
     try:
         reached = reached_by(instance, start, built)
         deadline.tick()
-        left_s = None if limits.time_s is None else min(limits.time_s * _SHARE, deadline.left_s() / 2)
-        share = Limits(time_s=left_s, nodes=None, threads=limits.threads)
+        share_s = None if limits.time_s is None else min(limits.time_s * _SHARE, deadline.left_s() / 2)
+        share = Limits(time_s=share_s, nodes=None, threads=limits.threads)
         if reached is not None:
             search.expect(exact.sign * (Fraction(reached) - Fraction(model.constant)))
         if not budget.none_at_all:
             point = starting_point(exact, share, start=built.start, reached=reached, tick=deadline.tick)
             if point is not None:
                 search.offer(point)
-        told("start")
+        report("start")
         search.run(deadline.tick, node, most=_WITHOUT_CUTS)
         if not search.closed:
             search.cut(deadline.tick, lambda: deadline.rows_enough(search))
@@ -335,40 +326,8 @@ def prove(
         "solution": "the values of the variables, by name, are those of the formulation; it decodes them",
     }
     lines = proof_lines(exact, comments, search.point, derivation, infeasible=finding.infeasible, problem=problem)
-    held, unchecked = None, ""
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spool:
-        spool.writelines(line.encode("ascii", "replace") + b"\n" for line in lines)
-        spool.seek(0)
-        try:
-            check_words(
-                Words(cast(BinaryIO, spool)), instance, name, None if built.parameters else cast(AnyModel, built)
-            )
-        except ProofSizeError as error:
-            unchecked = f"not checked, {error}"
-        except (ProofError, InputError) as error:
-            raise ContradictionError(f"an error of dlsched, nothing was written: {error}") from None
-        spool.seek(0)
-        if output is None:
-            held = tuple(line.decode("ascii").rstrip("\n") for line in spool)
-        else:
-            write_lines(spool, output)
-    return _said(scale, search, derivation, finding.infeasible, status, budget, instance, name, output, held, unchecked)
-
-
-def _said(
-    scale: Scale,
-    search: TreeSearch,
-    derivation: Derivation | None,
-    infeasible: bool,
-    status: TerminationStatus,
-    budget: Budget,
-    instance: InstanceFile,
-    name: str,
-    output: str | os.PathLike[str] | None,
-    held: tuple[str, ...] | None,
-    message: str,
-) -> Proof:
-    proven = scale.bound(derivation, infeasible=infeasible)
+    proof, message = _written(lines, instance, name, built, output)
+    proven = scale.bound(derivation, infeasible=finding.infeasible)
     bound = None if proven is None else float(proven)
     value = None if search.upper is None else float(scale.of(search.upper))
     lower, upper = (bound, value) if scale.sign > 0 else (value, bound)
@@ -381,7 +340,7 @@ def _said(
         message = "; ".join(filter(None, (stuck, message)))
     return Proof(
         path=None if output is None else os.fspath(output),
-        lines=held,
+        lines=proof,
         status=status,
         lower=lower,
         upper=upper,
@@ -393,3 +352,31 @@ def _said(
         sense=scale.sense,
         constant=float(scale.shift),
     )
+
+
+def _written(
+    lines: Iterable[str],
+    instance: InstanceFile,
+    name: str,
+    built: "Formulation[pulp.LpProblem, object]",
+    output: str | os.PathLike[str] | None,
+) -> tuple[tuple[str, ...] | None, str]:
+    """Check a proof and write it to ``output``; return its lines if that is None, and why it was not checked, if so."""
+    message = ""
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spool:
+        spool.writelines(line.encode("ascii", "replace") + b"\n" for line in lines)
+        spool.seek(0)
+        try:
+            # a model with parameters is built again by the checker, from the comments of the proof
+            check_words(
+                Words(cast(BinaryIO, spool)), instance, name, None if built.parameters else cast(AnyModel, built)
+            )
+        except ProofSizeError as error:
+            message = f"not checked, {error}"
+        except (ProofError, InputError) as error:
+            raise ContradictionError(f"an error of dlsched, nothing was written: {error}") from None
+        spool.seek(0)
+        if output is None:
+            return tuple(line.decode("ascii").rstrip("\n") for line in spool), message
+        write_lines(spool, output)
+    return None, message

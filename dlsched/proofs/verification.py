@@ -16,25 +16,23 @@ from dlsched.results.verification import UNPROVEN, Verification
 
 
 def verify_proof(
-    path: str | os.PathLike[str], instance: InstanceFile, found: Verification, result: Result[Solution] | None = None
+    path: str | os.PathLike[str],
+    instance: InstanceFile,
+    verification: Verification,
+    result: Result[Solution] | None = None,
 ) -> Mapping[str, object] | None:
-    """Check a proof and add to what was found of a ``result`` what it proves of it; return the fields for ``--json``.
+    """Check a proof and add what it proves of a ``result`` to its verification; return the fields for ``--json``.
 
-    None: the proof states what is not so, which is among the failures then.
-
-    Raises
-    ------
-    InputError
-        The file is no proof, or one of another instance.
+    None: the proof is wrong, which is among the failures then. InputError: the file is no proof, or one of another instance.
     """
     try:
         proof = check_proof(path, instance)
     except ProofError as error:
-        found.failures.append(str(error))
+        verification.failures.append(str(error))
         return None
     if result is not None and not result.of_model:
-        found.failures.extend(_contradicted(proof, instance, result))
-    return _said(proof, optimal=_judge(proof, instance, found))
+        verification.failures.extend(_contradicted(proof, instance, result))
+    return _fields(proof, optimal=_judge(proof, instance, verification))
 
 
 def verify_alone(
@@ -45,21 +43,21 @@ def verify_alone(
         proof = check_proof(path, instance)
     except ProofError as error:
         return Verification(failures=[str(error)]), None
-    found = Verification(objective=proof.objective)
+    verification = Verification(objective=proof.objective)
     if proof.objective is not None:
         unit = family_of(instance).unit_for(instance)
-        found.verified.append(f"feasible, objective {proof.objective!r} {unit}, of the proof's own solution")
-    return found, _said(proof, optimal=_judge(proof, instance, found))
+        verification.verified.append(f"feasible, objective {proof.objective!r} {unit}, of the proof's own solution")
+    return verification, _fields(proof, optimal=_judge(proof, instance, verification))
 
 
-def _said(proof: Verified, *, optimal: bool) -> Mapping[str, object]:
+def _fields(proof: Verified, *, optimal: bool) -> Mapping[str, object]:
     fields = ("formulation", "infeasible", "cases", "closed")
-    said = {name: getattr(proof, name) for name in fields} | {"optimal": optimal}
-    return said | {"lower": _figure(proof.lower), "upper": _figure(proof.upper)}
+    values = {name: getattr(proof, name) for name in fields} | {"optimal": optimal}
+    return values | {"lower": _figure(proof.lower), "upper": _figure(proof.upper)}
 
 
 def _contradicted(proof: Verified, instance: InstanceFile, result: Result[Solution]) -> Iterator[str]:
-    """Yield what a result claims and a better solution of the proof disproves: its bound, its gap, that it is optimal."""
+    """Yield the claims of a result (bound, gap, optimality) that a better solution of the proof disproves."""
     sense, shift = family_of(instance).sense_for(instance), result.constant
     reached = _figure(proof.upper if sense is Sense.MINIMIZE else proof.lower)
     if reached is None:
@@ -74,43 +72,49 @@ def _contradicted(proof: Verified, instance: InstanceFile, result: Result[Soluti
         yield f"status: optimal is claimed of {result.objective!r}, {shows}"
 
 
-def _judge(proof: Verified, instance: InstanceFile, found: Verification) -> bool:
+def _judge(proof: Verified, instance: InstanceFile, verification: Verification) -> bool:
     """Hold the result's solution against the proof; whether it is proven optimal."""
     work = f"{several(proof.cases, 'case')}, exact arithmetic"
     if proof.infeasible:
-        if UNPROVEN in found.failures:
-            found.failures.remove(UNPROVEN)
-        if found.objective is not None:
-            found.failures.append("the proof shows that there is no solution, the result has one")
+        if UNPROVEN in verification.failures:
+            verification.failures.remove(UNPROVEN)
+        if verification.objective is not None:
+            verification.failures.append("the proof shows that there is no solution, the result has one")
         else:
-            found.verified.append(f"verified: infeasible, {work}")
+            verification.verified.append(f"verified: infeasible, {work}")
         return False
-    if UNPROVEN in found.failures and proof.objective is not None:
-        found.failures.append("the proof holds a solution")
+    if UNPROVEN in verification.failures and proof.objective is not None:
+        verification.failures.append("the proof holds a solution")
     family = family_of(instance)
     sense, shift = family.sense_for(instance), family.constant(instance)
     bound = _figure(proof.lower if sense is Sense.MINIMIZE else proof.upper)
     if bound is None:
-        found.verified.append(f"verified: no bound, the proof's range is open ({work})")
+        verification.verified.append(f"verified: no bound, the proof's range is open ({work})")
         return False
     open_range = "" if proof.closed else "; the proof's range is open"
-    if found.objective is None:
-        found.verified.append(f"verified: bound {bound!r} ({work}){open_range}")
+    if verification.objective is None:
+        verification.verified.append(f"verified: bound {bound!r} ({work}){open_range}")
         return False
-    if meets(found.objective, bound, shift, within=FEASIBLE):
+    if meets(verification.objective, bound, shift, within=FEASIBLE):
         if family.objective_of is not None and family.objective_of(instance).lexicographic:
             unit = family.unit_for(instance)
-            found.verified.append(f"verified: optimal in its objective ({unit}), not in what comes next, {work}")
+            verification.verified.append(f"verified: optimal in its objective ({unit}), not in what comes next, {work}")
             return False
-        found.verified.append(f"verified: optimal, {work}")
+        verification.verified.append(f"verified: optimal, {work}")
         return True
-    if sense.better(found.objective, bound):
-        found.failures.append(f"the result's objective {found.objective!r} beats the proof's bound {bound!r}")
+    if sense.better(verification.objective, bound):
+        verification.failures.append(
+            f"the result's objective {verification.objective!r} beats the proof's bound {bound!r}"
+        )
         return False
     size = abs(bound - shift)
-    share = f"{100 * abs(found.objective - bound) / size:.2g} %" if size else f"{abs(found.objective - bound)!r}"
+    share = (
+        f"{100 * abs(verification.objective - bound) / size:.2g} %"
+        if size
+        else f"{abs(verification.objective - bound)!r}"
+    )
     side = "above" if sense is Sense.MINIMIZE else "below"
-    found.verified.append(f"verified: bound {bound!r}, the result is {share} {side} it ({work}){open_range}")
+    verification.verified.append(f"verified: bound {bound!r}, the result is {share} {side} it ({work}){open_range}")
     return False
 
 

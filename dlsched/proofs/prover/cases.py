@@ -1,8 +1,6 @@
-"""Cases of a proof, and the leaves that close them.
+"""The tree of cases of a proof: each narrows one whole variable, and is closed by multipliers or by two cases of its own.
 
-The tree of cases of a proof: each narrows one whole variable, and is closed by multipliers or by two cases of its own.
-
-Closes cases: finds multipliers, rounded to as few bits as do, that prove a target or that there is no point.
+``Closer`` finds multipliers, rounded to as few bits as suffice, that prove a target or that there is no point.
 """
 
 import math
@@ -77,10 +75,10 @@ class Case:
 
     def assumptions(self) -> dict[tuple[int, bool], "Case"]:
         """Return the case that holds for each narrowed side of a variable: the one nearest to this."""
-        held: dict[tuple[int, bool], Case] = {}
+        nearest: dict[tuple[int, bool], Case] = {}
         for case in self.above():
-            held.setdefault((case.column, case.rising), case)
-        return held
+            nearest.setdefault((case.column, case.rising), case)
+        return nearest
 
     def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """Return the bounds of all variables in this case, from those of the model."""
@@ -91,21 +89,21 @@ class Case:
 
     def narrowed(self, exact: ExactModel) -> Narrowed:
         """Return the narrowed bounds in whole numbers."""
-        held: dict[int, tuple[int | None, int | None]] = {}
+        bounds: dict[int, tuple[int | None, int | None]] = {}
         for (column, rising), case in self.assumptions().items():
-            low, high = held.get(column, (exact.lower[column], exact.upper[column]))
+            low, high = bounds.get(column, (exact.lower[column], exact.upper[column]))
             number = case.value << exact.sides
-            held[column] = (number, high) if rising else (low, number)
-        return held
+            bounds[column] = (number, high) if rising else (low, number)
+        return bounds
 
     def needs(self, proven: DualBound) -> frozenset["Case"]:
         """Return the cases whose assumption a bound needs."""
-        held = self.assumptions()
+        assumed = self.assumptions()
         sides = ((j, d > 0) for j, d in proven.reduced.items())
-        return frozenset(held[side] for side in sides if side in held)
+        return frozenset(assumed[side] for side in sides if side in assumed)
 
     def split(self, column: int, below: int, x: float, bound: float, basis: Basis | None) -> "tuple[Case, Case]":
-        """Split into x <= below and x >= below + 1; both hold what is proven of this one till they are solved."""
+        """Split into x <= below and x >= below + 1; both have the proof of this one until they are solved."""
         down, up = (Case(self, column, rising, below + rising, bound, basis, self.proof) for rising in (False, True))
         down.moved, up.moved = x - below, below + 1 - x
         self.children = down, up
@@ -113,7 +111,8 @@ class Case:
         return self.children
 
     def close(self, uses: frozenset["Case"]) -> None:
-        """Say that this case is proven, and what follows for those above."""
+        """Record that this case is proven, and what follows for those above."""
+        # a proof that needs no assumption of the case is one of its parent, whose other child is dropped
         case = self
         case.uses = uses
         while (parent := case.parent) is not None:
@@ -175,13 +174,7 @@ _SMALL = 5000
 
 
 class Closer:
-    """Finds proofs of cases.
-
-    Parameters
-    ----------
-    exact, relaxation
-        The model in whole numbers, and its relaxation with the bounds of the case at hand.
-    """
+    """Finds proofs of cases; the relaxation has the bounds of the case at hand."""
 
     def __init__(self, exact: ExactModel, relaxation: Relaxation) -> None:
         self.exact, self.relaxation = exact, relaxation
@@ -217,15 +210,15 @@ class Closer:
         program = case_in_rationals(self.exact, rows, case.narrowed(self.exact))
         return rational_optimum(program, self.relaxation.basis, tick)
 
-    def close_exactly(self, case: Case, found: RationalOptimum, target: Fraction | None) -> bool:
-        """Close a case as ``close`` does, by what was found in rationals."""
-        if target is None and found.point is not None:
+    def close_exactly(self, case: Case, optimum: RationalOptimum, target: Fraction | None) -> bool:
+        """Close a case as ``close`` does, by an optimum in rationals."""
+        if target is None and optimum.point is not None:
             return False
-        multipliers = whole_multipliers(self.relaxation.rows.tolist(), found)
+        multipliers = whole_multipliers(self.relaxation.rows.tolist(), optimum)
         return multipliers is not None and self._accept(case, multipliers, target or Fraction(0))
 
     def others(self) -> Iterator[Relaxed]:
-        """Yield what another solver says of the case at hand."""
+        """Yield another solver's answer to the case at hand."""
         return other_multipliers(self.relaxation)
 
     def scaled(self, target: Fraction) -> float:
@@ -254,10 +247,10 @@ class Closer:
         power = self.relaxation.power if costs else 0
         least = self.scaled(target) if costs else 0.0
         hair = 1e-9 * abs(least)
-        ways = (y, y * (1 - _SHARE)) if costs else (y,)
-        for way in ways:
+        # the fewest bits whose multipliers suffice in floats, then exactly, make the shortest proof
+        for candidate in (y, y * (1 - _SHARE)) if costs else (y,):
             for bits in BITS:
-                multipliers = rounded(way, bits if costs else bits + _RAY_BITS, power, costs=costs)
+                multipliers = rounded(candidate, bits if costs else bits + _RAY_BITS, power, costs=costs)
                 foreseen = self.relaxation.float_bound(self._floats(multipliers), costs=costs)
                 if foreseen >= least - hair and self._accept(case, multipliers, target):
                     return True
@@ -265,14 +258,14 @@ class Closer:
 
     def _accept(self, case: Case, multipliers: Multipliers, target: Fraction) -> bool:
         """Close the case if the multipliers prove the target, exactly."""
-        found = proven(self.exact, multipliers, case.narrowed(self.exact))
-        if found is None or not enough(found, multipliers, target):
+        bound = proven(self.exact, multipliers, case.narrowed(self.exact))
+        if bound is None or not enough(bound, multipliers, target):
             return False
         case.proof = multipliers
-        case.close(case.needs(found))
+        case.close(case.needs(bound))
         return True
 
 
-def enough(found: DualBound, multipliers: Multipliers, target: Fraction) -> bool:
+def enough(bound: DualBound, multipliers: Multipliers, target: Fraction) -> bool:
     """Whether a bound reaches the target, or a ray shows a contradiction."""
-    return found.bound >= target if multipliers.costs else found.value > 0
+    return bound.bound >= target if multipliers.costs else bound.value > 0

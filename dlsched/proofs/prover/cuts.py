@@ -1,6 +1,6 @@
-"""Cuts at the root: splits, mixed-integer rounding, and their rounds.
+"""Cuts at the root, in rounds: Gomory's mixed-integer cuts and mixed-integer rounding, both as split cuts.
 
-Split cuts: rows that hold where pi x <= p and where pi x >= p + 1, and so for every point, as pi and p are whole.
+Split cuts are rows that hold where pi x <= p and where pi x >= p + 1, and so for every point, as pi and p are whole.
 
 Gomory's mixed-integer cut of a fractional basic variable is one: multipliers l of the rows and bounds that are tight at
 the vertex, with sum_k l_k r_k(x) = pi x - (p + f), r_k(x) >= 0 their slacks. On either side
@@ -10,15 +10,12 @@ the vertex, with sum_k l_k r_k(x) = pi x - (p + f), r_k(x) >= 0 their slacks. On
 Floats choose pi, p, the row's coefficients and both sides' multipliers; its right side is what the multipliers prove in
 whole numbers, on the worse of the two sides.
 
-Mixed-integer rounding of sums of few rows (Marchand & Wolsey 2001, Oper. Res. 49, 363-371), as split cuts.
+Mixed-integer rounding of sums of few rows (Marchand & Wolsey 2001, Oper. Res. 49, 363-371): each row begins a sum. The sum is
+divided by a coefficient of a whole variable that is between its bounds, and rounded; the quotient whose cut the vertex breaks
+most is taken. Where none is broken, a real variable between its bounds is eliminated by a further row that is tight.
 
-Each row begins a sum. Its sum is divided by a coefficient of a whole variable that is between its bounds, and rounded;
-the quotient whose cut the vertex breaks most is taken. Where none is broken, a real variable between its bounds is
-eliminated by a further row that is tight.
-
-Rounds of split cuts at the root: solve, cut off the vertex, leave out cuts that are not tight, again.
-
-The cuts of rounds after the last one that made progress are left out.
+A round solves the relaxation, cuts off its vertex and drops the cuts that are not tight. The cuts of rounds after the last
+one that made progress are dropped, too.
 """
 
 import math
@@ -43,8 +40,8 @@ _LARGEST = 2.0**20
 """Multiples of whole variables above this make no cut."""
 _BITS = 30
 """Bits behind the point of the multipliers of both sides."""
-_KEPT = 2.0**-16
-"""Coefficients below this part of the largest are left out; a bound takes them up."""
+_SMALLEST = 2.0**-16
+"""Coefficients below this part of the largest become 0; a bound takes them up."""
 _VIOLATED = 1e-4
 """Least distance of the vertex from a cut, in the Euclidean norm."""
 _DENSE = 400
@@ -53,28 +50,21 @@ _DENSE = 400
 
 @dataclass(frozen=True, eq=False)
 class SplitCut:
-    """A cut ``values`` x >= ``side``, in the units of ``ExactModel``, and how it is derived.
-
-    Parameters
-    ----------
-    columns, values, side
-        The row.
-    split, below
-        pi, whole, by variable; and p.
-    up, down
-        Multipliers of the rows where pi x >= p + 1, and where pi x <= p; the last number of each is that of pi.
-    distance
-        Of the vertex that it cuts off.
-    """
+    """A cut ``values`` x >= ``side``, in the units of ``ExactModel``, and how it is derived."""
 
     columns: list[int]
     values: list[int]
     side: int
     split: dict[int, int]
+    """pi, whole, by variable."""
     below: int
+    """p."""
     up: tuple[Multipliers, int]
+    """Multipliers of the rows where pi x >= p + 1, and that of pi."""
     down: tuple[Multipliers, int]
+    """Multipliers of the rows where pi x <= p, and that of pi."""
     distance: float
+    """Of the vertex that it cuts off."""
 
     def proven(self, exact: ExactModel, *, rising: bool) -> DualBound | None:
         """Return what the multipliers of one side prove of the row."""
@@ -85,13 +75,7 @@ class SplitCut:
 
 
 class Vertex:
-    """The vertex of a solved relaxation, with its basis as a factorized matrix.
-
-    Parameters
-    ----------
-    exact, relaxation, answer
-        The model, its relaxation without narrowed bounds, and the answer of the relaxation.
-    """
+    """The vertex of a relaxation without narrowed bounds, with its basis as a factorized matrix."""
 
     def __init__(self, exact: ExactModel, relaxation: Relaxation, answer: Relaxed) -> None:
         from scipy.sparse.linalg import splu
@@ -101,6 +85,7 @@ class Vertex:
         self.basic = np.flatnonzero(columns == BASIC)
         self.tight = np.flatnonzero(rows != BASIC)
         model = exact.model
+        # of every variable and row the side that is tight, or nearest, with the sign of its slack
         to_lower, to_upper = self.x - model.lower, model.upper - self.x
         at_upper = np.where((columns == UPPER) | (columns == 0), columns == UPPER, to_upper < to_lower)
         at_upper = np.where(np.isinf(model.lower), True, np.where(np.isinf(model.upper), False, at_upper))
@@ -168,6 +153,7 @@ class Vertex:
             return None
         near = np.where(np.isfinite(nearest), nearest, 0.0)
         taking = rows != 0
+        # f from the nearest whole pi; then each coefficient is rounded to the side that counts less
         pi = np.where(whole, np.rint(sums), 0.0)
         value = float(dot(rows[taking], self.row_side[taking])) + float(dot(pi - sums, near))
         f = value - math.floor(value)
@@ -180,6 +166,7 @@ class Vertex:
         f = value - below
         if not _AWAY <= f <= 1 - _AWAY or not pi.any():
             return None
+        # the cut's row, and the multipliers of the rows on both sides of the split
         slack = rows * self.row_turn
         row_parts = np.where(self.equal | (slack > 0), slack / (1 - f), -slack / f) * self.row_turn
         bound_parts = np.where(rest > 0, rest / (1 - f), -rest / f) * sense
@@ -196,7 +183,7 @@ class Vertex:
         if not 0 < largest < math.inf:
             return None
         power = -math.frexp(largest)[1]
-        row = np.where(np.abs(row) < _KEPT * largest, 0.0, row)
+        row = np.where(np.abs(row) < _SMALLEST * largest, 0.0, row)
         if np.count_nonzero(row) > len(row) // 2 + _DENSE:
             return None
         unit = 1 << _BITS
@@ -207,10 +194,11 @@ class Vertex:
         sides = []
         for rows, mu in ((up, 1 / (1 - f)), (down, -1 / f)):
             scaled = np.rint(np.ldexp(rows, power + _BITS))
-            held = np.flatnonzero(scaled)
-            multipliers = Multipliers(held.astype(np.int32), [int(v) for v in scaled[held].tolist()], unit)
+            nonzero = np.flatnonzero(scaled)
+            multipliers = Multipliers(nonzero.astype(np.int32), [int(v) for v in scaled[nonzero].tolist()], unit)
             sides.append((multipliers, round(math.ldexp(mu, power + _BITS))))
         cut = SplitCut(used.tolist(), values, 0, split, below, sides[0], sides[1], 0.0)
+        # the side that both multipliers prove, rounded down; the cut is of use if the vertex is far enough from it
         proofs = [cut.proven(exact, rising=rising) for rising in (True, False)]
         if proofs[0] is None or proofs[1] is None:
             return None
@@ -242,20 +230,24 @@ def _whole_rows(exact: ExactModel) -> npt.NDArray[np.bool_]:
         np.where(np.isfinite(model.row_upper), model.row_upper, 0.0),
     )
     whole = (ends[0] == np.rint(ends[0])) & (ends[1] == np.rint(ends[1]))
-    found: npt.NDArray[np.bool_] = whole & (sums[starts[1:]] == sums[starts[:-1]])
-    return found
+    rows: npt.NDArray[np.bool_] = whole & (sums[starts[1:]] == sums[starts[:-1]])
+    return rows
 
 
 _ROWS = 4
 """Rows that a sum has, at most."""
 _DIVISORS = 6
+"""Coefficients by which a sum is divided, the largest ones."""
 _LEAST = 1e-3
 """Least violation of a cut, whose right side is 1."""
 _BETWEEN = 1e-6
+"""Distance from its nearest bound above which a variable is between its bounds."""
 _TIGHT = 1e-6
+"""Slack, in the Euclidean norm, up to which a row is tight."""
 _NEAR = 0.1
 """Distance from the vertex up to which a row begins a sum."""
 _ROUNDING_AWAY = 0.01
+"""As ``_AWAY``, of rounded sums."""
 _FLIPS = 20
 """Variables whose other bound is tried."""
 _LONG = 300
@@ -263,13 +255,7 @@ _LONG = 300
 
 
 class Rounding:
-    """Makes the cuts of one vertex.
-
-    Parameters
-    ----------
-    vertex
-        The vertex to cut off.
-    """
+    """Makes the cuts of one vertex from sums of rows."""
 
     def __init__(self, vertex: Vertex) -> None:
         relaxation = vertex.relaxation
@@ -297,15 +283,15 @@ class Rounding:
         """Return the rows' multipliers of a broken cut that begins with one row, and which variables change bounds."""
         rows = {start: 1.0}
         for _ in range(_ROWS):
-            held = np.zeros(self.matrix.shape[0])
-            held[list(rows)] = list(rows.values())
-            sums = self.turned @ held
+            multipliers = np.zeros(self.matrix.shape[0])
+            multipliers[list(rows)] = list(rows.values())
+            sums = self.turned @ multipliers
             columns = np.flatnonzero(np.abs(sums) > 1e-9)
             if len(columns) > _LONG:
                 return None
             best = self._best(_Sum(self, rows, columns, sums[columns]))
             if best is not None:
-                return held * best[0], columns[best[1]]
+                return multipliers * best[0], columns[best[1]]
             real = columns[~self.whole[columns] & (self.distance[columns] > _BETWEEN)]
             if not len(real):
                 return None
@@ -319,31 +305,32 @@ class Rounding:
     def _eliminating(self, column: int, rows: dict[int, float]) -> int | None:
         """Return the shortest tight row with a variable that is not among the rows yet."""
         part = slice(int(self.turned.indptr[column]), int(self.turned.indptr[column + 1]))
-        held = [i for i in self.turned.indices[part].tolist() if i not in rows and self.tight[i]]
+        tight = [i for i in self.turned.indices[part].tolist() if i not in rows and self.tight[i]]
         sizes = self.matrix.indptr
-        return min(held, key=lambda i: (int(sizes[i + 1] - sizes[i]), i), default=None)
+        return min(tight, key=lambda i: (int(sizes[i + 1] - sizes[i]), i), default=None)
 
-    def _best(self, held: "_Sum") -> tuple[float, npt.NDArray[np.bool_]] | None:
+    def _best(self, total: "_Sum") -> tuple[float, npt.NDArray[np.bool_]] | None:
         """Return the factor of a sum, and the variables that change bounds, of the most broken cut; None: none is broken."""
-        between = held.whole & (self.distance[held.columns] > _BETWEEN)
-        divisors = np.unique(np.abs(held.sums[between]).round(9))
+        between = total.whole & (self.distance[total.columns] > _BETWEEN)
+        divisors = np.unique(np.abs(total.sums[between]).round(9))
         if not len(divisors):
             return None
-        flips = np.zeros(len(held.columns), dtype=bool)
+        flips = np.zeros(len(total.columns), dtype=bool)
         tried = [
-            (held.broken(turn / divisor, flips), turn / divisor)
+            (total.broken(turn / divisor, flips), turn / divisor)
             for divisor in divisors[-_DIVISORS:].tolist()
             for turn in (1.0, -1.0)
         ]
         best, factor = max(tried)
+        # smaller factors, then variables between their bounds that change to the other one, each if the cut gets better
         for part in (0.5, 0.25, 0.125):
-            broken = held.broken(factor * part, flips)
+            broken = total.broken(factor * part, flips)
             if broken > best:
                 best, factor = broken, factor * part
-        middle = np.flatnonzero(between & held.two_sided)
-        for place in middle[np.argsort(-self.distance[held.columns[middle]], kind="stable")][:_FLIPS].tolist():
+        middle = np.flatnonzero(between & total.two_sided)
+        for place in middle[np.argsort(-self.distance[total.columns[middle]], kind="stable")][:_FLIPS].tolist():
             flips[place] = True
-            broken = held.broken(factor, flips)
+            broken = total.broken(factor, flips)
             if broken > best + 1e-9:
                 best = broken
             else:
@@ -373,23 +360,23 @@ class _Sum:
         sums = self.sums * factor
         near = np.where(flips, self.other, self.near)
         sense = np.where(flips, -self.sense, self.sense)
-        left = np.where(self.whole, np.rint(sums), 0.0) - sums
-        if np.isinf(near[left != 0]).any():
+        rest = np.where(self.whole, np.rint(sums), 0.0) - sums
+        if np.isinf(near[rest != 0]).any():
             return -np.inf
         near = np.where(np.isfinite(near), near, 0.0)
-        value = self.side * factor + float(dot(left, near))
+        value = self.side * factor + float(dot(rest, near))
         f = value - math.floor(value)
         if not _ROUNDING_AWAY <= f <= 1 - _ROUNDING_AWAY:
             return -np.inf
-        left *= sense
-        rest = np.where(self.whole & (left != 0), nearer(left, f), left)
-        total = float(dot(np.maximum(rest / (1 - f), -rest / f), np.abs(self.x - near)))
+        rest *= sense
+        parts = np.where(self.whole & (rest != 0), nearer(rest, f), rest)
+        total = float(dot(np.maximum(parts / (1 - f), -parts / f), np.abs(self.x - near)))
         for y, slack in self.slacks:
             total += max(y * factor / (1 - f), -y * factor / f) * slack
         return 1.0 - total
 
 
-_ROUNDS = 40
+_ROUNDS = 40  # at most
 _STALLED = 6
 """Rounds without progress after which sums of rows are rounded too, and then it ends."""
 _PROGRESS = 0.002
@@ -418,11 +405,8 @@ def add_cuts(
 ) -> Sequence[int] | None:
     """Add derived rows to a model, and how they derive to ``pool``, in their order.
 
-    ``upper``: objective of a known point, as a minimum; ``enough``: whether no further round begins.
-
-    Returns
-    -------
-    The rows that are worth solving with; None: all.
+    ``upper``: objective of a known point, as a minimum; ``enough``: whether no further round begins. Returns the rows that
+    are worth solving with; None: all.
     """
     if upper is None or len(exact.model.columns) > _MOST_COLUMNS:
         return None
@@ -438,30 +422,31 @@ def add_cuts(
             break
         goal = math.ldexp(float(upper), -relaxation.power)
         gap = goal - answer.objective
-        kept = _tight(exact, relaxation.row_states())
+        tight = _tight(exact, relaxation.row_states())
         rounds += 1
         if answer.objective - reached > _PROGRESS * gap:
-            reached, rounds, worth = answer.objective, 0, kept
+            reached, rounds, worth = answer.objective, 0, tight
         if gap <= 1e-9 * max(1.0, abs(goal)) or (rounds >= _STALLED and rounding):
             break
         if rounds >= _STALLED:
             rounding, rounds = True, 0
             last = _LAST
+        # this round's cuts join the tight ones; the basis stays, with the new rows basic
         vertex = Vertex(exact, relaxation, answer)
-        found = []
+        cuts = []
         for cut in chain(Rounding(vertex).cuts(_ROUNDED if rounding else 0), vertex.cuts(_TRIED)):
-            found.append(cut)
+            cuts.append(cut)
             tick()
-        found = _apart(found, exact.variables)
-        if not found:
+        cuts = _apart(cuts, exact.variables)
+        if not cuts:
             break
         columns, _ = relaxation.basis
         states = relaxation.row_states()
-        new = range(len(states), len(states) + len(found))
-        pool += found
-        exact.add([(cut.columns, cut.values, cut.side) for cut in found])
-        relaxation = Relaxation(exact.model, rows=[*kept, *new], left_s=left_s)
-        relaxation.basis = columns, states[kept].tolist()
+        new = range(len(states), len(states) + len(cuts))
+        pool += cuts
+        exact.add([(cut.columns, cut.values, cut.side) for cut in cuts])
+        relaxation = Relaxation(exact.model, rows=[*tight, *new], left_s=left_s)
+        relaxation.basis = columns, states[tight].tolist()
     return worth
 
 
@@ -473,7 +458,7 @@ def _tight(exact: ExactModel, states: npt.NDArray[np.int64]) -> list[int]:
 def _apart(cuts: list[SplitCut], variables: int) -> list[SplitCut]:
     """Return the cuts that cut off most, of those that are nearly parallel only the best."""
     cuts.sort(key=lambda cut: -cut.distance)
-    taken: list[SplitCut] = []
+    chosen: list[SplitCut] = []
     rows: list[Floats] = []
     for cut in cuts:
         row = np.zeros(variables)
@@ -481,8 +466,8 @@ def _apart(cuts: list[SplitCut], variables: int) -> list[SplitCut]:
         row[cut.columns] = [value / largest for value in cut.values]
         row /= np.sqrt((row * row).sum())
         if all(float(dot(row, other)) <= _PARALLEL for other in rows):
-            taken.append(cut)
+            chosen.append(cut)
             rows.append(row)
-            if len(taken) == _TAKEN:
+            if len(chosen) == _TAKEN:
                 break
-    return taken
+    return chosen

@@ -1,8 +1,6 @@
-"""Derivations as VIPR files have them: their constraints, and the writer.
+"""The lines of a proof in the format VIPR 1.0: the model, the range, the best point, and the derivation.
 
-The lines of a derivation in the format VIPR 1.0, from cuts and a tree of cases; written as a stream, in their order.
-
-Writes a proof as a file in the format VIPR 1.0: the model, the range, the best point and the derivation.
+A derivation is made of cuts and a tree of cases. All lines are yielded in their order, so a proof need not fit into memory.
 """
 
 import contextlib
@@ -20,7 +18,7 @@ from dlsched.proofs.prover.dual_bounds import DualBound, Multipliers, nothing, p
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.search import Point
 
-_LINES_OF_A_CUT = 5
+_LINES_OF_A_CUT = 5  # two sides, each an assumption and what follows from it, and their union
 
 
 def number(value: int, unit: int) -> str:
@@ -29,17 +27,10 @@ def number(value: int, unit: int) -> str:
 
 
 class Derivation:
-    """Lines that prove ``objective >= lower`` (of a minimum), or without ``lower`` that there is no point.
+    """Lines that prove ``objective >= lower`` (of a minimum), or, with None, that there is no point.
 
-    Parameters
-    ----------
-    exact, cuts, root
-        The model, the cuts from which its added rows derive, and its tree of cases, in which every leaf has multipliers
-        that prove as much.
-    lower
-        What is proven; None: that there is no point.
-    step
-        If given, the last lines round the bound up to the next multiple of it.
+    The added rows of the model ``exact`` derive from ``cuts``; every leaf of the tree of cases ``root`` has multipliers that
+    prove as much. With a ``step`` the last lines round the bound up to its next multiple.
     """
 
     def __init__(
@@ -91,6 +82,7 @@ class Derivation:
 
     def _ordered(self, root: Case) -> Iterator[tuple[str, Case, tuple[int, int]]]:
         """Yield the lines of the tree, and number them: of a join, the lines of its two cases."""
+        # depth first: a case with children comes back at each stage, to assume the next child or to join both results
         stack: list[tuple[Case, int]] = [(root.proven_as(), 0)]
         results: list[int] = []
         opened: list[int] = []
@@ -126,6 +118,7 @@ class Derivation:
         """Where assumptions stand."""
         absurd: set[int] = set()
         """Lines that state a contradiction."""
+        # an assumption is one bound, a leaf the sum of its multipliers, a join what holds in both of its cases
         for kind, case, (one, two) in self._cases:
             if kind == "assumption":
                 places[case] = place
@@ -155,10 +148,10 @@ class Derivation:
         for rising in (True, False):
             at = place if rising else place + 2
             multipliers, assumed = cut.up if rising else cut.down
-            found = cut.proven(exact, rising=rising)
-            assert found is not None
-            assert found.bound * (1 << exact.sides) >= cut.side
-            terms = self._terms(multipliers, found, {}, 1)
+            bound = cut.proven(exact, rising=rising)
+            assert bound is not None
+            assert bound.bound * (1 << exact.sides) >= cut.side
+            terms = self._terms(multipliers, bound, {}, 1)
             if assumed:
                 terms[at] = number(assumed, multipliers.unit)
             side = f"G {cut.below + 1}" if rising else f"L {cut.below}"
@@ -186,14 +179,14 @@ class Derivation:
     def _leaf(self, case: Case, places: dict[Case, int]) -> str:
         """Return what the multipliers of a leaf prove, and how."""
         multipliers = case.proof or nothing()
-        found = proven(self.exact, multipliers, case.narrowed(self.exact))
-        assert found is not None
+        bound = proven(self.exact, multipliers, case.narrowed(self.exact))
+        assert bound is not None
         assumed = {side: places[each] for side, each in case.assumptions().items() if each in places}
-        what = self._claim() if multipliers.costs else self._absurdity(found.value, found.unit)
+        what = self._claim() if multipliers.costs else self._absurdity(bound.value, bound.unit)
         if multipliers.costs:
             assert self.lower is not None
-            assert found.bound >= self.lower
-        return f"{what} {_combination(self._terms(multipliers, found, assumed, self.turn))}"
+            assert bound.bound >= self.lower
+        return f"{what} {_combination(self._terms(multipliers, bound, assumed, self.turn))}"
 
     def _claim(self) -> str:
         if self.lower is None:
@@ -244,10 +237,7 @@ def _combination(terms: Mapping[int, str]) -> str:
 def write_lines(lines: Iterable[bytes], path: str | os.PathLike[str]) -> None:
     """Write lines, with their ends, to a file that appears whole or not at all; compressed if its name ends with ``.gz``.
 
-    Raises
-    ------
-    InputError
-        The file cannot be written.
+    InputError: the file cannot be written.
     """
     with whole_file(path) as stream, _compressed(stream, path) as packed:
         packed.writelines(lines)
@@ -272,22 +262,10 @@ def proof_lines(
     infeasible: bool = False,
     problem: Iterable[str] | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of a proof.
+    """Yield the lines of a proof, from its comments by key on.
 
-    Parameters
-    ----------
-    exact
-        The model.
-    comments
-        What the head says, by key.
-    point
-        The best point known.
-    derivation
-        What is proven of the objective, or that there is no point (``infeasible``); None: nothing.
-    infeasible
-        Whether the derivation proves that there is no point.
-    problem
-        What ``problem_lines`` yields, where it is at hand.
+    ``point``: the best known; ``derivation``: of a bound, or, if ``infeasible``, of there being no point; None: nothing is
+    proven. ``problem``: the lines of ``problem_lines``, where they are at hand.
     """
     for key, text in comments.items():
         yield f"% {key}: {_printable(text)}"

@@ -1,14 +1,11 @@
-"""Exact bounds from dual multipliers, refined where floats do not suffice.
-
-Safe dual bounds: multipliers of rows as whole numbers, and the bound that they prove, without rounding.
+"""Safe dual bounds: multipliers of rows as whole numbers, and the bound that they prove, without rounding.
 
 Minimise c x where x keeps rows a_i x >= b_i (or <=) and l <= x <= u. Any multipliers y of the right signs prove
 
     c x >= sum_i y_i b_i + sum_j min over l_j <= x_j <= u_j of d_j x_j,   d = c - A' y,
 
-so the bounds of the variables take up what is left of the costs. With c = 0 a sum above 0 proves that there is no point.
-
-Second opinions on a case that SoPlex's floats do not close: HiGHS, and its program in rationals.
+so the bounds of the variables take up the reduced costs. With c = 0 a sum above 0 proves that there is no point. Where
+SoPlex's multipliers prove too little, those of HiGHS, or of the program in rationals, may do.
 """
 
 import math
@@ -84,12 +81,8 @@ def combined(
 ) -> DualBound | None:
     """Return the bound of other costs, times 2**``ExactModel.scale``, where a row of whole numbers is assumed too.
 
-    Parameters
-    ----------
-    exact, costs, multipliers
-        The model, the costs, and multipliers of its rows.
-    split, side, assumed
-        The row that is assumed, its side, and its multiplier in units of 1 / ``multipliers.unit``: above 0 for at least.
+    ``split``, ``side``, ``assumed``: that row, its side, and its multiplier in units of 1 / ``multipliers.unit``, above 0 for
+    a least side.
     """
     reduced = {j: cost * multipliers.unit for j, cost in costs.items()}
     for j, value in split.items():
@@ -100,7 +93,7 @@ def combined(
 def _summed(
     exact: ExactModel, reduced: dict[int, int], multipliers: Multipliers, narrowed: Narrowed, total: int
 ) -> DualBound | None:
-    """Take rows from the costs, and let bounds take up what is left."""
+    """Subtract the rows from the costs, and add the least value of the reduced costs between the bounds."""
     unit, get = multipliers.unit, reduced.get
     for i, y in zip(multipliers.rows.tolist(), multipliers.values, strict=True):
         side = exact.row_lower[i] if y > 0 else exact.row_upper[i]
@@ -110,16 +103,16 @@ def _summed(
         for column, value in zip(exact.columns[i], exact.values[i], strict=True):
             reduced[column] = get(column, 0) - y * value
     total <<= exact.scale
-    left = {}
+    nonzero = {}
     for j, d in reduced.items():
         if d:
-            left[j] = d
+            nonzero[j] = d
             low, high = narrowed[j] if j in narrowed else (exact.lower[j], exact.upper[j])
             bound = low if d > 0 else high
             if bound is None:
                 return None
             total += d * bound
-    return DualBound(total, unit << (exact.scale + exact.sides), left, unit << exact.scale)
+    return DualBound(total, unit << (exact.scale + exact.sides), nonzero, unit << exact.scale)
 
 
 def nothing() -> Multipliers:
@@ -127,11 +120,11 @@ def nothing() -> Multipliers:
     return Multipliers(np.zeros(0, dtype=np.int32), [], 1)
 
 
-_MOST_BITS = 20_000
+_MOST_BITS = 20_000  # of a common denominator
 
 
 def other_multipliers(relaxation: Relaxation) -> Iterator[Relaxed]:
-    """Yield what HiGHS says of the relaxation with its bounds: an optimum, or that there is no point."""
+    """Yield HiGHS' answer to the relaxation with its bounds: an optimum, or multipliers that show that there is no point."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack, vstack
 
@@ -154,15 +147,16 @@ def other_multipliers(relaxation: Relaxation) -> Iterator[Relaxed]:
     if (left_s := relaxation.left_s()) < math.inf:
         tight["time_limit"] = max(left_s, 0.0) / 2
     equations = {"A_eq": matrix[equal], "b_eq": lower[equal]}
-    found = linprog(
+    answer = linprog(
         relaxation.costs, A_ub=above, b_ub=right, **equations, bounds=bounds, method="highs-ds", options=tight
     )
-    if found.status == 0:
-        yield Relaxed(float(found.fun), found.x, signed((found.ineqlin.marginals, found.eqlin.marginals)))
+    if answer.status == 0:
+        yield Relaxed(float(answer.fun), answer.x, signed((answer.ineqlin.marginals, answer.eqlin.marginals)))
         return
+    # no optimum: the least sum of violations of rows, whose multipliers prove that there is no point if it is above 0
     rows, equals = above.shape[0], len(equal)
     slack = csr_array((rows, 2 * equals))
-    found = linprog(
+    answer = linprog(
         np.concatenate((np.zeros(len(relaxation.costs)), np.ones(rows + 2 * equals))),
         A_ub=hstack([above, -eye_array(rows), slack], format="csr"),
         b_ub=right,
@@ -172,8 +166,8 @@ def other_multipliers(relaxation: Relaxation) -> Iterator[Relaxed]:
         method="highs-ds",
         options=tight,
     )
-    if found.status == 0 and found.fun > 0:
-        y = signed((found.ineqlin.marginals, found.eqlin.marginals))
+    if answer.status == 0 and answer.fun > 0:
+        y = signed((answer.ineqlin.marginals, answer.eqlin.marginals))
         yield Relaxed(math.inf, np.zeros(len(relaxation.costs)), y / max(1e-300, float(np.abs(y).max(initial=0.0))))
 
 
@@ -194,11 +188,11 @@ def _times(side: int | None, factor: Fraction) -> Side:
     return None if side is None else side * factor
 
 
-def whole_multipliers(rows: Sequence[int], found: RationalOptimum) -> Multipliers | None:
+def whole_multipliers(rows: Sequence[int], optimum: RationalOptimum) -> Multipliers | None:
     """Return multipliers in whole numbers; None: these would be too long."""
-    used = sorted((rows[i], value) for i, value in found.multipliers.items() if value)
+    used = sorted((rows[i], value) for i, value in optimum.multipliers.items() if value)
     common = math.lcm(*(value.denominator for _, value in used))
     if common.bit_length() > _MOST_BITS:
         return None
     numbers = [int(value * common) for _, value in used]
-    return Multipliers(np.array([i for i, _ in used], dtype=np.int32), numbers, common, found.point is not None)
+    return Multipliers(np.array([i for i, _ in used], dtype=np.int32), numbers, common, optimum.point is not None)

@@ -1,6 +1,6 @@
 """A linear model in whole numbers: every float times a power of two, and the rows in the order of a proof.
 
-Costs and coefficients are held times 2**``scale``, bounds and sides times 2**``sides``; costs as those of a minimum.
+Costs and coefficients are stored times 2**``scale``, bounds and sides times 2**``sides``; costs as those of a minimum.
 """
 
 import math
@@ -25,6 +25,7 @@ def power_of(*arrays: Floats) -> int:
     """Return the least p >= 0 such that every finite number times 2**p is whole."""
     least = 0
     for numbers in arrays:
+        # the exponent of the lowest bit of each number: of its mantissa as a whole number, and its own
         finite = numbers[np.isfinite(numbers) & (numbers != 0)]
         if not len(finite):
             continue
@@ -47,17 +48,11 @@ def sides_of(numbers: Floats, power: int) -> list[int | None]:
     """Return numbers times 2**power; None for infinite ones."""
     finite = np.isfinite(numbers)
     values = whole(np.where(finite, numbers, 0.0), power)
-    return [value if held else None for value, held in zip(values, finite.tolist(), strict=True)]
+    return [value if known else None for value, known in zip(values, finite.tolist(), strict=True)]
 
 
 class ExactModel:
-    """A model in whole numbers; derived rows may be added behind its own.
-
-    Parameters
-    ----------
-    model
-        The model, of either sense.
-    """
+    """A model, of either sense, in whole numbers; derived rows may be added behind its own."""
 
     def __init__(self, model: LinearModel) -> None:
         self.model = model
@@ -136,9 +131,9 @@ class ExactModel:
         """Return the largest g such that every point's objective is a multiple of g; None: there is none of use."""
         if any(cost and not integer for cost, integer in zip(self.costs, self.integer, strict=True)):
             return None
-        held = [abs(cost) for cost in self.costs if cost]
-        common = math.gcd(*held)
-        if not held or common < max(held) >> _FINE:
+        sizes = [abs(cost) for cost in self.costs if cost]
+        common = math.gcd(*sizes)
+        if not sizes or common < max(sizes) >> _FINE:
             return None
         return self.coefficient(common)
 

@@ -1,6 +1,6 @@
 """The exact point of a solution that a solver states in floats: whole numbers fixed, the others a rational basis solution.
 
-Rows with one variable that is left become bounds, exactly. A linear program in floats finds a basis of what remains, from
+Rows with one free variable become bounds, exactly. A linear program in floats finds a basis of what remains, from
 which the simplex method in rationals goes on: seldom more than a few steps, as floats miss the optimum by a hair only.
 """
 
@@ -30,23 +30,24 @@ def exact_point(exact: ExactModel, x: Floats, tick: Tick = no_tick) -> tuple[Fra
     rest = _Rest(exact, fixed)
     if not rest.reduce():
         return None
-    found = rest.best(tick)
-    return found if found is not None and exact.admits(found) else None
+    point_of_rest = rest.best(tick)
+    return point_of_rest if point_of_rest is not None and exact.admits(point_of_rest) else None
 
 
 class _Rest:
-    """What is left of a model when its whole variables are fixed."""
+    """The rest of a model when its whole variables are fixed: bounds, free variables, and rows with several of these."""
 
     def __init__(self, exact: ExactModel, fixed: Floats) -> None:
         self.exact = exact
         unit = 1 << exact.sides
+        # bounds of all variables, those of whole ones being their values; sides of rows in the unit of coefficients
         whole = [int(value) if integer else None for value, integer in zip(fixed.tolist(), exact.integer, strict=True)]
         self.low, self.high = (
             [
                 Fraction(value) if value is not None else None if bound is None else Fraction(bound, unit)
-                for value, bound in zip(whole, held, strict=True)
+                for value, bound in zip(whole, bounds, strict=True)
             ]
-            for held in (exact.lower, exact.upper)
+            for bounds in (exact.lower, exact.upper)
         )
         factor = Fraction(1 << exact.scale, unit)
         self.at_least: list[Side] = [None if side is None else side * factor for side in exact.row_lower[: exact.own]]
@@ -58,27 +59,28 @@ class _Rest:
         """Turn rows of one variable into bounds; False: there is no point."""
         exact = self.exact
         users: list[list[int]] = [[] for _ in range(exact.variables)]
-        left = []
+        free_in = []
         for i in range(exact.own):
             for j in exact.columns[i]:
                 users[j].append(i)
-            left.append(sum(self._is_free(j) for j in exact.columns[i]))
-        queue = deque(i for i, count in enumerate(left) if count == 1)
+            free_in.append(sum(self._is_free(j) for j in exact.columns[i]))
+        # a variable that its bounds fix may leave one free variable in other rows, which then become bounds too
+        queue = deque(i for i, count in enumerate(free_in) if count == 1)
         while queue:
             i = queue.popleft()
-            if left[i] != 1:
+            if free_in[i] != 1:
                 continue
-            left[i] = 0
+            free_in[i] = 0
             changed = self._bound_by(i)
             if changed is None:
                 return False
             if not self._is_free(changed):
                 for other in users[changed]:
-                    left[other] -= left[other] > 0
-                    if left[other] == 1:
+                    free_in[other] -= free_in[other] > 0
+                    if free_in[other] == 1:
                         queue.append(other)
         self.free = [j for j in range(exact.variables) if self._is_free(j)]
-        self.rows = [i for i, count in enumerate(left) if count > 1]
+        self.rows = [i for i, count in enumerate(free_in) if count > 1]
         return True
 
     def _is_free(self, j: int) -> bool:
@@ -105,14 +107,14 @@ class _Rest:
         return None if low is not None and high is not None and low > high else variable
 
     def best(self, tick: Tick) -> tuple[Fraction, ...] | None:
-        """Return the optimum of what is left, or None."""
+        """Return the optimum of the free variables, with all others; None: there is none."""
         point = {j: _known(low) for j, low in enumerate(self.low) if not self._is_free(j)}
         if self.free:
             program = self._program(point)
-            found = rational_optimum(program, _basis(program, self.exact.scale), tick)
-            if found is None or found.point is None:
+            optimum = rational_optimum(program, _basis(program, self.exact.scale), tick)
+            if optimum is None or optimum.point is None:
                 return None
-            point |= zip(self.free, found.point, strict=True)
+            point |= zip(self.free, optimum.point, strict=True)
         return tuple(point[j] for j in range(self.exact.variables))
 
     def _program(self, point: Mapping[int, Fraction]) -> RationalProgram:

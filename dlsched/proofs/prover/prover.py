@@ -1,10 +1,7 @@
-"""How a proof is sought: what it starts from, the search, and what is proven at a deadline.
+"""The frame of a search for a proof: its starting point, its deadline, and what it has proven when it stops.
 
-When a search has to stop, so that its proof can still be written and checked within the limit of time.
-
-The point that a search begins with: a solver's optimum of the model, made exact.
-
-What a search has proven, finished or not.
+The point that a search begins with is a solver's optimum of the model, made exact. The deadline leaves time to write and
+check the proof. A search that is stopped has proven the least bound of its cases.
 """
 
 import math
@@ -34,8 +31,9 @@ _HEAD = 5.0
 _LINES = 6.0
 """Writing and checking a line takes at most so many times what its sum took."""
 _SAMPLE = 8
+"""Cases or cuts that are proven to estimate the time of all."""
 _AGAIN = 0.25
-"""Part of the time that is left after which it is estimated again."""
+"""Part of the remaining time after which it is estimated again."""
 _CUTS = 0.5
 """Part of the time after which no further rows are derived."""
 
@@ -45,10 +43,7 @@ T = TypeVar("T")
 class Deadline:
     """The time limit of a search, less what the rest of the proof is estimated to take; without a limit it does nothing.
 
-    Parameters
-    ----------
-    budget, head_s
-        Of the whole proof; seconds that its problem took to write.
+    ``budget``: that of the whole proof; ``head_s``: seconds that its problem took to write.
     """
 
     def __init__(self, budget: Budget, head_s: float) -> None:
@@ -101,7 +96,7 @@ def _sampled(items: Sequence[T], prove: Callable[[T], object]) -> float:
     return (time.perf_counter() - began) * len(items) / max(1, len(sample))
 
 
-_HAIR = 1e-9
+_HAIR = 1e-9  # relative amount by which an objective in floats may miss the one that is known
 
 
 def starting_point(
@@ -112,24 +107,18 @@ def starting_point(
     reached: float | None = None,
     tick: Tick = no_tick,
 ) -> Point | None:
-    """Return an exact point: the best that HiGHS finds within the limits, or the start.
+    """Return an exact point: the best that HiGHS finds within the limits, or the start, values by name.
 
-    Parameters
-    ----------
-    exact, limits
-        The model; time and threads for HiGHS.
-    start
-        Values by name of a point that the formulation has.
-    reached
-        Objective of the model that some point is known to reach: if what HiGHS finds is worse, it is asked for one as good.
+    ``reached``: objective of the model that some point is known to have; if HiGHS finds a worse one, it is asked for one
+    as good.
     """
     points = [] if start is None and exact.variables else [_exact(exact, start or {}, tick)]
     if exact.variables and limits.time_s != 0:
         points.append(_solved(exact, exact.model, limits, start, tick))
         if reached is not None and not any(_reaches(exact, point, reached) for point in points):
             points.append(_solved(exact, _no_worse(exact.model, reached), limits, start, tick))
-    found = [point for point in points if point is not None]
-    return min(found, key=exact.objective, default=None)
+    feasible = [point for point in points if point is not None]
+    return min(feasible, key=exact.objective, default=None)
 
 
 def _solved(exact: ExactModel, asked: LinearModel, limits: Limits, start: Incumbent | None, tick: Tick) -> Point | None:
@@ -149,8 +138,8 @@ def _reaches(exact: ExactModel, point: Point | None, reached: float) -> bool:
 
 
 def _exact(exact: ExactModel, values: Incumbent, tick: Tick) -> Point | None:
-    held = np.array([values.get(name, 0.0) for name in exact.model.names], dtype=np.float64)
-    return exact_point(exact, held, tick)
+    floats = np.array([values.get(name, 0.0) for name in exact.model.names], dtype=np.float64)
+    return exact_point(exact, floats, tick)
 
 
 def _no_worse(model: LinearModel, reached: float) -> LinearModel:
@@ -181,7 +170,7 @@ def shortened(low: Fraction, high: Fraction) -> Fraction:
     return number
 
 
-_ROOM = Fraction(1, 10**9)
+_ROOM = Fraction(1, 10**9)  # relative amount by which a bound is lowered to become a short number
 
 
 @dataclass(frozen=True)
@@ -203,14 +192,15 @@ def finding_of(exact: ExactModel, search: TreeSearch) -> Finding:
     if search.closed:
         pointless = search.point is None and not any(case.proof and case.proof.costs for case in search.root.leaves())
         return Finding(None if pointless else search.target, pointless)
+    # a stopped search: every leaf proves something, else nothing is proven of the whole
     least = search.target
     for case in search.root.leaves():
         multipliers = case.proof or nothing()
-        found = proven(exact, multipliers, case.narrowed(exact))
-        if found is None:
+        bound_of_case = proven(exact, multipliers, case.narrowed(exact))
+        if bound_of_case is None:
             return Finding(None, False)
-        if multipliers.costs and (least is None or found.bound < least):
-            least = found.bound
+        if multipliers.costs and (least is None or bound_of_case.bound < least):
+            least = bound_of_case.bound
     if least is not None and least != search.target:
         least = shortened(least - _ROOM * (1 + abs(least)), least)
         _fold(exact, search, least)
@@ -226,9 +216,9 @@ def _fold(exact: ExactModel, search: TreeSearch, least: Fraction) -> None:
         if case.children is None:
             continue
         if case.proof is not None and case.proof.costs and case.bound >= enough:
-            found = proven(exact, case.proof, case.narrowed(exact))
+            bound_of_case = proven(exact, case.proof, case.narrowed(exact))
             # the proof of a case that stands for others above has lost the assumptions in between
-            if found is not None and found.bound >= least and case.needs(found) <= assumed:
+            if bound_of_case is not None and bound_of_case.bound >= least and case.needs(bound_of_case) <= assumed:
                 case.fold()
                 continue
         stack += [(child.proven_as(), assumed | {child}) for child in case.children]

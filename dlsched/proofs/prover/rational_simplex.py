@@ -1,8 +1,4 @@
-"""The simplex method in rational numbers.
-
-Solves sparse systems of linear equations in rationals, by elimination from the shortest equation on.
-
-The simplex method in rationals, for linear programs that floats do not decide: small ones, or from a basis near the optimum.
+"""The simplex method in rationals, for linear programs that floats do not decide: small ones, or from a basis near the optimum.
 
 Every step solves its equations anew, so that nothing but the basis is carried along. Where basic variables break their
 bounds, the sum of what they break is what a step lowers; at its least, if it is not 0, the multipliers show that there is
@@ -22,13 +18,13 @@ Equation = tuple[Mapping[int, int], Fraction]
 """Whole coefficients by unknown, and the right side."""
 
 _MOST_BITS = 20_000
-"""Numbers of more bits end the elimination: it is hopeless."""
+"""Numbers of more bits end the elimination, which would take too long."""
 
 
 def solution_of(
     equations: Sequence[Equation], unknowns: Sequence[int], tick: Tick = no_tick
 ) -> dict[int, Fraction] | None:
-    """Return the values of the unknowns; None: none or several, or numbers that are too long."""
+    """Solve a sparse system by elimination, the shortest equation first; None: no or several solutions, or too long numbers."""
     rows: list[dict[int, Fraction]] = [{j: Fraction(a) for j, a in terms.items() if a} for terms, _ in equations]
     right = [side for _, side in equations]
     users: defaultdict[int, set[int]] = defaultdict(set)
@@ -50,6 +46,7 @@ def solution_of(
             if right[i]:
                 return None
             continue
+        # the unknown that the fewest equations have is eliminated from these, which fills in least
         pivot = min(row, key=lambda j: (len(users[j]), j))
         value = row[pivot]
         if value.numerator.bit_length() > _MOST_BITS:
@@ -72,6 +69,7 @@ def solution_of(
                         users[j].discard(other)
             right[other] -= factor * right[i]
             heapq.heappush(queue, (len(target), other))
+    # back substitution, in the reverse order of the elimination
     if len(pivots) < len(unknowns):
         return None
     values: dict[int, Fraction] = {}
@@ -85,9 +83,8 @@ def solution_of(
 Side = Fraction | None
 """A bound or the side of a row; None: infinite."""
 
-_LOWER = 0
-_STEPS = 1000
-"""Steps at most."""
+_LOWER = 0  # state of a column or row at its lower side
+_STEPS = 1000  # at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,17 +179,17 @@ class _Simplex:
 
     def values(self) -> list[Fraction] | None:
         """Return the values of the columns and rows; None: the basis has none, or they are too long."""
-        held = {j: self._side(j) for j in range(self.count) if self.states[j] != BASIC}
+        values = {j: self._side(j) for j in range(self.count) if self.states[j] != BASIC}
         sides = {
-            i: self._side(self.count + i) - sum((a * held[j] for j, a in row.items() if j in held), Fraction(0))
+            i: self._side(self.count + i) - sum((a * values[j] for j, a in row.items() if j in values), Fraction(0))
             for i, row in enumerate(self.program.rows)
             if self.states[self.count + i] != BASIC
         }
-        found = self._solved(sides)
-        if found is None:
+        basic = self._solved(sides)
+        if basic is None:
             return None
-        held |= found
-        return [*(held[j] for j in range(self.count)), *self._sums(held)]
+        values |= basic
+        return [*(values[j] for j in range(self.count)), *self._sums(values)]
 
     def _sums(self, values: Mapping[int, Fraction]) -> list[Fraction]:
         """Return the values of the rows."""
@@ -224,7 +221,9 @@ class _Simplex:
             for j, a in self.program.rows[i].items():
                 if j in terms:
                     terms[j][i] = a
-        return solution_of([(held, Fraction(costs[j])) for j, held in terms.items()], unknowns, self.tick)
+        return solution_of(
+            [(terms_of_column, Fraction(costs[j])) for j, terms_of_column in terms.items()], unknowns, self.tick
+        )
 
     def entering(
         self, costs: Mapping[int, int], multipliers: Mapping[int, Fraction], *, first: bool
@@ -252,15 +251,17 @@ class _Simplex:
         """Move along an edge to its end, and return its length; None: it has no end, or numbers are too long."""
         k, way = entering
         if k < self.count:
-            found = self._solved({i: Fraction(-way * row[k]) for i, row in enumerate(self.program.rows) if k in row})
+            basic = self._solved({i: Fraction(-way * row[k]) for i, row in enumerate(self.program.rows) if k in row})
         else:
-            found = self._solved({k - self.count: Fraction(way)})
-        if found is None:
+            basic = self._solved({k - self.count: Fraction(way)})
+        if basic is None:
             return None
-        changes = {j: change for j, change in found.items() if change}
+        changes = {j: change for j, change in basic.items() if change}
         if k < self.count:
             changes[k] = Fraction(way)
         changes |= {self.count + i: change for i, change in enumerate(self._sums(changes)) if change}
+        # ratio test: how far until a basic variable, or the entering one itself, reaches its next bound; a variable beyond
+        # a bound stops at that bound, on its way back, and not at all on its way out
         length, leaving, state = None, k, self.states[k]
         low, high = self.limits[k]
         if low is not None and high is not None:

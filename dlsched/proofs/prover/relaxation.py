@@ -22,10 +22,10 @@ BASIC, UPPER, ZERO = 1, 2, 3
 """States of a column or row in a basis, besides 0 for its lower side."""
 FAILED = 1e99
 """Objectives from here on mean that SoPlex found no optimum."""
-_FREE = 1e20
-_COSTS = 17
+_FREE = 1e20  # stands for infinite bounds
+_COSTS = 17  # the largest scaled cost is 2**16 to 2**17
 _TOLERANCE = 1e-9
-_LEAST_S = 1e-3
+_LEAST_S = 1e-3  # the least time limit for SoPlex
 _HAIR = 1e-14  # reduced costs below this part of the multipliers count as 0 when a bound is foreseen in floats
 
 
@@ -46,21 +46,9 @@ class Relaxed:
 class Relaxation:
     """The relaxation of a model, whose bounds change from case to case.
 
-    Parameters
-    ----------
-    model
-        The model.
-    tolerance
-        By how much SoPlex may break a row, bound or reduced cost.
-    rows
-        Rows that take part, ascending; None: all. Multipliers are of all rows, 0 for the others.
-    left_s
-        Says after how many seconds a solution stops.
-
-    Attributes
-    ----------
-    power
-        Scaled costs are the model's times 2**-power.
+    ``tolerance``: by how much SoPlex may break a row, bound or reduced cost. ``rows``: those that take part, ascending; None:
+    all. Multipliers are of all rows, 0 for the others. ``left_s`` returns the seconds after which a solution stops. Scaled
+    costs are the model's times 2**-``power``.
     """
 
     def __init__(
@@ -82,7 +70,7 @@ class Relaxation:
         self.row_lower, self.row_upper = model.row_lower.copy(), model.row_upper.copy()
         self.lower, self.upper = model.lower.copy(), model.upper.copy()
         self._program = LP("relaxation", "minimize")
-        self._settle(tolerance)
+        self._set_parameters(tolerance)
         count = len(model.names)
         self._program.addCols([[] for _ in range(count)], self.costs.tolist(), *_sides(model.lower, model.upper))
         self.rows = np.arange(len(model.row_names)) if rows is None else np.array(rows, dtype=np.int64)
@@ -90,7 +78,7 @@ class Relaxation:
         if entries:
             self._program.addRows(entries, *_sides(model.row_lower[self.rows], model.row_upper[self.rows]))
 
-    def _settle(self, tolerance: float) -> None:
+    def _set_parameters(self, tolerance: float) -> None:
         from pyscipopt import SCIP_LPPARAM
 
         for parameter in (SCIP_LPPARAM.FEASTOL, SCIP_LPPARAM.DUALFEASTOL):
@@ -125,19 +113,19 @@ class Relaxation:
 
     def value(self) -> float:
         """Solve, and return the objective only; infinite: no point, or no answer."""
-        found = self._solved()
-        return math.inf if found is None else found
+        objective = self._solved()
+        return math.inf if objective is None else objective
 
     def _solved(self) -> float | None:
         """Return the objective; None: SoPlex fails, the next solution begins from the basis of the slacks."""
         if (left_s := self.left_s()) < math.inf:
             self._program.setRealParam(self._seconds, max(left_s, _LEAST_S))
         try:
-            found = float(self._program.solve())
+            objective = float(self._program.solve())
         except Exception:  # pyscipopt raises no narrower class
             self.basis = self._slacks()
             return None
-        return found if found < FAILED else math.inf
+        return objective if objective < FAILED else math.inf
 
     def _slacks(self) -> Basis:
         """Return the basis in which every row is basic."""
@@ -153,14 +141,14 @@ class Relaxation:
         """Solve; None: SoPlex has no answer."""
         if not len(self.costs):
             return self._empty()
-        found = self._solved()
-        if found is None:
+        objective = self._solved()
+        if objective is None:
             return None
         count = len(self.costs)
-        if found < math.inf:
+        if objective < math.inf:
             if not self._program.isOptimal():
                 return None
-            return Relaxed(found, np.array(self._program.getPrimal()), self._signed(self._program.getDual()))
+            return Relaxed(objective, np.array(self._program.getPrimal()), self._signed(self._program.getDual()))
         ray = self._program.getDualRay()
         if ray is None or not any(ray):
             return None
@@ -182,12 +170,13 @@ class Relaxation:
 
     def float_bound(self, y: Floats, *, costs: bool = True) -> float:
         """Return about what multipliers prove with the bounds that are set, in scaled costs."""
+        # reduced costs that are rounding errors would meet infinite bounds
         reduced = (self.costs if costs else 0.0) - self.turned @ y
         reduced[np.abs(reduced) < _HAIR * max(1.0, float(np.abs(y).max(initial=0.0)))] = 0.0
         sides = np.where(y > 0, self.row_lower, self.row_upper)
         ends = np.where(reduced > 0, self.lower, self.upper)
-        used, left = y != 0, reduced != 0
-        return float(dot(y[used], sides[used]) + dot(reduced[left], ends[left]))
+        rows, columns = y != 0, reduced != 0
+        return float(dot(y[rows], sides[rows]) + dot(reduced[columns], ends[columns]))
 
 
 def _sides(lower: Floats, upper: Floats) -> tuple[list[float], list[float]]:

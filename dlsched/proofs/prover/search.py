@@ -1,12 +1,9 @@
-"""Branch-and-bound search for a proof, and where it branches.
-
-Which variable a case splits: what splits of it gained so far, and trials where little is known.
-
-Branch and bound whose every closed case is proven in whole numbers; it can be stopped at any time.
+"""Branch and bound whose every closed case is proven in whole numbers; it can be stopped at any time.
 
 The case with the least bound comes first; from there the search goes down until a case closes. The objective of the best
 known point is the target: a case is closed when its multipliers prove the target, or that it has no point. A point below
-the target becomes the best known one.
+the target becomes the best known one. A case splits the variable whose splits gained most so far (pseudo-costs), by
+trials where little is known (reliability branching).
 """
 
 import heapq
@@ -38,17 +35,12 @@ _STEPS = 60
 _LEAST = 1e-6
 """Part of the gap that a gain counts at least."""
 _WHOLE = 1e-6
+"""Distance from a whole number up to which a float counts as whole."""
 
 
 @dataclass(eq=False)
 class Branching:
-    """Gains by variable and direction, in scaled costs for each unit of the fraction.
-
-    Parameters
-    ----------
-    integer
-        Which variables are whole.
-    """
+    """Gains by variable and direction, in scaled costs for each unit of the fraction; ``integer``: the whole variables."""
 
     integer: np.ndarray
     sums: Floats = field(init=False)
@@ -60,12 +52,12 @@ class Branching:
 
     def fractional(self, x: Floats) -> list[int]:
         """Return the whole variables that are not whole in a point."""
-        apart = np.where(self.integer, np.abs(x - np.rint(x)), 0.0)
-        found: list[int] = np.flatnonzero(apart > _WHOLE).tolist()
-        return found
+        distances = np.where(self.integer, np.abs(x - np.rint(x)), 0.0)
+        columns: list[int] = np.flatnonzero(distances > _WHOLE).tolist()
+        return columns
 
     def learn(self, column: int, rising: bool, part: float, gain: float) -> None:
-        """Take note of what a split gained; ``part``: how far the variable moved."""
+        """Record what a split gained; ``part``: how far the variable moved."""
         self.sums[int(rising), column] += max(gain, 0.0) / max(part, _WHOLE)
         self.counts[int(rising), column] += 1
 
@@ -74,11 +66,13 @@ class Branching:
     ) -> tuple[int, bool]:
         """Return the variable to split, and whether the case upwards is to be solved first.
 
-        The relaxation is left with the bounds and the basis that it had.
+        The relaxation has the same bounds and basis afterwards.
         """
         candidates = self.fractional(x)
         gap = target - objective if target < math.inf else max(1.0, abs(objective))
         least = _LEAST * gap
+        # expected gains of both directions by candidate, from past splits of it, or of all variables if it has none;
+        # the score is their product, ties go to the variable nearest to the middle
         whole = np.array(candidates)
         parts = np.stack((x[whole] - np.floor(x[whole]), np.ceil(x[whole]) - x[whole]))
         known = self.counts[:, whole]
@@ -91,6 +85,7 @@ class Branching:
         relaxation.limit(_STEPS)
         best, best_score, ahead = -1, -1.0, 0
         best_gains = 0.0, 0.0
+        # best scores first: candidates with few splits are tried, until a number of them in a row are no better
         for place in order[:_MOST].tolist():
             column = candidates[place]
             tick()
@@ -143,16 +138,8 @@ Target = Callable[[Fraction], Fraction]
 class TreeSearch:
     """The search; after it, or when it was stopped, ``root`` is the tree and ``point`` the best known point.
 
-    Parameters
-    ----------
-    exact
-        The model.
-    target
-        See ``Target``; objectives are those of a minimum, without the model's constant.
-    point
-        A feasible point, if one is known.
-    left_s
-        Seconds that are left.
+    Objectives, those of ``target`` too, are of a minimum, without the model's constant. ``left_s`` returns the remaining
+    seconds.
     """
 
     def __init__(
@@ -243,11 +230,11 @@ class TreeSearch:
                     following = self._solve(going)
                 except BaseException:
                     if going.children is None:
-                        self._hold(going)
+                        self._push(going)
                     raise
                 going = following
 
-    def _hold(self, case: Case) -> None:
+    def _push(self, case: Case) -> None:
         heapq.heappush(self._open, (case.bound, next(self._serial), case))
 
     def _solve(self, case: Case) -> Case | None:
@@ -268,6 +255,7 @@ class TreeSearch:
             self._tick()
             if self.closer.close(case, answer, self.target):
                 return None
+        # the floats say that the case is open: split it, or, if they have a whole point, see what exact numbers say
         if answer is None or answer.objective == math.inf:
             return self._settle(case, answer)
         case.bound = max(case.bound, answer.objective)
@@ -292,7 +280,7 @@ class TreeSearch:
     def _split(self, case: Case, column: int, below: int, x: float, rising: bool) -> Case:
         down, up = case.split(column, below, x, case.bound, self.relaxation.basis)
         first, second = (up, down) if rising else (down, up)
-        self._hold(second)
+        self._push(second)
         return first
 
     def _learn(self, case: Case, answer: Relaxed) -> None:
@@ -306,30 +294,32 @@ class TreeSearch:
             return None
         relaxation = self.relaxation
         free = np.flatnonzero(self.exact.model.integer & (relaxation.lower < relaxation.upper))
-        found = self.closer.in_rationals(case, self._tick) if self.closer.small or not len(free) else None
-        if found is not None:
-            column = self._apart(found)
-            if column is None and found.point is not None:
-                self.offer(found.point)
-            if self.closer.close_exactly(case, found, self.target):
+        # in rationals: the case is closed, its exact point is better than all, or a variable is exactly not whole
+        optimum = self.closer.in_rationals(case, self._tick) if self.closer.small or not len(free) else None
+        if optimum is not None:
+            column = self._apart(optimum)
+            if column is None and optimum.point is not None:
+                self.offer(optimum.point)
+            if self.closer.close_exactly(case, optimum, self.target):
                 return None
-            if column is not None and found.point is not None:
-                below = math.floor(found.point[column])
-                return self._split(case, column, below, float(found.point[column]), False)
+            if column is not None and optimum.point is not None:
+                below = math.floor(optimum.point[column])
+                return self._split(case, column, below, float(optimum.point[column]), False)
         if not len(free):
             self.stuck.append(case)
             return None
+        # split the variable that is farthest from whole numbers, or any that is not fixed
         x = relaxation.lower if answer is None or answer.objective == math.inf else answer.x
-        apart = np.abs(x - np.rint(x))[free]
-        column = int(free[np.argmax(apart)])
+        distances = np.abs(x - np.rint(x))[free]
+        column = int(free[np.argmax(distances)])
         low, high = float(relaxation.lower[column]), float(relaxation.upper[column])
         value = min(max(float(x[column]), low), high)
         below = math.floor(value) if math.isfinite(value) else 0
         return self._split(case, column, min(below, int(high) - 1) if math.isfinite(high) else below, value, False)
 
-    def _apart(self, found: RationalOptimum) -> int | None:
+    def _apart(self, optimum: RationalOptimum) -> int | None:
         """Return the whole variable that is farthest from a whole number in a point; None: all are whole."""
-        point = found.point or ()
-        apart = [abs(x - round(x)) if whole else 0 for x, whole in zip(point, self.exact.integer, strict=False)]
-        most = max(apart, default=0)
-        return apart.index(most) if most else None
+        point = optimum.point or ()
+        distances = [abs(x - round(x)) if whole else 0 for x, whole in zip(point, self.exact.integer, strict=False)]
+        most = max(distances, default=0)
+        return distances.index(most) if most else None
