@@ -43,10 +43,10 @@ def all_vectors(stock: Counts, least: int, most: int) -> Counts:
         # An entry is at least what the later ones cannot make up for, so that every prefix can be completed.
         low = np.maximum(0, least - size - to_come)
         ways = np.maximum(np.minimum(there, most - size) - low + 1, 0)
-        kept = np.repeat(np.arange(len(rows)), ways)
-        added = run_lengths(ways) + low[kept]
-        rows = np.column_stack((rows[kept], added))
-        size = size[kept] + added
+        retained = np.repeat(np.arange(len(rows)), ways)
+        added = run_lengths(ways) + low[retained]
+        rows = np.column_stack((rows[retained], added))
+        size = size[retained] + added
     return rows[size >= least]  # drops the empty vector if it is too small: then there are no types
 
 
@@ -74,7 +74,7 @@ def undominated(counts: Counts, costs: Floats) -> Counts:
     radix = np.cumprod([1, *(counts.max(axis=0, initial=0) + 1).tolist()], dtype=object)[:-1]
     keys = counts.astype(object) @ radix
     least: dict[int, float] = {}
-    kept = []
+    retained = []
     for index in np.argsort(counts.sum(axis=1), kind="stable").tolist():
         key, cost = keys[index], float(costs[index])
         below = [
@@ -83,8 +83,8 @@ def undominated(counts: Counts, costs: Floats) -> Counts:
         best = min(below, default=np.inf)
         least[key] = min(cost, best)
         if cost < best:
-            kept.append(index)
-    return np.array(sorted(kept), dtype=np.int64)
+            retained.append(index)
+    return np.array(sorted(retained), dtype=np.int64)
 
 
 def number_of_states(stock: Counts) -> int:

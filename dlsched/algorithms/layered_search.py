@@ -42,7 +42,7 @@ def divisions(options: Sequence[Iterable[int]], units: int, most: int) -> Intege
     """
     ways: list[tuple[tuple[int, ...], int]] = [((), units)]
     for counts in options:
-        longer = (((*way, count), left - count) for way, left in ways for count in (0, *counts) if count <= left)
+        longer = (((*way, count), rest - count) for way, rest in ways for count in (0, *counts) if count <= rest)
         ways = list(islice(longer, most + 1))
         if len(ways) > most:
             return None
@@ -58,9 +58,9 @@ class Trail:
 
     def add(self, step: int, parents: Integers, choices: Integers) -> None:
         """Add a layer: parents of its states, shape (states,), and the choices made, shape (states, jobs)."""
-        kept = parents.astype(np.int32), choices.astype(np.min_scalar_type(int(choices.max(initial=0))))
-        self.steps.append((step, *kept))
-        self.size += sum(array.nbytes for array in kept) + 500
+        arrays = parents.astype(np.int32), choices.astype(np.min_scalar_type(int(choices.max(initial=0))))
+        self.steps.append((step, *arrays))
+        self.size += sum(array.nbytes for array in arrays) + 500
 
     def back(self, parent: int) -> list[tuple[int, Integers]]:
         """Return steps, as added, and choices that lead to state ``parent`` of the last layer, the last first.
@@ -71,8 +71,8 @@ class Trail:
         >>> [(step, choice.tolist()) for step, choice in trail.back(1)]
         [(1, [2, 0]), (0, [0, 0])]
         """
-        found = []
+        way = []
         for step, parents, choices in reversed(self.steps):
-            found.append((step, choices[parent]))
+            way.append((step, choices[parent]))
             parent = int(parents[parent])
-        return found
+        return way

@@ -1,17 +1,14 @@
-"""Single-machine scheduling: order of release, preemptive SRPT, and valid inequalities.
+"""Single-machine scheduling: order of release, preemptive SRPT, and valid inequalities for starts.
 
-Jobs in order of release, and the stable sort of floats that it needs.
-
-Preemptive SRPT on one machine: always serve the released job with the least work left.
-
-The machine has speed 1 and serves one job at a time; a job may be interrupted at no cost. Of jobs with equal work left the
-one released first is served, of these the one that stands first, so a release interrupts only a job with more left.
+*SRPT* always serves the released job with the least remaining work. The machine has speed 1 and serves one job at a time; a
+job may be interrupted at no cost. Of jobs with equal remaining work the one released first is served, of these the one that
+stands first, so a release interrupts only a job with more of it.
 
 No schedule has a smaller sum of completion times (Schrage 1968). *Proof*, by exchange. Let a schedule do as SRPT until a
-moment t; let i be the job which SRPT serves from t to its next release or completion u, so that u - t <= left_i, and let
-the schedule serve another job j at some of this time. Both are released at t and left_i <= left_j. In all moments after t
-in which it serves i or j, serve first i, for left_i, then j. No other job changes, the later of the two completions stays,
-and the earlier one came when at least min(left_i, left_j) = left_i of these moments had passed, which is when i ends now:
+moment t; let i be the job which SRPT serves from t to its next release or completion u, so that u - t <= rest_i, and let
+the schedule serve another job j at some of this time. Both are released at t and rest_i <= rest_j. In all moments after t
+in which it serves i or j, serve first i, for rest_i, then j. No other job changes, the later of the two completions stays,
+and the earlier one came when at least min(rest_i, rest_j) = rest_i of these moments had passed, which is when i ends now:
 the sum has not grown, and i has all of j's moments before u. Do so with each such j, and fill what is idle before u with
 the last moments of i, which only ends sooner. Now the schedule does as SRPT until u. SRPT has at most 2 J releases and
 completions, so after all of them the schedule has become SRPT, and its sum has never grown. A job of size 0 ends at its
@@ -23,20 +20,18 @@ SRPT is an online algorithm: whom it serves depends on released jobs only. So no
 code                mathematics
 ==================  =============================================================================================
 ``index``           of a job in the order of releases; all below is by it
-``left[index]``     work left, of running jobs when they were interrupted last
+``rests[index]``    remaining work, of running jobs when they were interrupted last
 ``waiting``         released jobs that have never run, a heap of (size, index)
-``interrupted``     indices of jobs that were interrupted, a stack: whoever interrupts has less left than all of them
+``interrupted``     indices of jobs that were interrupted, a stack: whoever interrupts has less work than all of them
 ==================  =============================================================================================
 
-Nothing interrupts any more after the last release, so what is left then is sorted and added up in NumPy. The loop before it
-needs a heap, which NumPy does not have; ``core.imports`` compiles it.
+Nothing interrupts any more after the last release, so the remaining work is then sorted and added up in NumPy. The loop
+before it needs a heap, which NumPy does not have; ``core.imports`` compiles it.
 
-Valid inequalities of one machine: lower bounds on work-weighted sums of the starts of its jobs.
-
-Job i starts at s_i, takes p_i, and has the work w_i = p_i times its share of the machine; the shares of jobs
-that run at one time add up to at most 1. The machine does not work on a set S before r(S) = min r_i, and
-never faster than 1. So the integral of t over this work, sum w_i (s_i + p_i / 2), is least if the machine
-does all of w(S) from r(S) on: w(S) (r(S) + w(S) / 2). Rows are written for the sets that are tight in the
+*Valid inequalities* bound work-weighted sums of the starts. Job i starts at s_i, takes p_i, and has the work w_i = p_i times
+its share of the machine; the shares of jobs that run at one time add up to at most 1. The machine does not work on a set S
+before r(S) = min r_i, and never faster than 1. So the integral of t over this work, sum w_i (s_i + p_i / 2), is least if the
+machine does all of w(S) from r(S) on: w(S) (r(S) + w(S) / 2). Rows are written for the sets that are tight in the
 best preemptive schedule of one machine (Goemans 1996, IPCO): take the jobs of least w_i, as many as there
 may be, and of these each group that the machine would serve without a pause.
 """
@@ -99,21 +94,21 @@ def srpt_completions(releases: FloatArray, sizes: FloatArray) -> FloatArray:
     >>> srpt_completions(np.array([0.0, 1.0]), np.array([5.0, 1.0]))
     array([6., 2.])
     """
-    order, releases, left = in_release_order(releases, sizes)
+    order, releases, rests = in_release_order(releases, sizes)
     ends = np.full(len(order), np.nan)
     if not len(order):
         return ends
     head = int(np.searchsorted(releases, releases[-1])) + 1  # up to the first job of the last release
     serve = compiled(_serve) if head >= _COMPILED_FROM else None
     if serve is not None:
-        serve(releases[:head], left[:head], ends[:head])
+        serve(releases[:head], rests[:head], ends[:head])
     else:
-        left_list, ends_list = left[:head].tolist(), ends[:head].tolist()
-        _serve(releases[:head].tolist(), left_list, ends_list)
-        left[:head], ends[:head] = left_list, ends_list
-    # After the last release the rest is served by work left: completions are running sums.
+        rests_list, ends_list = rests[:head].tolist(), ends[:head].tolist()
+        _serve(releases[:head].tolist(), rests_list, ends_list)
+        rests[:head], ends[:head] = rests_list, ends_list
+    # After the last release the rest is served by remaining work: completions are running sums.
     unfinished = np.flatnonzero(np.isnan(ends))
-    by_rest, lengths = sorted_stably(left[unfinished])
+    by_rest, lengths = sorted_stably(rests[unfinished])
     lengths[0] += releases[-1]
     ends[unfinished[by_rest]] = np.cumsum(lengths)
     completions = np.empty(len(order))
@@ -134,58 +129,58 @@ def srpt_schedule(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray, Fl
     indices: list[int] = []
     starts: list[float] = []
     ends: list[float] = []
-    released: list[tuple[float, int]] = []  # work left and index
+    released: list[tuple[float, int]] = []  # remaining work and index
     now = -np.inf
     following = np.append(releases, np.inf)[1:].tolist()
     for index, (release, size, until) in enumerate(zip(releases.tolist(), sizes.tolist(), following, strict=True)):
         now = max(now, release)
         heappush(released, (size, index))
         while released and now < until:
-            left, least = released[0]
+            rest, least = released[0]
             if not indices or indices[-1] != least:
                 indices.append(least)
                 starts.append(now)
                 ends.append(now)
-            if now + left > until:
-                heapreplace(released, (left - (until - now), least))
+            if now + rest > until:
+                heapreplace(released, (rest - (until - now), least))
                 now = until
             else:
                 heappop(released)
-                now += left
+                now += rest
             ends[-1] = now
     return order[np.array(indices, dtype=np.int64)], np.array(starts), np.array(ends)
 
 
-def _serve(releases: list[float], left: list[float], ends: list[float]) -> None:
-    """Serve until the last release; all by index, lists or arrays; ``left`` and ``ends`` (of who ends) are changed."""
+def _serve(releases: list[float], rests: list[float], ends: list[float]) -> None:
+    """Serve until the last release; all by index, lists or arrays; ``rests`` and ``ends`` (of who ends) are changed."""
     waiting = [(0.0, 0) for _ in range(0)]  # Numba sees the type
     interrupted = [0 for _ in range(0)]
-    running, rest, now = -1, 0.0, 0.0  # -1: nobody; ``rest`` is the running job's work left at ``now``
+    running, rest, now = -1, 0.0, 0.0  # -1: nobody; ``rest`` is the running job's remaining work at ``now``
     for index, release in enumerate(releases):
         while running >= 0 and now + rest <= release:
             now += rest
             ends[running] = now
-            # The next job: the stack's top or the heap's least, whichever has less left.
-            if interrupted and not (waiting and waiting[0] < (left[interrupted[-1]], interrupted[-1])):
+            # The next job: the stack's top or the heap's least, whichever has less work.
+            if interrupted and not (waiting and waiting[0] < (rests[interrupted[-1]], interrupted[-1])):
                 running = interrupted.pop()
-                rest = left[running]
+                rest = rests[running]
             elif waiting:
                 rest, running = heappop(waiting)
             else:
                 running = -1
-        size = left[index]
+        size = rests[index]
         if running < 0:
             running, rest = index, size
         else:
             rest -= release - now
             if size < rest:
-                left[running] = rest
+                rests[running] = rest
                 interrupted.append(running)
                 running, rest = index, size
             else:
                 heappush(waiting, (size, index))
         now = release
-    left[running] = rest
+    rests[running] = rest
 
 
 _ROUNDING = 1e-9  # relative amount by which right sides are lowered
@@ -205,14 +200,14 @@ def busy_rows(
     by_work = sorted(work, key=work.__getitem__)
     seen = set()
     for count in range(2, len(work) + 1):
-        for held in _without_pause(releases, work, by_work[:count]):
-            whole = sum(work[i] for i in held)
-            if whole == 0 or tuple(held) in seen:
+        for group in _without_pause(releases, work, by_work[:count]):
+            whole = sum(work[i] for i in group)
+            if whole == 0 or tuple(group) in seen:
                 continue
-            seen.add(tuple(held))
+            seen.add(tuple(group))
             # The inequality for starts, divided by w(S) and with releases moved to the right side, rounded down.
-            weights = {i: work[i] / whole for i in held}
-            first = min(releases[i] for i in held)
+            weights = {i: work[i] / whole for i in group}
+            first = min(releases[i] for i in group)
             late = sum(weight * (releases[i] - first + lengths[i] / 2) for i, weight in weights.items())
             right = whole / 2 * (1 - _ROUNDING) - late * (1 + _ROUNDING)
             if right > 0:
@@ -221,11 +216,11 @@ def busy_rows(
 
 def _without_pause(releases: Sequence[float], work: Mapping[int, float], jobs: Sequence[int]) -> list[list[int]]:
     """Split jobs into those that one machine would serve without a pause, first come, first served."""
-    held: list[list[int]] = []
+    groups: list[list[int]] = []
     free_s = 0.0
     for i in sorted(jobs, key=releases.__getitem__):
-        if not held or releases[i] > free_s:
-            held.append([])
-        held[-1].append(i)
+        if not groups or releases[i] > free_s:
+            groups.append([])
+        groups[-1].append(i)
         free_s = max(free_s, releases[i]) + work[i]
-    return held
+    return groups

@@ -140,17 +140,17 @@ class Line:
         while behind < -before:
             index -= 1
             behind += running[index][2]
-        left = before + behind
+        units = before + behind
         again = running[index:]
         del running[index:]
         for entry in again:
             key, job, size = entry
-            if size <= left:
-                left -= size
+            if size <= units:
+                units -= size
                 running.append(entry)
             else:
                 del self._entry_of[job]
                 self.changes[job] = 0
                 self.stopped.append((key - self.shift, job, size))
-        self._free = left
-        return left - before
+        self._free = units
+        return units - before

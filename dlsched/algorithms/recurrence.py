@@ -152,10 +152,10 @@ def _summaries(
         # ``past`` is in order of earliest end, so the jobs known at this release are a prefix of it.
         for before in past[done : known[job]]:
             for key in jobs.keys(before):
-                held = pasts.setdefault(key, _Past())
-                held.count += 1
-                held.total += figures[before]
-                held.last = figures[before]
+                group = pasts.setdefault(key, _Past())
+                group.count += 1
+                group.total += figures[before]
+                group.last = figures[before]
         done = int(known[job])
         used = next((pasts[key] for key in jobs.keys(job) if key in pasts), nothing)
         rows[:, job] = used.total / used.count, used.last, pasts.get((0, jobs.groups[job][0]), _Past()).count

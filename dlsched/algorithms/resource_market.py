@@ -1,8 +1,7 @@
 """Units of several resources and jobs that want them: a market of rising prices, exchanges of one unit, maximum flow.
 
-Ascending market: buyers want one unit of several resources each, and bid until they have one they want most.
-
-The prices are those of Demange, Gale and Sotomayor (1986).
+*Ascending market*: buyers want one unit of several resources each, and bid until they have one they want most. The prices
+are those of Demange, Gale and Sotomayor (1986).
 
 ===================  =============================================================================
 code                 mathematics
@@ -18,15 +17,13 @@ Job i demands the resources g that maximise v_ig - p_g. *Multiplicities change n
 set, and units of a resource have equal prices at the start; if equal, they are in the same demand sets, so alternating paths
 reach all or none of them, and they are raised together.
 
-The best exchange of one unit between two jobs, or between a job and the idle units.
+*Exchanges*: every job says by how much its cost changes when it gives up a unit of one kind and gets one of another; kind G
+means none. The table stores, for each pair of kinds, the two jobs of least change, from which the best exchange of one unit
+between two jobs, or between a job and the idle units, is read.
 
-Every job says by how much its cost changes when it gives up a unit of one kind and gets one of another; kind G means none.
-The table keeps, for each pair of kinds, the two jobs of least change, from which the best exchange of all is read.
-
-Jobs that need units of resources which not all of them can use: a transportation problem, by maximum flow.
-
-It has a solution if and only if no set of jobs needs more than the resources that can serve one of them have (Hall 1935); a
-maximum flow finds either the solution or such a set.
+*Transportation*: jobs need units of resources which not all of them can use. There is a solution if and only if no set of
+jobs needs more than the resources that can serve one of them have (Hall 1935); a maximum flow finds either the solution or
+such a set.
 """
 
 from collections.abc import Sequence
@@ -89,13 +86,13 @@ def ascending_market(
     able = [np.flatnonzero(row).tolist() for row in allowed]
     free: list[int] = stock.tolist()
     prices = [0] * len(free)
-    held = [[0] * len(free) for _ in value]
+    counts = [[0] * len(free) for _ in value]
     rounds = 0
     for root, size in enumerate(np.asarray(sizes).tolist()):
         wanted = size
         while wanted:
             tick()
-            found = _find_path(root, value, able, held, free, prices)
+            found = _find_path(root, value, able, counts, free, prices)
             # The path shifts ``amount`` units along it: each job takes from its pair's resource and gives up one of the
             # next.
             if found is None:
@@ -103,18 +100,23 @@ def ascending_market(
             path, raises = found
             rounds += raises
             gives = [(job, kind) for (_, job), (kind, _) in pairwise(path)]
-            amount = min(wanted, free[path[0][0]], *(held[job][kind] for job, kind in gives))
+            amount = min(wanted, free[path[0][0]], *(counts[job][kind] for job, kind in gives))
             for kind, job in path:
-                held[job][kind] += amount
+                counts[job][kind] += amount
             for job, kind in gives:
-                held[job][kind] -= amount
+                counts[job][kind] -= amount
             free[path[0][0]] -= amount
             wanted -= amount
-    return Market(np.array(held, dtype=np.int64), tuple(prices), rounds)
+    return Market(np.array(counts, dtype=np.int64), tuple(prices), rounds)
 
 
 def _find_path(
-    root: int, value: list[list[int]], able: list[list[int]], held: list[list[int]], free: list[int], prices: list[int]
+    root: int,
+    value: list[list[int]],
+    able: list[list[int]],
+    counts: list[list[int]],
+    free: list[int],
+    prices: list[int],
 ) -> tuple[list[tuple[int, int]], int] | None:
     """Raise ``prices`` until a path reaches a free unit; return the path, and by how much the prices rose.
 
@@ -143,7 +145,7 @@ def _find_path(
         taker[kind] = wanter[kind]
         if free[kind]:
             break
-        fresh = [job for job, row in enumerate(held) if row[kind] and job not in gives]
+        fresh = [job for job, row in enumerate(counts) if row[kind] and job not in gives]
         gives.update(dict.fromkeys(fresh, kind))
     path = [(kind, taker[kind])]
     while path[-1][1] != root:
@@ -158,7 +160,7 @@ Floats = npt.NDArray[np.float64]
 class Exchanges:
     """Changes by job, kind given up and kind received, for ``jobs`` jobs and ``stock`` units of each kind, shape (G,).
 
-    ``_changes[h]`` has a row for each of ``_jobs[h]``, the jobs that hold kind h (-1: a row of infinities). ``_least``
+    ``_changes[h]`` has a row for each of ``_jobs[h]``, the jobs that have kind h (-1: a row of infinities). ``_least``
     and ``_second`` are the two least changes of each pair of kinds, ``_first_job`` and ``_second_job`` their jobs; all
     have shape (G + 1, G + 1), the kind given up first. Memory: O((units + S) G).
     """
@@ -168,7 +170,7 @@ class Exchanges:
         room = [*np.minimum(stock + 1, jobs).tolist(), jobs]  # + 1: an exchange puts one job after the other
         self._changes = [np.full((rows, kinds + 1), np.inf) for rows in room]
         self._jobs = [np.full(rows, -1, dtype=np.int64) for rows in room]
-        self._held: list[dict[int, int]] = [{} for _ in range(jobs)]  # of each job, kind to row
+        self._rows_of: list[dict[int, int]] = [{} for _ in range(jobs)]  # of each job, kind to row
         self._free = [list(range(rows))[::-1] for rows in room]
         shape = (kinds + 1, kinds + 1)
         self._least, self._second = np.full(shape, np.inf), np.full(shape, np.inf)
@@ -177,17 +179,17 @@ class Exchanges:
 
     def put(self, job: int, outs: Sequence[int], changes: Floats) -> None:
         """Set the kinds that a job may give up, and its changes by kind received; shape (len(outs), G + 1)."""
-        held = self._held[job]
-        for out in set(held).difference(outs):
-            row = held.pop(out)
+        rows = self._rows_of[job]
+        for out in set(rows).difference(outs):
+            row = rows.pop(out)
             self._changes[out][row], self._jobs[out][row] = np.inf, -1
             self._free[out].append(row)
             self._stale.add(out)
         for out, change in zip(outs, changes, strict=True):
-            if out not in held:
-                held[out] = self._free[out].pop()
-                self._jobs[out][held[out]] = job
-            self._changes[out][held[out]] = change
+            if out not in rows:
+                rows[out] = self._free[out].pop()
+                self._jobs[out][rows[out]] = job
+            self._changes[out][rows[out]] = change
             self._stale.add(out)
 
     def best(self, idle: Counts) -> tuple[float, int, int, int, int]:
@@ -271,5 +273,5 @@ def _flow(allowed: Allowed, needed: Counts, stock: Counts) -> tuple["csr_array",
     heads = np.concatenate((np.arange(jobs), np.full(kinds, sink), jobs + kind))
     capacities = np.concatenate((needed, stock, np.minimum(needed[job], stock[kind]))).astype(np.int32)
     network = csr_array((capacities, (tails.astype(np.int32), heads.astype(np.int32))), shape=(sink + 1, sink + 1))
-    found = maximum_flow(network, source, sink)
-    return network, found.flow, int(found.flow_value)
+    maximum = maximum_flow(network, source, sink)
+    return network, maximum.flow, int(maximum.flow_value)

@@ -1,20 +1,17 @@
 """Sets of units that a ring may take, at prices of units and links: closed walks in a network, and parts of a forest.
 
-Cheapest closed walks over stops that leave 1, 2, ... units in all, at prices of units and of hops.
+*Closed walks.* With E_m(s, s') the least price of a walk from s that collected m units and is about to stop at s', one
+min-plus product by the prices of hops gives E_m from the walks of m units. A walk may return to a stop.
 
-With E_m(s, s') the least price of a walk from s that left m units and is about to stop at s', one min-plus product by the
-prices of hops gives E_m from the walks of m units. A walk may return to a stop.
-
-Sets of units on a forest's nodes, joined by its links: the cheapest of every size, and all near it.
-
-f_v(k), the least price of k units at and below node v, adds up over the subtrees of v, whose upward links are crossed where
-they hold units; the k units whose topmost node is v cost f_v(k). O(V K^2) for V nodes and K units.
+*Parts of a forest*: units on its nodes, joined by its links; the cheapest of every size, and all near it. f_v(k), the least
+price of k units at and below node v, adds up over the subtrees of v, whose upward links are crossed where they have
+units; the k units whose topmost node is v cost f_v(k). O(V K^2) for V nodes and K units.
 
 If a whole costs at most the least plus a slack, its part of k units below v costs at most f_v(k) + slack:
 otherwise the cheapest part in its place would give a whole cheaper than the least. So dearer parts are
 dropped, node by node.
 
-Each node comes after the node ``above`` it (-1 for a tree's top). A node holds units if a host stands there:
+Each node comes after the node ``above`` it (-1 for a tree's top). A node has units if a host stands there:
 ``at`` is the host's number.
 """
 
@@ -43,19 +40,19 @@ class ClosedWalks:
         count = len(self._places)
         ready = np.full((count, count), np.inf)  # [first stop, next stop]
         np.fill_diagonal(ready, 0.0)
-        self._ready, self._left = [ready], [np.full((count, count), np.inf)]
+        self._ready, self._collected = [ready], [np.full((count, count), np.inf)]
         self.least: Floats = np.full(most + 1, np.inf)
         for size in range(1, most + 1):
-            # ``left``: walks that have just collected at the last stop; ``ready``: the same after the hop to the next
+            # ``collected``: walks that have just collected at the last stop; ``ready``: the same after the hop to the next
             # stop.
             tick()
-            left = np.full((count, count), np.inf)
+            collected = np.full((count, count), np.inf)
             for stay in range(1, size + 1):
-                np.minimum(left, self._ready[size - stay] + self._alone(stay), out=left)
+                np.minimum(collected, self._ready[size - stay] + self._alone(stay), out=collected)
             ready = np.full((count, count), np.inf)
             for here in range(count):
-                np.minimum(ready, left[:, here, None] + self._hop[here], out=ready)
-            self._left.append(left)
+                np.minimum(ready, collected[:, here, None] + self._hop[here], out=ready)
+            self._collected.append(collected)
             self._ready.append(ready)
             if count:
                 self.least[size] = min(self._alone(size).min(), ready.diagonal().min())
@@ -73,7 +70,7 @@ class ClosedWalks:
         first = int(np.argmin(self._ready[size].diagonal()))
         here, stops = first, []
         while size:
-            here = int(np.argmin(self._left[size][first] + self._hop[:, here]))
+            here = int(np.argmin(self._collected[size][first] + self._hop[:, here]))
             stays = np.arange(1, min(size, int(self._room[here])) + 1)
             prices = [self._ready[size - stay][first, here] + stay * self._price[here] for stay in stays]
             stay = int(stays[int(np.argmin(prices))])
@@ -120,14 +117,14 @@ class ForestParts:
                 self._steps[node].append(_step(self._steps[node], own, -1))
             if not self._steps[node]:
                 continue
-            held = _total(self._steps[node][-1])
-            better = held < self.least
-            self.least = np.where(better, held, self.least)
+            total = _total(self._steps[node][-1])
+            better = total < self.least
+            self.least = np.where(better, total, self.least)
             self._top = np.where(better, node, self._top)
             if above[node] >= 0:
-                given = held.copy()
-                given[:, 1:] += crossing[node][:, None]
-                self._steps[above[node]].append(_step(self._steps[above[node]], given, node))
+                added = total.copy()
+                added[:, 1:] += crossing[node][:, None]
+                self._steps[above[node]].append(_step(self._steps[above[node]], added, node))
 
     def part(self, row: int, size: int) -> dict[int, int]:
         """Units by host of ``least[row, size]``."""
@@ -135,16 +132,16 @@ class ForestParts:
         # Backwards through the steps of each node: how many units came with its last subtree.
         waiting = [(int(self._top[row, size]), size)]
         while waiting:
-            node, left = waiting.pop()
-            for before, given, child in reversed(self._steps[node]):
-                here = left
+            node, rest_size = waiting.pop()
+            for before, added, child in reversed(self._steps[node]):
+                here = rest_size
                 if before is not None:
-                    here = int(np.argmin(before[row, left::-1] + given[row, : left + 1]))
+                    here = int(np.argmin(before[row, rest_size::-1] + added[row, : rest_size + 1]))
                 if here and child < 0:
                     units[self._at[node]] = here
                 elif here:
                     waiting.append((child, here))
-                left -= here
+                rest_size -= here
         return units
 
     def near(self, row: int, size: int, slack: float, limit: int) -> list[Part]:
@@ -153,22 +150,22 @@ class ForestParts:
         found: list[Part] = []
         for node in range(len(below) - 1, -1, -1):
             self._tick()
-            held, host = below[node], self._at.get(node)
+            parts, host = below[node], self._at.get(node)
             if host is not None:
                 price, room = float(self._price[row, host]), int(self._room[row, host])
                 own: list[list[Part]] = [[(0.0, ())]]
                 own += [[(k * price, ((host, k),))] if k <= room else [] for k in range(1, size + 1)]
-                held = own if held is None else self._joined(held, own, slack, limit)
+                parts = own if parts is None else self._joined(parts, own, slack, limit)
             below[node] = None
-            if held is None:
+            if parts is None:
                 continue
-            found += held[size]
+            found += parts[size]
             above = self._above[node]
             crossing = float(self._crossing[node][row]) if above >= 0 else math.inf
             if crossing < math.inf:
-                given = [[(price + (crossing if k else 0.0), part) for price, part in held[k]] for k in range(size)]
+                added = [[(price + (crossing if k else 0.0), part) for price, part in parts[k]] for k in range(size)]
                 beside = below[above]
-                below[above] = [*given, []] if beside is None else self._joined(beside, [*given, []], slack, limit)
+                below[above] = [*added, []] if beside is None else self._joined(beside, [*added, []], slack, limit)
         return found
 
     def _joined(self, first: list[list[Part]], second: list[list[Part]], slack: float, limit: int) -> list[list[Part]]:
@@ -177,7 +174,7 @@ class ForestParts:
         for k in range(len(first)):
             pairs = [(first[a], second[k - a]) for a in range(k + 1) if first[a] and second[k - a]]
             bar = min((some[0][0] + others[0][0] for some, others in pairs), default=0.0) + slack
-            kept = []
+            near = []
             for some, others in pairs:
                 self._tick()
                 # Both lists ascend by price, so the first pair above the bar ends its row.
@@ -187,25 +184,25 @@ class ForestParts:
                     for other, rest in others:
                         if price + other > bar:
                             break
-                        kept.append((price + other, part + rest))
-                if len(kept) > limit:
+                        near.append((price + other, part + rest))
+                if len(near) > limit:
                     raise TooMany
-            together.append(sorted(kept))
+            together.append(sorted(near))
         return together
 
 
-def _step(steps: Sequence[_Step], given: Floats, child: int) -> _Step:
-    return (_total(steps[-1]) if steps else None), given, child
+def _step(steps: Sequence[_Step], added: Floats, child: int) -> _Step:
+    return (_total(steps[-1]) if steps else None), added, child
 
 
 def _total(step: _Step) -> Floats:
     """Min-plus convolution of the prices before a step and those that it adds."""
-    before, given, _ = step
+    before, added, _ = step
     if before is None:
-        return given
-    total = before + given[:, :1]
-    for size in range(1, given.shape[1]):
-        np.minimum(total[:, size:], before[:, :-size] + given[:, size, None], out=total[:, size:])
+        return added
+    total = before + added[:, :1]
+    for size in range(1, added.shape[1]):
+        np.minimum(total[:, size:], before[:, :-size] + added[:, size, None], out=total[:, size:])
     return total
 
 
@@ -225,17 +222,17 @@ def exact_least(
     least: list[int | None] = [0] + [None] * most
     below: dict[int, list[int]] = {}
     for node in range(len(above) - 1, -1, -1):
-        held, host, over = below.pop(node, [0]), at.get(node), crossing[node]
+        prices, host, over = below.pop(node, [0]), at.get(node), crossing[node]
         if host is not None:
             each = int(price[host] * unit)
-            held = _together(held, [k * each for k in range(min(room[host], most) + 1)], most)
-        for k, paid in enumerate(held):
+            prices = _together(prices, [k * each for k in range(min(room[host], most) + 1)], most)
+        for k, paid in enumerate(prices):
             known = least[k]
             least[k] = paid if known is None else min(paid, known)
         top = above[node]
-        if top >= 0 and over is not None and len(held) > 1:
-            given = [0, *(paid + int(over * unit) for paid in held[1:])]
-            below[top] = _together(below[top], given, most) if top in below else given
+        if top >= 0 and over is not None and len(prices) > 1:
+            crossed = [0, *(paid + int(over * unit) for paid in prices[1:])]
+            below[top] = _together(below[top], crossed, most) if top in below else crossed
     return [None if paid is None else Fraction(paid, unit) for paid in least]
 
 

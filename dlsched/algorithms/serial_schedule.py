@@ -62,7 +62,7 @@ class _Profile:
         for free, (from_s, until_s) in zip(self.free, pairwise(self.times), strict=True):
             if from_s >= start_s + length_s and from_s > start_s:
                 break
-            if until_s > start_s and any(count > left for count, left in zip(usage, free, strict=True)):
+            if until_s > start_s and any(count > free_units for count, free_units in zip(usage, free, strict=True)):
                 start_s = until_s
         return start_s
 

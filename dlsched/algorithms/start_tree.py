@@ -1,37 +1,30 @@
-"""Exact search for the least sum of flow times, the bound that it uses, and the separation of an instance into parts.
-
-SRPT on one machine whose speed rises over time: by any time it has ended as many jobs as any schedule can.
-
-Separation of an instance into parts whose jobs cannot meet in any good schedule, to be decided apart.
-
-Let F be the sum of the flow times (end less release) of a known schedule, p_i the least length of job i, and
-E = F - sum p. In any schedule whose flow times sum to at most F, job i ends by r_i + p_i + E, as no other
-job flows for less than its own p. If all jobs released before some time end by then, the later ones never
-meet them. So the best schedules of the two parts together are the best schedule of all, and the F of a part
-is smaller again. The releases of a part that cannot be split further lie within its number of jobs times F.
-
-Exact branch-and-bound search for the least sum of flow times, which starts jobs in order of time.
+"""Exact branch-and-bound search for the least sum of flow times, which starts jobs in order of time; and its decomposition.
 
 Every job runs once, without a pause, in one of its modes, each of which has a length and takes units of several resources.
-Some may have begun when the clock starts: they start at 0, before all others, in their only mode.
+Some may have begun when the clock starts: they start at 0, before all others, in their only mode. Sums are of flow times,
+end less release, on a clock whose zero is the first release.
 
 *Nodes.* The jobs that have started, in order of their starts. A child lets one more job start in one of its modes, at
 the earliest time, not before the last start, at which its units are free beside the jobs that run. The
 search reaches every schedule in which no job can start earlier while the others stay, and one of these is
 optimal.
 
-*Cut: active.* Let E be the least end over all children. A child that starts at E or later and ends later leaves room for the
-job that would end at E: moving it there is possible and ends it sooner. So such children are left out.
+*Cut: active.* Let E be the least end over all children. A child that starts at E or later and ends later has room for the
+job that would end at E: moving it there is possible and ends it sooner. So such children are cut.
 
-Sums are of flow times, end less release, on a clock whose zero is the first release.
-
-*Cut: bound.* Let t be the last start. The k-th end of the jobs left is not before the k-th end of SRPT on a
+*Cut: bound.* Let t be the last start. The k-th end of the jobs not started is not before the k-th end of SRPT on a
 virtual machine that runs as fast as the units free over time allow (SRPT has ended the most jobs at any
 time, at any speed over time), nor before the k-th smallest of max(t, r_i) + shortest length.
 
 *Cut: repeated.* Two nodes with the same jobs started, the same last start and the same units taken until the
 same times differ only in the ends so far; the search cuts the larger sum. It tries resources of one capacity
 that are taken alike, and jobs that are alike, in one order only.
+
+*Parts* whose jobs cannot meet in any good schedule are decided apart. Let F be the sum of the flow times of a known schedule,
+p_i the least length of job i, and E = F - sum p. In any schedule whose flow times sum to at most F, job i ends by
+r_i + p_i + E, as no other job flows for less than its own p. If all jobs released before some time end by then, the later
+ones never meet them. So the best schedules of the two parts together are the best schedule of all, and the F of a part
+is smaller again. The releases of a part that cannot be split further lie within its number of jobs times F.
 """
 
 import heapq
@@ -63,6 +56,7 @@ def srpt_ends(jobs: Sequence[tuple[float, float]], steps: Sequence[tuple[float, 
         while step < len(steps) and steps[step][0] <= now:
             speed += steps[step][1]
             step += 1
+        # the machine serves the job of least work until the next release or change of speed
         until = min(
             jobs[arrived][0] if arrived < len(jobs) else math.inf, steps[step][0] if step < len(steps) else math.inf
         )
@@ -117,7 +111,7 @@ Taken = tuple[tuple[tuple[float, int], ...], ...]
 Modes = Sequence[tuple[int, int]]
 """Jobs and their modes, in order of their starts."""
 
-_LARGEST_MEMORY = 500_000  # nodes remembered, some .5 kB each
+_LARGEST_MEMORY = 500_000  # states of nodes that are stored, some .5 kB each
 CLOSE = 1e-10
 """Relative distance of a node's bound from the best sum at which the node is closed."""
 
@@ -140,7 +134,7 @@ class _Node(NamedTuple):
     before: "_Node | None"
     sum_s: float
     taken: Taken
-    left: frozenset[int]
+    unstarted: frozenset[int]
 
 
 class Tree:
@@ -172,7 +166,7 @@ class Tree:
             if job.begun:
                 ((length_s, usage),) = job.modes
                 taken = _after(root.taken, usage, 0.0, length_s)
-                root = _Node(index, 0, 0.0, root, root.sum_s + length_s, taken, root.left - {index})
+                root = _Node(index, 0, 0.0, root, root.sum_s + length_s, taken, root.unstarted - {index})
                 self._twin.append(None)
                 continue
             self._twin.append(alike.get((job.kind, job.release_s)))
@@ -189,7 +183,7 @@ class Tree:
                 self.done = True
                 break
             self._tick(1)
-            if node.left:
+            if node.unstarted:
                 self._stack.append((node, self._children(node)))
             elif node.sum_s < self.best_s:
                 self.best_s = node.sum_s
@@ -211,8 +205,8 @@ class Tree:
     def _children(self, node: _Node) -> Iterator[tuple[float, float, int, int]]:
         """End, start, job and mode of the children that the cut ``active`` retains, the soonest end first."""
         children = []
-        for job in node.left:
-            if self._twin[job] in node.left:
+        for job in node.unstarted:
+            if self._twin[job] in node.unstarted:
                 continue
             tried = set()
             self._tick()
@@ -234,7 +228,7 @@ class Tree:
     def _grown(self, node: _Node, end_s: float, start_s: float, job: int, mode: int) -> _Node | None:
         """Return a child, or None if the cut ``bound`` or ``repeated`` removes it."""
         self.looks += 1
-        rest = node.left - {job}
+        rest = node.unstarted - {job}
         after = _after(node.taken, self._jobs[job].modes[mode][1], start_s, end_s)
         sum_s = node.sum_s + (end_s - self._jobs[job].release_s)
         if sum_s + self._bound(rest, start_s, after) >= self.best_s * (1 - CLOSE):
@@ -257,7 +251,7 @@ class Tree:
             (max(last_s, self._jobs[job].release_s), self._work[job], self._shortest[job]) for job in rest
         )
         soonest = sorted(release + shortest for release, _, shortest in released)
-        steps = sorted(held for resource in taken for held in resource)
+        steps = sorted(in_use for resource in taken for in_use in resource)
         speed = sum(self._sizes) - sum(gpus for _, gpus in steps)
         ends = srpt_ends([(release, work) for release, work, _ in released], steps, speed)
         return math.fsum([*map(max, ends, soonest), *(-self._jobs[job].release_s for job in rest)])
@@ -274,11 +268,11 @@ def _path(node: _Node | None) -> Modes:
 def _earliest(sizes: Sequence[int], taken: Taken, usage: Sequence[int], from_s: float) -> float:
     """Return the first time from which ``usage`` is free: units in use are only released over time."""
     start_s = from_s
-    for held, count, size in zip(taken, usage, sizes, strict=True):
+    for in_use, count, size in zip(taken, usage, sizes, strict=True):
         if not count:
             continue
-        busy = sum(gpus for until_s, gpus in held if until_s > start_s)
-        for until_s, gpus in held:
+        busy = sum(gpus for until_s, gpus in in_use if until_s > start_s)
+        for until_s, gpus in in_use:
             if busy + count <= size:
                 break
             if until_s > start_s:
@@ -290,6 +284,6 @@ def _earliest(sizes: Sequence[int], taken: Taken, usage: Sequence[int], from_s: 
 def _after(taken: Taken, usage: Sequence[int], start_s: float, end_s: float) -> Taken:
     """Return the units taken once a job has started, without those that are free by then."""
     return tuple(
-        tuple(sorted([*(held for held in resource if held[0] > start_s), *([(end_s, count)] if count else [])]))
+        tuple(sorted([*(in_use for in_use in resource if in_use[0] > start_s), *([(end_s, count)] if count else [])]))
         for resource, count in zip(taken, usage, strict=True)
     )

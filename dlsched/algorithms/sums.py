@@ -203,7 +203,7 @@ class Trail:
     def _by_sorting(self, states: States, move: Move, limit: float, least: int, most: int) -> Sums:
         """Make the sums by sorting shifts, some options at a time: for shifts that lie far apart."""
         del least, most
-        held: Sums | None = None
+        records: Sums | None = None
         size = len(states.shifts)
         several = max(1, _BLOCK // size)
         for first in range(0, len(move.shifts), several):
@@ -214,14 +214,14 @@ class Trail:
             paid = move.regrets[options] + states.regrets[parents]
             alive = self._alive(move, moved, paid, limit)
             found = moved[alive], paid[alive], parents[alive], options[alive]
-            joined = found if held is None else _joined(held, found)
+            joined = found if records is None else _joined(records, found)
             order = np.lexsort((joined[1], joined[0]))
             record = order[self._records(joined[0][order], joined[1][order])]
-            held = joined[0][record], joined[1][record], joined[2][record], joined[3][record]
+            records = joined[0][record], joined[1][record], joined[2][record], joined[3][record]
             if len(record) * _STATE_BYTES > ALLOWED_BYTES // 2:
                 raise MemoryError("knapsack: the states of its core need more memory than is allowed")
-        assert held is not None
-        return held
+        assert records is not None
+        return records
 
     def _best_few(self, shifts: IntArray, regrets: FloatArray, most: int) -> IntArray:
         """Up to ``most`` states, ascending: near the slack, of least regret, evenly spread among equals."""

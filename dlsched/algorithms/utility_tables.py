@@ -1,13 +1,8 @@
-"""Utilities of 0, 1, 2 ... units: envelopes, steps, stretches, quotas, and the price of a pool.
+"""Utilities of 0, 1, 2 ... units as tables, with concave envelopes, steps, stretches, quotas and the price of a pool.
 
-The least concave function above points, as far as it rises.
+Utilities mu never fall: most rise ever faster and then ever slower (S-shaped), or ever slower (concave), some irregularly.
 
-Utilities of 0, 1, 2 ... units as tables, with their concave envelopes.
-
-They never fall: most rise ever faster and then ever slower (S-shaped), or ever slower (concave), some
-irregularly.
-
-A utility of z units as a sum of steps; each step has a number of units and the gain that they add.
+*Steps.* A utility of z units is a sum of steps; each has a number of units and the gain that they add:
 
 mu(z) = mu(0) + max { sum_k gain_k g_k :  sum_k width_k g_k <= z,  0 <= g_k <= 1 }. Steps of a concave utility have
 width 1 and gains that decrease, so the best g are whole. Steps of other utilities are cut into runs of gains
@@ -18,14 +13,12 @@ steepest step, which begins the last run. If all g may lie between 0 and 1, the 
 of an S-shaped utility, and a function above it for other utilities.
 
 A gain below 2**-60 of the largest one, or within the rounding of a utility that is not concave, gets no step
-of its own: it joins the next step, which is then wider; after the last step it is left out. ``hidden``
+of its own: it joins the next step, which is then wider; after the last step it is dropped. ``hidden``
 returns how much this can hide.
 
-Cuts of an S-shaped utility into stretches close below their concave envelopes, and lines above them.
-
-Quotas: the least units of every job with which its utility is at least v, and the largest v that prices of units allow.
-
-The price at which one pool serves jobs with utility tables: a fractional greedy along their envelopes.
+*Stretches* cut an S-shaped utility until it is close below the concave envelope of each; *tangents* are lines above them.
+*Quotas* are the least units of every job with which its utility is at least v. The *price of a pool* that serves jobs
+along their envelopes follows from a fractional greedy.
 """
 
 import math
@@ -110,9 +103,9 @@ class UtilityTable:
         """The concave envelope, shape (Z + 1,)."""
         return np.interp(np.arange(len(self.values)), self.corners, self.values[self.corners])
 
-    def gains(self, held: int, most: int) -> Floats:
-        """Gains of 0 .. ``most`` units added to those held, shape (most + 1,)."""
-        gains: Floats = self.values[held : held + most + 1] - self.values[held]
+    def gains(self, owned: int, most: int) -> Floats:
+        """Gains of 0 .. ``most`` units added to those owned, shape (most + 1,)."""
+        gains: Floats = self.values[owned : owned + most + 1] - self.values[owned]
         return gains
 
     def slope(self, count: int) -> tuple[float, int]:
@@ -332,23 +325,23 @@ def pool_price(
     Jobs are served along the concave envelopes of their utilities; a job's unit takes ``demand`` from the
     pool and costs ``costs`` besides. The amount that the pool offers does not fall when the price rises.
     """
-    held = []
+    curves = []
     for table, share, cost in zip(tables, demand, costs, strict=True):
         tick()
         if share and len(table.corners) > 1:
             slopes = (np.diff(table.values[table.corners]) / np.diff(table.corners) - cost) / share
-            held.append((np.minimum.accumulate(slopes)[::-1], table.corners, share))
+            curves.append((np.minimum.accumulate(slopes)[::-1], table.corners, share))
 
     def needed(price: float) -> float:
         return sum(
             share * float(corners[len(slopes) - int(np.searchsorted(slopes, price, side="right"))])
-            for slopes, corners, share in held
+            for slopes, corners, share in curves
         )
 
     if needed(0.0) <= pool(0.0):
         return 0.0
     # Bisection over the bits of floats ends at two neighbouring floats, after at most 64 steps.
-    low, high = 0, _bits(max(float(slopes[-1]) for slopes, _, _ in held))
+    low, high = 0, _bits(max(float(slopes[-1]) for slopes, _, _ in curves))
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if needed(_float(middle)) <= pool(_float(middle)) else (middle, high)

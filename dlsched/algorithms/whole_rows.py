@@ -73,11 +73,11 @@ def row(amounts: Sequence[float], right: float, most: Sequence[int] | None = Non
 
     Scales are powers of two, so that scaling changes no number. ``most``: largest n_k of every k, if known.
     """
-    held = whole(amounts, right, _LARGEST)
-    if held is None and most is not None and right > 0:
-        held = same(amounts, right, most)
-    if held is not None:
-        return list(map(float, held[0])), float(held[1])
+    integers = whole(amounts, right, _LARGEST)
+    if integers is None and most is not None and right > 0:
+        integers = same(amounts, right, most)
+    if integers is not None:
+        return list(map(float, integers[0])), float(integers[1])
     limit = _beyond(right)
     scale = -math.frexp(limit)[1]
     return [math.ldexp(min(amount, 2 * limit), scale) for amount in amounts], math.ldexp(limit, scale)

@@ -70,11 +70,11 @@ def build_choice_program(
         problem.addConstraint(row)
 
     def decode(values: Mapping[str, float]) -> SolutionT:
-        given = dict(chosen[name] for name, value in values.items() if value > 0.5 and name in chosen)
-        return solution({job: given[job] for job in ids if job in given})
+        counts = dict(chosen[name] for name, value in values.items() if value > 0.5 and name in chosen)
+        return solution({job: counts[job] for job in ids if job in counts})
 
-    def counts_in(given: SolutionT) -> Decided:
-        return {means: {(job, count): 1.0 for job, count in getattr(given, means).items()}}
+    def counts_in(answer: SolutionT) -> Decided:
+        return {means: {(job, count): 1.0 for job, count in getattr(answer, means).items()}}
 
     begun = None if start is None else start_values(ids, start)
     return Formulation(problem, decode, start=begun, variables=Variables(**{means: variables}), chosen=counts_in)

@@ -1,6 +1,6 @@
 """Cost tables: the cost of each allowed count of units for each job, undominated pairs, and lower convex hulls.
 
-Cost tables: the cost of each allowed count of units for each job; every algorithm of this room takes one.
+Every algorithm of this package takes one.
 
 =================  =======================================================================
 code               mathematics
@@ -11,8 +11,6 @@ code               mathematics
 ``least``          least cost of every job; shape (J,)
 ``largest``        largest cost in size
 =================  =======================================================================
-
-Undominated pairs of a cost table, and the lower convex hull of every job's pairs.
 
 A pair is dominated when the same job has a smaller count that costs no more. The hull keeps, of the undominated pairs,
 those that minimise cost + price x count for some price >= 0 (Sinha and Zoltners 1979); along it the saving per added
@@ -181,7 +179,7 @@ def hull(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
     on or above the line through their two neighbours, until none does. Such a pair is no corner, whichever
     neighbours are dropped too. A round costs O(P) for the pairs still there; tables need a few rounds,
     convex costs one. If dropping uncovers one neighbour after the other, there would be many rounds: after
-    ``_ROUNDS`` of them the pairs left are scanned one by one. Then the pairs on the lines between the
+    ``_ROUNDS`` of them the remaining pairs are scanned one by one. Then the pairs on the lines between the
     corners are added, up to rounding. ``tick`` is called now and then.
     """
     pairs = candidates = np.flatnonzero(undominated(table, tick=tick))
@@ -227,18 +225,18 @@ def _scanned(table: CostTable, pairs: IntArray, tick: Tick) -> IntArray:
     """Return the corners of the hulls, from undominated ones, by going back from every new pair (Andrew 1979)."""
     rows = (np.searchsorted(table.starts, pairs, side="right") - 1).tolist()
     counts, costs = table.counts[pairs].tolist(), table.costs[pairs].tolist()
-    kept: list[int] = []
-    slopes: list[float] = []  # slope of the line to each kept pair from the one before; infinite for the first of a job
+    corners: list[int] = []
+    slopes: list[float] = []  # slope of the line to each corner from the one before; infinite for the first of a job
     for index, (row, count, cost) in enumerate(zip(rows, counts, costs, strict=True)):
         if index % _BLOCK == 0:
             tick()
         slope = np.inf
-        while kept and rows[kept[-1]] == row:
-            slope = (costs[kept[-1]] - cost) / (count - counts[kept[-1]])
+        while corners and rows[corners[-1]] == row:
+            slope = (costs[corners[-1]] - cost) / (count - counts[corners[-1]])
             if slopes[-1] > slope:
                 break
-            kept.pop()
+            corners.pop()
             slopes.pop()
-        kept.append(index)
+        corners.append(index)
         slopes.append(slope)
-    return pairs[kept]
+    return pairs[corners]

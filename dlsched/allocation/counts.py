@@ -66,12 +66,12 @@ def is_allowed(count: int, allowed: Sequence[int]) -> bool:
     return index < len(allowed) and allowed[index] == count
 
 
-def plain_counts(given: Mapping[str, int]) -> FrozenMapping[str, int]:
+def plain_counts(counts: Mapping[str, int]) -> FrozenMapping[str, int]:
     """Return an immutable copy with NumPy integers as Python integers; other values stay as they are."""
-    if set(map(type, given.values())) == {int}:
-        return FrozenMapping(given)
+    if set(map(type, counts.values())) == {int}:
+        return FrozenMapping(counts)
     return FrozenMapping(
-        {job: int(n) if isinstance(n, Integral) and not isinstance(n, bool) else n for job, n in given.items()}
+        {job: int(n) if isinstance(n, Integral) and not isinstance(n, bool) else n for job, n in counts.items()}
     )
 
 
@@ -82,38 +82,38 @@ def read_counts(
 
     ``read`` reads one count. ``InputError``: the data have another form.
     """
-    given = read_object(data, {field}, ("solution",)).get(field)
-    entries = read_object(given, set(given) if isinstance(given, dict) else set(), ("solution", field))
+    counts = read_object(data, {field}, ("solution",)).get(field)
+    entries = read_object(counts, set(counts) if isinstance(counts, dict) else set(), ("solution", field))
     return {job: read(entries, job, ("solution", field)) for job in entries}
 
 
-def broken_choices(instance: Counted, given: Mapping[str, int], unit: str) -> list[Violation]:
+def broken_choices(instance: Counted, counts: Mapping[str, int], unit: str) -> list[Violation]:
     """Return the broken rules ``choice``; ``unit`` is the name of the units, in the plural."""
     violations = []
     for index, job in enumerate(instance.jobs):
-        count = given.get(job.id)
+        count = counts.get(job.id)
         if count is None:
             violations.append(Violation("choice", job.id, message="the job has no count"))
         elif not is_whole(count) or not is_allowed(count, instance.counts(index)):
             violations.append(Violation("choice", job.id, message=f"{shown(count)} {unit} is no allowed count"))
-    for name in given:
+    for name in counts:
         if name not in instance.index:
             violations.append(Violation("choice", name, message="there is no such job"))
     return violations
 
 
-def broken_rules(instance: Counted, given: Mapping[str, int], unit: str) -> list[Violation]:
+def broken_rules(instance: Counted, counts: Mapping[str, int], unit: str) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
-    violations = broken_choices(instance, given, unit)
-    used = sum(count for count in given.values() if is_whole(count))
+    violations = broken_choices(instance, counts, unit)
+    used = sum(count for count in counts.values() if is_whole(count))
     if used > instance.capacity:
         message = f"{shown(used)} {unit} are given, the cluster has {instance.capacity}"
         violations.append(Violation("capacity", amount=float(min(used - instance.capacity, _LARGEST)), message=message))
     return violations
 
 
-def require_choices(instance: Counted, given: Mapping[str, int], unit: str) -> None:
+def require_choices(instance: Counted, counts: Mapping[str, int], unit: str) -> None:
     """Refuse counts that have no objective: ``UsageError`` if a job has no count, or one that it does not allow."""
-    broken = broken_choices(instance, given, unit)
+    broken = broken_choices(instance, counts, unit)
     if broken:
         raise UsageError(f"no objective: {broken[0]}")

@@ -42,19 +42,19 @@ def falling_doublings(table: CostTable) -> bool:
 def doubling_loss(table: CostTable, capacity: int) -> float:
     """Saving of the first doubling that did not fit, 0 when all did; retraces ``greedy.double_greedily`` step by step."""
     tables = [dict(zip(counts, costs, strict=True)) for counts, costs in rows(table)]
-    given = [min(row) for row in tables]
+    counts = [min(row) for row in tables]
     while True:
         steps = [
             ((row[count] - row[2 * count]) / count, -job, row[count] - row[2 * count])
-            for job, (row, count) in enumerate(zip(tables, given, strict=True))
+            for job, (row, count) in enumerate(zip(tables, counts, strict=True))
             if 2 * count in row
         ]
         rate, negative, saved = max(steps, default=(0.0, 0, 0.0))
         if rate <= 0:
             return 0.0
-        if sum(given) + given[-negative] > capacity:
+        if sum(counts) + counts[-negative] > capacity:
             return saved
-        given[-negative] *= 2
+        counts[-negative] *= 2
 
 
 def rows(table: CostTable) -> Iterator[tuple[list[int], list[float]]]:

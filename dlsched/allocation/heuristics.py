@@ -27,11 +27,11 @@ def same_counts(instance: Counted, most: int, name: str = "count") -> dict[str, 
     """
     if most < 1:
         raise UsageError(where=name, found=most, allowed="an integer >= 1")
-    given = {}
+    counts_by_job = {}
     for index, job in enumerate(instance.jobs):
         counts = instance.counts(index)
-        given[job.id] = counts[max(0, bisect_right(counts, most) - 1)]
-    return given if sum(given.values()) <= instance.capacity else None
+        counts_by_job[job.id] = counts[max(0, bisect_right(counts, most) - 1)]
+    return counts_by_job if sum(counts_by_job.values()) <= instance.capacity else None
 
 
 def equal_share(instance: Counted) -> int:
@@ -89,8 +89,8 @@ def _shifted(table: CostTable, wanted: IntArray) -> tuple[IntArray, IntArray]:
 
 def _climb(table: CostTable, capacity: int, following: IntArray, tick: Tick) -> IntArray | None:
     """Move jobs from pair p to following[p] (-1: none), the largest saving per added unit first, while it is positive."""
-    left = capacity - table.minimum_units
-    if left < 0:
+    free = capacity - table.minimum_units
+    if free < 0:
         return None
     target = np.maximum(following, 0)
     units = np.where(following >= 0, table.counts[target] - table.counts, 1)
@@ -100,16 +100,16 @@ def _climb(table: CostTable, capacity: int, following: IntArray, tick: Tick) -> 
     heap = [(-next_gain[pair], job, pair) for job, pair in enumerate(chosen.tolist()) if next_gain[pair] > 0]
     heapq.heapify(heap)
     steps = 0
-    while heap and left:
+    while heap and free:
         steps += 1
         if steps % _BLOCK == 0:
             tick()
         _, job, pair = heap[0]
         # A step that does not fit now never will: the free units only shrink.
-        if next_units[pair] > left:
+        if next_units[pair] > free:
             heapq.heappop(heap)
             continue
-        left -= next_units[pair]
+        free -= next_units[pair]
         pair = next_pair[pair]
         chosen[job] = pair
         if next_gain[pair] > 0:

@@ -1,17 +1,16 @@
 """The core of a knapsack: the pairs that may improve on a base, their sums, and the search among them; see ``knapsack``.
 
-The lattice of a knapsack's changes: the least distance of two totals, and a bound on all choices.
-
 ====================  ==========================================================================================
 code                  mathematics
 ====================  ==========================================================================================
+``Core``              pairs that may improve on a base, and the incumbent among their choices
 ``grain``             g, the greatest common divisor of all changes of cost: two totals differ by a multiple of it
 ``Lattice``           all changes (count, cost) of a pair are x (a, b) + y (0, d), x and y whole numbers
 ``least_excess``      remainder of (lambda - m) slack divided by d, for an m in [0, lambda] with m a + b a multiple of d
 ====================  ==========================================================================================
 
-*Proof.* Cost + m count changes in multiples of d. Let 0 <= m <= lambda, let W be the units of a choice, and
-V its total of cost + m count, so that its total cost is V - m W. L(lambda) + m C is a lower bound of V: it
+*The lattice* bounds all choices. *Proof.* Cost + m count changes in multiples of d. Let 0 <= m <= lambda, let W be the units
+of a choice, and V its total of cost + m count, so that its total cost is V - m W. L(lambda) + m C is a lower bound of V: it
 is the Lagrangian bound of cost + m count at the price lambda - m of a unit. The base, at slack units below
 C, has a V that is (lambda - m) slack above that bound, and the V of other choices differ from it by
 multiples of d. So V is above the bound by the remainder plus y d, y >= 0, and the total cost V - m W is
@@ -25,16 +24,10 @@ If each step saves its units plus a constant (strongly correlated), d is that co
 one by the number of steps, which a choice that fills the capacity attains; the Lagrangian bound lies up to d
 lower.
 
-The core of a knapsack: pairs that may improve on a base, and the incumbent among their choices; see ``knapsack``.
-
-Combine pairs of a knapsack's core: sums of shifts and regrets job after job, on one side or on two that meet.
-
-With two sides every job goes to the side of fewer sums. The best completion of a sum of one side is the
-largest sum of the other that still fits, as the other's sums of more shift are cheaper, price included
-(``algorithms.sums``). So one pass over the smaller side covers all pairs, and 10^4 sums on either side stand
-for 10^8 (after Horowitz and Sahni 1974).
-
-Search of a knapsack's core: which pairs are combined, in which order, until none better remains.
+*Sums* of shifts and regrets are combined job after job, on one side or on two that meet. With two sides every job goes to
+the side of fewer sums. The best completion of a sum of one side is the largest sum of the other that still fits, as the
+other's sums of more shift are cheaper, price included (``algorithms.sums``). So one pass over the smaller side covers all
+pairs, and 10^4 sums on either side stand for 10^8 (after Horowitz and Sahni 1974).
 """
 
 import math
@@ -268,7 +261,7 @@ def combine(
     queue = _Queue.of(core, near)
     reach = int(np.abs(core.shifts[near]).max())
     trails = [Trail(core.price, core.slack, tick, most=most, reach=reach, cap=cap, trails=sides) for _ in range(2)]
-    left = [(sum(queue.low), sum(queue.high))] * 2  # least and largest shift of the jobs a side has not combined
+    rests = [(sum(queue.low), sum(queue.high))] * 2  # least and largest shift of the jobs a side has not combined
     places: list[list[int]] = [[], []]  # places of the jobs that each side has combined
     best: tuple[tuple[int, int], ...] = ()  # number of jobs and state of the best sum, on either side
     whole = True
@@ -278,8 +271,8 @@ def combine(
             # Each job joins the side with fewer sums, so that both stay short.
             side = int(sides == 2 and len(trails[1].states.shifts) < len(trails[0].states.shifts))
             places[side].append(place)
-            left[side] = left[side][0] - queue.low[place], left[side][1] - queue.high[place]
-            states = trails[side].advance(queue.move(place, *left[side]), core.best - core.gain)
+            rests[side] = rests[side][0] - queue.low[place], rests[side][1] - queue.high[place]
+            states = trails[side].advance(queue.move(place, *rests[side]), core.best - core.gain)
             if not len(states.shifts):
                 break
             excess, pair = least_pair(trails[0].states, trails[1].states, core.price, core.slack)
@@ -437,11 +430,11 @@ def _look(
     cap: float = math.inf,
 ) -> bool:
     """Search some states of some pairs, as long as that helps; return whether the search was complete."""
-    held = np.inf
+    before = np.inf
     for lot in range(_SKETCHES):
-        if not core.may_improve(proven) or core.best >= held:
+        if not core.may_improve(proven) or core.best >= before:
             break
-        held = core.best
+        before = core.best
         some = near if len(near) <= 2 * size else core.sketch(near, size, lot)
         if combine(core, some, step, tick, better, most=_STATES, cap=cap) and len(some) == len(near):
             return True

@@ -1,19 +1,12 @@
 """The best price of a unit: the Lagrangian (= linear programming) optimum of a cost table, from the jobs' demand.
 
-Demand of jobs for units at a price: a falling curve, computed at as few points as possible.
-
-Each job takes the first count that minimises cost + price x count. The search treats the curve between two
-known points as a power of the price, and beyond the dearest point as the inverse of the price's square root,
-which is how jobs with times near 1 / count behave.
-
-The best price of a unit: the Lagrangian (= linear programming) optimum of a cost table.
-
 ==================  =======================================================================================
 code                mathematics
 ==================  =======================================================================================
 ``price``           lambda >= 0, cost of one unit
 ``L(lambda)``       sum_j min_w (cost_j(w) + lambda w) - lambda C, a lower bound for every lambda
 ``Frontier``        lambda* that maximises L, and two choices that attain the minima there (up to rounding)
+``Demand``          units at a price, if each job takes the first count that minimises cost + price x count
 ==================  =======================================================================================
 
 The minima move to smaller counts as the price rises. The search keeps a choice that fits (from a price too high) and
@@ -21,6 +14,10 @@ one that does not (too low), and next tries the price at which the two cost the 
 and the price is optimal, or a new choice replaces one of them (the cutting-plane method on the concave function L).
 Counts outside the two choices, or above the line through a job's two, minimise at no price in between and are
 dropped, so that each pass looks at a fraction of the pairs of the one before (after Dyer 1984, Zemel 1984).
+
+The first prices come from the demand of a sample of the jobs, a falling curve, computed at as few points as possible:
+between two known points it is treated as a power of the price, and beyond the dearest point as the inverse of the price's
+square root, which is how jobs with times near 1 / count behave.
 """
 
 import math

@@ -1,10 +1,7 @@
-"""Methods that need only a family's cost table, the dynamic program over the capacity among them.
+"""Methods that need only a family's cost table; ``Counting`` holds the functions that a family provides.
 
-Dynamic programming over the capacity: the slow but obviously correct optimum of a cost table.
-
+Dynamic programming over the capacity is the slow but obviously correct one of them:
 best_j(c) = min over counts w <= c of job j of cost_j(w) + best_{j-1}(c - w), best_0(c) = 0 for every c >= 0.
-
-Methods that need only a family's cost table; ``Counting`` holds the functions that a family provides.
 """
 
 from collections.abc import Callable, Mapping
@@ -87,10 +84,10 @@ def solve_by_states(
         best = reached
     # Read the decisions backwards from the full capacity.
     chosen = np.zeros(table.jobs, dtype=np.int64)
-    left = capacity
+    rest = capacity
     for job in range(table.jobs - 1, -1, -1):
-        chosen[job] = bounds[job] + int(decisions[job, left])
-        left -= counts[chosen[job]]
+        chosen[job] = bounds[job] + int(decisions[job, rest])
+        rest -= counts[chosen[job]]
     return chosen
 
 
@@ -204,7 +201,7 @@ def holding(
     """Make a method offer a quick heuristic's answer if it is stopped before it has one of its own."""
 
     @wraps(run)
-    def held(instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
+    def guarded(instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
         try:
             return run(instance, search)
         except (Stopped, MemoryError, KeyboardInterrupt):
@@ -212,4 +209,4 @@ def holding(
                 search.offer(quick(instance), source=source)
             raise
 
-    return held
+    return guarded

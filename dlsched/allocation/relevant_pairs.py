@@ -1,15 +1,12 @@
-"""Relevant pairs of jobs at a price, in passes over the pairs of all jobs.
-
-Passes over the pairs of all jobs, some jobs at a time, so that intermediate arrays stay in the cache.
+"""Relevant pairs of all jobs at a price, in passes over some jobs at a time, so that intermediate arrays stay in the cache.
 
 With Numba (``core.imports``) a pass is one loop instead, with the same operations on the same floats in the
 same order. It saves some 7 ns a pair in all passes of a knapsack; below 2**27 pairs this does not pay for
 importing Numba, which takes a second. If something else has imported it, it pays from 2**16 pairs on
 (``benchmarks/knapsack.py``).
 
-Relevant pairs of a job at a price: pairs up to some count, since each unit beyond costs the price.
-
-A job's cost is nowhere below its least, ``table.least``, so with d units more than some pair its cost + price x count is above
+Pairs of a job are relevant up to some count, since each unit beyond costs the price. A job's cost is nowhere below its
+least, ``table.least``, so with d units more than some pair its cost + price x count is above
 that pair's by at least price d - (the pair's cost - least). Counts rise by at least 1 from pair to pair, so
 pairs far enough along need no look; in long tables these are most pairs. *Rounding:* counts are at most
 2**53, so each product price x count is off by at most price / 2, and the other terms by far less than
@@ -53,8 +50,8 @@ def first_minima(values: FloatArray, starts: IntArray) -> IntArray:
     lowest = np.minimum.reduceat(values, starts[:-1])
     hits = np.flatnonzero(values == np.repeat(lowest, np.diff(starts)))
     if len(hits) == len(lowest):
-        # Several pairs of a segment attain the minimum: the first hit of each segment counts.
         return hits
+    # Several pairs of a segment attain the minimum: the first hit of each segment counts.
     return hits[np.searchsorted(hits, starts[:-1])]
 
 

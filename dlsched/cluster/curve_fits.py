@@ -1,6 +1,6 @@
 """Fits of measured epoch times by the speed law, and of the training loss by a curve.
 
-Fit of the speed law to measured epoch times: non-negative least squares in seconds.
+*The speed law* is fitted by non-negative least squares in seconds.
 
 ====================  ==============================================================
 code                  mathematics
@@ -17,7 +17,7 @@ column is n - n/w: a combination of the first and the last. So the matrix has ra
 counts determine the curve tau(w) = hyperbolic / w + linear w + constant, but theta + t (n/m, 0, 1, -n) gives
 the same curve for every t. Jobs of other m or n, n > 0, break the tie (rank 4).
 
-The training loss as a curve of the epochs done, fitted to measurements, and the epochs left to a target.
+*The training loss* is a curve of the epochs done, which tells the remaining epochs to a target.
 
 ====================  ==============================================================
 code                  mathematics
@@ -245,8 +245,8 @@ class LossCurve:
             return 0.0
         if target <= self.b2 or self.b0 == 0:
             return None
-        left = (1 / (target - self.b2) - self.b1) / self.b0 - epochs_done
-        return max(0.0, left) if math.isfinite(left) else None
+        remaining = (1 / (target - self.b2) - self.b1) / self.b0 - epochs_done
+        return max(0.0, remaining) if math.isfinite(remaining) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,11 +302,11 @@ def fit_loss_curve(epochs: ArrayLike, losses: ArrayLike) -> LossFit:
     best = int(np.argmin(errors))
     low, high = trials[min(best + 1, len(trials) - 1)], trials[max(best - 1, 0)]
     for _ in range(SECTIONS):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        if _fit_above(at, measured, left)[0] <= _fit_above(at, measured, right)[0]:
-            high = right
+        below, above = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        if _fit_above(at, measured, below)[0] <= _fit_above(at, measured, above)[0]:
+            high = above
         else:
-            low = left
+            low = below
     error, curve = min((_fit_above(at, measured, floor) for floor in (trials[best], low, high)), key=lambda fit: fit[0])
 
     first, second, last = (curve.loss(float(epoch)) for epoch in distinct[[0, 1, -1]])

@@ -84,7 +84,7 @@ def _several(replicas: int, sizes: tuple[int, ...]) -> tuple[int, int] | None:
     if replicas < 2 or len(sizes) < 2 or sum(sizes) < replicas:
         return None
     largest = accumulate(reversed(sizes))
-    count = max(2, next(number for number, held in enumerate(largest, 1) if held >= replicas))
+    count = max(2, next(number for number, capacity in enumerate(largest, 1) if capacity >= replicas))
     smallest = enumerate(zip(sizes, accumulate(sizes), strict=True), 1)
-    slowest = next(size for number, (size, held) in smallest if number >= 2 and held >= replicas)
+    slowest = next(size for number, (size, capacity) in smallest if number >= 2 and capacity >= replicas)
     return count, slowest

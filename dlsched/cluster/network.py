@@ -1,8 +1,6 @@
-"""A network of servers and switches as an instance file holds it, and depth-first orders of forests.
+"""A network of servers and switches as an instance file holds it: nodes, full-duplex links, and listed paths or a forest.
 
-Depth-first order of a forest, each tree from its middle, with paths and subtrees.
-
-A network of servers and switches as an instance file holds it: nodes, full-duplex links, and listed paths or a forest.
+Forests are numbered in depth-first order, each tree from its middle, which gives paths and subtrees.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set

@@ -1,21 +1,16 @@
-"""Placement of a job's replicas on servers: Heavy-Edge, chain order, best fit, and the exact fastest spread.
+"""Placement of a job's replicas on servers: the exact fastest spread, Heavy-Edge, chain order, swaps, and best fit.
 
-Exact search for the fastest spread of a job's replicas over servers that give fixed numbers of GPUs.
+*Exact*: a branch and bound tries, stage by stage, every split of the stage's replicas over servers that give fixed numbers
+of GPUs. Once the next stage is split too, the seconds of a stage are known, and the search cuts branches that are no
+better than the best known spread. It is meant for small jobs.
 
-A branch and bound tries, stage by stage, every split of the stage's replicas over the servers.
-Once the next stage is split too, the seconds of a stage are known, and the search cuts branches that are no
-better than the best known spread. It is exact, and meant for small jobs.
+*Heavy-Edge* fills rooms on servers; swaps improve it. Only the abstract of Luo et al. (INFOCOM 2025) was available, which
+does not describe Heavy-Edge: its steps are our reconstruction, on the idea that the ends of heavy edges belong together.
 
-Placement of a job's replicas in rooms on servers: by Heavy-Edge, by chain order, and improved by swaps.
-
-Only the abstract of Luo et al. (INFOCOM 2025) was available, which does not describe Heavy-Edge: its steps are our
-reconstruction, on the idea that the ends of heavy edges belong together.
-
-Best-fit packing of runs of stages on servers: heavy edges of a chain, and rings, stay on one server.
-
-Stages joined by a heavy edge, one that would take long between servers, form a *block*. Blocks go on servers
-from the largest block to the smallest, each on the server with the least room that still holds it (best fit
-decreasing). Bisection finds the lightest level of heavy edges at which all blocks can be packed.
+*Best fit* packs runs of stages, so that heavy edges of a chain, and rings, stay on one server. Stages joined by a heavy edge,
+one that would take long between servers, form a *block*. Blocks go on servers from the largest block to the smallest, each
+on the server with the least room in which it fits (best fit decreasing). Bisection finds the lightest level of heavy edges
+at which all blocks can be packed.
 """
 
 import math
@@ -31,12 +26,9 @@ from dlsched.core.limits import Tick, TooMany, no_tick
 Rows = tuple[tuple[int, ...], ...]
 """Replicas by server and stage."""
 
-# Splits tried before ``TooMany``; and stages, which are levels of recursion.
-LARGEST = 200_000
-MOST_STAGES = 300
-
-
-_MOST_KNOWN = 20_000
+LARGEST = 200_000  # splits tried before ``TooMany``
+MOST_STAGES = 300  # stages are levels of recursion
+_MOST_KNOWN = 20_000  # results in the cache
 _known: dict[tuple[JobGraph, tuple[int, ...], tuple[float, ...], float], tuple[float, Rows]] = {}
 
 
@@ -70,14 +62,14 @@ def _searched(
     floor_s = graph.uniform_s(max(inside, *shares))
     tried = 0
 
-    def search(splits: list[tuple[int, ...]], left: tuple[int, ...], slowest_s: float) -> None:
+    def search(splits: list[tuple[int, ...]], rooms: tuple[int, ...], slowest_s: float) -> None:
         nonlocal best, tried
         done = len(splits)
         if done == stages:
             rows = tuple(zip(*splits, strict=True))
             best = min(best, (graph.iteration_s(rows, shares, inside), rows))
             return
-        for split in splits_of(graph.replicas[done], left):
+        for split in splits_of(graph.replicas[done], rooms):
             tried += 1
             tick()
             if tried > LARGEST:
@@ -86,7 +78,7 @@ def _searched(
             # Splitting a stage completes the seconds of the one before it, whose neighbours are now all placed.
             known_s = slowest_s if done == 0 else max(slowest_s, graph.stage_s(done - 1, splits, shares, inside))
             if known_s < best[0] and best[0] > floor_s:
-                search(splits, tuple(a - b for a, b in zip(left, split, strict=True)), known_s)
+                search(splits, tuple(a - b for a, b in zip(rooms, split, strict=True)), known_s)
             splits.pop()
 
     search([], usage, 0.0)
@@ -138,11 +130,11 @@ def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
     """
     if len(rooms) == 1:
         return (graph.replicas,)
-    left = list(graph.replicas)
-    steps = _MOST_STEPS // len(left)
+    unplaced = list(graph.replicas)
+    steps = _MOST_STEPS // len(unplaced)
     rows = []
     for room in rooms:
-        row, steps = _fill_room(graph, left, room, steps)
+        row, steps = _fill_room(graph, unplaced, room, steps)
         rows.append(tuple(row))
     return tuple(rows)
 
@@ -177,16 +169,16 @@ def remembering(rule: Callable[..., Rows], graph: JobGraph, rooms: Sequence[int]
 
 def chained(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
     """Fill room after room with the stages in the order of the chain."""
-    left = list(graph.replicas)
-    return tuple(tuple(_fill_in_order(left, room)) for room in rooms)
+    unplaced = list(graph.replicas)
+    return tuple(tuple(_fill_in_order(unplaced, room)) for room in rooms)
 
 
-def _fill_in_order(left: list[int], room: int) -> list[int]:
+def _fill_in_order(unplaced: list[int], room: int) -> list[int]:
     row = []
-    for stage, count in enumerate(left):
+    for stage, count in enumerate(unplaced):
         row.append(min(count, room))
         room -= row[-1]
-        left[stage] -= row[-1]
+        unplaced[stage] -= row[-1]
     return row
 
 
@@ -203,42 +195,42 @@ def _swaps(rows: Rows) -> Iterator[Rows]:
                 yield tuple(map(tuple, changed))
 
 
-def _fill_room(graph: JobGraph, left: list[int], room: int, steps: int) -> tuple[list[int], int]:
-    """Move ``room`` replicas from ``left`` to a server in at most ``steps`` steps; return them by stage and the unused steps."""
-    stages = range(len(left))
-    here = [0] * len(left)
-    pull = [0.0] * len(left)  # weight of the edges from a replica of each stage to those here
+def _fill_room(graph: JobGraph, unplaced: list[int], room: int, steps: int) -> tuple[list[int], int]:
+    """Move ``room`` replicas from ``unplaced`` to a server, in at most ``steps``; return them by stage, and the unused steps."""
+    stages = range(len(unplaced))
+    here = [0] * len(unplaced)
+    pull = [0.0] * len(unplaced)  # weight of the edges from a replica of each stage to those here
 
     def put(stage: int, count: int) -> None:
-        left[stage] -= count
+        unplaced[stage] -= count
         here[stage] += count
-        for other in range(max(0, stage - 1), min(len(left), stage + 2)):
+        for other in range(max(0, stage - 1), min(len(unplaced), stage + 2)):
             pull[other] += count * graph.edge_weight(stage, other)
 
     # One step places an edge's two ends, or as many replicas of the best stage as single placements in turn would.
     while room:
         if steps <= 0:
-            rest = _fill_in_order(left, room)
+            rest = _fill_in_order(unplaced, room)
             return [count + more for count, more in zip(here, rest, strict=True)], 0
         steps -= 1
-        best = max((stage for stage in stages if left[stage]), key=pull.__getitem__)
-        ends = _heaviest(graph, left) if room >= 2 and pull[best] == 0 else None
+        best = max((stage for stage in stages if unplaced[stage]), key=pull.__getitem__)
+        ends = _heaviest(graph, unplaced) if room >= 2 and pull[best] == 0 else None
         if ends is not None:
             put(ends[0], 1)
             put(ends[1], 1)
             room -= 2
         else:
-            count = min(room, left[best], _turns(graph, best, left, pull))
+            count = min(room, unplaced[best], _turns(graph, best, unplaced, pull))
             put(best, count)
             room -= count
     return here, steps
 
 
-def _turns(graph: JobGraph, best: int, left: Sequence[int], pull: Sequence[float]) -> int:
+def _turns(graph: JobGraph, best: int, unplaced: Sequence[int], pull: Sequence[float]) -> int:
     """Return how many replicas of the stage that pulls most are placed before another stage pulls more."""
-    turns = left[best]
+    turns = unplaced[best]
     for other in (best - 1, best + 1):
-        if 0 <= other < len(left) and left[other]:
+        if 0 <= other < len(unplaced) and unplaced[other]:
             faster = graph.edge_weight(best, other) - graph.edge_weight(best, best)
             # After n turns the pull of ``other`` has gained n ``faster`` on the best stage's; ties go to the earlier
             # stage.
@@ -248,11 +240,13 @@ def _turns(graph: JobGraph, best: int, left: Sequence[int], pull: Sequence[float
     return turns
 
 
-def _heaviest(graph: JobGraph, left: Sequence[int]) -> tuple[int, int] | None:
+def _heaviest(graph: JobGraph, unplaced: Sequence[int]) -> tuple[int, int] | None:
     """Return the stages of the ends of the heaviest edge between unplaced replicas, None if there is no edge."""
-    edges = [(first, second) for first in range(len(left)) for second in (first, first + 1) if second < len(left)]
-    held = [(a, b) for a, b in edges if left[a] and left[b] and (a != b or left[a] >= 2)]
-    heaviest = max(held, key=lambda edge: graph.edge_weight(*edge), default=None)
+    edges = [
+        (first, second) for first in range(len(unplaced)) for second in (first, first + 1) if second < len(unplaced)
+    ]
+    possible = [(a, b) for a, b in edges if unplaced[a] and unplaced[b] and (a != b or unplaced[a] >= 2)]
+    heaviest = max(possible, key=lambda edge: graph.edge_weight(*edge), default=None)
     return heaviest if heaviest is not None and graph.edge_weight(*heaviest) > 0 else None
 
 
@@ -315,25 +309,25 @@ def _blocks(edges: Sequence[float], level: float) -> list[range]:
 
 def _packed(graph: JobGraph, rooms: Sequence[tuple[int, int]], blocks: Sequence[range]) -> Packed | None:
     """Pack by best fit decreasing into ``rooms``, ascending (GPUs, server); None if a block does not fit."""
-    left = list(rooms)
+    rest = list(rooms)
     rows: dict[int, list[int]] = {}
 
     def put(place: int, stages: range, counts: Sequence[int]) -> None:
-        room, server = left.pop(place)
+        room, server = rest.pop(place)
         rows.setdefault(server, [0] * len(graph.replicas))[stages.start : stages.stop] = counts
         if room > sum(counts):
-            insort(left, (room - sum(counts), server))
+            insort(rest, (room - sum(counts), server))
 
     sized = [(sum(graph.replicas[stages.start : stages.stop]), stages) for stages in blocks]
     # Largest block first; a stage larger than every server fills the roomiest ones, and its rest is placed like a
     # block.
     for size, stages in sorted(sized, key=lambda each: -each[0]):
-        while left[-1][0] < size:
+        while rest[-1][0] < size:
             if len(stages) > 1:
                 return None
-            room = left[-1][0]
+            room = rest[-1][0]
             put(-1, stages, [room])
             size -= room
         whole = graph.replicas[stages.start : stages.stop] if len(stages) > 1 else [size]
-        put(bisect_left(left, (size, -1)), stages, whole)
+        put(bisect_left(rest, (size, -1)), stages, whole)
     return [(server, tuple(row)) for server, row in rows.items()]

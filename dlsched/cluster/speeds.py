@@ -1,6 +1,4 @@
-"""Speeds of a ring all-reduce job: the speed law, and tables of measured seconds per epoch.
-
-The speed law of a ring all-reduce job: seconds per epoch on w GPUs.
+"""Speeds of a ring all-reduce job: the speed law, and tables of measured seconds per epoch by count, without interpolation.
 
 ====================  ==============================================================
 code                  mathematics
@@ -14,8 +12,6 @@ code                  mathematics
 Collecting the powers of w, tau(w) = hyperbolic / w + linear w + constant with hyperbolic = theta0 m - theta2 n,
 linear = theta1 and constant = theta2 n + theta3 - theta1. So tau is convex when hyperbolic > 0 and non-decreasing
 otherwise, and no count beyond sqrt(hyperbolic / linear), rounded up, is faster than all the smaller ones.
-
-Speed table: seconds per epoch for each allowed number of GPUs, without interpolation.
 """
 
 import math

@@ -1,6 +1,4 @@
-"""Networks of servers and switches as plain data: trees, graphs with routes, and random ones of these shapes.
-
-Networks of servers and switches as plain data: trees, and graphs with a route for every pair of servers.
+"""Networks of servers and switches as plain data: trees, graphs with a route for every pair of servers, and random ones.
 
 Links are full duplex: a bandwidth, in B/s, holds in each direction. Servers are ``s0``, ``s1``, ...
 
@@ -12,8 +10,6 @@ Links are full duplex: a bandwidth, in B/s, holds in each direction. Servers are
 ``torus``               servers in a grid, each linked to its neighbours, around the edges or not
 ``general``             any undirected NetworkX graph
 ======================  ==============================================================================================
-
-Random networks of the shapes of ``topologies``, and networks as plain data of instance files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -171,10 +167,10 @@ def general(graph: "networkx.Graph", servers: Sequence[object]) -> Topology:
         if server not in order or list(servers).count(server) > 1:
             raise ValueError(f"servers: found {server!r}, allowed: nodes of the graph, each once")
     links = []
-    for first, second, held in graph.edges(data="bandwidth_bytes_per_s"):
+    for first, second, bandwidth in graph.edges(data="bandwidth_bytes_per_s"):
         if first == second:
             raise ValueError(f"graph: found an edge from {first!r} to itself, allowed: two ends")
-        links += _links([(names[first], names[second])], 0.0 if held is None else held)
+        links += _links([(names[first], names[second])], 0.0 if bandwidth is None else bandwidth)
     paths = []
     hops = [_hops(graph, server) for server in servers]
     # Walk from each server to every later one along edges that lower the distance in hops.
@@ -215,13 +211,13 @@ def _below(sizes: Sequence[int], switch: str) -> tuple[tuple[str, ...], list[tup
 
 
 def _links(pairs: Sequence[tuple[str, str]], bandwidths: Bandwidths) -> list[Link]:
-    held = list(bandwidths) if isinstance(bandwidths, Sequence) else [bandwidths] * len(pairs)
-    if len(held) != len(pairs):
-        raise ValueError(f"bandwidths: found {len(held)}, allowed: one, or one for each of {len(pairs)} links")
-    for bandwidth in held:
+    each = list(bandwidths) if isinstance(bandwidths, Sequence) else [bandwidths] * len(pairs)
+    if len(each) != len(pairs):
+        raise ValueError(f"bandwidths: found {len(each)}, allowed: one, or one for each of {len(pairs)} links")
+    for bandwidth in each:
         if not 0 < bandwidth < float("inf"):
             raise ValueError(f"bandwidth: found {bandwidth}, allowed: a number > 0")
-    return [(first, second, float(bandwidth)) for (first, second), bandwidth in zip(pairs, held, strict=True)]
+    return [(first, second, float(bandwidth)) for (first, second), bandwidth in zip(pairs, each, strict=True)]
 
 
 Shape = Literal["racks", "fat-tree", "general"]
@@ -255,9 +251,9 @@ def drawn_topology(
 def _groups(generator: np.random.Generator, servers: int, allowed: Sequence[int]) -> list[int]:
     """Draw how many servers each rack or leaf has, of the sizes allowed; no single server if avoidable."""
     sizes: list[int] = []
-    while (left := servers - sum(sizes)) > 0:
-        able = [size for size in allowed if size <= left and left - size != 1]
-        sizes.append(int(generator.choice(able)) if able else left)
+    while (rest := servers - sum(sizes)) > 0:
+        able = [size for size in allowed if size <= rest and rest - size != 1]
+        sizes.append(int(generator.choice(able)) if able else rest)
     return sizes
 
 
@@ -266,13 +262,13 @@ def network_data(
 ) -> dict[str, Any]:
     """Nodes, links and paths as an instance holds them; capacities and watts in the servers' order."""
     watts = [0.0] * len(capacities) if power_on_w is None else power_on_w
-    held: dict[str, dict[str, object]] = {
+    fields: dict[str, dict[str, object]] = {
         server: {"capacity": capacity} | ({"power_on_w": power} if power else {})
         for server, capacity, power in zip(topology.servers, capacities, watts, strict=True)
     }
     paths = topology.paths
     found: dict[str, object] = {
-        "nodes": [{"id": node, **held.get(node, {})} for node in topology.nodes],
+        "nodes": [{"id": node, **fields.get(node, {})} for node in topology.nodes],
         "links": [{"ends": [first, second], "bandwidth_bytes_per_s": each} for first, second, each in topology.links],
     }
     return found | (

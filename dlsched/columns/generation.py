@@ -1,18 +1,8 @@
-"""Column generation for programs in which each group takes one vector of counts: the master, smoothed prices, and the loop.
-
-Smoothing of dual prices, which swing with few columns: trials between them and the best (Wentges 1997).
-
-Restricted master of column generation: the known columns, and the linear program over them.
-
-minimise sum_c cost_c x_c,   rows 0 .. M - 1: A x <= ``most``,   rows M, M + 1 ..: A x = ``exactly``,   x >= 0
-
-Columns and rows keep the order in which they came; the same columns added in the same order give the same optimum.
-
-Column generation for programs in which each group takes one vector of counts, within a stock.
+"""Column generation for programs in which each group takes one vector of counts, within a stock.
 
     min sum_ic J_i(c) x_ic,   sum_c x_ic = 1 for every group,   sum_ic c_g x_ic <= s_g for every resource
 
-has more columns than can be listed. The master has a few (``Master``); its prices p_g of the resources and
+has more columns than can be listed. The restricted master has a few (``Master``); its prices p_g of the resources and
 u_i of the groups say which columns join: those with J_i(c) + p c < u_i. A column that costs more than the
 whole incumbent is in no better choice and never joins; so costs, as parts of the incumbent's, are at most 1.
 For any p >= 0 the optimum is at least
@@ -21,7 +11,11 @@ For any p >= 0 the optimum is at least
 
 (Lagrange: a choice keeps the stock, so the terms with p add up to no more than 0), and when no column joins,
 L(p) is the program's value. ``Pricing.guess`` bounds the minima at all prices tried, so the first prices
-already give a bound; ``Pricing.cheap`` finds the minima themselves if that decides which columns join.
+already give a bound; ``Pricing.cheap`` finds the minima themselves if that decides which columns join. Dual prices swing
+with few columns, so prices between them and the best are tried first (Wentges 1997).
+
+A master, in general, is: minimise sum_c cost_c x_c,  rows 0 .. M - 1: A x <= ``most``,  rows M, M + 1 ..: A x = ``exactly``,
+x >= 0. Columns and rows keep the order in which they came; the same columns added in the same order give the same optimum.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -178,7 +172,7 @@ def generate(
     pool: "Pool",
     *,
     guess: Floats | None = None,
-    held: Prices | None = None,
+    known: Prices | None = None,
     close: float = CLOSE,
     tick: Tick = no_tick,
     step: Tick = no_tick,
@@ -188,15 +182,15 @@ def generate(
     """Return prices whose bound is the program's value, up to a relative difference of ``close``.
 
     ``pool``: the first columns, among them those of some choice; pricing adds more. ``guess``: prices, shape (G,), of which some
-    multiple may be good; multiples by powers of two are tried first. ``held``: prices of an earlier call with the same
+    multiple may be good; multiples by powers of two are tried first. ``known``: prices of an earlier call with the same
     pool, from which this call goes on. ``tick`` is called often and ``step`` in every round; both may raise to stop.
     ``budget`` is that of the linear programs (``Stopped``). ``proven`` is called with every better bound.
     """
     budget = budget or Budget()
     pricing, stock, smoothing = pool.pricing, pool.stock, Smoothing(part=_PART)
-    best = held
-    if held is not None:
-        smoothing.keep(held.prices, held.bound)
+    best = known
+    if known is not None:
+        smoothing.keep(known.prices, known.bound)
 
     def keep(reached: Prices) -> None:
         nonlocal best
@@ -208,19 +202,19 @@ def generate(
 
     def price(trial: Floats) -> Priced:
         step()
-        found = pricing.guess(trial, pool.known(trial), tick)
-        keep(Prices(stock, trial, found.floor))
-        return found
+        priced = pricing.guess(trial, pool.known(trial), tick)
+        keep(Prices(stock, trial, priced.floor))
+        return priced
 
-    def settle(found: Priced, trial: Floats) -> Priced:
-        listed = _least(pricing, found, trial, tick)
+    def settle(priced: Priced, trial: Floats) -> Priced:
+        listed = _least(pricing, priced, trial, tick)
         keep(Prices(stock, trial, listed.floor))
         return listed
 
-    def vague(found: Priced, trial: Floats) -> bool:
+    def vague(priced: Priced, trial: Floats) -> bool:
         """Whether prices may prove more, mostly because the least values are not known exactly."""
-        most = float(found.known.sum()) - float(dot(trial, stock))
-        return best is not None and float((found.known - found.floor).sum()) > _VAGUE * (most - best.bound) > 0
+        most = float(priced.known.sum()) - float(dot(trial, stock))
+        return best is not None and float((priced.known - priced.floor).sum()) > _VAGUE * (most - best.bound) > 0
 
     if guess is not None:
         _double(guess, price, pool, stock)
@@ -230,14 +224,14 @@ def generate(
             break
         # Smoothed prices first; only if no trial brings a column is the program solved at these prices.
         for trial in smoothing.trials(optimum.prices):
-            found = price(trial)
-            joined = pool.join(found, optimum)
-            if vague(found, trial):
-                joined |= pool.join(settle(found, trial), optimum)
+            priced = price(trial)
+            joined = pool.join(priced, optimum)
+            if vague(priced, trial):
+                joined |= pool.join(settle(priced, trial), optimum)
             if joined:
                 break
         else:
-            if not pool.join(settle(found, optimum.prices), optimum):
+            if not pool.join(settle(priced, optimum.prices), optimum):
                 break
     assert best is not None
     return best
@@ -248,9 +242,9 @@ def _double(guess: Floats, price: Callable[[Floats], Priced], pool: "Pool", stoc
 
     def bound(power: int) -> float:
         trial = guess * 2.0**power
-        found = price(trial)
-        pool.join(found, None)
-        return float(found.floor.sum() - dot(trial, stock))
+        priced = price(trial)
+        pool.join(priced, None)
+        return float(priced.floor.sum() - dot(trial, stock))
 
     middle, up, down = bound(0), bound(1), bound(-1)
     power, way, last = (1, 1, up) if up > down else (-1, -1, down)
@@ -259,24 +253,24 @@ def _double(guess: Floats, price: Callable[[Floats], Priced], pool: "Pool", stoc
         last = bound(power)
 
 
-def _least(pricing: Pricing, found: Priced, prices: Floats, tick: Tick) -> Priced:
+def _least(pricing: Pricing, priced: Priced, prices: Floats, tick: Tick) -> Priced:
     """Compute the least values that bounds do not determine, and their columns; the values become floors."""
-    least = found.floor.copy()
-    unsure = found.floor < found.known * (1 - _SURE)
-    listed = pricing.cheap(prices, np.where(unsure, found.known, -1.0), tick=tick)
+    least = priced.floor.copy()
+    unsure = priced.floor < priced.known * (1 - _SURE)
+    listed = pricing.cheap(prices, np.where(unsure, priced.known, -1.0), tick=tick)
     columns = []
     for group in np.flatnonzero(unsure).tolist():
         each = listed[group]
         if each is None:
             continue
-        least[group] = found.known[group]
+        least[group] = priced.known[group]
         if len(each.values):
             least[group] = min(least[group], float(each.values[0]))
             columns.append((np.full(len(each.values), group), each.values, each.counts))
     if not columns:
-        columns = [(found.group[:0], found.values[:0], found.counts[:0])]
+        columns = [(priced.group[:0], priced.values[:0], priced.counts[:0])]
     taken, values, counts = (np.concatenate([each[part] for each in columns]) for part in range(3))
-    return Priced(least, found.known, taken, values, counts)
+    return Priced(least, priced.known, taken, values, counts)
 
 
 class Pool:
@@ -302,8 +296,8 @@ class Pool:
     def listed(self, prices: Prices, slack: float = np.inf) -> list[Listed]:
         """Known columns of every group that exceed its least value by at most ``slack``, cheapest first."""
         values = self._costs + dot(self._counts, prices.prices)
-        kept = np.flatnonzero(values - prices.least[self._group] <= slack)
-        order = kept[np.lexsort((values[kept], self._group[kept]))]
+        near = np.flatnonzero(values - prices.least[self._group] <= slack)
+        order = near[np.lexsort((values[near], self._group[near]))]
         cuts = np.searchsorted(self._group[order], np.arange(self.pricing.groups + 1)).tolist()
         return [Listed(self._counts[order[a:b]], values[order[a:b]]) for a, b in pairwise(cuts)]
 
@@ -325,17 +319,17 @@ class Pool:
         self._counts = np.concatenate((self._counts, counts[fresh]))
         return bool(fresh)
 
-    def join(self, found: Priced, optimum: Optimum | None) -> bool:
+    def join(self, priced: Priced, optimum: Optimum | None) -> bool:
         """Add the columns that the linear program would use, a few of each group; return whether there were any.
 
         Without a program all columns are added.
         """
-        group, counts, worth = found.group, found.counts, found.values
+        group, counts, worth = priced.group, priced.counts, priced.values
         if optimum is not None:
             dual = optimum.duals[group]
             worth = self.pricing.costs(group, counts) + dot(counts, optimum.prices) - dual
-            kept = np.flatnonzero(worth < -CLOSE * np.abs(dual) - _NOTHING * self._upper)
-            group, counts, worth = group[kept], counts[kept], worth[kept]
+            gainful = np.flatnonzero(worth < -CLOSE * np.abs(dual) - _NOTHING * self._upper)
+            group, counts, worth = group[gainful], counts[gainful], worth[gainful]
         # The ``_JOINING`` best columns of every group, in one sort.
         order = np.lexsort((worth, group))
         group, counts = group[order], counts[order]

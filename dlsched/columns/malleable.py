@@ -1,10 +1,6 @@
 """Cheapest schedules of malleable jobs at prices of units over time, with lower bounds; decisions at any time.
 
-Malleable jobs as arrays for searches at prices: work is 1, speeds are fractions of it a second.
-
-Gains of jobs at prices over time, from the work done by some time, paid at one rate.
-
-For a worth mu > 0 of the whole work, the best way to use units until T gains
+Work is 1, speeds are fractions of it a second. For a worth mu > 0 of the whole work, the best way to use units until T gains
 
     R(T) = max of integral from r to T of (mu f(w(t)) - price(t) w(t)) dt - sum over starts but the first of mu f(w) pause
 
@@ -13,9 +9,7 @@ intervals: prices are constant in each, so it is enough to start and stop at the
 than the pause is charged more than it loses, but the job can wait in its place. The slope of R in mu is the
 work done, less what pauses cost.
 
-Cheapest schedules of malleable jobs at prices over time, with lower bounds; decisions at any time.
-
-With the gain R of ``rewards``, job j that ends at T costs at least  h(T, mu) = T - r + mu - R(T)  for every worth mu of its work.
+With this gain job j that ends at T costs at least  h(T, mu) = T - r + mu - R(T)  for every worth mu of its work.
 On an interval of constant price h is concave in T, so within it the cost is at least the largest over mu of the lower of its
 two ends: a concave function of mu whose maximum is found between two worths, by their tangents. Whatever the worths tried,
 the least over intervals of the largest over worths is a bound. So the search goes on at the interval whose
@@ -92,11 +86,11 @@ def rewards(jobs: Jobs, worth: FloatArray, stretch: Stretch) -> tuple[FloatArray
 def plans(jobs: Jobs, worth: FloatArray, stretch: Stretch, ends: IntArray) -> FloatArray:
     """Units used in each interval on a best way to gain until the end of interval ``ends - 1``; shape (J, N)."""
     if not jobs.restart_s.any():
-        held: FloatArray = np.zeros(stretch.prices.shape)
+        units: FloatArray = np.zeros(stretch.prices.shape)
         for more, faster in zip(_steps(jobs.counts), _steps(jobs.speeds), strict=True):
-            held += more * (worth[:, None] * faster > stretch.prices * more)
-        held[np.arange(held.shape[1]) >= ends[:, None]] = 0.0
-        return held
+            units += more * (worth[:, None] * faster > stretch.prices * more)
+        units[np.arange(units.shape[1]) >= ends[:, None]] = 0.0
+        return units
     return _traced(jobs, worth, stretch, ends)
 
 
@@ -186,16 +180,17 @@ def _traced(jobs: Jobs, worth: FloatArray, stretch: Stretch, ends: IntArray) -> 
         goes_on[interval], fresh[interval], before[interval] = walk.step(interval)
         best = walk.gain.argmax(axis=0)
         state = np.where((ends == interval + 1) & (walk.gain[best, rows] > 0), best, state)
-    held = np.zeros(stretch.prices.shape)
+    units = np.zeros(stretch.prices.shape)
+    # backward: a start for the first time ends the trace, another one comes from the best row before it
     for interval in range(walk.intervals - 1, -1, -1):
         active = (interval < ends) & (state != _NEVER)
         runs = active & (state < counts)
-        held[runs, interval] = jobs.counts[rows[runs], state[runs]]
+        units[runs, interval] = jobs.counts[rows[runs], state[runs]]
         count = np.clip(state, 0, counts - 1)
         starts = runs & ~goes_on[interval, count, rows]
         first = starts & fresh[interval, count, rows]
         state = np.where(first, _NEVER, np.where(starts | (active & ~runs), before[interval], state))
-    return held
+    return units
 
 
 _CELLS = 60_000
@@ -256,26 +251,26 @@ class AnyTime:
             for rows in self._batches(todo):
                 tick()
                 batch = _Batch(self, rows, extended)
-                found = batch.close(self.worth[rows], precision)
+                bounds = batch.close(self.worth[rows], precision)
                 self.worth[rows] = np.column_stack([batch.bracket, self.worth[rows, :2]])
                 # The bound may be attained after the last interval so far: look at twice as many.
-                short = (found >= batch.elapsed[:, -1]) & (self.first[rows] + self.looks[rows] < len(self.times) - 1)
+                short = (bounds >= batch.elapsed[:, -1]) & (self.first[rows] + self.looks[rows] < len(self.times) - 1)
                 again.append(rows[short])
                 done = ~short
-                least[rows[done]] = found[done]
+                least[rows[done]] = bounds[done]
                 if traced and done.any():
-                    own_s, held = batch.mixed()
+                    own_s, units = batch.mixed()
                     own[rows[done]] = own_s[done]
-                    at, interval = np.nonzero(held * done[:, None])
-                    entries.append((rows[at], self.first[rows[at]] + interval, held[at, interval]))
+                    at, interval = np.nonzero(units * done[:, None])
+                    entries.append((rows[at], self.first[rows[at]] + interval, units[at, interval]))
             todo = np.concatenate(again)
             self.looks[todo] = np.minimum(2 * self.looks[todo], len(self.times) - 1 - self.first[todo])
         shape = number, len(self.times) - 1
         least, own = self.jobs.weight * least, self.jobs.weight * own
         if not entries:
             return least, own, csr_array(shape)
-        held, row, column = (np.concatenate([entry[part] for entry in entries]) for part in (2, 0, 1))
-        return least, own, coo_array((held, (row, column)), shape=shape).tocsr()[:, :-1]
+        units, row, column = (np.concatenate([entry[part] for entry in entries]) for part in (2, 0, 1))
+        return least, own, coo_array((units, (row, column)), shape=shape).tocsr()[:, :-1]
 
     def _batches(self, todo: IntArray) -> list[IntArray]:
         """Return batches of jobs: those with pauses apart, those with few intervals first."""
@@ -400,10 +395,10 @@ class _Batch:
         below, above = self.done.T
         # The mix of both schedules that does exactly all the work.
         share = np.clip((1 - below) / np.where(above > below, above - below, 1.0), 0.0, 1.0)
-        own, held = np.zeros(len(self.rows)), np.zeros(self.stretch.prices.shape)
+        own, units = np.zeros(len(self.rows)), np.zeros(self.stretch.prices.shape)
         each = np.arange(len(self.rows))
         for weight, worth, side in zip((1 - share, share), self.bracket.T, self.sides.T, strict=True):
             ends = self.end + side
             own += weight * self.elapsed[each, ends]
-            held += weight[:, None] * plans(self.jobs, worth, self.stretch, ends)
-        return own, held * self.stretch.lasts_s
+            units += weight[:, None] * plans(self.jobs, worth, self.stretch, ends)
+        return own, units * self.stretch.lasts_s

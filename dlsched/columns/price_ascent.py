@@ -134,15 +134,15 @@ class Ascent:
 
     def _forget(self, marginals: FloatArray) -> None:
         """Drop planes that have not mattered for some rounds."""
-        begin, kept = 0, []
+        begin, retained = 0, []
         for planes in self._planes:
             end = begin + len(planes.group)
             # A binding row (negative marginal) resets a plane's age.
             planes.age[marginals[begin:end] < 0] = -1
             planes.age += 1
             begin = end
-            kept.append(planes if planes is self._centre else planes.take(planes.age <= _AGE))
-        self._planes = [planes for planes in kept if len(planes.group)]
+            retained.append(planes if planes is self._centre else planes.take(planes.age <= _AGE))
+        self._planes = [planes for planes in retained if len(planes.group)]
 
 
 def _power(numbers: FloatArray) -> float:

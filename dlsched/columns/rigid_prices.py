@@ -66,8 +66,8 @@ def cheapest_starts(jobs: RigidJobs, times: FloatArray, prices: FloatArray) -> P
 
     def cost_s(start_s: FloatArray, which: IntArray | slice) -> FloatArray:
         end_s = start_s + jobs.length_s[which]
-        held = np.interp(end_s, times, paid) - np.interp(start_s, times, paid)
-        return np.asarray(end_s - jobs.release_s[which] + jobs.units[which] * held)
+        charged = np.interp(end_s, times, paid) - np.interp(start_s, times, paid)
+        return np.asarray(end_s - jobs.release_s[which] + jobs.units[which] * charged)
 
     now_s = cost_s(jobs.release_s, slice(None))
     # Waiting longer than the cost beyond the length cannot pay; it limits the windows of starts worth pricing.
@@ -157,8 +157,8 @@ def waiting_prices(
     """
     ends_s = starts_s + jobs.length_s
     times = np.unique(np.concatenate([jobs.release_s, starts_s, ends_s]))
-    kept = np.concatenate([[True], np.diff(times) > _SHORTEST * (times[-1] - times[0])])
-    times = times[kept]
+    distinct = np.concatenate([[True], np.diff(times) > _SHORTEST * (times[-1] - times[0])])
+    times = times[distinct]
     waiting = _waiting(jobs, starts_s, times)
     busy = np.concatenate([waiting > 0, [False]])
     times = times[busy | np.concatenate([[False], busy[:-1]])]
@@ -210,11 +210,11 @@ def best_prices(jobs: RigidJobs, rounds: int, tick: Tick = no_tick) -> Iterator[
         return float(cheapest_starts(scaled, moments, tried).least_s.sum() - dot(supply, tried))
 
     start = max((waiting * jobs.total * 2.0**power for power in _POWERS), key=proven)
-    held = proven(np.zeros_like(start))
+    reached = proven(np.zeros_like(start))
     ascent = Ascent(price, supply, start, None if len(jobs.units) <= _ALONE else _grouped(jobs))
     for _ in range(rounds):
-        if ascent.step() and ascent.value > held:
-            held = ascent.value
+        if ascent.step() and ascent.value > reached:
+            reached = ascent.value
             yield times, ascent.best / jobs.total
         if ascent.closed:
             return

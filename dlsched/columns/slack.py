@@ -1,22 +1,14 @@
-"""Choices within a slack of a Lagrangian bound: their labels, the pricing of groups, and the search that closes a gap.
-
-Search over all choices within a slack of a Lagrangian bound, by a dynamic program over labels.
+"""Search over all choices within a slack of a Lagrangian bound, which closes the gap of column generation.
 
 A choice has one column of every group i; column c costs J_i(c) and takes c_g of the s_g units of resource g.
 Let p >= 0, u_i = min_c (J_i(c) + p c) and L = sum_i u_i - sum_g p_g s_g. A choice c_1 .. c_S costs exactly
 
-    L + sum_i (J_i(c_i) + p c_i - u_i) + sum_g p_g (of g left over)
+    L + sum_i (J_i(c_i) + p c_i - u_i) + sum_g p_g (idle units of g)
 
 and every term is >= 0. So one that costs at most L + slack uses only columns whose own term, their excess, is at most the
-slack. A dynamic program over the groups, with resources taken and slack spent as its label, finds the cheapest of them or
-proves that there is none: then L + slack is a bound.
-
-Interface of a family's pricing for column generation: the pricing problems of all groups at once.
-
-Search that closes the gap of column generation: over all choices within a slack of the bound (``slack``).
-
-The pricing lists the columns of small excess, and ``cheapest_within`` finds the best choice of these columns
-or proves that there is none. The slack grows until a choice is found or the slack reaches the incumbent's.
+slack. The family's pricing lists these columns (``Pricing``). A dynamic program over the groups, with resources taken and
+slack spent as its label, finds the cheapest choice of them or proves that there is none: then L + slack is a bound. The slack
+grows until a choice is found or the slack reaches the incumbent's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,9 +23,9 @@ from dlsched.core.arrays import dot
 from dlsched.core.limits import Tick, TooMany, no_tick
 
 CELLS = 60_000_000
-"""Largest number of numbers in the labels held at once, one a resource and some more each; about 500 MB."""
+"""Largest number of numbers in the labels at any time, one a resource and some more each; about 500 MB."""
 LABELS = 5_000_000
-"""Largest number of labels made in all; some seconds. With more, an integer program is faster."""
+"""Largest number of labels in all; some seconds. With more, an integer program is faster."""
 FIRST = 1e-5
 """First slack, as a share of the bound; every next one is ``GROWTH`` times as large, up to the
 incumbent's."""
@@ -104,7 +96,7 @@ def cheapest_within(
     taken = np.zeros((1, len(stock)), dtype=np.int64)
     spent = np.zeros(1)
     trail: list[tuple[Counts, Counts]] = []
-    made = 0
+    labels = 0
     for after, index in enumerate(order, 1):
         tick()
         # Extend every label by the columns whose excess still fits the slack; they ascend, so these are a prefix.
@@ -113,24 +105,24 @@ def cheapest_within(
         if width is not None:
             ways = np.minimum(ways, max(1, _BRANCHES * width // len(spent)))
         else:
-            made += int(ways.sum())
-            if made > LABELS or int(ways.sum()) * (len(stock) + 10) > CELLS:
+            labels += int(ways.sum())
+            if labels > LABELS or int(ways.sum()) * (len(stock) + 10) > CELLS:
                 raise TooMany
         parent = np.repeat(np.arange(len(spent)), ways)
         column = run_lengths(ways)
         spent = spent[parent] + excess[column]
         taken = taken[parent] + groups[index].counts[column]
-        left = stock - taken
+        rest = stock - taken
         # A label survives if the fewest units of later groups fit, and the price of units that must stay idle does too.
-        fits = (left >= fewest[after:].sum(axis=0)).all(axis=1)
-        idle = dot(np.maximum(left - most[after:].sum(axis=0), 0), prices.prices)
-        kept = np.flatnonzero(fits & (spent + idle <= slack))
-        kept = kept[_first_of_each(taken[kept], spent[kept], stock)]
-        if width is not None and len(kept) > width:
-            kept = kept[np.argpartition((spent + idle)[kept], width)[:width]]
-        taken, spent = taken[kept], spent[kept]
-        trail.append((parent[kept], column[kept]))
-        if not len(kept):
+        fits = (rest >= fewest[after:].sum(axis=0)).all(axis=1)
+        idle = dot(np.maximum(rest - most[after:].sum(axis=0), 0), prices.prices)
+        surviving = np.flatnonzero(fits & (spent + idle <= slack))
+        surviving = surviving[_first_of_each(taken[surviving], spent[surviving], stock)]
+        if width is not None and len(surviving) > width:
+            surviving = surviving[np.argpartition((spent + idle)[surviving], width)[:width]]
+        taken, spent = taken[surviving], spent[surviving]
+        trail.append((parent[surviving], column[surviving]))
+        if not len(surviving):
             return None
     # The trail back: which column and which label of the group before.
     label = int(np.argmin(spent + dot(stock - taken, prices.prices)))
@@ -235,11 +227,11 @@ def close_gap(pricing: Pricing, prices: Prices, upper: float, *, tick: Tick, pro
     for slack in slacks(prices.bound, upper):
         try:
             listed = columns_within(pricing, prices, slack, tick)
-            found = cheapest_within(listed, prices, slack + prices.room, tick=tick)
+            choice = cheapest_within(listed, prices, slack + prices.room, tick=tick)
         except TooMany:
             return Closed(None, slack)
-        if found is not None:
-            return Closed(found)
+        if choice is not None:
+            return Closed(choice)
         proven(prices.beyond(slack))
     return Closed(None)
 
@@ -271,11 +263,11 @@ def search_beam(
             full[index] = listed is None or len(listed.values) >= width
             if listed is not None:
                 few[index] = Listed(listed.counts[:width], listed.values[:width])
-        held = [each for each in few if each is not None]
-        if len(held) < pricing.groups:
+        groups = [each for each in few if each is not None]
+        if len(groups) < pricing.groups:
             return None
         ended = bool(full.all())  # all lists are full, so go to the largest slack
-        found = cheapest_within(held, prices, upper - prices.bound if ended else slack, width=width, tick=tick)
-        if found is not None or ended:
-            return found
+        choice = cheapest_within(groups, prices, upper - prices.bound if ended else slack, width=width, tick=tick)
+        if choice is not None or ended:
+            return choice
     return None

@@ -108,16 +108,16 @@ class Costs:
             # Follow the minimum of psi slot by slot: waiting, or a count on which the job ends or goes on.
             best_s, index, ends_s, after = self.tick_s + following[min(row, STOPPED), cell], -1, -1.0, cell
             for each in range(len(kind.counts)):
-                step = steps[row not in (FRESH, _held(kind, each))][each]
+                step = steps[row not in (FRESH, _state(kind, each))][each]
                 end_s = min(self.tick_s, step.pause_s + cell * step.cell_s) if cell <= step.fits else -1.0
                 less = cell - step.does if end_s < 0 else 0
-                then_s = end_s if end_s >= 0 else self.tick_s + following[_held(kind, each), less]
+                then_s = end_s if end_s >= 0 else self.tick_s + following[_state(kind, each), less]
                 if paid_s[each] + then_s < best_s:
                     best_s, index, ends_s, after = paid_s[each] + then_s, each, end_s, less
             units[at] = kind.counts[index] if index >= 0 else 0
             if ends_s >= 0:
                 return at * self.tick_s + ends_s, units
-            row, cell = _held(kind, index) if index >= 0 else min(row, STOPPED), after
+            row, cell = _state(kind, index) if index >= 0 else min(row, STOPPED), after
         return len(units) * self.tick_s + float(self.psi[-1, row, cell]), units
 
 
@@ -132,12 +132,12 @@ def costs(kind: Kind, first: int, horizon: int, tick_s: float, prices: SlotPrice
         now, following = psi[at], psi[at + 1]
         np.add(following[:HELD], tick_s, out=now[:HELD])  # waiting
         for index in range(len(kind.counts)):
-            held = _held(kind, index)
-            cost = _run(steady[index], following[held], tick_s, paid_s[at, index])
+            state = _state(kind, index)
+            cost = _run(steady[index], following[state], tick_s, paid_s[at, index])
             np.minimum(now[FRESH], cost, out=now[FRESH])
             if kind.rows > 1:
-                now[held] = cost
-                cost = _run(paused[index], following[held], tick_s, paid_s[at, index])
+                now[state] = cost
+                cost = _run(paused[index], following[state], tick_s, paid_s[at, index])
                 np.minimum(now[STOPPED], cost, out=now[STOPPED])
         if kind.rows > 1:
             np.minimum(now[HELD:], now[STOPPED], out=now[HELD:])
@@ -179,13 +179,13 @@ def _run(step: _Step, following: FloatArray, tick_s: float, paid_s: float) -> Fl
 
 def _free(kind: Kind, cells: int) -> FloatArray:
     """Return the seconds to the end if units cost nothing, by row and cell."""
-    left = np.arange(cells + 1) / cells
-    fastest = left * kind.runs_s[-1]
+    rest = np.arange(cells + 1) / cells
+    fastest = rest * kind.runs_s[-1]
     if kind.rows == 1:
         return fastest[None]
-    held = np.minimum(left * np.array(kind.runs_s)[:, None], kind.pause_s + fastest)
-    return np.vstack([fastest, kind.pause_s + fastest, held])
+    running = np.minimum(rest * np.array(kind.runs_s)[:, None], kind.pause_s + fastest)
+    return np.vstack([fastest, kind.pause_s + fastest, running])
 
 
-def _held(kind: Kind, index: int) -> int:
+def _state(kind: Kind, index: int) -> int:
     return HELD + index if kind.rows > 1 else FRESH

@@ -156,7 +156,7 @@ def test_the_programs_value_is_reached(seed, part):
     pool = Pool(Given(counts, costs, part), stock, start, upper)
     rough = generate(pool, close=0.5)
     assert rough.bound >= 0.5 * value * (1 - 1e-9)
-    prices = generate(pool, held=rough, proven=lambda each: bounds.append(each.bound))
+    prices = generate(pool, known=rough, proven=lambda each: bounds.append(each.bound))
     assert prices.bound == pytest.approx(value, rel=1e-8)
     assert max(bounds) <= value * (1 + 1e-9)
     held = pool.listed(prices)

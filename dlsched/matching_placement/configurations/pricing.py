@@ -378,7 +378,7 @@ def generate_columns(
     return generate(
         pool or first_pool(data, start),
         guess=None if held is not None else first_prices(data, data.total(start)),
-        held=held,
+        known=held,
         close=close,
         tick=tick,
         step=step,
