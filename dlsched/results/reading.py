@@ -1,4 +1,4 @@
-"""Whether an answer disproves what the file of its instance calls known."""
+"""Readers of result files, complete (``dlsched/result/1``) and bare ones (``{"solution": ...}``); what disproves an instance."""
 
 import os
 from collections.abc import Mapping
@@ -7,7 +7,6 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ValidationError
 
-from dlsched.certificates.kinds import certificate_from
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.gap import meets, rounding, tolerance
@@ -184,6 +183,8 @@ def _same_gap(claimed: float, result: Result[Solution]) -> bool:
 
 
 def _result(file: _Complete) -> Result[Solution]:
+    from dlsched.certificates.kinds import certificate_from  # brings NumPy, which `solve --help` need not wait for
+
     return Result(
         family=file.family,
         instance=InstanceId(file.instance.name, file.instance.sha256),
