@@ -1,4 +1,8 @@
-"""Errors of failed imports: which package is not installed, or which one cannot be loaded and why."""
+"""Imports of other packages: what a failed one means, and Numba, which compiles loops where it is installed.
+
+A loop is one function for Numba and for Python, so both do the same operations on the same floats and give the same bits.
+Numba is asked for no fast mathematics. Callers decide from which size on compiling pays.
+"""
 
 import contextlib
 import importlib.util
