@@ -130,7 +130,7 @@ class _Jobs:
 
     def _limits(self, times: Floats, steps: Floats) -> Floats:
         """Estimated cost of jobs that begin at once and keep one count; later ends need not be examined."""
-        # Any plan's cost bounds the latest end worth looking at; this estimate is checked afterwards, and may be wrong.
+        # A plan's cost bounds the latest end worth looking at; this estimate is checked afterwards, and may be wrong.
         clock = times if len(times) else np.zeros(1)
         limits = np.full(len(self.releases), np.inf)
         with np.errstate(all="ignore"):

@@ -7,7 +7,7 @@ powers of two, which keeps all digits, until coefficients are around 1 and the l
 answer is scaled back. HiGHS takes a bound of 1e20 for infinite, and would call a bounded program unbounded:
 variables are scaled so that no bound gets that large.
 
-*Relaxations.* Minimise c x within the rows' bounds and l <= x <= u. Any multipliers y of the rows prove (weak duality)
+*Relaxations.* Minimise c x within the rows' bounds and l <= x <= u. All multipliers y of the rows prove (weak duality)
 
     c x >= sum_i min over the row's activity a_i of y_i a_i + sum_j min over l_j <= x_j <= u_j of (c - A' y)_j x_j,
 
