@@ -36,12 +36,10 @@ if TYPE_CHECKING:
     )
     from dlsched.core.gap import gap, ratio
     from dlsched.core.limits import Limits, Progress
-    from dlsched.core.result import Result
+    from dlsched.core.result import Result, Violation
     from dlsched.core.status import Sense, TerminationStatus
-    from dlsched.core.violation import Violation
     from dlsched.evaluation.whatif import WhatIf, whatif
-    from dlsched.families import FAMILIES, check, read, read_result, verify, write
-    from dlsched.generation import generate
+    from dlsched.families import FAMILIES, check, generate, read, read_result, verify, write
     from dlsched.listing import methods, presets
     from dlsched.modelling import formulate
     from dlsched.proofs.proof import Proof, prove
@@ -100,13 +98,11 @@ _HOMES = {
     "dlsched.core.errors": [name for name in __all__ if name.endswith("Error")],
     "dlsched.core.gap": ["gap", "ratio"],
     "dlsched.core.limits": ["Limits", "Progress"],
-    "dlsched.core.result": ["Result"],
+    "dlsched.core.result": ["Result", "Violation"],
     "dlsched.core.status": ["Sense", "TerminationStatus"],
-    "dlsched.core.violation": ["Violation"],
     "dlsched.comparison.comparison": ["Comparison", "compare"],
     "dlsched.evaluation.whatif": ["WhatIf", "whatif"],
-    "dlsched.families": ["FAMILIES", "check", "read", "read_result", "verify", "write"],
-    "dlsched.generation": ["generate"],
+    "dlsched.families": ["FAMILIES", "check", "generate", "read", "read_result", "verify", "write"],
     "dlsched.listing": ["methods", "presets"],
     "dlsched.modelling": ["formulate"],
     "dlsched.proofs.proof": ["Proof", "prove"],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import ClassVar, TypeVar
 
-from dlsched.catalogue.declaration import Kind
+from dlsched.catalogue.families import Kind
 from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.family import AnyFamily
 from dlsched.core.table import Table

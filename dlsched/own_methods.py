@@ -5,7 +5,7 @@ None if it finds none. If it has a parameter ``tick``, it gets a function to cal
 it at a limit; if it has a parameter ``seed``, it gets the seed of the run. A class, or a function of an
 instance, may also return a policy, an object with ``decide``, which dlsched then simulates. Users may give
 further parameters by name. The checker judges every answer. Under a time limit it runs in a process that is
-killed at the limit: ``dlsched.method_choice``.
+killed at the limit: ``dlsched.solving``.
 """
 
 import base64

@@ -16,7 +16,7 @@ from dlsched import FAMILIES, InstanceError, Limits, Progress, Result, Terminati
 from dlsched.certificates.kinds import PriceCertificate
 from dlsched.cluster import SpeedLaw
 from dlsched.cluster.speeds import SpeedTable
-from dlsched.core.frozen import FrozenMapping
+from dlsched.core.result import FrozenMapping
 
 WAYS: dict[str, Callable[[object], object]] = {
     "pickle": lambda value: pickle.loads(pickle.dumps(value)),

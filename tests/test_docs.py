@@ -111,7 +111,7 @@ def test_commands_and_examples_of_the_page_run(page, tmp_path, monkeypatch, cli)
     monkeypatch.chdir(tmp_path)
     # no page prints the smallest instance that breaks a contract, and the search for it takes long
     monkeypatch.setattr("dlsched.testing.contract.settings", functools.partial(settings, phases=[Phase.generate]))
-    monkeypatch.setattr("dlsched.cli.study.run.EVERY_S", math.inf)  # a slow machine shows no line of progress more
+    monkeypatch.setattr("dlsched.cli.study_runs.EVERY_S", math.inf)  # a slow machine shows no line of progress more
     (tmp_path / "instances").symlink_to(ROOT / "instances")
     names = {"__name__": "__main__"}
     kinds = set()

@@ -9,7 +9,7 @@ from documented import MODELS, assert_named, documented
 
 import dlsched
 from dlsched import FAMILIES
-from dlsched.cli.export import model_text
+from dlsched.cli.instances import model_text
 from dlsched.solvers.cbc import program
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*PuLP 4:DeprecationWarning")

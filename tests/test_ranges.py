@@ -9,7 +9,7 @@ import pytest
 
 from dlsched import FAMILIES
 from dlsched.catalogue.families import space
-from dlsched.cli.schema import instance_schema
+from dlsched.cli.instances import instance_schema
 from dlsched.core.ranges import NOTHING, Range, Ranges
 from dlsched.worst.space import space_of
 

@@ -18,7 +18,7 @@ INEXACT = {
 PRODUCTS = {"dot", "einsum", "inner", "matmul", "tensordot", "vdot", "linalg"}
 """Products of NumPy that call BLAS, or add up by instructions of the processor; ``core.arrays`` has ``dot``."""
 DRAWN = {"lognormal", "gamma", "weibull", "pareto", "beta", "power"}
-"""Draws of NumPy's generators that end in a call of the C library; ``core.figures`` has ``lognormal``."""
+"""Draws of NumPy's generators that end in a call of the C library; ``core.elementary`` has ``lognormal``."""
 
 SHOWN = ("plots", "study/reports", "study/figures", "statistics", "evaluation/page.py")
 """Rooms whose numbers are shown, and enter nothing."""

@@ -22,8 +22,8 @@ from dlsched.certificates import (
     price_value,
     rounded_down,
 )
-from dlsched.core.labels import plain_labels
 from dlsched.core.limits import Tick, no_tick
+from dlsched.core.messages import plain_labels
 from dlsched.core.result import Certificate
 
 _LARGEST = sys.float_info.max

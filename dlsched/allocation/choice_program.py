@@ -17,8 +17,8 @@ import numpy as np
 
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.reduction import on_grid
-from dlsched.core.labels import plain_labels
 from dlsched.core.limits import Tick, no_tick
+from dlsched.core.messages import plain_labels
 from dlsched.core.result import SolutionT
 from dlsched.core.status import Sense
 from dlsched.solvers.formulation import Decided, Formulation, Key, Variables

@@ -11,9 +11,8 @@ from typing import Protocol, TypeVar
 
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Where, read_object, read_whole
-from dlsched.core.frozen import FrozenMapping
 from dlsched.core.messages import shown
-from dlsched.core.violation import Violation
+from dlsched.core.result import FrozenMapping, Violation
 
 _LARGEST = 2**1000  # a larger excess has no float
 

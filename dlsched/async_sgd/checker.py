@@ -12,7 +12,7 @@ from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.solution import Allocation
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
-from dlsched.core.violation import Violation
+from dlsched.core.result import Violation
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import throughput_of
 

@@ -31,7 +31,7 @@ from dlsched.cluster.published import (
     published_steps,
 )
 from dlsched.core.arguments import drawing, require_arguments
-from dlsched.core.figures import four_digits, log_uniform, whole
+from dlsched.core.elementary import four_digits, log_uniform, whole
 
 Fields = dict[str, Any]
 """Fields of a job, without its id."""

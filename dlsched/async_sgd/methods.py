@@ -9,8 +9,7 @@ from dlsched.async_sgd.heuristics import soon
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
 from dlsched.catalogue.async_sgd import LISTED
-from dlsched.core.family import Run
-from dlsched.core.methods import heuristic, methods_of
+from dlsched.core.family import Run, heuristic, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import bound_by_duals

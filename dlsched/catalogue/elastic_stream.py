@@ -1,6 +1,6 @@
 """elastic_stream: what there is by name."""
 
-from dlsched.catalogue.declaration import COUNTS, TABLES, ListedFamily, ListedMethod, Option, by_name
+from dlsched.catalogue.families import COUNTS, TABLES, ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able
 
 ORDERS = ("fifo", "srpt", "sjf", "las", "efficiency")

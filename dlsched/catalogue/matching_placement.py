@@ -1,6 +1,6 @@
 """matching_placement: what there is by name."""
 
-from dlsched.catalogue.declaration import ListedFamily, ListedMethod, Option, by_name
+from dlsched.catalogue.families import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able
 
 _WARM, _SOON = "heuristics:warm", "heuristics:hold_soon"

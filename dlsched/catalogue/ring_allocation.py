@@ -1,6 +1,6 @@
 """ring_allocation: what there is by name."""
 
-from dlsched.catalogue.declaration import COUNTS, TABLES, ListedFamily, ListedMethod, by_name
+from dlsched.catalogue.families import COUNTS, TABLES, ListedFamily, ListedMethod, by_name
 from dlsched.catalogue.solvers import able
 
 _WARM = "methods:warm"

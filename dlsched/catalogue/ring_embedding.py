@@ -1,6 +1,6 @@
 """ring_embedding: what there is by name."""
 
-from dlsched.catalogue.declaration import ListedFamily, ListedMethod, Option, by_name
+from dlsched.catalogue.families import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able
 
 _WARM = "methods:warm"

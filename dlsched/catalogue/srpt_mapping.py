@@ -1,6 +1,6 @@
 """srpt_mapping: what there is by name."""
 
-from dlsched.catalogue.declaration import ListedFamily, ListedMethod, Option, by_name
+from dlsched.catalogue.families import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able
 
 _WARM = "exact:warm"

@@ -7,56 +7,65 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from dlsched.catalogue.families import load
 from dlsched.cli.options import options_of, require_other_files, spread
 from dlsched.core.errors import DlschedError, UsageError
 from dlsched.core.imports import import_failure
 from dlsched.version import VERSION
 
 COMMANDS = {
-    "solve": ("solve", "Solve an instance with one method; `exact` proves the optimum."),
-    "compare": ("compare", "Run methods on instances; table of objective, bound, gap, ratio to the optimum and time."),
-    "bound": ("bound", "Print the best bound that is proven without solving, with its certificate."),
-    "prove": ("prove", "Prove the optimum of an instance, into a file that programs of others check."),
-    "check": ("check", "Check a result: is it feasible, is its objective true, does its certificate verify."),
-    "generate": ("generate", "Draw an instance; the same arguments give the same bytes."),
-    "methods": ("methods", "List exact methods, heuristics and bounds."),
+    "solve": ("solve:run", "Solve an instance with one method; `exact` proves the optimum."),
+    "compare": (
+        "compare:run",
+        "Run methods on instances; table of objective, bound, gap, ratio to the optimum and time.",
+    ),
+    "bound": ("solve:run_bound", "Print the best bound that is proven without solving, with its certificate."),
+    "prove": ("prove:run", "Prove the optimum of an instance, into a file that programs of others check."),
+    "check": ("check:run", "Check a result: is it feasible, is its objective true, does its certificate verify."),
+    "generate": ("instances:run_generate", "Draw an instance; the same arguments give the same bytes."),
+    "methods": ("listing:run_methods", "List exact methods, heuristics and bounds."),
     "doctor": (
-        "doctor",
+        "listing:run_doctor",
         "Show the solvers, their versions, and whether each solves a small model; exit 1 when one fails.",
     ),
-    "export": ("export", "Write a formulation of an instance as an LP or MPS file."),
+    "export": ("instances:run_export", "Write a formulation of an instance as an LP or MPS file."),
     "schema": (
-        "schema",
+        "instances:run_schema",
         "Print the JSON Schema of the format (what one field alone can say; `solve` checks the rest).",
     ),
-    "import": ("trace_import", "Read a public file as an instance; say what was dropped, repaired or assumed."),
-    "advise": ("advise", "Decide once for a recorded queue: who starts now and where, who gets how many GPUs."),
-    "whatif": ("whatif", "Say what other policies would have made of a recorded queue, with a bound: one page."),
-    "stream": ("stream", "Let the jobs of an instance of async_sgd arrive over time: an instance of elastic_stream."),
-    "reproduce": ("reproduce", "Run a figure of a paper anew: the paper's numbers beside ours, and what differs."),
-    "worst": ("worst", "Search for the instance on which a method does worst, and shrink it."),
-    "study": ("study", "Run many methods on many instances, resumable; figures, a report, exports."),
+    "import": ("traces:run_import", "Read a public file as an instance; say what was dropped, repaired or assumed."),
+    "advise": (
+        "traces:run_advise",
+        "Decide once for a recorded queue: who starts now and where, who gets how many GPUs.",
+    ),
+    "whatif": ("whatif:run", "Say what other policies would have made of a recorded queue, with a bound: one page."),
+    "stream": (
+        "instances:run_stream",
+        "Let the jobs of an instance of async_sgd arrive over time: an instance of elastic_stream.",
+    ),
+    "reproduce": ("reproduce:run", "Run a figure of a paper anew: the paper's numbers beside ours, and what differs."),
+    "worst": ("worst:run", "Search for the instance on which a method does worst, and shrink it."),
+    "study": ("", "Run many methods on many instances, resumable; figures, a report, exports."),
 }
-"""Commands by name: their modules, imported when one is called, and what the list of commands says of them."""
+"""Commands by name: what runs them, imported when one is called, and what the list of commands says of them."""
 
 GROUPS = {
     "study": {
-        "plan": ("plan", "Say what a study would run, and estimate how long it takes."),
-        "run": ("run", "Run what has not run yet of a study."),
-        "check": ("check", "Compute every row of a study anew; exit 7 where one is false."),
-        "show": ("show", "Show the figures of a study as tables."),
-        "report": ("report", "Write a study as a page that opens anywhere."),
-        "plot": ("plot", "Draw a figure of a study for a paper."),
-        "export": ("export", "Write the rows or the tables of a study to a file."),
+        "plan": ("study_runs:run_plan", "Say what a study would run, and estimate how long it takes."),
+        "run": ("study_runs:run", "Run what has not run yet of a study."),
+        "check": ("study_runs:run_check", "Compute every row of a study anew; exit 7 where one is false."),
+        "show": ("study_results:run_show", "Show the figures of a study as tables."),
+        "report": ("study_results:run_report", "Write a study as a page that opens anywhere."),
+        "plot": ("study_results:run_plot", "Draw a figure of a study for a paper."),
+        "export": ("study_results:run_export", "Write the rows or the tables of a study to a file."),
     },
 }
-"""Commands that are groups of others: these, in a folder of modules."""
+"""Commands that are groups of others: these."""
 
 # Typer carries a Click of its own since 0.16 or so; whichever it is, its usage errors descend from ClickException
 _USAGE: type[Any] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -67,16 +76,16 @@ INTERRUPTED = 130
 
 
 class _Command(TyperCommand):
-    """A command whose module is imported when its parameters, its help or its function are asked for."""
+    """A command, ``module:function``, whose module is imported when its parameters, its help or its function are asked for."""
 
-    def __init__(self, name: str, module: str, words: str) -> None:
-        self._module = module
+    def __init__(self, name: str, target: str, words: str) -> None:
+        self._target = target
         super().__init__(name, short_help=words, rich_markup_mode=None)
 
     @functools.cached_property
     def _whole(self) -> Any:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(name=self.name)(_guarded(import_module(self._module).run, lambda: self.params))
+        alone.command(name=self.name)(_guarded(load(f"dlsched.cli.{self._target}"), lambda: self.params))
         return typer.main.get_command(alone)
 
     # what the base class sets is passed over: it knows neither yet
@@ -88,18 +97,18 @@ class _Command(TyperCommand):
 class _Commands(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        for name, (module, words) in COMMANDS.items():
+        for name, (target, words) in COMMANDS.items():
             if name in GROUPS:
                 self.add_command(_group(name, words))
             else:
-                self.add_command(_Command(name, f"dlsched.cli.{module}", words))
+                self.add_command(_Command(name, target, words))
 
 
 def _group(name: str, words: str) -> TyperGroup:
     """Make a command that has commands of its own."""
     group = TyperGroup(name=name, help=words, short_help=words, no_args_is_help=True, rich_markup_mode=None)
-    for inner, (module, said) in GROUPS[name].items():
-        group.add_command(_Command(inner, f"dlsched.cli.{name}.{module}", said))
+    for inner, (target, inner_words) in GROUPS[name].items():
+        group.add_command(_Command(inner, target, inner_words))
     return group
 
 

@@ -18,7 +18,6 @@ from dlsched.proofs.verification import verify_alone, verify_proof
 from dlsched.results.reading import Claim, claim_from
 from dlsched.results.verification import Verification, require_same_instance, verify_claim
 
-NAME = "check"
 KINDS = ("worst", "competitive")
 """Of the certificates of ``worst --prove``: of heuristics, and of policies."""
 

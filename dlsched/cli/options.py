@@ -17,9 +17,8 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
-from dlsched.catalogue.declaration import Option
-from dlsched.catalogue.import_options import OPTIONS
-from dlsched.catalogue.sources import SOURCES
+from dlsched.catalogue.families import Option
+from dlsched.catalogue.sources import OPTIONS, SOURCES
 from dlsched.cli import completion
 from dlsched.core.errors import UsageError
 from dlsched.core.messages import printable

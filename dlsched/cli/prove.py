@@ -23,8 +23,6 @@ from dlsched.proofs.proof import Proof, prove
 from dlsched.results.reading import Claim, disproof
 from dlsched.results.verification import read_solution
 
-NAME = "prove"
-
 
 def run(
     file: InstancePath,

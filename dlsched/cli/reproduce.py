@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dlsched.cli.output import print_table
-from dlsched.cli.study.run import INCOMPLETE, run_watched
+from dlsched.cli.study_runs import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable

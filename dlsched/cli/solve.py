@@ -1,4 +1,4 @@
-"""``dlsched solve``: one method on one instance."""
+"""``dlsched solve`` and ``bound``: one method on one instance, and the best bound that is proven without solving."""
 
 import sys
 from dataclasses import replace
@@ -20,18 +20,17 @@ from dlsched.core.messages import printable
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, write
-from dlsched.method_choice import method_named
 from dlsched.results.reading import disproof
 from dlsched.solvers.availability import require
-from dlsched.solving import solve
+from dlsched.solving import bound, method_named, solve
 
 if TYPE_CHECKING:
     from dlsched.proofs.proof import Proof
 
+
 Answer: TypeAlias = "Result[Solution] | Proof"
 """What states an objective and a bound."""
 
-NAME = "solve"
 _SHOWN = 20  # entries of a solution that the summary prints
 
 
@@ -239,3 +238,21 @@ def _entries(entries: Any) -> str:
         return f"{sum(map(len, entries.values()))}, of {len(entries)} jobs (-o OUT writes them)"
     shown = ", ".join(f"{name} {value}" for name, value in list(entries.items())[:_SHOWN])
     return shown if len(entries) <= _SHOWN else f"{shown}, ... ({len(entries)} in all; -o OUT writes them)"
+
+
+def run_bound(file: InstancePath, time_limit: TimeLimit = None, as_json: AsJson = False) -> int:
+    """Print the best bound that is proven without solving, with its certificate."""
+    instance = read(file)
+    family = family_of(instance)
+    limits = Limits(time_s=time_limit)
+    with progress_line(f"{instance.name}, {family.best_bound}") as progress:
+        result = bound(instance, limits=limits, progress=progress)
+    if as_json:
+        print_json(result.as_data())
+    else:
+        print_summary(result, family.unit_for(instance))
+    wrong = disproof(instance, result)
+    if wrong is not None:
+        raise DisagreementError(wrong)
+    held = result.bound is not None and result.status is not TerminationStatus.SOLVER_ERROR
+    return 0 if held else exit_code(result)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlsched.catalogue.declaration import Value
-from dlsched.catalogue.import_options import OF_EVALUATIONS, READING, of_queues
-from dlsched.catalogue.sources import QUEUES
+from dlsched.catalogue.families import Value
+from dlsched.catalogue.sources import OF_EVALUATIONS, QUEUES, READING_OPTIONS, of_queues
 from dlsched.cli import completion
 from dlsched.cli.options import taking
 from dlsched.cli.output import print_table
-from dlsched.cli.study.run import INCOMPLETE, run_watched
+from dlsched.cli.study_runs import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from dlsched.evaluation.page import PageContent
 
 DEFAULT, TIME_S = "srpt_mapping", 60.0
-OWN = of_queues("from", "to", *READING, *OF_EVALUATIONS, "estimates")
+OWN = of_queues("from", "to", *READING_OPTIONS, *OF_EVALUATIONS, "estimates")
 
 
 @taking(

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dlsched.catalogue.declaration import Option, Value
-from dlsched.catalogue.families import FAMILIES, space
+from dlsched.catalogue.families import FAMILIES, Option, Value, space
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, FamilyName, NodeLimit, OutPath, Seed, TimeLimit, taking
 from dlsched.cli.output import number, print_json, progress_line

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, model_validator
 
-from dlsched.core.frozen import FrozenMapping
 from dlsched.core.instance import Name, NonNegative, Positive
 from dlsched.core.messages import Refused
 from dlsched.core.part import Part
+from dlsched.core.result import FrozenMapping
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dlsched.core.display import Brief
-from dlsched.core.figures import four_digits
+from dlsched.core.elementary import four_digits
 from dlsched.core.ranges import Ends
 
 if TYPE_CHECKING:

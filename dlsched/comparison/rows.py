@@ -15,10 +15,9 @@ from dlsched.core.result import Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.core.verdict import Known, Reference, Verdict, reference_of, verdict
 from dlsched.families import family_of, objective_name
-from dlsched.method_choice import MethodLike, method_of
 from dlsched.results.reading import Claim, disproof
 from dlsched.results.verification import read_solution, verify_claim
-from dlsched.solving import solve
+from dlsched.solving import MethodLike, method_of, solve
 
 _FAILED = 7  # exit code if something is wrong
 

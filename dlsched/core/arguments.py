@@ -1,15 +1,11 @@
-"""Arguments of public functions: the callables and values that they accept.
-
-Functions, classes and policies that users hand over as methods: what a run calls, and what defines it.
-
-Validation of the arguments that all generators share: preset, seed, counts, positive numbers.
-"""
+"""Arguments of public functions: the callables that users hand over, the checks of generators' arguments, and old names."""
 
 import copy
 import functools
 import inspect
 import math
 import sys
+import warnings
 from collections.abc import Callable, Collection
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -151,3 +147,25 @@ def require_moderate(**numbers: float | None) -> None:
     for name, number in numbers.items():
         if number is not None and not low <= number <= high:
             raise UsageError(where=name, found=number, allowed=f"a number from {low:g} to {high:g}")
+
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+
+def renamed(**names: str) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
+    """Let a function take arguments by their old names, too; ``names``: the new names by the old ones."""
+
+    def decorate(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+        @functools.wraps(function)
+        def call(*arguments: Parameters.args, **given: Parameters.kwargs) -> Returned:
+            for old, new in names.items():
+                if old in given:
+                    said = f"{function.__qualname__}: {old}= is now {new}=, and goes in the next release"
+                    warnings.warn(said, DeprecationWarning, stacklevel=2)
+                    given.setdefault(new, given.pop(old))
+            return function(*arguments, **given)
+
+        return call
+
+    return decorate

@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dlsched.core.arrays import FloatArray
 
 
@@ -414,3 +416,27 @@ def geometric(first: float, last: float, number: int) -> "FloatArray":
     found = first * exp(np.arange(number, dtype=np.float64) * (log(last / first) / (number - 1)))
     found[-1] = last
     return found
+
+
+def log_uniform(generator: "np.random.Generator", low: float, high: float) -> float:
+    """Draw a number between ``low`` and ``high``, both > 0, whose logarithm is uniform."""
+    return exp(float(generator.uniform(log(low), log(high))))
+
+
+def lognormal(generator: "np.random.Generator", sigma: float, mean: float = 0.0) -> float:
+    """Draw a number whose natural logarithm is normal."""
+    return exp(mean + sigma * float(generator.standard_normal()))
+
+
+def whole(generator: "np.random.Generator", low: float, high: float) -> int:
+    """Draw a whole number from ``low`` to ``high``, both whole and both included."""
+    return int(generator.integers(int(low), int(high) + 1))
+
+
+def four_digits(value: float) -> float:
+    """Round to four significant digits.
+
+    >>> four_digits(12345.6)
+    12350.0
+    """
+    return float(f"{value:.4g}")

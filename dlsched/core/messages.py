@@ -1,6 +1,7 @@
-"""Error messages about bad input, on one line: the path of the field, what was found, what is allowed."""
+"""Error messages on one line (the path of the field, what was found, what is allowed), and labels that every LP reader accepts."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
@@ -174,3 +175,27 @@ def _allowed(error: ErrorDetails) -> str:
     if error["type"] == "too_short" and isinstance(error["input"], dict):
         pattern = "an object with at least {min_length} entries"
     return str(error["msg"]) if pattern is None else pattern.format(**error.get("ctx", {}))
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_]{1,64}")
+
+
+def plain_labels(ids: Sequence[str], letter: str) -> list[str]:
+    """Return the ids where all are plain and differ in more than case, else ``letter`` and the position.
+
+    >>> plain_labels(["a", "b"], "j"), plain_labels(["a b", "c"], "j")
+    (['a', 'b'], ['j0', 'j1'])
+    """
+    if all(map(_PLAIN.fullmatch, ids)) and len({name.lower() for name in ids}) == len(ids):
+        return list(ids)
+    return [f"{letter}{index}" for index in range(len(ids))]
+
+
+def separable_labels(ids: Sequence[str], letter: str) -> list[str]:
+    """Return plain labels without underscores, so that names joined by them stay different.
+
+    >>> separable_labels(["a", "b"], "j"), separable_labels(["a_b", "c"], "j")
+    (['a', 'b'], ['j0', 'j1'])
+    """
+    labels = plain_labels(ids, letter)
+    return [f"{letter}{index}" for index in range(len(labels))] if any("_" in label for label in labels) else labels

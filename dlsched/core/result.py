@@ -1,7 +1,7 @@
-"""The result of a method: status, solution, objective, bound; self-contradictory results are refused."""
+"""Solutions and results: what a solution is, the rules that it may break, and the ``Result`` of a method, which cannot contradict itself."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -11,6 +11,72 @@ from dlsched.core.gap import gap, meets
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
 from dlsched.core.status import Sense, TerminationStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One violated constraint.
+
+    Parameters
+    ----------
+    rule
+        Name of the constraint, as in the mathematics and in the model's rows, e.g. ``capacity``.
+    where
+        The job, server, slot ... that it concerns; empty for a single global constraint.
+    amount
+        By how much it is violated, in the constraint's unit; None where a number makes no sense.
+    message
+        One readable sentence.
+    """
+
+    rule: str
+    where: str = ""
+    amount: float | None = None
+    message: str = ""
+
+    def __str__(self) -> str:
+        place = f"[{printable(self.where)}]" if self.where else ""
+        return f"{self.rule}{place}: {self.message}"
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class FrozenMapping(Mapping[K, V]):
+    """A mapping that keeps the order it was given, cannot be changed, and can be hashed and pickled.
+
+    >>> FrozenMapping({"a": 4})["a"]
+    4
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[K, V]) -> None:
+        self._items = dict(items)
+
+    def __getitem__(self, key: K) -> V:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def items(self) -> ItemsView[K, V]:
+        """Keys and values, at the speed of a dictionary."""
+        return self._items.items()
+
+    def values(self) -> ValuesView[V]:
+        """Values, at the speed of a dictionary."""
+        return self._items.values()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._items)
 
 
 class Solution(Protocol):

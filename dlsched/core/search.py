@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Generic
 
 from dlsched.core.errors import ContradictionError, SolverError
 from dlsched.core.gap import gap, meets, rounding
-from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback
-from dlsched.core.result import Certificate, SolutionT
+from dlsched.core.limits import LOGGER, Budget, Limits, Progress, ProgressCallback
+from dlsched.core.result import Certificate, SolutionT, Violation
 from dlsched.core.status import Sense
-from dlsched.core.violation import Violation
-from dlsched.core.watching import LOGGER
 
 if TYPE_CHECKING:
     import numpy as np

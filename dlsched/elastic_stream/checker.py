@@ -25,11 +25,31 @@ from operator import mul
 
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import FEASIBLE, rounding, tolerance
-from dlsched.core.sweep import first_excess
+from dlsched.core.result import Violation
 from dlsched.core.ticks import HAIR, left_after, slots_for, tick_at, ticks_between
-from dlsched.core.violation import Violation
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Finished, Period, Stream
+
+
+def first_excess(changes: Sequence[tuple[float, int, float]], capacity: int) -> tuple[int, float, float] | None:
+    """Return peak, start and end of the first period with a use above ``capacity``; None: there is none.
+
+    ``changes``: time, change, and the time to report; sorted, with releases before acquisitions at the same
+    time.
+
+    >>> first_excess([(0.0, 2, 0.0), (1.0, 1, 1.0), (3.0, -2, 3.0), (4.0, -1, 4.0)], 2)
+    (3, 1.0, 3.0)
+    """
+    held, most, since_s = 0, 0, 0.0
+    for _, change, time_s in changes:
+        before, held = held, held + change
+        if before <= capacity < held:
+            since_s = time_s
+        most = max(most, held)
+        if held <= capacity < before:
+            return most, since_s, time_s
+    return None
+
 
 _LATEST_S = 1e110
 """No instance leads there; sums of such times are finite."""

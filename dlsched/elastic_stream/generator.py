@@ -15,9 +15,8 @@ from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.cluster.arrivals import Times, burst_arrivals, daynight_arrivals, poisson_arrivals
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import drawing, require_arguments, require_moderate, require_positive
-from dlsched.core.elementary import log
+from dlsched.core.elementary import log, lognormal, whole
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import lognormal, whole
 from dlsched.elastic_stream.instance import RANGES, Instance
 
 Drawn = dict[str, Any]

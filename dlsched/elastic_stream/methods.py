@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.certificates import PricesCertificate
-from dlsched.core.family import Method
-from dlsched.core.methods import bound_in_ticks, heuristic, methods_of
+from dlsched.core.family import Method, bound_in_ticks, heuristic, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import bounds

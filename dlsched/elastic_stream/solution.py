@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
 from dlsched.core.files import Where, read_number, read_object, read_whole
-from dlsched.core.frozen import FrozenMapping
 from dlsched.core.messages import field_path, shown
+from dlsched.core.result import FrozenMapping
 from dlsched.elastic_stream.instance import Instance
 
 

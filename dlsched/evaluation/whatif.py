@@ -9,16 +9,14 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlsched.catalogue.declaration import Value
-from dlsched.catalogue.import_options import OF_EVALUATIONS
-from dlsched.catalogue.sources import READING
+from dlsched.catalogue.families import Value
+from dlsched.catalogue.sources import OF_EVALUATIONS, READING
 from dlsched.core.errors import UsageError
 from dlsched.core.files import path_of
 from dlsched.core.imports import needing
-from dlsched.core.limits import Progress, ProgressCallback
+from dlsched.core.limits import Progress, ProgressCallback, watched
 from dlsched.core.messages import Refused, printable, several
 from dlsched.core.quantities import percent
-from dlsched.core.watching import watched
 from dlsched.evaluation.clusters import clusters_of
 from dlsched.evaluation.page import PageContent, render, unit_of, write_page
 from dlsched.evaluation.question import LIMITS, POLICIES, Question, audit_of, methods_of, pieces, plan_of

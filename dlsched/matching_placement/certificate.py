@@ -33,7 +33,7 @@ import numpy as np
 from dlsched.algorithms.time_costs import Fair
 from dlsched.certificates import DualsCertificate, ExactRow, exact_multipliers, exact_sum
 from dlsched.certificates.exact import root_below
-from dlsched.core.labels import plain_labels
+from dlsched.core.messages import plain_labels
 from dlsched.core.result import Certificate
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.configurations.least_value import ERROR, FairCost, Within, least_value

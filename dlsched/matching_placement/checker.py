@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from dlsched.core.elementary import float_power, log
 from dlsched.core.errors import UsageError
-from dlsched.core.violation import Violation
+from dlsched.core.result import Violation
 from dlsched.matching_placement.instance import Instance, Job, Worker, equal_share_time
 from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement

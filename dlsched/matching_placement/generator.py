@@ -17,8 +17,8 @@ import numpy as np
 from dlsched.catalogue.matching_placement import LISTED
 from dlsched.cluster.published import PublishedRates, published_rates
 from dlsched.core.arguments import drawing, require_arguments
+from dlsched.core.elementary import four_digits, log_uniform, lognormal, whole
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import four_digits, log_uniform, lognormal, whole
 from dlsched.matching_placement.instance import RANGES, Instance
 
 Drawn = dict[str, Any]

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from dlsched.core.elementary import log
-from dlsched.core.frozen import FrozenMapping
 from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
 from dlsched.core.part import Data, Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
+from dlsched.core.result import FrozenMapping
 
 Rates = Annotated[
     dict[Name, Positive],

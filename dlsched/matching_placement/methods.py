@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 
 from dlsched.catalogue.matching_placement import LISTED
+from dlsched.core.family import bound_by, heuristic, methods_of
 from dlsched.core.limits import Stopped
-from dlsched.core.methods import bound_by, heuristic, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import Counts, arrays, placement

@@ -6,8 +6,8 @@ from typing import Any
 
 from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
-from dlsched.core.frozen import FrozenMapping
 from dlsched.core.messages import field_path, shown
+from dlsched.core.result import FrozenMapping
 from dlsched.matching_placement.instance import Instance
 
 

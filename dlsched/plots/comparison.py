@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Literal, get_args
 
-from dlsched.core.renaming import renamed
+from dlsched.core.arguments import renamed
 from dlsched.plots.figure import (
     COLOURS,
     DASHES,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dlsched.core.renaming import renamed
+from dlsched.core.arguments import renamed
 from dlsched.plots.figure import PAGE_IN, labels
 from dlsched.plots.timeline import SAME, Box, Scene, Vector, draw_timelines, require_flows
 

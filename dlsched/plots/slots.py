@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.core.arguments import renamed
 from dlsched.core.quantities import short
-from dlsched.core.renaming import renamed
 from dlsched.plots.figure import (
     NARROW_IN,
     PAGE_IN,

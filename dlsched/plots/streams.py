@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.core.renaming import renamed
+from dlsched.core.arguments import renamed
 from dlsched.plots.figure import PAGE_IN
 from dlsched.plots.timeline import STEPS, Box, Scene, Vector, draw_timelines, require_flows
 

@@ -16,11 +16,10 @@ from dlsched.core.files import require_writable
 from dlsched.core.gap import FEASIBLE
 from dlsched.core.gap import gap as relative_gap
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback, Stopped
+from dlsched.core.limits import LOGGER, Budget, Limits, Progress, ProgressCallback, Stopped, limits_of, watched
 from dlsched.core.messages import printable, several
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
-from dlsched.core.watching import LOGGER, limits_of, watched
 from dlsched.families import family_of
 from dlsched.proofs.checker import Words, check_words
 from dlsched.proofs.prover.derivation import Derivation, problem_lines, proof_lines, write_lines

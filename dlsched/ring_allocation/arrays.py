@@ -25,7 +25,7 @@ import numpy as np
 
 from dlsched.cluster.speeds import SpeedLaw, SpeedTable
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.core.frozen import FrozenMapping
+from dlsched.core.result import FrozenMapping
 
 Left = tuple[IntArray, FloatArray]
 """Count of every job, and the seconds it has left on it; shape (J,)."""

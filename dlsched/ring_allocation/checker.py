@@ -8,7 +8,7 @@ The rules are ``capacity`` and ``choice`` of ``allocation.counts``, in GPUs.
 import math
 
 from dlsched.allocation.counts import broken_rules, require_choices
-from dlsched.core.violation import Violation
+from dlsched.core.result import Violation
 from dlsched.ring_allocation.instance import Instance, Job
 from dlsched.ring_allocation.solution import Allocation
 

@@ -22,8 +22,7 @@ from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.cluster.all_reduce import Link, halving_doubling
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import drawing, require_arguments
-from dlsched.core.elementary import float_power
-from dlsched.core.figures import four_digits, log_uniform, lognormal, whole
+from dlsched.core.elementary import float_power, four_digits, log_uniform, lognormal, whole
 from dlsched.ring_allocation.instance import RANGES, Instance, Job
 
 Drawn = tuple[str, dict[str, Any]]

@@ -2,9 +2,8 @@
 
 from dlsched.allocation.methods import Counting, holding, proven
 from dlsched.catalogue.ring_allocation import LISTED
-from dlsched.core.family import Run
+from dlsched.core.family import Run, heuristic, methods_of
 from dlsched.core.limits import no_tick
-from dlsched.core.methods import heuristic, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import bounds, heuristics

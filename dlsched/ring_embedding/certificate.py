@@ -55,8 +55,8 @@ import numpy as np
 
 from dlsched.algorithms.utility_tables import Quotas
 from dlsched.certificates import DualsCertificate, exact_sum, rounded_up
-from dlsched.core.labels import separable_labels
 from dlsched.core.limits import Tick, no_tick
+from dlsched.core.messages import separable_labels
 from dlsched.core.result import Certificate
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of

@@ -24,7 +24,7 @@ from itertools import pairwise
 
 from dlsched.cluster.routes import Router
 from dlsched.core.gap import tolerance
-from dlsched.core.violation import Violation
+from dlsched.core.result import Violation
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.objectives import SUM, objective_of
 from dlsched.ring_embedding.solution import Embedding, Ring

@@ -39,8 +39,8 @@ from dlsched.catalogue.ring_embedding import LISTED
 from dlsched.cluster.topologies import Shape, drawn_bandwidth, drawn_topology, gbit, network_data, racks
 from dlsched.cluster.utility import KINDS, AlphaFair, Log, Sigmoid, Sqrt, Utility
 from dlsched.core.arguments import drawing, require_arguments, require_moderate
+from dlsched.core.elementary import four_digits, whole
 from dlsched.core.errors import InstanceError, UsageError
-from dlsched.core.figures import four_digits, whole
 from dlsched.core.ranges import Ends, Values
 from dlsched.ring_embedding.instance import RANGES, Instance
 

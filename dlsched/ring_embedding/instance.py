@@ -29,11 +29,11 @@ from pydantic import Field, model_validator
 from dlsched.cluster.network import Amount, Amounts, Link, Node, Path, Size, require_network
 from dlsched.cluster.utility import RANGES as OF_UTILITIES
 from dlsched.cluster.utility import Utility
-from dlsched.core.frozen import FrozenMapping
 from dlsched.core.instance import Count, Head, InstanceFile, Name, require_unique_ids
 from dlsched.core.messages import Refused
 from dlsched.core.part import Data, Part
 from dlsched.core.ranges import Range, Ranges
+from dlsched.core.result import FrozenMapping
 
 _THIN = Range(usual=(3.75e8, 1e9), tested=(0.25, 8))
 RANGES: Ranges = {

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from dlsched.catalogue.ring_embedding import LISTED
-from dlsched.core.family import Run
-from dlsched.core.methods import bound_by, methods_of
+from dlsched.core.family import Run, bound_by, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import bounds, exact

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import rounding, tolerance
-from dlsched.core.violation import Violation
+from dlsched.core.result import Violation
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
 

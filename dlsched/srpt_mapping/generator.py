@@ -32,9 +32,8 @@ from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.arguments import drawing, require_arguments, require_positive
-from dlsched.core.elementary import exp, log
+from dlsched.core.elementary import exp, four_digits, log, log_uniform, lognormal
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import four_digits, log_uniform, lognormal
 from dlsched.srpt_mapping.instance import RANGES, Instance, Stage
 
 Drawn = dict[str, Any]

@@ -1,7 +1,7 @@
 """Methods of srpt_mapping by name, as the catalogue lists them, and how the less simple ones run."""
 
 from dlsched.catalogue.srpt_mapping import LISTED
-from dlsched.core.methods import bound_in_ticks, heuristic, methods_of
+from dlsched.core.family import bound_in_ticks, heuristic, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
 from dlsched.core.files import Where, read_list, read_name, read_number, read_object, read_whole
-from dlsched.core.frozen import FrozenMapping
+from dlsched.core.result import FrozenMapping
 from dlsched.core.ticks import put_back
 from dlsched.srpt_mapping.instance import Instance
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dlsched.core.errors import UsageError
-from dlsched.core.watching import Lines
+from dlsched.core.limits import Lines
 from dlsched.study.cells.cell import Cell, Outcome, cells_of
 from dlsched.study.engines import local
 from dlsched.study.plans.plan import CellLimits, Instances, Plan, PlannedLike

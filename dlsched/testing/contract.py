@@ -32,8 +32,8 @@ from dlsched.core.result import Result, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import find_family
-from dlsched.method_choice import MethodLike, method_of
 from dlsched.own_methods import called
+from dlsched.solving import MethodLike, method_of
 from dlsched.testing.cases import CASES
 
 _SLACK = 1e-9  # relative tolerance between rounded objectives, and between them and an exact bound

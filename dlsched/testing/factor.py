@@ -13,11 +13,11 @@ from hypothesis import Phase
 from hypothesis.strategies import SearchStrategy
 
 from dlsched.catalogue import families as listed
-from dlsched.catalogue.declaration import Value
+from dlsched.catalogue.families import Value
 from dlsched.core.errors import UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.families import find_family
-from dlsched.method_choice import MethodLike, method_of
+from dlsched.solving import MethodLike, method_of
 from dlsched.testing.cases import CASES
 from dlsched.testing.contract import hold_examples, require_factor
 from dlsched.worst.judge import Failure, Judge, Judged, finite

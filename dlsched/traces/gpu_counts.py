@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Final
 
-from dlsched.catalogue.import_options import SLICES
+from dlsched.catalogue.sources import SLICES
 from dlsched.core.errors import InputError, UsageError
 from dlsched.traces.queue import Queue, QueuedJob, Sentence, figure
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dlsched.core.gap import FEASIBLE
 from dlsched.core.messages import printable
-from dlsched.core.violation import Violation
+from dlsched.core.result import Violation
 from dlsched.elastic_stream import checker as streams
 from dlsched.elastic_stream.instance import Instance as StreamInstance
 from dlsched.elastic_stream.solution import Stream

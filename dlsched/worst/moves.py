@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from dlsched.core.elementary import decade, float_power
-from dlsched.core.figures import lognormal
+from dlsched.core.elementary import decade, float_power, lognormal
 from dlsched.core.files import Json
 from dlsched.worst.judge import Judge, Judged
 from dlsched.worst.space import (

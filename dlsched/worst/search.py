@@ -17,16 +17,15 @@ from dataclasses import replace
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from dlsched.catalogue.declaration import Value
+from dlsched.catalogue.families import Value
 from dlsched.core.arguments import require_seed
 from dlsched.core.elementary import log
 from dlsched.core.errors import DlschedError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.gap import MEETING
-from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback, Stopped
-from dlsched.core.watching import limits_of, watched
+from dlsched.core.limits import Budget, Limits, Progress, ProgressCallback, Stopped, limits_of, watched
 from dlsched.families import find_family
-from dlsched.method_choice import MethodLike, method_of
+from dlsched.solving import MethodLike, method_of
 from dlsched.worst.judge import Ended, Failure, Judge, Judged, Worst, finite, said_of
 from dlsched.worst.moves import SHARE, least, moved, shrunk
 from dlsched.worst.space import DrawGenerated, Space, own_space, space_of

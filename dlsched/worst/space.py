@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from dlsched.catalogue import families as listed
-from dlsched.catalogue.declaration import Value, load
+from dlsched.catalogue.families import Value, load
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import Json

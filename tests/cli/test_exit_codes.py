@@ -219,7 +219,7 @@ def test_a_missing_package_is_a_row_and_no_failure_of_the_doctor(
     assert compared.code == 0
     assert "pip install pyomo" in compared.json[0]["status"]
     assert compared.json[1]["status"] == "feasible"
-    monkeypatch.setattr("dlsched.cli.doctor.SOLVERS", {"scip": SOLVERS["scip"]})
+    monkeypatch.setattr("dlsched.cli.listing.SOLVERS", {"scip": SOLVERS["scip"]})
     examined = cli("doctor", "--json")
     assert (examined.code, examined.json[0]["smoke"]) == (0, "linear: 14, proven; minlp: pip install pyomo")
 
@@ -300,7 +300,7 @@ def test_7_for_a_contradiction_in_every_command(
         ["feasible", "solver_error", "feasible"],
     )
     contradiction = dlsched.solve(dlsched.read(example), method="milp")
-    monkeypatch.setattr("dlsched.cli.bound.bound", lambda instance, **named: contradiction)
+    monkeypatch.setattr("dlsched.cli.solve.bound", lambda instance, **named: contradiction)
     assert cli("bound", example, "--json").code == 7
 
 

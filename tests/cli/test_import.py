@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dlsched.catalogue.import_options import OPTIONS
+from dlsched.catalogue.sources import OPTIONS
 from dlsched.traces import SOURCES
 from dlsched.traces.instances import MAKERS
 

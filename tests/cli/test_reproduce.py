@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Ended
 
-from dlsched.cli.study import run as study_run
+from dlsched.cli import study_runs as study_run
 from dlsched.reproduce import entries
 from dlsched.reproduce.entries import ENTRIES
 

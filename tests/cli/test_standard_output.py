@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from dlsched.__main__ import StandardOutput
 from dlsched.cli import COMMANDS, GROUPS, run
-from dlsched.core.standard_files import StandardOutput
 
 from .conftest import PROGRAM
 from .test_advise import DUMP
@@ -191,7 +191,7 @@ def test_0_where_the_result_goes_to_a_file(closing: str, tmp_path: Path) -> None
 def test_standard_output_stays_what_it_was() -> None:
     """Unbuffered where Python is asked for that, UTF-8, and without an end of its own that closes it."""
     code = (
-        "import sys; from dlsched.core.standard_files import open_standard_files; open_standard_files()\n"
+        "import sys; from dlsched.__main__ import open_standard_files; open_standard_files()\n"
         "print(sys.stdout.encoding, sys.stdout.write_through, sys.stdout.isatty(), sys.stdout.fileno())"
     )
     for option, through in (("-u", True), ("-I", False)):

@@ -9,7 +9,7 @@ from conftest import Ended
 from evaluation.dumps import drawn, write_sacct, write_workloads
 
 from dlsched.catalogue.sources import QUEUES, SOURCES
-from dlsched.cli.study import run as study_run
+from dlsched.cli import study_runs as study_run
 
 pytest.importorskip("matplotlib", reason="Matplotlib is not installed: there is no page")
 pytest.importorskip("jinja2", reason="Jinja2 is not installed: there is no page")

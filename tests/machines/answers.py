@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import dlsched
-from dlsched.cli.export import model_text
+from dlsched.cli.instances import model_text
 from dlsched.core.errors import DlschedError
 from dlsched.core.instance import InstanceFile
 

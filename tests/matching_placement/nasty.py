@@ -7,8 +7,8 @@ of the speed of others, smallest sizes that leave no choice, and workers that ar
 import numpy as np
 from nasty import magnitudes
 
+from dlsched.core.elementary import whole
 from dlsched.core.errors import InstanceError
-from dlsched.core.figures import whole
 from dlsched.matching_placement.instance import RANGES, Instance
 
 _QUANTITIES = ("bandwidth", "iterations", "batch", "gradient", "rate")

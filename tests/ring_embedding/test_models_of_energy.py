@@ -9,7 +9,7 @@ from hypothesis import assume, given
 
 import dlsched
 from dlsched import FAMILIES
-from dlsched.cli.export import model_text
+from dlsched.cli.instances import model_text
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import exact

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched import FAMILIES
-from dlsched.core.family import Method
-from dlsched.core.methods import heuristic
+from dlsched.core.family import Method, heuristic
 from dlsched.ring_allocation.solution import Allocation
 from dlsched.worst.space import Data, Number, Space
 

@@ -46,8 +46,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dlsched.core.errors import UsageError
-from dlsched.core.labels import plain_labels
 from dlsched.core.limits import Tick
+from dlsched.core.messages import plain_labels
 from dlsched.core.ticks import HAIR, end_in_slots, left_after, slots_for
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream

@@ -47,8 +47,8 @@ from operator import add, mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from dlsched.core.errors import UsageError
-from dlsched.core.labels import plain_labels
 from dlsched.core.limits import Tick, no_tick
+from dlsched.core.messages import plain_labels
 from dlsched.core.ticks import HAIR, slots_for
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.formulations.complete import CompleteProgram, ending, slots_of, times_s

@@ -41,8 +41,8 @@ import numpy as np
 
 from dlsched.core.arrays import dot
 from dlsched.core.errors import UsageError
-from dlsched.core.labels import plain_labels
 from dlsched.core.limits import Tick, no_tick
+from dlsched.core.messages import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, kind_of_workers
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import require_served

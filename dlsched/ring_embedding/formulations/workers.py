@@ -57,8 +57,8 @@ import numpy as np
 from dlsched.algorithms.utility_tables import UtilityTable, power_of_two, steps
 from dlsched.algorithms.whole_rows import row
 from dlsched.core.errors import UsageError
-from dlsched.core.labels import separable_labels
 from dlsched.core.limits import Budget
+from dlsched.core.messages import separable_labels
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of
 from dlsched.ring_embedding.rings.network import Network, Workers

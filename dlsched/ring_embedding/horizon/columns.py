@@ -22,8 +22,8 @@ from dlsched.certificates import DualsCertificate
 from dlsched.columns.generation import Smoothing
 from dlsched.core.arrays import dot
 from dlsched.core.elementary import geometric
-from dlsched.core.labels import separable_labels
 from dlsched.core.limits import Budget
+from dlsched.core.messages import separable_labels
 from dlsched.core.status import Sense
 from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, relax

@@ -29,8 +29,8 @@ from dlsched.algorithms.utility_tables import VANISHING, Floats, Tangent, pool_p
 from dlsched.certificates import DualsCertificate
 from dlsched.core.arrays import dot
 from dlsched.core.elementary import geometric
-from dlsched.core.labels import separable_labels
 from dlsched.core.limits import Budget, Stopped, Tick
+from dlsched.core.messages import separable_labels
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.instance import Instance

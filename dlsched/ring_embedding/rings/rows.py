@@ -19,7 +19,7 @@ from dlsched.algorithms.ring_sets import exact_least
 from dlsched.algorithms.utility_tables import UtilityTable
 from dlsched.cluster.network import forest
 from dlsched.core.gap import FEASIBLE
-from dlsched.core.labels import separable_labels
+from dlsched.core.messages import separable_labels
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import utility_tables
 

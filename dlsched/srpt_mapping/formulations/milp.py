@@ -52,8 +52,8 @@ from typing import TYPE_CHECKING
 
 from dlsched.algorithms.one_machine import busy_rows
 from dlsched.core.errors import UsageError
-from dlsched.core.labels import separable_labels
 from dlsched.core.limits import Tick, no_tick
+from dlsched.core.messages import separable_labels
 from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.checker import constant, flow_times

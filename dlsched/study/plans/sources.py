@@ -9,9 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlsched.catalogue.declaration import Value
-from dlsched.catalogue.import_options import OPTIONS
-from dlsched.catalogue.sources import SOURCES
+from dlsched.catalogue.families import Value
+from dlsched.catalogue.sources import OPTIONS, SOURCES
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile

@@ -19,9 +19,9 @@ from itertools import pairwise
 import numpy as np
 
 from dlsched.cluster.training_job import TrainingJob
+from dlsched.core.elementary import four_digits, log_uniform
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyFamily
-from dlsched.core.figures import four_digits, log_uniform
 from dlsched.core.messages import several
 from dlsched.worst.space import Data
 

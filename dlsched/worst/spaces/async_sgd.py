@@ -10,7 +10,7 @@ give each of J jobs the same number, and if one job has all the work and perfect
 import numpy as np
 
 from dlsched.async_sgd.instance import RANGES
-from dlsched.core.figures import four_digits, log_uniform
+from dlsched.core.elementary import four_digits, log_uniform
 from dlsched.core.ranges import Ends
 from dlsched.families import FAMILIES
 from dlsched.worst.space import Data, Draw, Number, Space

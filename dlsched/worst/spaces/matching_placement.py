@@ -16,8 +16,7 @@ import copy
 
 import numpy as np
 
-from dlsched.core.elementary import log
-from dlsched.core.figures import log_uniform
+from dlsched.core.elementary import log, log_uniform
 from dlsched.matching_placement import FAMILY, generate
 from dlsched.matching_placement.generator import PRESETS
 from dlsched.matching_placement.instance import RANGES

@@ -27,8 +27,8 @@ import numpy as np
 
 from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.arguments import require_arguments
+from dlsched.core.elementary import four_digits, log_uniform
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import four_digits, log_uniform
 from dlsched.core.messages import several
 from dlsched.families import FAMILIES
 from dlsched.ring_embedding.generator import PRESETS, generate

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlsched.core.arguments import require_arguments
+from dlsched.core.elementary import log_uniform
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import log_uniform
 from dlsched.core.messages import several
 from dlsched.srpt_mapping import FAMILY, generate
 from dlsched.srpt_mapping.generator import PRESETS

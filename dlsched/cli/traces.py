@@ -1,4 +1,4 @@
-"""``dlsched advise``: one decision for what waits and runs at a moment, as actions."""
+"""``dlsched import`` and ``advise``: an audited instance of a public file, and one decision for a recorded queue."""
 
 import csv
 import io
@@ -8,23 +8,58 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlsched.catalogue.declaration import Value
-from dlsched.catalogue.import_options import READING, of_queues
+from dlsched.catalogue.families import Value
+from dlsched.catalogue.sources import OPTIONS, READING_OPTIONS, SOURCES, of_queues
 from dlsched.cli import completion
-from dlsched.cli.options import AsJson, taking
+from dlsched.cli.options import AsJson, OutPath, taking
 from dlsched.cli.output import print_json, print_table
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json, json_text, require_writable, write_text
 from dlsched.core.messages import printable
 from dlsched.core.table import csv_text
+from dlsched.families import write
 
 if TYPE_CHECKING:
     from dlsched.advice import Advice
     from dlsched.traces.queue import Queue
 
-NAME = "advise"
+
+@taking(OPTIONS.values(), before="happened")
+def run_import(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file; the folder of AdaptDL, of PAI.")],
+    source: Annotated[
+        str,
+        typer.Option(
+            metavar="SOURCE", help=f"What kind of file: {', '.join(SOURCES)}.", autocompletion=completion.sources
+        ),
+    ],
+    happened: Annotated[
+        str | None, typer.Option(metavar="RESULT", help="Write what really happened, for check and compare.")
+    ] = None,
+    out: OutPath = None,
+    **own: str | float | None,
+) -> int:
+    """Read a file as an instance; say what was dropped, repaired or assumed (on standard error, and in `source`)."""
+    from dlsched.traces import import_instance, import_made
+    from dlsched.traces.recorded_schedule import UNKNOWN
+
+    if happened is None:
+        instance, audit = import_instance(source, file, **own)
+    else:
+        made = import_made(source, file, **own)
+        instance, audit = made.instance, made.audit
+        if made.happened is None:
+            raise InputError(made.unknown or f"{UNKNOWN} {instance.family} has no such answer.", where=file)
+        claim = {"instance": {"name": instance.name, "sha256": instance.sha256}, "method": "what happened"}
+        write_text(happened, json_text({**claim, "solution": made.happened.as_data()}))
+    for sentence in audit:
+        print(f"audit: {printable(sentence)}", file=sys.stderr)
+    write(instance, out or "-")
+    return 0
+
+
 DECIDING = ("gpus_of_node", "estimates", "restart_s", "scaling", "max_gpus")
-OWN = of_queues("gpus_of_node", "at", "estimates", "restart", "scaling", "max_gpus", *READING)
+OWN = of_queues("gpus_of_node", "at", "estimates", "restart", "scaling", "max_gpus", *READING_OPTIONS)
 ENDINGS = (".json", ".csv")
 COLUMNS = ("job", "action", "gpus", "nodes", "time")
 
@@ -41,7 +76,7 @@ COLUMNS = ("job", "action", "gpus", "nodes", "time")
         "max_gpus": "GPUs to which a job may grow; what it has.",
     },
 )
-def run(
+def run_advise(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file, with the jobs that run and wait.")],
     source: Annotated[
         str, typer.Option(metavar="SOURCE", help="What has recorded the queue.", autocompletion=completion.sources)

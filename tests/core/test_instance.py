@@ -1,4 +1,4 @@
-"""Instances from DataFrames: rows are jobs, what is absent is left out, errors name row and column."""
+"""The base of the families' instances: how one is validated, read from a DataFrame, written and hashed."""
 
 import math
 

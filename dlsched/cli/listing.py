@@ -1,19 +1,40 @@
-"""``dlsched doctor``: the solvers that are here, and one small solve with each."""
+"""``dlsched methods`` and ``doctor``: the methods of the families, and the installed solvers with one small solve each."""
 
-from typing import Any
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
 
 from dlsched.catalogue.solvers import SOLVERS, Solver
+from dlsched.cli import completion
 from dlsched.cli.options import AsJson
 from dlsched.cli.output import print_json, print_table, progress_line
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
+from dlsched.listing import methods
 from dlsched.solvers.outcome import Outcome
 
-NAME = "doctor"
+
+def run_methods(
+    family: Annotated[
+        str | None,
+        typer.Argument(metavar="[FAMILY]", help="One family; all by default.", autocompletion=completion.families),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """List exact methods, heuristics and bounds."""
+    listed = methods(family)
+    if as_json:
+        print_json([asdict(entry) for entry in listed])
+    else:
+        print_table(listed.table.columns, listed.table.rows)
+    return 0
+
+
 _LIMITS = Limits(time_s=20.0)
 
 
-def run(as_json: AsJson = False) -> int:
+def run_doctor(as_json: AsJson = False) -> int:
     """Show the solvers, their versions, and whether each solves a small model; exit 1 when one that is here fails."""
     with progress_line("smoke solves"):
         rows = [_examine(solver) for solver in SOLVERS.values()]

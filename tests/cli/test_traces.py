@@ -1,4 +1,4 @@
-"""``dlsched advise``: a decision for a recorded queue, as a table, JSON and CSV."""
+"""``dlsched import`` and ``advise``: an audited instance of a public file, and one decision for a recorded queue."""
 
 import csv
 import json

@@ -1,1 +1,0 @@
-"""``dlsched study``: a module for each of its commands."""
