@@ -1,4 +1,4 @@
-"""``FAMILIES``, the table of all families, and what works on any: instances drawn, read and written; results read, checked and verified."""
+"""``FAMILIES``, the table of all families, and what works on any: draw, read, write and check instances and results."""
 
 import copyreg
 import gc

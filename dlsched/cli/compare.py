@@ -1,4 +1,4 @@
-"""``dlsched compare``: methods on instance files, and answers from elsewhere, against the best proven objective; tables and plots."""
+"""``dlsched compare``: methods on instance files, and external answers, against the best proven objective; tables and plots."""
 
 import csv
 import sys

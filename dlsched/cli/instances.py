@@ -1,4 +1,4 @@
-"""``dlsched generate``, ``stream``, ``export``, ``schema``: random instances, arrival streams, models, and the schema of instance files."""
+"""``dlsched generate``, ``stream``, ``export``, ``schema``: instances and arrival streams, their models, and the file schema."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Any

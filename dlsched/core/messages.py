@@ -1,4 +1,4 @@
-"""Error messages on one line (the path of the field, what was found, what is allowed), and labels that every LP reader accepts."""
+"""Error messages on one line (path of the field, what was found, what is allowed), and labels that every LP reader accepts."""
 
 import json
 import re

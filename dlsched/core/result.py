@@ -1,4 +1,4 @@
-"""Solutions and results: what a solution is, the rules that it may break, and the ``Result`` of a method, which cannot contradict itself."""
+"""Solutions, the rules that they may break, and ``Result``, the outcome of a method, which cannot contradict itself."""
 
 import math
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView

@@ -1,4 +1,4 @@
-"""``dlsched compare``: methods on instance files, and answers from elsewhere, against the best proven objective; tables and plots."""
+"""``dlsched compare``: methods on instance files, and external answers, against the best proven objective; tables and plots."""
 
 import csv
 import io
@@ -15,7 +15,6 @@ from dlsched import Limits, elastic_stream, read, ring_allocation, ring_embeddin
 from dlsched.cli.compare import draw
 from dlsched.comparison.rows import Compared, compare_one
 from dlsched.core.errors import SolverError
-from dlsched.core.limits import Limits
 from dlsched.core.verdict import Verdict
 from dlsched.families import family_of
 

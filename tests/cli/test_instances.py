@@ -13,7 +13,7 @@ import pytest
 import dlsched
 from dlsched import async_sgd, elastic_stream, read, write
 from dlsched.catalogue.elastic_stream import LISTED
-from dlsched.families import FAMILIES, read
+from dlsched.families import FAMILIES
 
 PRESETS = [(family.name, preset) for family in FAMILIES.values() for preset in family.presets]
 
