@@ -35,7 +35,8 @@ class _Families(Mapping[str, AnyFamily]):
     def __getitem__(self, name: str) -> AnyFamily:
         if name not in listed.FAMILIES:
             raise KeyError(name)
-        return listed.record_of(name)
+        record: AnyFamily = listed.record_of(name)
+        return record
 
     def __contains__(self, name: object) -> bool:
         return name in listed.FAMILIES

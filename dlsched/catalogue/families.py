@@ -10,10 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from dlsched.core.family import AnyFamily
+from typing import Any, Literal
 
 
 def load(target: str) -> Any:
@@ -212,10 +209,9 @@ def space(family: str) -> Mapping[str, Option] | None:
     return None if listed is None else listed.space
 
 
-def record_of(family: str) -> "AnyFamily":
-    """Import a family and return its record."""
-    record: AnyFamily = load(f"dlsched.{family}:FAMILY")
-    return record
+def record_of(family: str) -> Any:
+    """Import a family and return its record, a ``core.family.Family``."""
+    return load(f"dlsched.{family}:FAMILY")
 
 
 def _listed(family: str) -> ListedFamily | None:

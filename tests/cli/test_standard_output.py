@@ -17,7 +17,7 @@ from dlsched.__main__ import StandardOutput
 from dlsched.cli import COMMANDS, GROUPS, run
 
 from .conftest import PROGRAM
-from .test_advise import DUMP
+from .test_traces import DUMP
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 PLAN = """
