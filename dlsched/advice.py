@@ -12,9 +12,8 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
 from dlsched.elastic_stream.solution import Stream
 from dlsched.families import family_of
-from dlsched.method_choice import method_named
 from dlsched.ring_allocation.solution import Allocation
-from dlsched.solving import solve
+from dlsched.solving import method_named, solve
 from dlsched.srpt_mapping.dispatching import Begun
 from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance, Server

@@ -28,8 +28,8 @@ from dlsched.columns.slack import Prices
 from dlsched.core.arrays import dot, row_dots
 from dlsched.core.elementary import exp, geometric, log
 from dlsched.core.errors import UsageError
-from dlsched.core.labels import plain_labels
 from dlsched.core.limits import Budget, Tick, TooMany, no_tick
+from dlsched.core.messages import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, require_feasible
 from dlsched.matching_placement.certificate import verify
 from dlsched.matching_placement.configurations.pricing import generate_columns

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.catalogue.import_options import MAKING, OPTIONS
+from dlsched.catalogue.sources import MAKING, OPTIONS
 from dlsched.core.errors import InputError, UsageError
 from dlsched.traces import SOURCES, arrivals_of, read_queue
 from dlsched.traces.instances import MAKERS

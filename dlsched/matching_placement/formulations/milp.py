@@ -25,8 +25,8 @@ import numpy as np
 
 from dlsched.algorithms.count_vectors import undominated
 from dlsched.core.errors import SolverError, UsageError
-from dlsched.core.labels import plain_labels
 from dlsched.core.limits import Tick, TooMany, no_tick
+from dlsched.core.messages import plain_labels
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement

@@ -15,8 +15,7 @@ from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails
 
 from dlsched.catalogue.families import space
-from dlsched.catalogue.import_options import OPTIONS
-from dlsched.catalogue.sources import SOURCES
+from dlsched.catalogue.sources import OPTIONS, SOURCES
 from dlsched.core.arguments import LARGEST_DRAWN
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json
