@@ -208,7 +208,7 @@ def print_summary(result: Result[Solution], unit: str) -> None:
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 
 
-def _rings(entries: Any) -> list[str]:
+def _rings(entries: object) -> list[str]:
     """Return a line for each slot of an embedding of rings: its jobs, and on which servers how many of their workers are."""
     lines = []
     for entry in entries if isinstance(entries, list) else ():
