@@ -14,14 +14,13 @@ time
 ===================  ========================================================================================
 units of resources
 ===================  ========================================================================================
-``compositions``     vectors of sizes: counted, listed, found by rank, drawn
-``count_vectors``    vectors of counts within a stock; one for every group, by dynamic programming over the stock
+``count_vectors``    vectors of counts: counted, listed, by rank, drawn; one for every group by dynamic programming
 ``resource_market``  a market whose prices rise until nobody bids; improving exchanges; who can have what, by maximum flow
 ``ring_sets``        cheapest closed walks that collect units; units on the nodes of a forest, joined by its links
 ``utility_tables``   utilities of 0, 1, 2 ... units: envelopes, steps, stretches, quotas, the price of a pool
 ``whole_rows``       rows over whole numbers, in whole numbers
 ===================  ========================================================================================
 
-``sums`` and ``layered_search`` keep the states of a search and the way back from one; ``sums`` says how much memory an
+``sums`` and ``layered_search`` store the states of a search and the way back from one; ``sums`` says how much memory an
 algorithm may take.
 """

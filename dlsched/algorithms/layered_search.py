@@ -1,9 +1,4 @@
-"""Parts of searches by layers: rows that belong together, divisions of units, and the way back.
-
-Rows of arrays that belong together, and ways to divide units.
-
-The trail of a search by layers: which state each state came from, and by which choice.
-"""
+"""Parts of searches by layers: rows that belong together, divisions of units, and the trail back from a state."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

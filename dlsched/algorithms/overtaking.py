@@ -1,7 +1,7 @@
 """Queue of jobs for units, updated event by event: each job runs if its size fits beside the jobs before it.
 
 The jobs that run are those of one greedy pass: in order of their keys (less first), each takes its size if as many units
-are left. A job may overtake one that does not fit, and may be stopped again for it. No pass is made, though: at an event
+are free. A job may overtake one that does not fit, and may be stopped again for it. No pass is made, though: at an event
 only a few jobs can start or stop. Let free(j) be the units that the running jobs before waiting job j leave.
 
 1. j runs if and only if free(j) is at least its size. Of the waiting jobs of one size the first has the most free, so
@@ -15,7 +15,7 @@ only a few jobs can start or stop. Let free(j) be the units that the running job
 4. When a job is admitted that does not fit into what is idle, running jobs behind it go through the pass again. The
    first of them that does not fit any more is found from the end: as many units as are missing stand behind it or in it.
 
-Cost of an event: O(log n) for the queues, O(s) for s different sizes, and a walk over running jobs that hold no more
+Cost of an event: O(log n) for the queues, O(s) for s different sizes, and a walk over running jobs that have no more
 units together than the job looked at; moving entries of the sorted list of running jobs is O(C) with a tiny factor.
 """
 

@@ -1,18 +1,14 @@
 """Schedules made of orders: serial generation, and simulated annealing over orders.
 
-Serial schedule generation in floats: each job in turn starts once its resources are free to its end.
+*Serial generation*: each job in turn starts once its resources are free to its end.
 
 *No later than in any schedule with these lengths.* Take a feasible schedule and the order of its starts. Induction: let
 the jobs before job i start no later here than there. At the time at which job i starts there, all of them
 have started there; so those that still run here also run there, and beside them the resources of job i are
 free to its end. So job i starts no later here either.
 
-Simulated annealing over orders.
-
-A step moves one entry of the order to another position, at most a quarter of the length away. A worse order is accepted
+*Simulated annealing* (Kirkpatrick, Gelatt, Vecchi 1983): a step moves one entry of the order to another position, at most a quarter of the length away. A worse order is accepted
 with probability exp(-increase / temperature); the temperature falls linearly to 0.
-
-Source of the method: Kirkpatrick, Gelatt, Vecchi 1983.
 """
 
 import math

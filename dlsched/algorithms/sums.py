@@ -1,19 +1,13 @@
-"""Partial sums of a knapsack's core, and the memory that they may take.
-
-Memory limit of an algorithm of this package: a quarter of the machine's, and at most 1 GiB.
-
-An algorithm that would need more raises ``MemoryError`` first; ``Family.solve`` then ends with
-``memory_limit``.
-
-Partial sums of shifts and regrets, job after job: the states of the knapsack's core, and the way back from one.
+"""Partial sums of shifts and regrets, job after job: the states of a knapsack's core, and the way back from one.
 
 A state is a sum of shifts with the least sum of regrets that reaches it. The parent and the option of every
-state are kept in *segments*. When a segment fills its share of the memory, only the states at its end stay;
+state are stored in *segments*. When a segment fills its share of the memory, only the states at its end stay;
 when the way back leads through it, it is computed again, from the states at its beginning and with the same
 limits.
 
-Memory, of ``memory.ALLOWED_BYTES``: half for the work on one job, a quarter for the states between segments, and an eighth
-for a segment, of which two may be held. A search that needs more raises ``MemoryError``.
+An algorithm of this package may take ``ALLOWED_BYTES`` of memory, a quarter of the machine's and at most 1 GiB. One that
+would need more raises ``MemoryError`` first; ``Family.solve`` then ends with ``memory_limit``. Here half of it is for the
+work on one job, a quarter for the states between segments, and an eighth for a segment, of which there are two at most.
 """
 
 import math

@@ -1,7 +1,5 @@
 """Guarantees of the greedy methods on a cost table: conditions, and how much the methods can lose.
 
-Guarantees of the greedy methods on a cost table: conditions, and how much the methods can lose.
-
 Approximation factors of the greedy methods, mostly on cost tables without super-linear speed.
 
 Without super-linear speed means: no cost rises with the count, and count x cost never falls. Costs are >= 0.

@@ -1,11 +1,8 @@
 """Heuristics on a cost table: equal counts, doubling, marginal gain, and the steps of the lower convex hull.
 
-Heuristics that ignore costs: the same count for all jobs, as far as it is allowed.
-
-Greedy allocation on a cost table: doubling, marginal gain, and the steps of the lower convex hull.
-
-All start from every job's smallest count and return one pair index per job, shape (J,), or None when the smallest counts
-exceed the capacity. Equal gains go to the job that stands first in the table. ``tick`` is called now and then.
+The greedy ones start from every job's smallest count and return one pair index per job, shape (J,), or None when the
+smallest counts exceed the capacity. Equal gains go to the job that stands first in the table. ``tick`` is called now and
+then. Equal counts ignore costs.
 """
 
 import heapq

@@ -250,7 +250,7 @@ def combine(
     sides: int = 2,
     cap: float = math.inf,
 ) -> bool:
-    """Combine pairs, given by position; the core's incumbent becomes their best choice if that is better.
+    """Combine pairs by their positions; the core's incumbent becomes their best choice if that is better.
 
     When stopped on the way, the core keeps the best choice so far, unless reading it takes as long again. If a side has
     more states than ``enough``, it gives up; if more than ``most``, it goes on with that many. In both cases it returns
@@ -337,7 +337,7 @@ class _Queue:
         return len(self.low)
 
     def move(self, place: int, low_left: int, high_left: int) -> Move:
-        """Return the options of a job, given how far the jobs after it may still shift."""
+        """Return the options of a job, if the jobs after it may still shift so far."""
         pairs = self.keep[self.starts[place] : self.starts[place + 1]]
         shifts, regrets = self.core.shifts[pairs], self.core.regrets[pairs]
         return Move(np.concatenate(([0], shifts)), np.concatenate(([0.0], regrets)), low_left, high_left)
@@ -354,7 +354,7 @@ class _Queue:
 
 
 def in_turn(core: Core, keep: IntArray) -> IntArray:
-    """Order pairs (given by job) so that jobs that can grow and jobs that only shrink alternate, least regret first.
+    """Order pairs, those of a job together, so that jobs that can grow and jobs that only shrink alternate, least regret first.
 
     Sums then stay near 0, so that the search meets choices that fill the capacity early.
     """

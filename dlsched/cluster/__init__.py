@@ -1,21 +1,20 @@
 """Models of clusters and jobs: all-reduce costs, fitted and published speeds, loss curves, arrivals, job graphs, networks.
 
-===========================================  ==========================================================================
-module                                       content
-===========================================  ==========================================================================
-``all_reduce``                               seconds of an all-reduce
-``speed_law``, ``speed_table``               seconds of an epoch by count of GPUs, as a law and as a table
-``speed_fit``, ``loss_curve``                fits of the speed law and of the loss curve to measurements
-``training_job``                             fields and counts of a data-parallel job, shared by two families
-``job_graph``, ``least_iteration``           pipeline and data-parallel stages; lower bound on the seconds of an iteration
-``spreading``, ``grouping``                  splits of replicas over servers: fastest, and by Heavy-Edge
-``network``, ``forest``, ``routes``          nodes, links and paths; trees of them; routes between servers
-``topologies``, ``drawn_networks``           racks, fat trees and other topologies; random networks
-``stage``                                    a pipeline stage, as instances hold it
-``utility``                                  utility of a job's total work
-``arrivals``                                 random arrival times
-``published`` and ``published_*``            published measurements, with their sources
-===========================================  ==========================================================================
+===================================  ==================================================================================
+module                               content
+===================================  ==================================================================================
+``all_reduce``                       seconds of an all-reduce
+``speeds``                           seconds of an epoch by count of GPUs, as a law and as a table
+``curve_fits``                       fits of the speed law and of the loss curve to measurements
+``training_job``                     fields and counts of a data-parallel job, shared by two families
+``job_graph``, ``least_iteration``   pipeline and data-parallel stages; lower bound on the seconds of an iteration
+``replica_placement``                splits of replicas over servers: fastest, by Heavy-Edge, by best fit
+``network``, ``routes``              nodes, links and paths, trees of them; routes between servers
+``topologies``                       racks, fat trees and other topologies; random networks
+``utility``                          utility of a job's total work
+``arrivals``                         random arrival times
+``published``, ``published_stages``  published measurements, with their sources
+===================================  ==================================================================================
 """
 
 from dlsched.cluster.all_reduce import Link, halving_doubling, ring

@@ -1,9 +1,5 @@
 """Pipeline and data-parallel jobs as graphs of stages, and the time of one iteration on given servers.
 
-A pipeline stage of a training job, as an instance holds it.
-
-Pipeline and data-parallel jobs as graphs, and the time of one iteration on given servers.
-
 A job is a chain of stages; stage s has k_s replicas, one GPU each. A server with g GPUs gives each of them an equal
 share of its network card, so that jobs do not disturb each other.
 

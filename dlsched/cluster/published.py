@@ -1,22 +1,18 @@
 """Published measurements: training speeds, rates on one GPU by type, and seconds of a training step.
 
-Published training speeds: the numbers behind realistic instances.
+*Training speeds*, the numbers behind realistic instances, are in ``published_speeds.json``, written by the readers of
+`dlsched.traces.speedups`. Each record's ``source`` names where it comes from, and what was assumed (data set, epoch, batch
+on one GPU or on all of them).
 
-The figures are in ``published_speeds.json``, written by the readers of `dlsched.traces.speedups`. Each record's
-``source`` names where it comes from, and what was assumed (data set, epoch, batch on one GPU or on all of them).
+*Rates on one GPU*, by GPU type and model, which say which type suits which model, are in ``published_rates.json``, each with
+its source; a figure that was not measured directly also has its derivation. K80, P100 and V100 come from Gavel (OSDI 2020),
+T4 from AdaptDL (Pollux, OSDI 2021), A100 is scaled.
 
-Published training rates on one GPU, by GPU type and model: which type suits which model.
-
-The figures are in ``published_rates.json``, each with its source; a figure that was not measured directly also has its
-derivation. K80, P100 and V100 come from Gavel (OSDI 2020), T4 from AdaptDL (Pollux, OSDI 2021), A100 is scaled.
-
-Published seconds of one training step of one worker, and published numbers of parameters.
-
-The figures are in ``published_steps.json``: image classifiers, one worker with one GPU. Every number of parameters and
-every step names its source. Steps come from TensorFlow's benchmarks of May 2017 (P100, K80), from jcjohnson's
-cnn-benchmarks and soumith's convnet-benchmarks (Titan X) and from Gavel (V100); the numbers of parameters of VGG-16,
-ResNet-50 and ResNet-152 are those of ``published_stages``. Numbers of parameters are those with 1,000 classes;
-TensorFlow's benchmarks have 1,001.
+*Seconds of one training step* of one worker, and numbers of parameters, are in ``published_steps.json``: image classifiers,
+one worker with one GPU. Every number of parameters and every step names its source. Steps come from TensorFlow's benchmarks
+of May 2017 (P100, K80), from jcjohnson's cnn-benchmarks and soumith's convnet-benchmarks (Titan X) and from Gavel (V100);
+the numbers of parameters of VGG-16, ResNet-50 and ResNet-152 are those of ``published_stages``. Numbers of parameters are
+those with 1,000 classes; TensorFlow's benchmarks have 1,001.
 """
 
 import functools

@@ -7,9 +7,9 @@ seconds to its end, and the units of its slots at their prices. psi is the least
     on w units   pay_t(w) D + (p + v a_w   if that is at most D, else   D + psi_{t+1}(v - (D - p) / a_w, w))
     waiting      D + psi_{t+1}(v, nothing)
 
-a_w are the seconds of all its work on w units; p is its pause, 0 if it held w or has not begun. Pauses count
+a_w are the seconds of all its work on w units; p is its pause, 0 if it ran on w or has not begun. Pauses count
 as at most D. From the horizon on units are free: the cost is the pause and v a_w on the fastest count w, or
-v a_w on the count held. This bounds psi for every horizon, and equals psi if no cheapest plan reaches the
+v a_w on its count w. This bounds psi for every horizon, and equals psi if no cheapest plan reaches the
 horizon.
 
 Work is counted in cells, the rest rounded down, so that psi is never above the least cost of a real plan. A traced plan
@@ -25,7 +25,7 @@ from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.ticks import HAIR
 
 FRESH, STOPPED, HELD = 0, 1, 2
-"""Rows of psi: has not begun, waits for a restart, and from there on held the counts in their order."""
+"""Rows of psi: has not begun, waits for a restart, and from there on ran on the counts, in their order."""
 
 _HAIR = 4 * HAIR
 """Tolerance for jobs that just exceed their slot, so that no rounding makes psi too large."""

@@ -43,10 +43,9 @@ from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement
 from dlsched.solvers.conclude import conclude, solve_and_conclude
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, Parametric
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
-from dlsched.solvers.parametric import Parametric
 from dlsched.version import VERSION
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Job-worker markets: deferred acceptance over categories, and sampled markets.
 
-*Categories* are the vectors of how many workers each job gets, without saying which (``algorithms.compositions``).
+*Categories* are the vectors of how many workers each job gets, without saying which (``algorithms.count_vectors``).
 
 A category is (n_1 .. n_S) with min_i <= n_i <= most_i and sum_i n_i <= K. Idle workers can be best, so the sizes need not
 add up to K. Whether the types can serve a category is the market's question.
@@ -13,7 +13,7 @@ reconstruction. Parts called "ours" are in no paper.
 
 *The sampled market* is the market of some categories instead of all, drawn at random.
 
-The number of draws that is enough (``algorithms.compositions``) guarantees a rank, not a completion time: it does
+The number of draws that is enough (``algorithms.count_vectors``) guarantees a rank, not a completion time: it does
 not tell how much longer the jobs take in the last category of the best part than in the best one.
 """
 
@@ -22,7 +22,7 @@ from itertools import islice
 
 import numpy as np
 
-from dlsched.algorithms.compositions import (
+from dlsched.algorithms.count_vectors import (
     Sizes,
     Table,
     completions,
@@ -49,7 +49,7 @@ _ASIDE = 0.25  # and part of the draws that set workers aside
 
 
 def category_table(arrays: Arrays) -> Table:
-    """Return the table of ``algorithms.compositions.completions``; cost O(S K) additions of integers of up to S log2 K bits."""
+    """Return the table of ``algorithms.count_vectors.completions``; cost O(S K) additions of integers of up to S log2 K bits."""
     return completions(arrays.least.tolist(), arrays.most.tolist(), int(arrays.stock.sum()))
 
 

@@ -26,9 +26,8 @@ from dlsched.proofs.prover.derivation import Derivation, problem_lines, proof_li
 from dlsched.proofs.prover.exact_model import ExactModel
 from dlsched.proofs.prover.prover import Deadline, finding_of, shortened, starting_point
 from dlsched.proofs.prover.search import TreeSearch
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import AnyModel, Formulation, bound_of_all
 from dlsched.solvers.linear import from_pulp
-from dlsched.solvers.parametric import AnyModel, bound_of_all
 from dlsched.version import VERSION
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dlsched.algorithms.compositions import composition_at, draw_below
+from dlsched.algorithms.count_vectors import composition_at, draw_below
 from dlsched.algorithms.time_costs import Costs
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dlsched.algorithms.compositions import draws_needed
+from dlsched.algorithms.count_vectors import draws_needed
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement import markets
 from dlsched.matching_placement.arrays import arrays, counts_of, placement

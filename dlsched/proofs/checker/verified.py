@@ -16,8 +16,8 @@ from dlsched.core.status import Sense
 from dlsched.families import family_of
 from dlsched.proofs.checker.derivation import check_derivation
 from dlsched.proofs.checker.words import Words
+from dlsched.solvers.formulation import AnyModel, bound_of_all, rebuilt
 from dlsched.solvers.linear import LinearModel, from_pulp
-from dlsched.solvers.parametric import AnyModel, bound_of_all, rebuilt
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ import pytest
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.status import Sense
-from dlsched.solvers.formulation import Formulation
-from dlsched.solvers.parametric import Parametric, bound_of_all, rebuilt
+from dlsched.solvers.formulation import Formulation, Parametric, bound_of_all, rebuilt
 
 
 def build(instance: object, *, size: str = "3") -> Formulation[str, object]:
