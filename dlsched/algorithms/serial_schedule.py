@@ -7,8 +7,9 @@ the jobs before job i start no later here than there. At the time at which job i
 have started there; so those that still run here also run there, and beside them the resources of job i are
 free to its end. So job i starts no later here either.
 
-*Simulated annealing* (Kirkpatrick, Gelatt, Vecchi 1983): a step moves one entry of the order to another position, at most a quarter of the length away. A worse order is accepted
-with probability exp(-increase / temperature); the temperature falls linearly to 0.
+*Simulated annealing* (Kirkpatrick, Gelatt, Vecchi 1983): a step moves one entry of the order to another position, at most
+a quarter of the length away. A worse order is accepted with probability exp(-increase / temperature); the temperature
+falls linearly to 0.
 """
 
 import math
