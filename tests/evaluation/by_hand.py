@@ -39,27 +39,13 @@ def cluster(
 ) -> Cluster:
     """Return a cluster from flow times by policy; every job is a unit, and runs equally long on one GPU."""
     count = len(next(iter(flows_s.values())))
-    jobs = Jobs(
-        tuple(f"j{index}" for index in range(count)),
-        tuple(users) or ("",) * count,
-        np.arange(count, dtype=np.float64),
-        np.full(count, run_s),
-        np.ones(count, dtype=np.int64),
-    )
+    ids, ones = tuple(f"j{index}" for index in range(count)), np.ones(count, dtype=np.int64)
+    jobs = Jobs(ids, tuple(users) or ("",) * count, np.arange(count, dtype=np.float64), np.full(count, run_s), ones)
     fates = {
         name: Fate(np.array(flow_s) - run_s, np.array(flow_s), np.array(flow_s) / run_s, Part(1.0, 2.0), None)
         for name, flow_s in flows_s.items()
     }
     return Cluster(
-        gpus,
-        jobs,
-        tuple(("", name) for name in jobs.ids),
-        np.arange(count),
-        f"{count} windows",
-        fates,
-        dict(unanswered or {}),
-        least_flow_s,
-        outside,
-        left_out,
-        whole,
+        *(gpus, jobs, tuple(("", name) for name in jobs.ids), np.arange(count), f"{count} windows", fates),
+        *(dict(unanswered or {}), least_flow_s, outside, left_out, whole),
     )

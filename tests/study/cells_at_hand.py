@@ -1,5 +1,6 @@
 """Cells of small instances for tests of where they run, and a method of one's own for every harm it can do."""
 
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -146,6 +147,10 @@ def prints_and_dies(instance):
     os.write(1, b"nothing\\n")
     os.write(2, b"x" * 1_000_000 + b"\\nsaid last\\n\\n")
     os._exit(3)
+
+def hangs(instance):
+    mark(os.getpid())
+    time.sleep(600)
 
 def forks(instance):
     os.fork()
@@ -311,3 +316,11 @@ def functions(folder: Path) -> Path:
     path = folder / "own.py"
     path.write_text(FUNCTIONS, encoding="utf-8")
     return path
+
+
+def marked(own: Path) -> list[int]:
+    """Wait until a function of the file has written down a process; return all that are."""
+    path = Path(f"{own}.pids")
+    while not path.exists() or not path.read_text().endswith("\n"):
+        time.sleep(0.01)
+    return [int(word) for word in path.read_text().split()]

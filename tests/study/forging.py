@@ -7,7 +7,7 @@ import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,12 +49,16 @@ def packed(data: object, level: int = -1) -> bytes:
     return zlib.compress(json.dumps(data).encode(), level)
 
 
+class NoRow(Exception):  # noqa: N818
+    """Raised by a forgery for which the store has no row."""
+
+
 class Forger:
-    """Edits one thing of a store at random; a forgery that the store has no row for is None."""
+    """Edits one thing of a store at random."""
 
     def __init__(self, database: sqlite3.Connection, generator: random.Random) -> None:
         self.database, self.random = database, generator
-        self.kinds: tuple[Callable[[], Forgery | None], ...] = (
+        self.kinds: tuple[Callable[[], Forgery], ...] = (
             *(self.objective, self.bound, self.answer, self.solution, self.certificate, self.swapped_solutions),
             *(self.swapped_results, self.status, self.figure, self.fact, self.label, self.method, self.cell),
             *(self.planned, self.instance, self.recipe, self.key, self.versions),
@@ -68,16 +72,19 @@ class Forger:
         """Change something; what turns out to change nothing is done again."""
         while True:
             before = list(self.database.iterdump())
-            forgery = self.random.choice(self.kinds)()
-            if forgery is not None and list(self.database.iterdump()) != before:
-                return forgery
+            with suppress(NoRow):
+                forgery = self.random.choice(self.kinds)()
+                if list(self.database.iterdump()) != before:
+                    return forgery
 
-    def one(self, query: str) -> tuple[Any, ...] | None:
+    def one(self, query: str) -> tuple[Any, ...]:
         """Return one of the rows of a query."""
         rows = self.database.execute(query).fetchall()
-        return self.random.choice(rows) if rows else None
+        if not rows:
+            raise NoRow
+        return self.random.choice(rows)
 
-    def result(self, columns: str, where: str = "1") -> tuple[Any, ...] | None:
+    def result(self, columns: str, where: str = "1") -> tuple[Any, ...]:
         """Return cell and columns of one of the results."""
         return self.one(f"SELECT cell, {columns} FROM result WHERE {where}")
 
@@ -107,46 +114,40 @@ class Forger:
 
     # Answers, bounds, and how cells ended.
 
-    def objective(self) -> Forgery | None:
+    def objective(self) -> Forgery:
         """An objective that is not the answer's."""
-        if (row := self.result("objective", "objective IS NOT NULL")) is None:
-            return None
+        row = self.result("objective", "objective IS NOT NULL")
         self.put("result", "objective", self.number(row[1]), "cell", row[0])
         return Forgery("objective", REFUSED)
 
-    def bound(self) -> Forgery | None:
+    def bound(self) -> Forgery:
         """A bound that the certificate does not prove, or that is less than it proves."""
-        if (row := self.result("bound, bound_source", "bound IS NOT NULL")) is None:
-            return None
+        row = self.result("bound, bound_source", "bound IS NOT NULL")
         forged = self.number(row[1])
         self.put("result", "bound", forged, "cell", row[0])
         return Forgery("bound", REFUSED if row[2] == "certificate" else ANY, repr(forged))
 
-    def answer(self) -> Forgery | None:
+    def answer(self) -> Forgery:
         """An answer that is called proven; that of an exact method may be."""
-        if (row := self.result("objective", "objective IS NOT NULL AND bound IS NULL")) is None:
-            return None
+        row = self.result("objective", "objective IS NOT NULL AND bound IS NULL")
         source = self.random.choice((None, "certificate", "dlsched knapsack 0.1.0", "HiGHS 1.9"))
         self.database.execute(
             "UPDATE result SET status = 'optimal', bound = objective, bound_source = ? WHERE cell = ?", (source, row[0])
         )
         method = self.one(f"SELECT data FROM cell JOIN method ON method.id = cell.method WHERE cell.id = {row[0]}")
-        assert method is not None
         return Forgery("called optimal", ANY if json.loads(method[0])["what"] == "exact" else REFUSED)
 
-    def solution(self) -> Forgery | None:
+    def solution(self) -> Forgery:
         """One number or entry of a solution changed."""
-        if (row := self.result("solution", "solution IS NOT NULL")) is None:
-            return None
+        row = self.result("solution", "solution IS NOT NULL")
         data = json.loads(zlib.decompress(row[1]))
         self.change(data)
         self.put("result", "solution", packed(data), "cell", row[0])
         return Forgery("solution", ANY)
 
-    def certificate(self) -> Forgery | None:
+    def certificate(self) -> Forgery:
         """A certificate that proves more, by its word."""
-        if (row := self.result("certificate", "certificate IS NOT NULL")) is None:
-            return None
+        row = self.result("certificate", "certificate IS NOT NULL")
         data = json.loads(zlib.decompress(row[1]))
         if self.random.random() < 0.5:
             data["value"] = self.number(data["value"])
@@ -155,37 +156,35 @@ class Forger:
         self.put("result", "certificate", packed(data), "cell", row[0])
         return Forgery("certificate", ANY)
 
-    def swapped_solutions(self) -> Forgery | None:
+    def swapped_solutions(self) -> Forgery:
         """Solutions of two rows swapped; of answers that are as good this may be true."""
         first, second = (self.result("objective, solution", "solution IS NOT NULL") for _ in range(2))
-        if first is None or second is None or first == second:
-            return None
+        if first == second:
+            raise NoRow
         self.put("result", "solution", second[2], "cell", first[0])
         self.put("result", "solution", first[2], "cell", second[0])
         return Forgery("solutions swapped", ANY if first[1] == second[1] else REFUSED)
 
-    def swapped_results(self) -> Forgery | None:
+    def swapped_results(self) -> Forgery:
         """All that is said of two cells swapped: of two instances, or of two methods, one of which is another then."""
         first, second = self.result("status"), self.result("status")
-        if first is None or second is None or first[0] == second[0]:
-            return None
+        if first[0] == second[0]:
+            raise NoRow
         for old, new in ((first[0], -1), (second[0], first[0]), (-1, second[0])):
             self.put("result", "cell", new, "cell", old)
         return Forgery("results swapped", ANY)
 
-    def status(self) -> Forgery | None:
+    def status(self) -> Forgery:
         """Another end."""
         row = self.result("status, objective, bound")
-        assert row is not None
         status = self.random.choice([word for word in STATUSES if word != row[1]])
         self.put("result", "status", status, "cell", row[0])
         empty = row[2] is None and row[3] is None and status not in ("optimal", "feasible", "infeasible")
         return Forgery(f"{row[1]} called {status}", PASSED if empty else REFUSED, status)
 
-    def figure(self) -> Forgery | None:
+    def figure(self) -> Forgery:
         """A figure that is not the answer's, that is missing or too much."""
-        if (row := self.result("figures", "figures != '{}'")) is None:
-            return None
+        row = self.result("figures", "figures != '{}'")
         figures = json.loads(row[1])
         name = self.random.choice(list(figures))
         how = self.random.randrange(3)
@@ -201,59 +200,53 @@ class Forger:
     def of_a_result(self, what: str, column: str, value: object, expected: str, where: str = "1") -> Forgery:
         """Another value of a column of a result."""
         row = self.result(column, where)
-        assert row is not None
         self.put("result", column, value, "cell", row[0])
         return Forgery(what, expected, "" if value is None else str(value))
 
-    def message(self) -> Forgery | None:
+    def message(self) -> Forgery:
         """Another message."""
         return self.of_a_result("message", "message", "proven beyond doubt", PASSED)
 
-    def seconds(self) -> Forgery | None:
+    def seconds(self) -> Forgery:
         """Another time."""
         return self.of_a_result("seconds", "time_s", 1234.5, PASSED, "objective IS NOT NULL")
 
-    def dropped(self) -> Forgery | None:
+    def dropped(self) -> Forgery:
         """A solution that is gone, and an answer that stays."""
         return self.of_a_result("solution dropped", "solution", None, REFUSED, "solution IS NOT NULL")
 
-    def source(self) -> Forgery | None:
+    def source(self) -> Forgery:
         """A bound of the certificate that is another's, and the other way."""
-        if (row := self.result("bound_source", "bound IS NOT NULL")) is None:
-            return None
+        row = self.result("bound_source", "bound IS NOT NULL")
         other = "HiGHS 99" if row[1] == "certificate" else "certificate"
         forged = "x\nverified: 1.0" if self.random.random() < 0.5 else other
         self.put("result", "bound_source", forged, "cell", row[0])
         return Forgery("bound_source", REFUSED if "\n" in forged else ANY)
 
-    def repacked(self) -> Forgery | None:
+    def repacked(self) -> Forgery:
         """A solution in other bytes, which say the same."""
         row = self.result("solution", "solution IS NOT NULL")
-        assert row is not None
         self.put("result", "solution", packed(json.loads(zlib.decompress(row[1])), 1), "cell", row[0])
         return Forgery("solution repacked", PASSED)
 
-    def forgotten(self) -> Forgery | None:
+    def forgotten(self) -> Forgery:
         """A result that is gone: its cell has not run yet."""
         row = self.result("status")
-        assert row is not None
         self.database.execute("DELETE FROM result WHERE cell = ?", row[:1])
         return Forgery("result forgotten", PASSED)
 
     # What was run: cells, methods and instances.
 
-    def fact(self) -> Forgery | None:
+    def fact(self) -> Forgery:
         """Something else of the instance."""
         column, value = self.random.choice(OF_FACTS)
         row = self.one("SELECT content FROM fact")
-        assert row is not None
         self.put("fact", column, value, "content", row[0])
         return Forgery(f"fact {column}", REFUSED)
 
-    def label(self) -> Forgery | None:
+    def label(self) -> Forgery:
         """A method by another name, that of another one or a new one, in one of the two places that have it."""
         row = self.one("SELECT id, data FROM method")
-        assert row is not None
         label = self.random.choice(("best", "hull", "exact", "doubling", "fifo"))
         if self.random.random() < 0.5:
             self.put("method", "label", label, "id", row[0])
@@ -261,29 +254,26 @@ class Forger:
             self.put("method", "data", json.dumps(json.loads(row[1]) | {"label": label}), "id", row[0])
         return Forgery("label", REFUSED)
 
-    def method(self) -> Forgery | None:
+    def method(self) -> Forgery:
         """Another method of the family under the same name."""
         row = self.one("SELECT id, data FROM method")
-        assert row is not None
         data = json.loads(row[1]) | self.random.choice(OF_METHODS)
         self.put("method", "data", json.dumps(data), "id", row[0])
         return Forgery("method", REFUSED)
 
-    def cell(self) -> Forgery | None:
+    def cell(self) -> Forgery:
         """A cell of another instance, method or limits."""
         row = self.result("status")
         column = self.random.choice(("instance", "method", "limits"))
         other = self.one(f"SELECT {column} FROM cell") if column != "limits" else ('{"time_s": 1.0}',)
-        assert row is not None and other is not None
         self.put("cell", column, other[0], "id", row[0])
         return Forgery(f"cell {column}", REFUSED)
 
-    def planned(self) -> Forgery | None:
+    def planned(self) -> Forgery:
         """A row that is shown with another method or instance, or as another cell, or twice."""
         row = self.one(f"SELECT position {ROW_OF_PLAN}")
         column = self.random.choice(("method", "instance", "cell"))
         other = self.one(f"SELECT planned.{column} {ROW_OF_PLAN}")
-        assert row is not None and other is not None
         if self.random.random() < 0.3:
             self.database.execute(
                 "INSERT INTO planned SELECT study, 1000 + position, cell, instance, method FROM planned WHERE"
@@ -294,11 +284,10 @@ class Forger:
         self.put("planned", column, other[0], "position", row[0])
         return Forgery(f"planned {column}", REFUSED)
 
-    def instance(self) -> Forgery | None:
+    def instance(self) -> Forgery:
         """Where an instance is from."""
         row = self.one(f"SELECT DISTINCT instance {ROW_OF_PLAN}")
         column, value = self.random.choice(OF_INSTANCES)
-        assert row is not None
         if column == "content":  # with its facts, or it would be an instance that was never made
             self.database.execute(
                 "UPDATE fact SET content = ? WHERE content = (SELECT content FROM instance WHERE id = ?)",
@@ -307,29 +296,26 @@ class Forger:
         self.put("instance", column, value, "id", row[0])
         return Forgery(f"instance {column}", REFUSED)
 
-    def recipe(self) -> Forgery | None:
+    def recipe(self) -> Forgery:
         """Another instance: of another seed, or more jobs."""
         row = self.one(
             f"SELECT DISTINCT instance.id, recipe {ROW_OF_PLAN} JOIN instance ON instance.id = planned.instance"
         )
-        assert row is not None
         data = json.loads(zlib.decompress(row[1]))
         name = self.random.choice(("seed", "jobs"))
         data["generate"][name] = (data["generate"].get(name) or 0) + 1
         self.put("instance", "recipe", packed(data), "id", row[0])
         return Forgery("recipe", REFUSED)
 
-    def key(self) -> Forgery | None:
+    def key(self) -> Forgery:
         """Another key."""
         row = self.result("status")
-        assert row is not None
         self.put("cell", "key", f"{self.random.getrandbits(256):064x}", "id", row[0])
         return Forgery("key", REFUSED)
 
-    def versions(self) -> Forgery | None:
+    def versions(self) -> Forgery:
         """Other versions."""
         row = self.one("SELECT id, data FROM environment")
-        assert row is not None
         data = json.loads(row[1])
         data["versions"]["dlsched"] = "9.9"
         self.put("environment", "data", json.dumps(data), "id", row[0])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import Ended
 
-from tests.study.stores_by_hand import EVIDENCE, FILES, VALUES, as_before, bytes_at, run_store
+from tests.study.stores_by_hand import EVIDENCE, FILES, VALUES, as_before, bytes_at
 
 PLAN = """
 format = "dlsched/study/1"
@@ -24,15 +24,10 @@ COMMANDS = (
 )
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that was run."""
-    return run_store(tmp_path_factory.mktemp("store"), "ring")
-
-
 @pytest.fixture
-def copied(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it in the folder that the command line works in."""
+def copied(stores: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of a store that was run, in the folder that the command line works in."""
+    store = stores("ring")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
     (tmp_path / "own.py").write_bytes((store.parent / "own.py").read_bytes())

@@ -13,7 +13,7 @@ from conftest import Ended
 
 import dlsched
 from dlsched import study
-from dlsched.core.errors import InputError, UsageError
+from dlsched.core.errors import UsageError
 from dlsched.study import leader
 from dlsched.study.cells.cell import Cell, Outcome
 from dlsched.study.leader import StudyProgress, store_of
@@ -162,11 +162,6 @@ def test_frame_has_the_columns_of_exports(ran: dict[int, Path]) -> None:
 def test_misuse_is_refused(tmp_path: Path, options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         study.run(small(tmp_path), tmp_path / "s", **options)  # type: ignore[arg-type]
-
-
-def test_a_plan_that_is_missing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        study.run(tmp_path / "missing.toml")
 
 
 def test_instances_of_one_name_stay_apart(tmp_path: Path) -> None:

@@ -156,20 +156,12 @@ def run_all(seed: int, cli: Callable[..., Ended]) -> None:
     forge_plan(draws)
     forge_result(draws)
     before = set(sys.modules)
-    commands = [
-        *(
-            "study plan plan.toml",
-            "study show s",
-            "study export s -o rows.csv",
-            "study export s --format latex -o t.tex",
-        ),
-        *(
-            "study report s -o page.html",
-            "study report s --format markdown -o page.md",
-            "check instance.json result.json",
-        ),
+    commands = (
+        *("study plan plan.toml", "study show s", "study export s -o rows.csv"),
+        *("study export s --format latex -o t.tex", "study report s -o page.html"),
+        *("study report s --format markdown -o page.md", "check instance.json result.json"),
         *("study check s --workers 1", "study check s --workers 1 --again"),
-    ]
+    )
     for command in commands:
         ended = cli(*command.split())
         assert ended.code in (0, 2, 3, 7), (command, ended.err)

@@ -95,18 +95,6 @@ def test_seeds_within_64_bits_are_kept_as_numbers(tmp_path: Path) -> None:
         ]
 
 
-def test_parquet_says_what_else_holds_them(tmp_path: Path) -> None:
-    """Its column has 64 bits; the file is not made."""
-    pytest.importorskip("pyarrow")
-    plan = study.make_plan(instances={"family": "ring_allocation", "jobs": 2, "seeds": LAST + 1}, methods=["doubling"])
-    with (
-        study.run(plan, tmp_path / "s", workers=1) as done,
-        pytest.raises(dlsched.InputError, match="found an integer of more than 64 bits, allowed: 64; or csv or json"),
-    ):
-        study.export(done.rows(), "parquet", tmp_path / "rows")
-    assert not (tmp_path / "rows").exists()
-
-
 def test_integers_that_no_file_holds() -> None:
     """Python writes 4,300 digits."""
     with pytest.raises(UsageError, match="found an integer of thousands of digits, allowed in a plan: integers that"):

@@ -16,7 +16,7 @@ from dlsched.traces.makers.async_sgd import async_of
 from dlsched.traces.makers.matching_placement import placement_of
 from dlsched.traces.makers.ring_allocation import allocation_of
 from dlsched.traces.makers.srpt_mapping import gangs_of
-from dlsched.traces.queue import Queue, QueueNode
+from dlsched.traces.queue import Queue, QueueNode, Window
 from dlsched.traces.snapshot import snapshot
 from tests.traces.drawn import job, queue
 
@@ -26,21 +26,11 @@ DATA = Path(__file__).parents[2].parent / "shared" / "data" / "openb" / "openb_p
 @pytest.mark.parametrize(
     ("name", "part"),
     [
-        ("1g.5gb", Fraction(1, 7)),
-        ("a100_2g.10gb", Fraction(2, 7)),
-        ("nvidia_a100_3g.39gb", Fraction(3, 7)),
-        ("NVIDIA_H100_80GB_HBM3_4g.40gb", Fraction(4, 7)),
-        ("nvidia.com/mig-1g.5gb.me", Fraction(1, 7)),
-        ("1g.10gb+me", Fraction(1, 7)),
-        ("7g.40gb", 1),
-        ("1g.6gb", Fraction(1, 4)),
-        ("nvidia.com/mig-2g.12gb", Fraction(1, 2)),
-        ("4g.24gb", 1),
-        ("a30_1g.5gb", Fraction(1, 4)),
-        ("a300_1g.5gb", Fraction(1, 7)),
-        ("a100", 1),
-        ("tesla_v100_sxm2_32gb", 1),
-        ("", 1),
+        *((name, Fraction(1, 7)) for name in ("1g.5gb", "nvidia.com/mig-1g.5gb.me", "1g.10gb+me", "a300_1g.5gb")),
+        *(("a100_2g.10gb", Fraction(2, 7)), ("nvidia_a100_3g.39gb", Fraction(3, 7))),
+        *(("NVIDIA_H100_80GB_HBM3_4g.40gb", Fraction(4, 7)), ("nvidia.com/mig-2g.12gb", Fraction(1, 2))),
+        *(("1g.6gb", Fraction(1, 4)), ("a30_1g.5gb", Fraction(1, 4))),
+        *((whole, 1) for whole in ("7g.40gb", "4g.24gb", "a100", "tesla_v100_sxm2_32gb", "")),
     ],
 )
 def test_profiles(name: str, part: Fraction) -> None:
@@ -106,8 +96,6 @@ def test_the_cluster_has_room_for_slices_by_their_part() -> None:
 
 def test_windows_count_the_slices_that_are_there() -> None:
     """One that came before the start and runs then; not one that has ended."""
-    from dlsched.traces.queue import Window
-
     source = without_slices(
         queue(
             job("a", 50.0, 50.0, 10.0, 1),

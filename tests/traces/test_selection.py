@@ -14,13 +14,9 @@ def in_partition(name: str, partition: str, limit_s: float | None) -> object:
 
 
 JOBS = (
-    in_partition("a", "long", 100.0),
-    in_partition("b", "long", 300.0),
-    in_partition("c", "long", None),
-    in_partition("d", "short", 20.0),
-    in_partition("e", "mute", None),
-    in_partition("f", "", None),
-    in_partition("g", "", 60.0),
+    *(in_partition("a", "long", 100.0), in_partition("b", "long", 300.0), in_partition("c", "long", None)),
+    *(in_partition("d", "short", 20.0), in_partition("e", "mute", None)),
+    *(in_partition("f", "", None), in_partition("g", "", 60.0)),
 )
 
 

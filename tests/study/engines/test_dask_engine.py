@@ -16,7 +16,7 @@ import pytest
 from dlsched import InputError, SolverError, SolverMissingError
 from dlsched.study.cells.cell import Cell, Outcome, versions
 from dlsched.study.engines import dask_engine
-from study.cells_at_hand import ROOMY, cell, function, functions, lives, named, run, said
+from study.cells_at_hand import ROOMY, cell, function, functions, lives, marked, named, run, said
 from study.engines.test_local import mixed
 
 distributed = pytest.importorskip("distributed")
@@ -53,15 +53,12 @@ def test_a_cluster_gives_the_same(scheduler: str, tmp_path: Path):
 def test_a_run_that_is_closed(scheduler: str, tmp_path: Path):
     """Ends what hangs on the workers, and the next run is served."""
     own = functions(tmp_path)
-    own.write_text(own.read_text() + "\n\ndef hangs(instance):\n    mark(os.getpid())\n    time.sleep(600)\n")
-    marked = Path(f"{own}.pids")
     cells = [cell(named("equal")), *(cell(function(own, "hangs"), seed) for seed in range(2))]
     running = dask_engine.run(iter(cells), 2, str(tmp_path), scheduler)
     assert [outcome.status for outcome in next(running)] == ["feasible"]
-    while not marked.exists() or not marked.read_text().endswith("\n"):
-        time.sleep(0.01)
+    marked(own)
     running.close()
-    while any(lives(int(pid)) for pid in marked.read_text().split()):
+    while any(map(lives, marked(own))):
         time.sleep(0.01)  # a worker notices when it looks
     assert [outcome.status for outcome in on_cluster([cell(named("exact"))], scheduler, tmp_path)] == ["optimal"]
 
@@ -134,7 +131,6 @@ if __name__ == "__main__":
 def test_a_lost_scheduler(tmp_path: Path):
     """Is said; what had ended was given, and what ran there is gone with its workers."""
     own = functions(tmp_path)
-    own.write_text(own.read_text() + "\n\ndef hangs(instance):\n    mark(os.getpid())\n    time.sleep(600)\n")
     (tmp_path / "cluster.py").write_text(CLUSTER)
     cluster = subprocess.Popen(
         [sys.executable, str(tmp_path / "cluster.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -145,13 +141,11 @@ def test_a_lost_scheduler(tmp_path: Path):
         cells = [cell(named("equal")), cell(function(own, "hangs"))]
         running = dask_engine.run(iter(cells), 1, str(tmp_path), address)
         assert [outcome.status for outcome in next(running)] == ["feasible"]
-        marked = Path(f"{own}.pids")
-        while not marked.exists() or not marked.read_text().endswith("\n"):
-            time.sleep(0.01)
+        (pid,) = marked(own)
         cluster.kill()
         with pytest.raises(SolverError, match=r"scheduler was lost; what has ended is kept"):
             next(running)
-    while lives(int(marked.read_text())):
+    while lives(pid):
         time.sleep(0.01)
 
 

@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from study.cells_at_hand import (
     function,
     functions,
     lives,
+    marked,
     named,
     recipe,
     run,
@@ -58,15 +58,12 @@ def test_any_number_of_processes_gives_the_same(tmp_path: Path):
 def test_a_run_that_is_closed(tmp_path: Path):
     """Leaves nothing running: what hung included."""
     own = functions(tmp_path)
-    own.write_text(own.read_text() + "\n\ndef hangs(instance):\n    mark(os.getpid())\n    time.sleep(600)\n")
     cells = [cell(function(own, "good")), cell(function(own, "hangs"))]
     running = local.run(iter(cells), 2, str(tmp_path))
     assert [outcome.status for outcome in next(running)] == ["feasible"]
-    marked = Path(f"{own}.pids")
-    while not marked.exists() or not marked.read_text().endswith("\n"):
-        time.sleep(0.01)
+    (pid,) = marked(own)
     running.close()
-    assert not lives(int(marked.read_text()))
+    assert not lives(pid)
 
 
 def test_no_cells_start_no_process(monkeypatch: pytest.MonkeyPatch):

@@ -46,22 +46,27 @@ def test_bounds_are_at_most() -> None:
     )
 
 
-def test_far_from_the_optimum_it_is_said_in_times() -> None:
-    """2.5 times, of 2 and 3."""
-    assert "`equal` is 2.50 times the optimum on average, worst 3.00 times (i1)" in said(rows_of({"equal": [2.0, 3.0]}))
-
-
-def test_more_is_better_in_other_words() -> None:
-    """In ring_embedding a ratio of 1.25 means that the optimum is 1.25 times as much: no percentage above anything."""
-    rows = [answer("a", "gadget", 1.25, family="ring_embedding")]
-    assert "`gadget` is a factor of 1.25 below the optimum on average, worst a factor of 1.25 below (a)." in said(rows)
-
-
-def test_all_at_the_optimum() -> None:
-    """One says so in words."""
-    assert said(rows_of({"exact": [1.0] * 7})) == (
-        "On 7 instances of ring_allocation (mixed), `exact` reaches the optimum on all."
-    )
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            rows_of({"exact": [1.0] * 7}),
+            "On 7 instances of ring_allocation (mixed), `exact` reaches the optimum on all.",
+        ),
+        (rows_of({"equal": [2.0, 3.0]}), "`equal` is 2.50 times the optimum on average, worst 3.00 times (i1)"),
+        (
+            [answer("a", "gadget", 1.25, family="ring_embedding")],  # more is better: no percentage above anything
+            "`gadget` is a factor of 1.25 below the optimum on average, worst a factor of 1.25 below (a).",
+        ),
+        (
+            [answer("a", "mine", 0.9, kind="answer"), answer("b", "mine", 0.8, kind="answer")],
+            "`mine` is 15 % below the reference on average",
+        ),
+    ],
+)
+def test_words_for_a_mean(rows: list[Row], words: str) -> None:
+    """At the optimum, far from it, where more is better, and below the answer of a method."""
+    assert words in said(rows)
 
 
 def test_failures_are_said() -> None:
@@ -90,12 +95,6 @@ def test_no_reference() -> None:
         "than `high` on 1, as good on 0 and worse on 0."
     )
     assert said(rows[:1]).endswith("no optimum or bound is known: `low` has an answer to 1.")
-
-
-def test_against_the_answer_of_a_method() -> None:
-    """It may be below it."""
-    rows = [answer("a", "mine", 0.9, kind="answer"), answer("b", "mine", 0.8, kind="answer")]
-    assert "`mine` is 15 % below the reference on average" in said(rows)
 
 
 def test_many_groups_are_one_sentence() -> None:

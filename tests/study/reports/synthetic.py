@@ -12,15 +12,9 @@ from dlsched.study.reports.content import Content
 from dlsched.study.rows import Row
 
 HOSTILE = (
-    "<script>alert(1)</script>",
-    "</script><img src=x onerror=alert(2)>",
-    "\x1b[31mred\x1b[0m",
-    "\"quotes\" & 'ticks' &lt;b&gt;",
-    "<b>bold</b><br>%{x} $\\alpha$",
-    "x" * 149 + "/" + "y" * 150,
-    "\u202egnp.exe\u200f mark",
-    "{{7*7}}{% raw %}",
-    "=1+1",
+    *("<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>", "\x1b[31mred\x1b[0m"),
+    *("\"quotes\" & 'ticks' &lt;b&gt;", "<b>bold</b><br>%{x} $\\alpha$", "x" * 149 + "/" + "y" * 150),
+    *("\u202egnp.exe\u200f mark", "{{7*7}}{% raw %}", "=1+1"),
 )
 METHODS = {"exact": 0.0, "doubling": 0.04, "rounding": 0.02, "greedy": 0.12, "first-fit": 0.25}
 """Mean excess over the reference of each."""
@@ -51,44 +45,21 @@ def rows(
         optimum = float(np.round(generator.uniform(50, 100) * jobs, 3))
         loose = kind or ("bound" if jobs == max(sizes) and generator.random() < 1 / 3 else "optimum")
         for number, (method, excess) in enumerate(methods.items()):
-            time_s = float(
-                1e-4 * jobs ** (1 + 0.5 * (number == 0)) * generator.lognormal(0, 0.3) * (50 if number == 0 else 1)
-            )
-            row = Row(
-                f"{family}-{preset}-{index}-{method}",
-                name,
-                family,
-                "generate",
-                preset,
-                jobs,
-                4 * jobs,
-                index,
-                method,
-                "",
-            )
+            slow = number == 0
+            time_s = float(1e-4 * jobs ** (1 + 0.5 * slow) * generator.lognormal(0, 0.3) * (50 if slow else 1))
+            key = f"{family}-{preset}-{index}-{method}"
+            row = Row(key, name, family, "generate", preset, jobs, 4 * jobs, index, method, "")
             if generator.random() < failing:
-                status, message = [
-                    ("timeout", "no answer within 60 s"),
-                    ("error", "ValueError: <b>jobs</b>: found none"),
-                ][int(generator.integers(2))]
+                ends = ("timeout", "no answer within 60 s"), ("error", "ValueError: <b>jobs</b>: found none")
+                status, message = ends[int(generator.integers(2))]
                 found.append(changed(row, status=status, message=message, reference=optimum, reference_kind=loose))
                 continue
             ratio = 1.0 + float(generator.exponential(excess) if excess else 0.0) + (0.01 if loose == "bound" else 0.0)
-            found.append(
-                changed(
-                    row,
-                    status="optimal" if excess == 0 and loose == "optimum" else "feasible",
-                    objective=optimum * ratio,
-                    bound=optimum if excess == 0 else None,
-                    reference=optimum,
-                    reference_kind=loose,
-                    ratio=ratio,
-                    gap=1 - 1 / ratio,
-                    time_s=time_s,
-                    cpu_s=time_s,
-                    memory_mib=100.0,
-                )
-            )
+            status = "optimal" if excess == 0 and loose == "optimum" else "feasible"
+            bound = optimum if excess == 0 else None
+            rated = {"ratio": ratio, "gap": 1 - 1 / ratio, "reference": optimum, "reference_kind": loose}
+            used = {"time_s": time_s, "cpu_s": time_s, "memory_mib": 100.0}
+            found.append(changed(row, status=status, objective=optimum * ratio, bound=bound, **rated, **used))
     return found
 
 

@@ -47,10 +47,15 @@ def test_cells_say_ratio_seconds_and_what_ended_the_search() -> None:
     ]
 
 
-def test_files_of_one_name_are_two_instances() -> None:
+def test_instances_of_one_name_are_two() -> None:
+    """Of two files, or of one that only a number tells apart; without a reference a dash stands for it."""
     rows = [of_file(answer("same", "mine", 1.5), "a.json"), of_file(answer("same", "mine", 2.0), "b.json")]
-    _, _, table = instance_tables(summarise(rows))
-    assert [line.split(" | ")[2] for line in table.splitlines()[2:]] == ["1.50, 1 s |", "2.00, 1 s |"]
+    numbered = [replace(row, source="a.json", instance_id=index) for index, row in enumerate(rows)]
+    for each in (rows, numbered):
+        _, _, table = instance_tables(summarise(each))
+        assert [line.split(" | ")[2] for line in table.splitlines()[2:]] == ["1.50, 1 s |", "2.00, 1 s |"]
+    _, _, table = instance_tables(summarise([of_file(answer("i0", "mine", None), "a.json")]))
+    assert table.splitlines()[2] == "| i0 | - | 1 s |"
 
 
 def test_drawn_instances_and_many_have_none() -> None:
@@ -58,19 +63,6 @@ def test_drawn_instances_and_many_have_none() -> None:
     many = [of_file(answer(f"i{index}", "mine", 1.5), "a.json") for index in range(MOST_INSTANCES + 1)]
     assert not list(instance_tables(summarise(many)))
     assert list(instance_tables(summarise(many[1:])))
-
-
-def test_without_a_reference() -> None:
-    _, _, table = instance_tables(summarise([of_file(answer("i0", "mine", None), "a.json")]))
-    assert table.splitlines()[2] == "| i0 | - | 1 s |"
-
-
-def test_instances_alike_in_all_but_their_number_are_two() -> None:
-    rows = [
-        replace(of_file(answer("same", "mine", ratio), "a.json"), instance_id=at) for at, ratio in ((1, 1.5), (2, 2.0))
-    ]
-    _, _, table = instance_tables(summarise(rows))
-    assert len(table.splitlines()) == 4
 
 
 TWO = {"exact": [1.0, 1.0, 1.0], "doubling": [1.1, 1.5, None]}

@@ -153,9 +153,11 @@ def test_a_selection_holds_the_worst_of_every_method_and_says_what_it_is() -> No
 
 
 def test_instances_of_one_name_are_told_apart() -> None:
-    """By where they are from; and a second run of a method has a trial of its own."""
+    """By where they are from, or by their number alone; and a second run of a method has a trial of its own."""
     same = [row("i", "a", 1.0), row("i", "a", 2.0), row("i", "a", 3.0, seed=2)]
     assert [trial.rows["a"].ratio for trial in trials(same)] == [1.0, 2.0, 3.0]
+    both = [row("i", "a", 1.0, instance_id=1), row("i", "b", 1.0, instance_id=2)]
+    assert [list(trial.rows) for trial in trials(both)] == [["a"], ["b"]]
 
 
 def test_a_wide_axis_is_logarithmic_and_says_so() -> None:
@@ -171,11 +173,6 @@ def test_every_method_looks_different() -> None:
     found = list(looks([f"m{index}" for index in range(12)]).values())
     assert len({(look.colour, look.dash, look.symbol) for look in found}) == 12
     assert len({look.dash for look in found[:6]}) == len({look.symbol for look in found[:6]}) == 6
-
-
-def test_instances_alike_in_all_but_their_number_are_two_trials() -> None:
-    both = [row("i", "a", 1.0, instance_id=1), row("i", "b", 1.0, instance_id=2)]
-    assert [list(trial.rows) for trial in trials(both)] == [["a"], ["b"]]
 
 
 def test_an_instance_without_ratios_is_compared_by_objectives() -> None:

@@ -16,7 +16,7 @@ from dlsched.study.plans.sources import recipes
 from dlsched.study.store import Store
 from dlsched.study.study import Study
 from tests.study.small import rows_of, small
-from tests.study.stores_by_hand import as_before, edit, run_store, with_seals
+from tests.study.stores_by_hand import as_before, edit, with_seals
 
 OWN = """
 from dlsched import ring_allocation
@@ -57,16 +57,10 @@ def test_rows_know_what_their_instance_was_made_with(tmp_path: Path) -> None:
 GRID = {"family": "ring_allocation", "preset": "mixed", "jobs": 3, "gpus": 16, "seeds": "0:4"}
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that was run."""
-    return run_store(tmp_path_factory.mktemp("store"), "ring")
-
-
 @pytest.fixture
-def store(ran: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
-    return Path(shutil.copy(ran, tmp_path / "s"))
+def store(stores: Callable[[str], Path], tmp_path: Path) -> Path:
+    """A copy of a store that was run."""
+    return Path(shutil.copy(stores("ring"), tmp_path / "s"))
 
 
 def test_a_result_that_is_deleted_is_a_cell_that_has_not_run(store: Path, cli: Callable[..., Ended]) -> None:

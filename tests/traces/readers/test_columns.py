@@ -31,23 +31,9 @@ def test_a_mapping(tmp_path: Path) -> None:
     queue = read_csv(file(tmp_path, text), columns=columns)
     assert queue.jobs == (
         QueuedJob(
-            id="j1",
-            user="ada",
-            group="vision",
-            submit_s=600.0,
-            start_s=1800.0,
-            end_s=3600.0,
-            duration_s=1800.0,
-            gpus=4,
-            least_gpus=2,
-            nodes=("n1", "n2"),
-            cpus=16.0,
-            gpu_type="a100",
-            state="DONE",
-            limit_s=1.5 * 86400,
-            line=2,
-            priority=7.0,
-            partition="vision",
+            *("j1", "ada", "vision", 600.0, 1800.0, 3600.0, 1800.0, 4),
+            **{"least_gpus": 2, "nodes": ("n1", "n2"), "cpus": 16.0, "gpu_type": "a100", "state": "DONE"},
+            **{"limit_s": 1.5 * 86400, "line": 2, "priority": 7.0, "partition": "vision"},
         ),
     )
     assert not queue.dated

@@ -63,21 +63,9 @@ def test_a_workload(version: str, tmp_path: Path) -> None:
     queue = read_kueue(listing(tmp_path, item))
     assert queue.jobs == (
         QueuedJob(
-            id="team-a/train",
-            user="team-a",
-            group="research",
-            submit_s=NOON_S,
-            start_s=NOON_S + 600,
-            end_s=NOON_S + 2400,
-            duration_s=1800.0,
-            gpus=8,
-            cpus=8.0,
-            gpu_type="a100",
-            state="Succeeded",
-            limit_s=7200.0,
-            line=1,
-            priority=100.0,
-            partition="research",
+            *("team-a/train", "team-a", "research", NOON_S, NOON_S + 600, NOON_S + 2400, 1800.0, 8),
+            **{"cpus": 8.0, "gpu_type": "a100", "state": "Succeeded", "limit_s": 7200.0, "line": 1},
+            **{"priority": 100.0, "partition": "research"},
         ),
     )
     assert queue.dated and "namespaces" in queue.audit[1]
@@ -88,11 +76,11 @@ def test_a_list_of_one_kind_and_a_single_object(tmp_path: Path) -> None:
     path = tmp_path / "one.json"
     path.write_text(json.dumps(workload()))
     assert read_kueue(path).jobs[0].id == "team-a/train"
-    path.write_text(json.dumps({"kind": "WorkloadList", "items": [workload(), {"kind": "Pod", "apiVersion": "v1"}]}))
-    assert (
-        'Objects that are no Workload of kueue.x-k8s.io, left out: 1 (first in object 2, "Pod").'
-        in read_kueue(path).audit
-    )
+    items = [workload(), {"kind": "Pod", "apiVersion": "v1"}, 5, workload()]
+    path.write_text(json.dumps({"kind": "WorkloadList", "items": items}))
+    audit = read_kueue(path).audit
+    assert 'Objects that are no Workload of kueue.x-k8s.io, left out: 2 (first in object 2, "Pod").' in audit
+    assert any(each.startswith("Earlier attempts of a job, of which the last counts, left out: 1") for each in audit)
 
 
 def test_partial_admission(tmp_path: Path) -> None:
@@ -278,20 +266,9 @@ def test_a_job(tmp_path: Path) -> None:
     """Its duration is from its running to its end, not ``runningDuration``, which counts from its creation."""
     (found,) = read_volcano(listing(tmp_path, job(runningEstimate="1h30m0s"))).jobs
     assert found == QueuedJob(
-        id="ml/train",
-        user="ml",
-        group="gold",
-        submit_s=NOON_S,
-        start_s=NOON_S + 600,
-        end_s=NOON_S + 3000,
-        duration_s=2400.0,
-        gpus=8,
+        *("ml/train", "ml", "gold", NOON_S, NOON_S + 600, NOON_S + 3000, 2400.0, 8),
+        **{"cpus": 2.5, "state": "Completed", "limit_s": 5400.0, "line": 1, "partition": "gold"},
         least_gpus=4,  # the master and two workers
-        cpus=2.5,
-        state="Completed",
-        limit_s=5400.0,
-        line=1,
-        partition="gold",
     )
 
 
