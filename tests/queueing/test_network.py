@@ -118,12 +118,6 @@ def test_networks_of_an_instance():
     assert [networks[index] for index in range(50)] == [network_of(job) for job in instance.jobs]
 
 
-def test_throughputs_of_arrays():
-    """Arrays and objects give the same bits."""
-    several = [network_of(job) for job in JOBS]
-    assert np.array_equal(throughputs(networks_of(JOBS), 30), throughputs(several, 30))
-
-
 def test_fewer_kinds_have_demands_of_nothing():
     """By hand: no station, and two kinds."""
     networks = Networks.of([Network(2.0, ()), Network(0.0, (Station(1.0, 3), Station(0.5)))])

@@ -16,47 +16,49 @@ def row(method: str, status: str = "feasible", objective: float | None = None, b
     return replace(ROW, method=method, status=status, objective=objective, bound=bound)
 
 
-def test_an_optimum_that_a_row_proves_is_the_reference():
-    """20 against an optimum of 16: ratio 1.25, gap 4 / 20."""
-    exact, other = against_reference([row("a", "optimal", 16.0, 16.0), row("b", objective=20.0)], MIN, Known())
-    assert (exact.ratio, exact.gap, exact.reference_kind) == (1.0, 0.0, "optimum")
-    assert (other.reference, other.reference_kind, other.ratio, other.gap) == (16.0, "optimum", 1.25, 0.2)
-    assert not other.at_most
-
-
-def test_the_best_bound_stands_in_and_the_ratio_is_at_most():
-    """Of the bounds 8 and 10 of a least objective, 10 is the better one."""
-    found = against_reference([row("a", bound=8.0), row("b", bound=10.0), row("c", objective=15.0)], MIN, Known())
-    assert [each.reference for each in found] == [10.0] * 3
-    assert found[2].ratio == 1.5 and found[2].at_most
-    assert found[0].ratio is None and found[0].gap is None
-
-
-def test_where_more_is_better_ratios_are_the_other_way():
-    """Bounds 12 and 10 of a largest objective: 10 is the better one, and 8 is a fifth short of it."""
-    found = against_reference([row("a", bound=12.0), row("b", bound=10.0), row("c", objective=8.0)], MAX, Known())
-    assert (found[2].reference, found[2].ratio, found[2].gap) == (10.0, 1.25, 0.2)
-
-
-def test_an_answer_that_meets_the_bound_is_the_optimum():
-    """Whoever found it."""
-    found = against_reference([row("a", bound=10.0), row("b", objective=10.0), row("c", objective=11.0)], MIN, Known())
-    assert {each.reference_kind for each in found} == {"optimum"}
-    assert found[2].ratio == 1.1
-
-
-def test_what_the_file_says_is_proven_counts():
-    """Its optimum before any bound; its bound beside those of the rows."""
-    by_optimum = against_reference([row("a", objective=12.0, bound=9.0)], MIN, Known(optimum=10.0, bound=10.0))
-    assert (by_optimum[0].ratio, by_optimum[0].reference_kind) == (1.2, "optimum")
-    by_bound = against_reference([row("a", objective=12.0, bound=9.0)], MIN, Known(bound=10.0))
-    assert (by_bound[0].ratio, by_bound[0].reference_kind) == (1.2, "bound")
-
-
-def test_what_no_decision_changes_is_left_out():
-    """130 against 120, of which 100 are the releases: 30 / 20."""
-    (found,) = against_reference([row("a", objective=130.0, bound=120.0)], MIN, Known(constant=100.0))
-    assert found.ratio == 1.5 and found.gap == pytest.approx(1 / 3)
+@pytest.mark.parametrize(
+    ("rows", "sense", "known", "reference", "kind", "ratio", "gap"),
+    [
+        # 20 against an optimum of 16: the gap is 4 / 20
+        ([row("a", "optimal", 16.0, 16.0), row("b", objective=20.0)], MIN, Known(), 16.0, "optimum", 1.25, 0.2),
+        # of the bounds 8 and 10 of a least objective 10 is the better one
+        (
+            [row("a", bound=8.0), row("b", bound=10.0), row("c", objective=15.0)],
+            MIN,
+            Known(),
+            10.0,
+            "bound",
+            1.5,
+            1 / 3,
+        ),
+        # where more is better ratios are the other way: 8 is a fifth short of 10
+        ([row("a", bound=12.0), row("b", bound=10.0), row("c", objective=8.0)], MAX, Known(), 10.0, "bound", 1.25, 0.2),
+        # an answer that meets a bound is the optimum, whoever found it: the gap is 1 / 11
+        (
+            [row("a", bound=10.0), row("b", objective=10.0), row("c", objective=11.0)],
+            MIN,
+            Known(),
+            10.0,
+            "optimum",
+            1.1,
+            1 / 11,
+        ),
+        # what the file says is proven counts: its optimum before any bound, its bound beside those of the rows
+        ([row("a", objective=12.0, bound=9.0)], MIN, Known(optimum=10.0, bound=10.0), 10.0, "optimum", 1.2, 1 / 6),
+        ([row("a", objective=12.0, bound=9.0)], MIN, Known(bound=10.0), 10.0, "bound", 1.2, 1 / 6),
+        # what no decision changes is left out: 30 / 20
+        ([row("a", objective=130.0, bound=120.0)], MIN, Known(constant=100.0), 120.0, "bound", 1.5, 1 / 3),
+        # unknown is None
+        ([row("a", objective=3.0)], MIN, Known(), None, "", None, None),
+    ],
+)
+def test_the_last_row_by_hand(rows, sense, known, reference, kind, ratio, gap):
+    """Against the best that is proven; an answer against a bound is at most that far off, and no answer has no ratio."""
+    *others, last = against_reference(rows, sense, known)
+    assert (last.reference, last.reference_kind, last.ratio) == (reference, kind, ratio)
+    assert last.gap == pytest.approx(gap) if gap is not None else last.gap is None
+    assert last.at_most == (kind == "bound")
+    assert all(each.reference == reference and (each.objective is None) == (each.ratio is None) for each in others)
 
 
 def test_a_method_of_the_plan_may_be_the_reference():
@@ -76,12 +78,6 @@ def test_an_answer_better_than_what_is_proven_is_said_to_contradict_it():
     assert "contradicts the proven 10.0" in found[1].message and found[1].ratio == 0.9
     rounded = against_reference([row("a", bound=10.0), row("b", objective=10.0 - 1e-9)], MIN, Known())
     assert rounded[1].ratio == 1.0 and rounded[1].message == ""
-
-
-def test_without_anything_proven_there_is_no_ratio():
-    """Unknown is None."""
-    (found,) = against_reference([row("a", objective=3.0)], MIN, Known())
-    assert (found.reference, found.reference_kind, found.ratio, found.gap) == (None, "", None, None)
 
 
 def test_a_proof_that_beats_what_the_file_calls_proven_is_said_to_contradict_it():

@@ -138,21 +138,13 @@ def test_standard_output_gets_the_same_bytes(form: str, out: Path, capfdbinary: 
     assert capfdbinary.readouterr().out == b"still open\n"
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_folder_that_is_not_there(form: str, tmp_path: Path) -> None:
-    """An error that names the file."""
-    with pytest.raises(InputError, match="cannot be written"):
-        export(ROWS, form, tmp_path / "no" / "out")
-
-
-def test_no_such_format(out: Path) -> None:
-    """Those there are are listed."""
+def test_refusals(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that is not there by the file's name, whatever the format; no such format; Parquet for a terminal."""
+    for form in FORMATS:
+        with pytest.raises(InputError, match="cannot be written"):
+            export(ROWS, form, out / "no" / "out")
     with pytest.raises(UsageError, match="found 'xlsx', allowed: csv, parquet, json, latex, markdown"):
         export(ROWS, "xlsx", out)
-
-
-def test_parquet_is_not_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes would make it blink."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     with pytest.raises(UsageError, match="found parquet for a terminal"):
         export(ROWS, "parquet", "-")
