@@ -121,17 +121,14 @@ def test_keys_hold_the_code_and_not_where_it_stands(plan: Callable[..., Plan], t
     ],
 )
 def test_what_is_refused(plan: Callable[..., Plan], function: str, more: dict[str, Any], said: str) -> None:
-    """Before anything runs, with the place in the plan."""
+    """Before anything runs, with the place in the plan; also a place without a function."""
     with pytest.raises(InputError) as error:
         plan(function, **more)
     assert "instances[0]." in str(error.value)
     assert said in str(error.value)
-
-
-def test_a_place_without_a_function_is_refused(tmp_path: Path) -> None:
     for where in ("mine.py", ":few", "mine.py:"):
         with pytest.raises(InputError, match=r"python: found .*, allowed: \"path.py:function\""):
-            make_plan(instances={"family": "ring_allocation", "python": where}, methods=["equal"], folder=tmp_path)
+            make_plan(instances={"family": "ring_allocation", "python": where}, methods=["equal"])
 
 
 def test_an_instance_that_cannot_be_drawn_is_a_row(plan: Callable[..., Plan], tmp_path: Path) -> None:

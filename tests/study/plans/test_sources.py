@@ -210,13 +210,6 @@ def test_windows_of_a_queue(plan: Callable[..., Plan], sacct: str, tmp_path: Pat
         assert alone.model_dump()["name"].endswith("x8")
 
 
-def test_a_trace_as_a_queue(plan: Callable[..., Plan], trace: str) -> None:
-    """Tiresias' jobs as a stream, cut as they are otherwise."""
-    found = list(recipes(plan({"import": "tiresias", "file": trace, "family": "elastic_stream", "window": "1h"})))
-    assert [each.source for each in found] == ["jobs.csv [100, 3700)", "jobs.csv [3700, 7300)"]
-    assert [each.family for each in found] == ["elastic_stream"] * 2
-
-
 def test_options_of_queues_reach_them(plan: Callable[..., Plan], sacct: str, tmp_path: Path) -> None:
     """States, sizes, a restart; files are those of the plan's folder."""
     (found,) = recipes(plan({"import": "slurm", "file": sacct, "states": "FAILED", "gpus": 20, "gpus_of_node": 16}))

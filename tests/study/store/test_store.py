@@ -110,15 +110,6 @@ def test_other_versions_and_other_files_are_refused_and_left_alone(tmp_path: Pat
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_a_store_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no such file"):
-        Store(tmp_path / "s")
-    with pytest.raises(InputError, match="cannot be used: No such file or directory"):
-        Store(tmp_path / "no" / "s", leading=True)
-    with pytest.raises(InputError, match="cannot be used: Is a directory"):
-        Store(tmp_path, leading=True)
-
-
 def test_large_solutions_are_not_kept(tmp_path: Path, plan: Plan) -> None:
     keys = [cell.key for cell in cells(plan)]
     with Store(tmp_path / "s", leading=True, largest_solution=1 << 16) as store:
