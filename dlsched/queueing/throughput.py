@@ -42,7 +42,7 @@ from dlsched.queueing.network import Network, Networks, Station
 
 MOST = 2**24
 """Largest number of customers that are added one after the other for one figure; takes several seconds."""
-_BUSY = 1 - 2.0**-52
+_BUSY = 1 - 2.0**-52  # utilisation of a station that is full to the last bits: more customers change nothing
 _OFTEN = 2**14  # customers, after which a callback is called
 _SOON = 64  # customers up to which a figure is not kept
 _KEPT = 2**16

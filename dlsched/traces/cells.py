@@ -13,10 +13,10 @@ from dlsched.traces.queue import Audit
 MISSING: Final = frozenset({"", "-", "--", "none", "(none)", "null", "(null)", "nil", "nan", "na", "n/a", "unknown"})
 """Words for a missing value, in lower case."""
 
-LARGEST: Final = 1e15
+LARGEST: Final = 1e15  # at which floats are still an eighth apart: fractions of a second survive
 """Largest credible figure of a queue."""
 
-LARGEST_LIST: Final = 100_000
+LARGEST_LIST: Final = 100_000  # more than any cluster has; a list of a few characters could name billions
 """Largest number of names in a list of nodes, or of tasks of an array."""
 
 

@@ -128,7 +128,7 @@ def limit_notes(limits: Limits, jobs: Sequence[QueuedJob], ran_s: Iterable[float
 WHOLE = Window(None, None)
 """The window of all arrivals."""
 
-STATES_SHOWN = 8
+STATES_SHOWN = 8  # the most frequent ones: a file may name any number of states
 LEAST_S = 1e-6
 """Times of instances are whole microseconds; nothing lasts less."""
 

@@ -251,7 +251,7 @@ def wait(supervisors: Sequence[Supervisor]) -> None:
 
 BATCH_S = 0.25
 """Seconds of work in a batch, so that a process need not wait for more work between short cells."""
-LARGEST_BATCH = 256
+LARGEST_BATCH = 256  # cells; those that a process which dies had not begun are handed out again
 
 
 class Pace:

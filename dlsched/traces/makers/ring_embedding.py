@@ -22,7 +22,7 @@ SIZES: Final = ("trace", *(name for name in PRESETS if name.startswith("paper"))
 RING_BYTES_PER_S: Final = 1.25e9  # 10 Gbit/s
 UPLINK_BYTES_PER_S: Final = 5e10  # 400 Gbit/s
 SERVERS_OF_A_RACK: Final = 8
-MOST_SLOTS: Final = 1_000_000
+MOST_SLOTS: Final = 1_000_000  # models have variables for each slot
 
 _PAPER_PART: Final = 3 / 4  # share of the slots in which jobs of the presets arrive
 
