@@ -29,8 +29,8 @@ from dlsched.core.gap import gap
 from dlsched.core.limits import Limits, Progress
 from dlsched.matching_placement import Instance
 from dlsched.matching_placement.arrays import arrays, infeasible
-from dlsched.matching_placement.configurations.listing import count_configurations
 from dlsched.matching_placement.formulations.assignment import build_assignment
+from dlsched.matching_placement.formulations.milp import count_configurations
 
 OTHERS = (("assignment", "highs"), ("milp", "highs"), ("milp", "cpsat"))
 PRESETS_LIMIT_S = 30.0

@@ -4,8 +4,7 @@ from dlsched import matching_placement
 from dlsched.core.limits import Limits
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.checker import equal_share_time
-from dlsched.matching_placement.configurations.listing import configurations
-from dlsched.matching_placement.formulations.milp import build_milp
+from dlsched.matching_placement.formulations.milp import build_milp, configurations
 from dlsched.solvers.milp import solve_milp
 
 HAIR = 1e-9

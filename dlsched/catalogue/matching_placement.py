@@ -3,7 +3,7 @@
 from dlsched.catalogue.families import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able
 
-_WARM, _SOON = "heuristics:warm", "heuristics:hold_soon"
+_WARM, _SOON = "heuristics:warm", "heuristics:offer_soon"
 
 LISTED = ListedFamily(
     name="matching_placement",
@@ -33,7 +33,7 @@ LISTED = ListedFamily(
             "exact:run_minlp",
             solvers=able("minlp"),
             warm=_WARM,
-            require="formulations.minlp:require_minlp",
+            require="formulations.assignment:require_minlp",
         ),
         ListedMethod("beam", "heuristic", "methods:run_beam", warm=_SOON),
         ListedMethod(

@@ -74,6 +74,7 @@ class Arrays:
     def times(self, job: int, counts: Counts) -> Floats:
         """Seconds that the job takes on count vectors of shape (..., G), each with a worker; shape (...)."""
         size = counts.sum(axis=-1)
+        # the ring is as slow as its slowest worker
         slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=-1)
         time: Floats = (
             self.work[job] / (dot(counts, self.rates[job])) + self.traffic[job] * ((size - 1) / size) * slowness
@@ -127,13 +128,14 @@ class Arrays:
 
 def arrays(instance: Instance) -> Arrays:
     """Return the instance as arrays; cost O(K + S G)."""
-    stock = np.array([len(held) for held in instance.types.values()], dtype=np.int64)
-    bandwidth = [instance.workers[held[0]].bandwidth_bytes_per_s for held in instance.types.values()]
+    stock = np.array([len(members) for members in instance.types.values()], dtype=np.int64)
+    bandwidth = [instance.workers[members[0]].bandwidth_bytes_per_s for members in instance.types.values()]
     rates = np.array([[job.samples_per_s.get(kind, 0.0) for kind in instance.types] for job in instance.jobs])
     jobs = instance.jobs
+    # workers that can serve each job: no job gets more
     usable = (dot(rates > 0, stock)).astype(np.int64)
     largest = [len(instance.workers) if job.max_workers is None else job.max_workers for job in jobs]
-    found = Arrays(
+    data = Arrays(
         stock=stock,
         bandwidth=np.array(bandwidth),
         rates=rates,
@@ -143,31 +145,31 @@ def arrays(instance: Instance) -> Arrays:
         most=np.minimum(np.array(largest, dtype=np.int64), usable),
         costs=Costs(np.ones(len(jobs))),
     )
-    return replace(found, costs=objective_of(instance).costs(instance, found))
+    return replace(data, costs=objective_of(instance).costs(instance, data))
 
 
-def plain_costs(instance: Instance, held: Arrays) -> Costs:
+def plain_costs(instance: Instance, data: Arrays) -> Costs:
     """Costs of the mean."""
     del instance
-    return Costs(np.ones(held.jobs))
+    return Costs(np.ones(data.jobs))
 
 
-def ratio_costs(instance: Instance, held: Arrays) -> Costs:
+def ratio_costs(instance: Instance, data: Arrays) -> Costs:
     """Costs of the largest ratio."""
-    return Ratio(_equal_times(instance, held))
+    return Ratio(_equal_times(instance, data))
 
 
-def fair_costs(instance: Instance, held: Arrays) -> Costs:
+def fair_costs(instance: Instance, data: Arrays) -> Costs:
     """Costs of alpha-fair utilities."""
     assert instance.alpha is not None
-    return Fair(_equal_times(instance, held), instance.alpha - 1, least_times(held))
+    return Fair(_equal_times(instance, data), instance.alpha - 1, least_times(data))
 
 
-def _equal_times(instance: Instance, held: Arrays) -> Floats:
+def _equal_times(instance: Instance, data: Arrays) -> Floats:
     """J(equal share) in seconds, shape (S,); 1 where no worker can serve the job."""
-    usable = (dot(held.rates > 0, held.stock)).tolist()
+    usable = (dot(data.rates > 0, data.stock)).tolist()
     return np.array(
-        [equal_share_time(instance, job) if many else 1.0 for job, many in zip(instance.jobs, usable, strict=True)]
+        [equal_share_time(instance, job) if able else 1.0 for job, able in zip(instance.jobs, usable, strict=True)]
     )
 
 
@@ -176,16 +178,17 @@ def constant(instance: Instance) -> float:
     return float(arrays(instance).costs.offset.sum()) if instance.alpha == 1 else 0.0
 
 
-def least_times(held: Arrays) -> Floats:
+def least_times(data: Arrays) -> Floats:
     """Least possible seconds of every job, shape (S,): fastest workers, smallest ring, fastest network."""
-    least = np.ones(held.jobs)
-    for job in np.flatnonzero(dot(held.rates > 0, held.stock)).tolist():
-        fast = np.argsort(-held.rates[job])
-        taken = np.diff(np.minimum(np.cumsum(held.stock[fast]), held.most[job]), prepend=0)
-        network = held.bandwidth[held.able(job)].max()
-        size = held.least[job]
+    least = np.ones(data.jobs)
+    for job in np.flatnonzero(dot(data.rates > 0, data.stock)).tolist():
+        # the most workers that the job may take, fastest types first
+        fast = np.argsort(-data.rates[job])
+        counts = np.diff(np.minimum(np.cumsum(data.stock[fast]), data.most[job]), prepend=0)
+        network = data.bandwidth[data.able(job)].max()
+        size = data.least[job]
         least[job] = (
-            held.work[job] / (dot(taken, held.rates[job, fast])) + held.traffic[job] * ((size - 1) / size) / network
+            data.work[job] / (dot(counts, data.rates[job, fast])) + data.traffic[job] * ((size - 1) / size) / network
         )
     return least
 
@@ -198,22 +201,22 @@ def kind_of_workers(instance: Instance) -> list[int]:
 
 def placement(instance: Instance, counts: Counts | Sequence[Sequence[int]]) -> Placement:
     """Give out the workers of every type in order of the file; ``counts`` has shape (S, G)."""
-    left = {kind: iter(held) for kind, held in instance.types.items()}
-    given: dict[str, list[str]] = {}
+    remaining = {kind: iter(members) for kind, members in instance.types.items()}
+    workers: dict[str, list[str]] = {}
     for job, row in zip(instance.jobs, np.asarray(counts).tolist(), strict=True):
-        given[job.id] = [
-            instance.workers[next(left[kind])].id
+        workers[job.id] = [
+            instance.workers[next(remaining[kind])].id
             for kind, count in zip(instance.types, row, strict=True)
             for _ in range(count)
         ]
-    return Placement(given)
+    return Placement(workers)
 
 
-def counts_of(instance: Instance, held: Placement) -> Counts:
+def counts_of(instance: Instance, solution: Placement) -> Counts:
     """Return how many workers of each type each job has in a feasible placement, shape (S, G)."""
     kinds = kind_of_workers(instance)
     counts = np.zeros((len(instance.jobs), len(instance.types)), dtype=np.int64)
-    for name, workers in held.workers.items():
+    for name, workers in solution.workers.items():
         for worker in workers:
             counts[instance.index[name], kinds[instance.worker_index[worker]]] += 1
     return counts
@@ -224,18 +227,19 @@ _NAMED = 5  # ids that a sentence lists
 
 def infeasible(instance: Instance) -> str | None:
     """Return a sentence that proves by counting that no placement exists, or None; then one exists."""
+    # a set of jobs and all types that can serve any of them: too few workers for their least sizes (Hall)
     jobs = [instance.jobs[index] for index in starved_jobs(instance)]
     if not jobs:
         return None
     needed = sum(job.min_workers for job in jobs)
     able = [kind for kind in instance.types if any(kind in job.samples_per_s for job in jobs)]
-    had = sum(len(instance.types[kind]) for kind in able)
+    available = sum(len(instance.types[kind]) for kind in able)
     if len(jobs) == len(instance.jobs):
         who = "all jobs together need" if len(jobs) > 1 else f"job {jobs[0].id} needs"
     else:
         names = ", ".join(job.id for job in jobs[:_NAMED]) + (", ..." if len(jobs) > _NAMED else "")
         who = f"jobs {names} together need" if len(jobs) > 1 else f"job {names} needs"
-    return f"{who} at least {needed} workers, there are {had} that can serve {'them' if len(jobs) > 1 else 'it'}"
+    return f"{who} at least {needed} workers, there are {available} that can serve {'them' if len(jobs) > 1 else 'it'}"
 
 
 def starved_jobs(instance: Instance) -> list[int]:
@@ -245,13 +249,7 @@ def starved_jobs(instance: Instance) -> list[int]:
 
 
 def require_feasible(instance: Instance) -> None:
-    """Refuse an infeasible instance, which has no bound.
-
-    Raises
-    ------
-    UsageError
-        The instance is infeasible.
-    """
+    """Refuse an infeasible instance, which has no bound (UsageError)."""
     reason = infeasible(instance)
     if reason is not None:
         raise UsageError(f"the instance is infeasible: {reason}; every bound holds")

@@ -42,11 +42,11 @@ from dlsched.solvers.lp import linear_program
 if TYPE_CHECKING:
     from scipy.sparse import dia_array
 
-_ROUNDS = 100
+_ROUNDS = 100  # of linear programs at most; a few tens are usual
 _CLOSE = 1e-5  # relative difference of w / R and its tangents at which rounds end
 _FIRST = geometric(0.1, 10, 13)  # multiples of a good placement's rates at which the first tangents touch
 _FURTHEST = 2.0**20  # largest factor from a good placement's rate to a tangent; others change no digit
-_LEAST = 2.0**-40  # share of that rate below which a worker is left out of the linear program
+_LEAST = 2.0**-40  # share of that rate below which a worker is omitted from the linear program
 _HALVINGS = 100  # halvings of the range of a rate's multiplier, which may span hundreds of decimal orders
 _ROUNDING = 1e-11  # relative error of a bound computed in floats, with room
 
@@ -56,7 +56,7 @@ def configuration_lp(instance: Instance, *, tick: Tick = no_tick, budget: Budget
 
     ``tick`` is called often, and may raise to stop; ``budget`` limits the linear programs (``Stopped`` is
     raised if one exceeds it). Cost: tens of rounds with few types, hundreds with many; a round is a linear
-    program over the columns held and some milliseconds a job of pricing, more with many workers.
+    program over the pool's columns and some milliseconds a job of pricing, more with many workers.
 
     Raises
     ------
@@ -78,10 +78,10 @@ def by_thresholds(instance: Instance, *, tick: Tick, budget: Budget | None) -> D
     """``configuration_lp`` of the largest ratio."""
     data = arrays(instance)
     try:
-        found = bound_by_prices(data, data.total(best_local(data, tick)), tick=tick, budget=budget)
+        rho, prices = bound_by_prices(data, data.total(best_local(data, tick)), tick=tick, budget=budget)
     except TooMany:
         raise UsageError("configuration-lp had too many configurations for some job") from None
-    return threshold_certificate(instance, *found)
+    return threshold_certificate(instance, rho, prices)
 
 
 def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> DualsCertificate:
@@ -133,13 +133,14 @@ def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats
     """
     from scipy.sparse import csr_array, hstack, vstack
 
+    # variables: a pair for each type that can serve a job; coefficients too small or too large to matter are cut
     jobs = data.jobs
     job, kind = np.nonzero(data.rates)
-    held = row_dots(start, data.rates)
+    start_rates = row_dots(start, data.rates)
     unit = data.total(start)
     chord = np.minimum(_chords(data) / unit, _FURTHEST)
     pairs, one = np.arange(len(job)), np.ones(len(job))
-    share = np.minimum(data.rates[job, kind] / held[job], _FURTHEST)
+    share = np.minimum(data.rates[job, kind] / start_rates[job], _FURTHEST)
     share[share < _LEAST] = 0.0
     sizes, stock, rates = (
         csr_array((values, (row, pairs)), shape=(rows, len(job) + 2 * jobs))
@@ -149,10 +150,11 @@ def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats
     rates += csr_array((np.ones(jobs), (np.arange(jobs), of_rate)), shape=rates.shape)
     rows = [vstack([stock, sizes, -sizes, rates], format="csr")]
     right = [data.stock, data.most, -data.least, np.zeros(jobs)]
-    cost = data.work / held / unit
+    cost = data.work / start_rates / unit
     costs = np.concatenate((chord[job], np.zeros(jobs), np.where(cost < _LEAST, 0.0, cost)))
     # rates and times are never so large; without these bounds HiGHS has called the program unbounded
     upper = np.concatenate((data.stock[kind], np.full(2 * jobs, 4 * _FURTHEST)))
+    # tangents of w / R, at multiples of the start's rates, then at the rates that the last program reached
     fresh = [np.full(jobs, factor) for factor in _FIRST]
     for _ in range(_ROUNDS):
         for points in fresh:
@@ -176,6 +178,7 @@ def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats
 
 
 def _diagonal(values: Floats) -> "dia_array":
+    """The square matrix with these values on its diagonal."""
     from scipy.sparse import dia_array
 
     return dia_array((values[None], [0]), shape=(len(values), len(values)))
@@ -212,8 +215,8 @@ def _best_slopes(data: Arrays, prices: Floats, tick: Tick) -> Floats:
         rate = (counts * data.rates[every, order]).sum(axis=1)
         more = np.sqrt(data.work / slopes) > rate  # the sum still rises with the multiplier
         low, high = np.where(more, middle, low), np.where(more, high, middle)
-    found: Floats = exp(low)
-    return found
+    best: Floats = exp(low)
+    return best
 
 
 def _by_type(instance: Instance, multipliers: Floats) -> dict[str, float]:

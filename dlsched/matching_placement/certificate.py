@@ -44,26 +44,24 @@ _VAST = 1e150  # prices below leave room for sums and quotients
 
 
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
-    """Return the bound on the objective that the certificate proves.
+    """The bound on the objective that the certificate proves.
 
-    Raises
-    ------
-    ValueError
-        It is not a certificate of this instance: an unknown formulation or row, a multiplier that has the wrong sign or is
-        not finite, a threshold that the prices do not exclude.
+    ValueError: it is not a certificate of this instance, as a formulation or row is unknown, a multiplier has the wrong
+    sign or is not finite, or the prices do not exclude the threshold.
     """
     if not isinstance(certificate, DualsCertificate):
         raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
     labels = plain_labels(list(instance.types), "g")
     stock = {kind: f"stock_{label}" for kind, label in zip(instance.types, labels, strict=True)}
-    found = objective_of(instance).proofs.get(certificate.formulation)
-    if found is None:
+    value_of = objective_of(instance).proofs.get(certificate.formulation)
+    if value_of is None:
         raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
-    return found(instance, certificate, stock)
+    return value_of(instance, certificate, stock)
 
 
-def _paid(instance: Instance, prices: Mapping[str, float]) -> Fraction:
-    return exact_sum(Fraction(prices[kind]) * len(held) for kind, held in instance.types.items())
+def _stock_value(instance: Instance, prices: Mapping[str, float]) -> Fraction:
+    """P s, the prices of all workers together."""
+    return exact_sum(Fraction(prices[kind]) * len(members) for kind, members in instance.types.items())
 
 
 def mean_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
@@ -73,7 +71,7 @@ def mean_value(instance: Instance, certificate: DualsCertificate, stock: dict[st
     prices = {kind: -certificate.rows.get(row, 0.0) * size for kind, row in stock.items()}
     data, by_type = arrays(instance), np.array(list(prices.values()))
     jobs = [_rational(least_value(data, job, by_type) * (1 - ERROR)) for job in range(data.jobs)]
-    return (exact_sum(jobs) - _paid(instance, prices)) / size
+    return (exact_sum(jobs) - _stock_value(instance, prices)) / size
 
 
 def relaxation_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
@@ -86,7 +84,7 @@ def relaxation_value(instance: Instance, certificate: DualsCertificate, stock: d
         relaxed_value(instance, job, prices, -certificate.rows.get(row, 0.0) * size)
         for job, row in zip(instance.jobs, rates, strict=True)
     ]
-    return (exact_sum(jobs) - _paid(instance, prices)) / size
+    return (exact_sum(jobs) - _stock_value(instance, prices)) / size
 
 
 def fair_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
@@ -96,11 +94,12 @@ def fair_value(instance: Instance, certificate: DualsCertificate, stock: dict[st
     data, by_type = arrays(instance), np.array(list(prices.values()))
     assert isinstance(data.costs, Fair)
     error = Fraction(ERROR * data.costs.steepness)
-    most = []
+    largest = []
+    # the largest utility less prices of each job, raised by what its two floats may be off
     for job, offset in enumerate(data.costs.offset.tolist()):
         least = _rational(least_value(data, job, by_type, FairCost(data, job, data.costs)))
-        most.append(Fraction(offset) - least + error * (abs(Fraction(offset)) + least))
-    return exact_sum(most) + _paid(instance, prices)
+        largest.append(Fraction(offset) - least + error * (abs(Fraction(offset)) + least))
+    return exact_sum(largest) + _stock_value(instance, prices)
 
 
 def threshold_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
@@ -111,17 +110,19 @@ def threshold_value(instance: Instance, certificate: DualsCertificate, stock: di
     if (data.least > data.most).any():
         raise ValueError("a job has no configuration: every bound holds")
     jobs = []
+    # a job without a configuration within the threshold refutes it alone
     for job, equal_s in enumerate(data.costs.equal.tolist()):
         least = least_value(data, job, by_type, Within(data, job, certificate.value * equal_s))
         if least == math.inf:
             return Fraction(certificate.value)
         jobs.append(Fraction(least * (1 - ERROR)))
-    if exact_sum(jobs) <= _paid(instance, prices):
+    if exact_sum(jobs) <= _stock_value(instance, prices):
         raise ValueError(f"the prices do not exclude a ratio of {certificate.value!r}")
     return Fraction(certificate.value)
 
 
 def _require_rows(rows: Mapping[str, float], allowed: Iterable[str]) -> None:
+    """Refuse unknown rows, and multipliers of the wrong sign or too large (ValueError)."""
     exact_multipliers(rows, dict.fromkeys(allowed, ExactRow("<=", 0)))
     for name, multiplier in rows.items():
         if multiplier < -_VAST:
@@ -129,18 +130,16 @@ def _require_rows(rows: Mapping[str, float], allowed: Iterable[str]) -> None:
 
 
 def _rational(value: float) -> Fraction:
+    """A least value as a fraction; ValueError if it is infinite."""
     if not math.isfinite(value):
         raise ValueError("a job has no configuration: every bound holds")
     return Fraction(value)
 
 
 def relaxed_value(instance: Instance, job: Job, prices: Mapping[str, float], slope: float) -> Fraction:
-    """Return one job's part of the bound of ``relaxation``, in seconds, exact but for a root rounded down.
+    """One job's part of the bound of ``relaxation``, in seconds, exact but for a root rounded down.
 
-    Raises
-    ------
-    ValueError
-        The job has no configuration.
+    ValueError: the job has no configuration.
     """
     kinds = [kind for kind in instance.types if kind in job.samples_per_s]
     usable = sum(len(instance.types[kind]) for kind in kinds)
@@ -151,6 +150,7 @@ def relaxed_value(instance: Instance, job: Job, prices: Mapping[str, float], slo
     bandwidth = max(instance.workers[instance.types[kind][0]].bandwidth_bytes_per_s for kind in kinds)
     ring_s = 2 * Fraction(job.iterations) * Fraction(job.gradient_bytes) / Fraction(bandwidth)
     chord = ring_s * Fraction(1, least * most)
+    # linear part of the cost of a unit of each type, and the number of units; the cheapest are taken first
     units = sorted(
         (
             Fraction(prices[kind]) - Fraction(slope) * Fraction(job.samples_per_s[kind]) + chord,
@@ -158,9 +158,10 @@ def relaxed_value(instance: Instance, job: Job, prices: Mapping[str, float], slo
         )
         for kind in kinds
     )
-    total, taken = ring_s * (1 - Fraction(1, least) - Fraction(1, most)), 0
+    total, count_so_far = ring_s * (1 - Fraction(1, least) - Fraction(1, most)), 0
     for linear, stock in units:
-        count = min(stock, (most if linear < 0 else max(least, taken)) - taken)
+        # units that lower the sum up to the largest size, others only up to the smallest
+        count = min(stock, (most if linear < 0 else max(least, count_so_far)) - count_so_far)
         total += count * linear
-        taken += count
+        count_so_far += count
     return total + 2 * root_below(work * Fraction(slope))

@@ -106,8 +106,9 @@ def check(instance: Instance, placement: Placement) -> list[Violation]:
 
 
 def _broken_choices(instance: Instance, placement: Placement) -> list[Violation]:
+    """Violations of ``one_job`` and ``able``, and jobs without workers: with any of these there is no completion time."""
     violations = []
-    serves: dict[str, str] = {}
+    job_of: dict[str, str] = {}
     for name, workers in placement.workers.items():
         index = instance.index.get(name)
         if index is None:
@@ -121,10 +122,10 @@ def _broken_choices(instance: Instance, placement: Placement) -> list[Violation]
             if kind not in instance.jobs[index].samples_per_s:
                 message = f"worker {worker} of type {kind} has no rate for the job"
                 violations.append(Violation("able", name, message=message))
-            if worker in serves:
-                message = f"the worker serves {serves[worker]} and {name}"
+            if worker in job_of:
+                message = f"the worker serves {job_of[worker]} and {name}"
                 violations.append(Violation("one_job", worker, 1.0, message))
-            serves[worker] = name
+            job_of[worker] = name
     for job in instance.jobs:
         if not placement.workers.get(job.id):
             message = f"the job has no worker, it needs at least {job.min_workers}"
@@ -134,9 +135,10 @@ def _broken_choices(instance: Instance, placement: Placement) -> list[Violation]
 
 def jain_index(instance: Instance, placement: Placement) -> float:
     """Jain's fairness index of the ``ratios``, in [1/S, 1]; 1: all jobs gain or lose alike."""
-    found = ratios(instance, placement)
-    largest = max(found)
-    parts = [ratio / largest for ratio in found]
+    values = ratios(instance, placement)
+    largest = max(values)
+    # the index is scale-free; ratios of at most 1 have squares that do not overflow
+    parts = [ratio / largest for ratio in values]
     return float_power(math.fsum(parts), 2) / (len(parts) * math.fsum(part * part for part in parts))
 
 

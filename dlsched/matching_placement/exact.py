@@ -4,26 +4,27 @@
 
 For the largest ratio thresholds take the place of prices (``configurations.thresholds``).
 
-*Parameters of* ``priced``: the formulation at prices and a cutoff that are found: by column generation, and by the beam search.
+*Parameters of* ``priced``: by default prices of column generation, and the cutoff of the beam search.
 
-Nothing that is found here has to be believed: ``formulations.priced`` says what its model holds at any prices and cutoff.
+Neither has to be best: ``formulations.priced`` says which placements its model has at any prices and cutoff.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.algorithms.count_vectors import cheapest_choice, number_of_states
 from dlsched.columns.generation import CLOSE, Pool
 from dlsched.columns.slack import WIDTH, Closed, Prices, cheapest_within, close_gap, columns_within, search_beam
 from dlsched.core.errors import SolverError, UsageError
-from dlsched.core.limits import TooMany, no_tick
+from dlsched.core.limits import Tick, TooMany, no_tick
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.matching_placement import bounds
-from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
-from dlsched.matching_placement.configurations.listing import additions, solve_by_states, state_bytes
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, counts_of, placement
 from dlsched.matching_placement.configurations.pricing import first_pool, generate_columns
 from dlsched.matching_placement.configurations.thresholds import (
     Level,
@@ -34,9 +35,8 @@ from dlsched.matching_placement.configurations.thresholds import (
     lower,
 )
 from dlsched.matching_placement.formulations import milp
-from dlsched.matching_placement.formulations.assignment import build_assignment
-from dlsched.matching_placement.formulations.milp import build_milp, within
-from dlsched.matching_placement.formulations.minlp import build_minlp
+from dlsched.matching_placement.formulations.assignment import build_assignment, build_minlp
+from dlsched.matching_placement.formulations.milp import build_milp, configurations, count_configurations, within
 from dlsched.matching_placement.formulations.priced import build_priced
 from dlsched.matching_placement.heuristics import beam, improve, proven_optimal, total_of, warm
 from dlsched.matching_placement.instance import Instance
@@ -54,13 +54,13 @@ if TYPE_CHECKING:
 
 COLUMNS = f"dlsched columns {VERSION}"
 ROUGH = 5e-3
-"""Relative gap from which on a program over the configurations held is worth its time."""
+"""Relative gap of prices below which a program over the pool's configurations is worth its time."""
 MANY = 1000
 """Number of jobs times types from which on that program runs before the prices are optimal."""
 _LESS = 0.5
 """Share of a slack with too many labels, up to which another search is worth a try."""
 _MORE = 4.0  # factor of the slack from program to program; smaller than that of the search
-_NODES = 100  # of that program
+_NODES = 100  # of that program, which is to be quick
 
 
 def run_columns(instance: Instance, search: Search[Placement]) -> TerminationStatus:
@@ -79,24 +79,24 @@ def by_prices(instance: Instance, search: Search[Placement]) -> TerminationStatu
     def node() -> None:
         search.tick(1)
 
-    def proven(prices: Prices) -> None:
+    def record_bound(prices: Prices) -> None:
         certificate = bounds.price_certificate(instance, data, prices)
         search.prove(certificate.value, source="certificate", certificate=certificate)
 
     start = counts_of(instance, search.incumbent)
     pool = first_pool(data, start)
     generate = partial(
-        generate_columns, data, start, pool=pool, tick=search.tick, step=node, budget=search.budget, proven=proven
+        generate_columns, data, start, pool=pool, tick=search.tick, step=node, budget=search.budget, proven=record_bound
     )
     rough = generate(close=ROUGH)
     if data.jobs * data.types >= MANY:
-        _among_held(instance, data, pool, rough, search)
+        _among_columns(instance, data, pool, rough, search)
     prices = generate(held=rough)
     slack = total_of(instance, search) - prices.bound
     if slack > CLOSE * prices.bound:
-        found = cheapest_within(pool.listed(prices, slack), prices, slack, width=WIDTH, tick=search.tick)
-        if found is not None:
-            search.offer(placement(instance, improve(data, found, search.tick)), source="beam")
+        counts = cheapest_within(pool.listed(prices, slack), prices, slack, width=WIDTH, tick=search.tick)
+        if counts is not None:
+            search.offer(placement(instance, improve(data, counts, search.tick)), source="beam")
 
     def close() -> Closed:
         return close_gap(
@@ -108,39 +108,38 @@ def by_prices(instance: Instance, search: Search[Placement]) -> TerminationStatu
         )
 
     closed = close()
-    if (
-        closed.left is not None
-    ):  # the slack tried is that of the incumbent, or on the way there: a better one needs less
-        found = search_beam(pool.pricing, prices, total_of(instance, search), tick=search.tick)
-        if found is not None:
-            search.offer(placement(instance, improve(data, found, search.tick)), source="beam")
+    # the slack tried is at most the incumbent's: a better incumbent needs less
+    if closed.left is not None:
+        counts = search_beam(pool.pricing, prices, total_of(instance, search), tick=search.tick)
+        if counts is not None:
+            search.offer(placement(instance, improve(data, counts, search.tick)), source="beam")
         if total_of(instance, search) - prices.bound < _LESS * closed.left:
             closed = close()
     if closed.counts is not None:
         search.offer(placement(instance, closed.counts), source=COLUMNS)
     if closed.left is None:
         return proven_optimal(search, COLUMNS)
-    _among_held(instance, data, pool, prices, search)
+    _among_columns(instance, data, pool, prices, search)
     return _by_programs(instance, data, pool, prices, closed.left, search)
 
 
-def _among_held(instance: Instance, data: Arrays, pool: Pool, prices: Prices, search: Search[Placement]) -> None:
-    """Offer the best placement of the configurations held that HiGHS finds in some nodes, and what local search makes of it."""
+def _among_columns(instance: Instance, data: Arrays, pool: Pool, prices: Prices, search: Search[Placement]) -> None:
+    """Offer the best placement of the pool's configurations that HiGHS finds in some nodes, and its local optimum."""
     columns = [each.counts for each in pool.listed(prices, total_of(instance, search) - prices.bound)]
     total = sum(map(len, columns))
     if search.proven or not all(map(len, columns)) or total > min(milp.LARGEST, milp.LARGEST_CELLS // data.types):
         return
     search.report(f"HiGHS on {total} configurations")
     formulation = milp.build_milp(instance, columns=columns, tick=search.tick)
-    nodes = _NODES if search.left.nodes is None else min(_NODES, search.left.nodes)
-    outcome = solve_milp(formulation.model, solver="highs", limits=replace(search.left, nodes=nodes))
+    most_nodes = _NODES if search.left.nodes is None else min(_NODES, search.left.nodes)
+    outcome = solve_milp(formulation.model, solver="highs", limits=replace(search.left, nodes=most_nodes))
     search.budget.nodes += outcome.nodes or 0
     if outcome.values is None:
         return
-    found = formulation.decode(outcome.values)
-    if not search.violations(found):
-        search.offer(found, source=outcome.solver)
-        counts = improve(data, counts_of(instance, found), search.tick)
+    solution = formulation.decode(outcome.values)
+    if not search.violations(solution):
+        search.offer(solution, source=outcome.solver)
+        counts = improve(data, counts_of(instance, solution), search.tick)
         search.offer(placement(instance, counts), source="local-search")
 
 
@@ -152,6 +151,7 @@ def _by_programs(
     ``slack`` had too many labels. The first program has a part of it, larger than the slack searched; none
     is above the gap.
     """
+    # the first program is a factor below the slack with too many labels; it grows until it covers the gap
     slack /= _MORE
     while not search.proven:
         slack = min(slack, max(0.0, total_of(instance, search) - prices.bound))
@@ -211,10 +211,11 @@ def by_thresholds(instance: Instance, search: Search[Placement]) -> TerminationS
         low, prices = bound_by_prices(data, data.total(start), tick=search.tick, budget=search.budget)
         certificate = bounds.threshold_certificate(instance, low, prices)
         search.prove(certificate.value, source="certificate", certificate=certificate)
+        # few labels first, which find good placements fast; the second search proves
         few = by_beam(data, tick=search.tick)
         best = lower(data, start, low, few, tick=search.tick, budget=search.budget, found=offer)
-        proven = partial(search.prove, source=COLUMNS)
-        lower(data, best, low, choose, tick=search.tick, budget=search.budget, found=offer, proven=proven)
+        record_bound = partial(search.prove, source=COLUMNS)
+        lower(data, best, low, choose, tick=search.tick, budget=search.budget, found=offer, proven=record_bound)
     except TooMany:
         certificate = bounds.threshold_certificate(instance, alone(data), np.zeros(data.types))
         search.prove(certificate.value, source="certificate", certificate=certificate)
@@ -224,11 +225,48 @@ def by_thresholds(instance: Instance, search: Search[Placement]) -> TerminationS
 
 
 DP = f"dlsched dp {VERSION}"
+
+
+def state_bytes(data: Arrays) -> int:
+    """Bytes that ``solve_by_states`` keeps."""
+    return 8 * number_of_states(data.stock) * (data.jobs + 1)
+
+
+def additions(data: Arrays, *, most: int | None = None) -> int:
+    """Upper bound on the additions of ``solve_by_states``; some number above ``most`` if it exceeds that."""
+    states, ways = number_of_states(data.stock), data.jobs  # every job that can be served has a configuration
+    if most is not None and states * ways > most:
+        return states * ways
+    ways = 0
+    for job in range(data.jobs):
+        ways += count_configurations(data, job)
+        if most is not None and states * ways > most:
+            break
+    return states * ways
+
+
+def solve_by_states(data: Arrays, *, step: Tick = no_tick, tick: Tick = no_tick) -> Counts | None:
+    """Return optimal counts, shape (S, G), or None when no placement exists.
+
+    ``step`` is called before every job, ``tick`` before every configuration; both may raise to stop.
+    """
+
+    def choices() -> Iterator[tuple[Counts, Floats]]:
+        for job in range(data.jobs):
+            step()
+            counts = configurations(data, job)
+            yield counts, data.cost(job, counts)
+
+    combine = np.maximum if data.bottleneck else np.add
+    chosen = cheapest_choice(data.stock, choices(), tick=tick, combine=combine)
+    return None if chosen is None else np.array(chosen)
+
+
 FEW_ADDITIONS = 2_000_000
 """Largest number of additions for which ``exact`` uses the dynamic program: some milliseconds."""
-MOST_ADDITIONS = 20_000_000_000
-MOST_BYTES = 2**29
-_FEASIBILITY = 1e-9  # for SCIP: rows mix shares of a batch and times, and no unit suits both
+MOST_ADDITIONS = 20_000_000_000  # of ``dp``: tens of seconds, as 2,000,000 take milliseconds
+MOST_BYTES = 2**29  # of the states of ``dp``
+_FEASIBILITY = 1e-9  # of SCIP: rows mix shares of a batch and times, and no unit suits both
 
 
 def run_exact(instance: Instance, search: Search[Placement]) -> TerminationStatus:
@@ -290,7 +328,8 @@ def by_one_program(instance: Instance, search: Search[Placement]) -> Termination
 def run_assignment(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """The plain assignment model, worker by worker, by a solver."""
     warm(instance, search)
-    most_s = _roomy(instance, search) * arrays(instance).costs.equal
+    # twice the incumbent's total, longer than any job of a better placement: solvers need room
+    most_s = 2 * total_of(instance, search) * arrays(instance).costs.equal
     built = build_assignment(instance, most_s=most_s, tick=search.tick)
     return solve_and_conclude(search, built)
 
@@ -298,14 +337,9 @@ def run_assignment(instance: Instance, search: Search[Placement]) -> Termination
 def run_minlp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """The non-linear integer program by SCIP."""
     warm(instance, search)
-    formulation = build_minlp(instance, most_s=_roomy(instance, search), tick=search.tick)
+    formulation = build_minlp(instance, most_s=2 * total_of(instance, search), tick=search.tick)
     outcome = solve_minlp(formulation.model, limits=search.left, terms=2 * len(instance.jobs), feasibility=_FEASIBILITY)
     return conclude(search, outcome, formulation)
-
-
-def _roomy(instance: Instance, search: Search[Placement]) -> float:
-    """Twice the incumbent's seconds, longer than any job of a better placement: solvers need room."""
-    return 2 * total_of(instance, search)
 
 
 NONE = "none"
@@ -315,30 +349,16 @@ NONE = "none"
 def build(
     instance: Instance, *, prices: str | None = None, cutoff: str | None = None, complete: bool = False
 ) -> "Formulation[pulp.LpProblem, Placement]":
-    """Build the model.
+    """Build ``priced``, with the errors of ``formulations.priced.build_priced``; ``complete``: all placements, which is ``milp``.
 
-    Parameters
-    ----------
-    instance
-        A valid instance.
-    prices
-        Numbers by type, in order of the types' first workers, with blanks between them; None: the prices of the linear program
-        over configurations.
-    cutoff
-        An objective, or "none"; None: that of the beam search.
-    complete
-        Whether all placements remain: the model is ``milp``.
-
-    Raises
-    ------
-    UsageError
-        As ``formulations.priced.build_priced``.
+    ``prices``: numbers by type, in order of the types' first workers, with blanks between them; None: the prices of the
+    linear program over configurations. ``cutoff``: an objective, or "none"; None: that of the beam search.
     """
     if complete:
         return build_milp(instance, complete=True)
     if prices is None or cutoff is None:
-        found_prices, found_cutoff = found(instance)
-        prices, cutoff = prices or _written(found_prices), cutoff or found_cutoff
+        default_prices, default_cutoff = default_parameters(instance)
+        prices, cutoff = prices or " ".join(map(repr, default_prices)), cutoff or default_cutoff
     upto = None if cutoff == NONE else _read("cutoff", cutoff)
     built = build_priced(instance, [_read("prices", price) for price in prices.split()], upto)
     return replace(built, parameters={"prices": prices, "cutoff": cutoff})
@@ -348,26 +368,23 @@ PRICED = Parametric(build, ("prices", "cutoff"))
 """The builder of ``priced``."""
 
 
-def found(instance: Instance) -> tuple[list[float], str]:
+def default_parameters(instance: Instance) -> tuple[list[float], str]:
     """Return prices of the types, and a cutoff in words: the objective of a good placement, none if there is no placement."""
-    data, held = arrays(instance), beam(instance)
-    if held is None:
+    data, good = arrays(instance), beam(instance)
+    if good is None:
         return [0.0] * data.types, NONE
-    start = counts_of(instance, held)
+    start = counts_of(instance, good)
     try:
         prices = (
             bound_by_prices(data, data.total(start))[1] if data.bottleneck else generate_columns(data, start).prices
         )
     except TooMany:
         prices = np.zeros(data.types)
-    return prices.tolist(), repr(float(objective_of(instance).value(instance, held)))
-
-
-def _written(prices: list[float]) -> str:
-    return " ".join(map(repr, prices))
+    return prices.tolist(), repr(float(objective_of(instance).value(instance, good)))
 
 
 def _read(where: str, word: str) -> float:
+    """A parameter as a number; UsageError naming it if it is none."""
     try:
         return float(word)
     except ValueError:

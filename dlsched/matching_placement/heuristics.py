@@ -1,7 +1,5 @@
 """The heuristics of matching_placement, their guarantees, and the first solutions of a search.
 
-Heuristics that answer at once: equal shares, and the fastest workers job by job.
-
 None means that the heuristic leaves a job below its smallest number of workers. Ties go to the job, and the
 type, that stands first.
 """
@@ -27,8 +25,7 @@ from dlsched.matching_placement.objectives import MEAN, objective_of
 from dlsched.matching_placement.solution import Placement
 
 LARGEST = 1_000_000
-"""Largest matrix of the assignment, seats by workers; it takes half a second, during which no tick is
-called."""
+"""Largest matrix of the assignment, seats by workers: half a second, during which no tick is called."""
 
 
 def initial(arrays: Arrays) -> Counts:
@@ -45,11 +42,12 @@ def initial(arrays: Arrays) -> Counts:
     """
     from scipy.optimize import linear_sum_assignment
 
-    seats, held = int(arrays.least.sum()), np.minimum(arrays.stock, int(arrays.least.sum()))
-    if seats * int(held.sum()) > LARGEST:
+    seats, offered = int(arrays.least.sum()), np.minimum(arrays.stock, int(arrays.least.sum()))
+    if seats * int(offered.sum()) > LARGEST:
         counts = take_fastest(arrays, arrays.least, np.argsort(-arrays.work, kind="stable"))
         return counts if (counts.sum(axis=1) == arrays.least).all() else smallest(arrays)
-    kinds = np.repeat(np.arange(arrays.types), held)
+    # the assignment of seats to workers; costs are scaled to at most 1
+    kinds = np.repeat(np.arange(arrays.types), offered)
     jobs = np.repeat(np.arange(arrays.jobs), arrays.least)
     work = arrays.work / arrays.costs.equal
     with np.errstate(divide="ignore"):
@@ -62,14 +60,15 @@ def initial(arrays: Arrays) -> Counts:
 
 def take_fastest(arrays: Arrays, wanted: Counts, order: Counts) -> Counts:
     """Let jobs take, one after the other, up to ``wanted`` free workers, those that are fastest for them; shape (S, G)."""
-    left = arrays.stock.copy()
+    idle = arrays.stock.copy()
     counts = np.zeros((arrays.jobs, arrays.types), dtype=np.int64)
     for job in order.tolist():
         fast = np.argsort(-arrays.rates[job], kind="stable")
         fast = fast[arrays.rates[job, fast] > 0]
-        upto = np.minimum(np.cumsum(left[fast]), wanted[job])
+        # workers up to each type, and by difference those of each
+        upto = np.minimum(np.cumsum(idle[fast]), wanted[job])
         counts[job, fast] = np.diff(upto, prepend=0)
-        left -= counts[job]
+        idle -= counts[job]
     return counts
 
 
@@ -152,6 +151,7 @@ def greedy(data: Arrays, counts: Counts, tick: Tick = no_tick) -> Counts:
     """Steps 2 and 3 of ``marginal`` from a placement, shape (S, G)."""
     if data.bottleneck:
         data = data.softened(_POWER, data.total(counts))
+    # savings of one more worker by job and type; only the job that gets one has new ones
     counts = counts.copy()
     idle = data.stock - counts.sum(axis=0)
     gain = np.array([_gains(data, job, counts[job]) for job in range(data.jobs)])
@@ -176,7 +176,7 @@ def _gains(data: Arrays, job: int, counts: Counts) -> Floats:
 
 
 _GAIN = 1e-12  # relative; a smaller improvement is rounding
-_POWERS = (4.0, 16.0, 64.0)
+_POWERS = (4.0, 16.0, 64.0)  # of the ratios: higher ones come nearer to the largest ratio, but have fewer steps
 
 
 def local_search(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
@@ -198,8 +198,7 @@ def best_local(data: Arrays, tick: Tick = no_tick) -> Counts:
 def improve(data: Arrays, counts: Counts, tick: Tick = no_tick) -> Counts:
     """Take the best of all steps until none lowers the sum of the costs; ``counts`` has shape (S, G).
 
-    For the largest ratio, the sums of powers of the ratios are lowered one after the other, and the best is
-    kept.
+    For the largest ratio, the sums of powers of the ratios are lowered one after the other; the best is returned.
 
     A step takes a worker of one type (or none) from a job and gives it one of another type (or none); what it gives up
     goes to the idle, or in exchange to the job that the new one came from. That is every move of a worker to another
@@ -220,6 +219,7 @@ def _lower(data: Arrays, counts: Counts, tick: Tick) -> Counts:
     """Lower the sum of the costs."""
     counts = counts.copy()
     idle = data.stock - counts.sum(axis=0)
+    # changes of every job's cost by the type out and the type in; a step updates those of the jobs it changes
     exchanges = Exchanges(data.stock, data.jobs)
     for job in range(data.jobs):
         tick()
@@ -239,6 +239,7 @@ def _lower(data: Arrays, counts: Counts, tick: Tick) -> Counts:
 
 
 def _step(counts: Counts, out: int, into: int) -> None:
+    """Take one worker of a type out and put one of another in; G stands for none."""
     if out < len(counts):
         counts[out] -= 1
     if into < len(counts):
@@ -248,6 +249,7 @@ def _step(counts: Counts, out: int, into: int) -> None:
 def _changes(data: Arrays, job: int, counts: Counts) -> tuple[list[int], Floats]:
     """Types that a job may give up (G: none), and the change of its cost when it gets each type, or none, instead."""
     kinds = data.types
+    # a row for each type given up, the last for none; a column for each type received, the last for none
     outs = [*np.flatnonzero(counts).tolist(), kinds]
     base = np.tile(counts, (len(outs), 1))
     base[np.arange(len(outs) - 1), outs[:-1]] -= 1
@@ -256,6 +258,7 @@ def _changes(data: Arrays, job: int, counts: Counts) -> tuple[list[int], Floats]
     changed[:, able] = data.cost_with_more(job, base)[:, able]
     some = base.any(axis=1)
     changed[some, kinds] = data.cost(job, base[some])
+    # sizes that the job may not have
     size = base.sum(axis=1)[:, None] + np.append(np.ones(kinds, dtype=np.int64), 0)
     changed[(size < data.least[job]) | (size > data.most[job])] = np.inf
     changed -= data.cost(job, counts)
@@ -270,7 +273,7 @@ def beam(
     width: int = WIDTH,
     tick: Tick = no_tick,
     budget: Budget | None = None,
-    better: Callable[[Placement], None] = lambda found: None,
+    better: Callable[[Placement], None] = lambda counts: None,
 ) -> Placement | None:
     """Search the placements near the linear programming bound job by job, keeping the ``width`` most promising at each.
 
@@ -305,13 +308,13 @@ def beam(
     pool = first_pool(data, start)
     prices = generate_columns(data, start, pool=pool, tick=tick, budget=budget)
     slack = data.total(start) - prices.bound
-    held = cheapest_within(pool.listed(prices, slack), prices, slack, width=width, tick=tick) if slack > 0 else None
-    if held is not None:
-        start = min(start, improve(data, held, tick), key=data.total)
+    counts = cheapest_within(pool.listed(prices, slack), prices, slack, width=width, tick=tick) if slack > 0 else None
+    if counts is not None:
+        start = min(start, improve(data, counts, tick), key=data.total)
         better(placement(instance, start))
-    found = search_beam(pool.pricing, prices, data.total(start), width=width, tick=tick)
-    if found is not None:
-        start = min(start, improve(data, found, tick), key=data.total)
+    counts = search_beam(pool.pricing, prices, data.total(start), width=width, tick=tick)
+    if counts is not None:
+        start = min(start, improve(data, counts, tick), key=data.total)
         better(placement(instance, start))
     return placement(instance, start)
 
@@ -320,29 +323,29 @@ def _lowered(
     data: Arrays, start: Counts, width: int, tick: Tick, budget: Budget | None, better: Callable[[Counts], None]
 ) -> Counts:
     """Lower the largest ratio, as far as configurations are few enough to be listed."""
-    found = [start]
+    improvements = [start]
 
-    def keep(counts: Counts) -> None:
-        found.append(counts)
+    def record(counts: Counts) -> None:
+        improvements.append(counts)
         better(counts)
 
     with suppress(TooMany):
         low, _ = bound_by_prices(data, data.total(start), tick=tick, budget=budget)
-        lower(data, start, low, by_beam(data, width, tick), tick=tick, budget=budget, found=keep)
-    return found[-1]
+        lower(data, start, low, by_beam(data, width, tick), tick=tick, budget=budget, found=record)
+    return improvements[-1]
 
 
 def warm(instance: Instance, search: Search[Placement]) -> None:
-    """Hold the local search's answer before anything longer starts, and until then quicker answers."""
-    hold_soon(instance, search)
+    """Offer quick answers, then the local search's, before anything longer starts."""
+    offer_soon(instance, search)
     data = arrays(instance)
     counts = greedy(data, initial(data), search.tick)
     search.offer(placement(instance, counts), source="marginal")
     search.offer(placement(instance, improve(data, counts, search.tick)), source="local-search")
 
 
-def hold_soon(instance: Instance, search: Search[Placement]) -> None:
-    """Hold the quickest answer."""
+def offer_soon(instance: Instance, search: Search[Placement]) -> None:
+    """Offer the quickest answer."""
     search.offer(soon(instance), source="fastest-first")
 
 
@@ -369,7 +372,7 @@ def total_of_counts(instance: Instance, search: Search[Placement]) -> float:
     return arrays(instance).total(counts_of(instance, search.incumbent))
 
 
-_LARGEST = 200_000  # completions that are tried
+_LARGEST = 200_000  # completions that are tried: about a second
 
 
 def applies(instance: Instance) -> bool:
@@ -390,6 +393,7 @@ def _least_completion(data: Arrays, counts: Counts, kind: int) -> float:
     """Try every way to give the idle workers of types ``kind`` .. to jobs."""
     if kind == data.types:
         return data.total(counts)
+    # all shares of this type's idle workers, each followed by all those of the types to come
     able = np.flatnonzero(data.rates[:, kind])
     idle = int(data.stock[kind] - counts[:, kind].sum()) if len(able) else 0
     best = float("inf")

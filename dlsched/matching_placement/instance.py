@@ -37,7 +37,7 @@ Rates = Annotated[
     PlainSerializer(dict, return_type=dict[str, float]),
 ]
 
-_ODD = 0.5, 60
+_ODD = 0.5, 60  # a plain range, for tests that need no extreme values
 RANGES: Ranges = {
     "alpha": Range(allowed=(0, 1000), ties=(0.0, 0.5, 1.0, 2.0, 5.0), nasty=(0, 0.5, 1, 1, 1 + 1e-9, 2, 3, 8)),
     "workers[].bandwidth_bytes_per_s": Range(
@@ -207,6 +207,7 @@ class Instance(InstanceFile):
             raise Refused("none", "a number >= 0 with objective 'alpha_fair'", "alpha")
         if not RANGES["alpha"].allows(self.alpha):
             raise Refused(f"{self.alpha}", f"a number <= {RANGES['alpha'].allowed[1]:g}", "alpha")
+        # x^(1 - alpha) of the best and the worst possible speed must stay within the moderate range
         for index, job in enumerate(self.jobs):
             furthest = max((abs(log(ratio)) for ratio in self._ratios(job)), default=0.0)
             if abs(self.alpha - 1) * furthest > -log(MODERATE[0]):
@@ -236,6 +237,7 @@ class Instance(InstanceFile):
                 _require_moderate(rate, "jobs[].samples_per_s{}", "jobs", index, "samples_per_s", kind)
             rates = job.samples_per_s.values()
             samples, sent = job.iterations * job.batch_samples, 2 * job.iterations * job.gradient_bytes
+            # one worker of the slowest type, and all workers at the rate of the fastest
             longest = samples / min(rates) + sent / slowest
             shortest = min(samples, samples / (len(self.workers) * max(rates)))
             if not (longest <= MODERATE[1] and shortest >= MODERATE[0]):
@@ -245,10 +247,10 @@ class Instance(InstanceFile):
     @cached_property
     def types(self) -> dict[str, tuple[int, ...]]:
         """Positions of the workers of every type, types in order of their first worker."""
-        held: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for index, worker in enumerate(self.workers):
-            held.setdefault(worker.type, []).append(index)
-        return {name: tuple(workers) for name, workers in held.items()}
+            positions.setdefault(worker.type, []).append(index)
+        return {name: tuple(workers) for name, workers in positions.items()}
 
     @cached_property
     def worker_index(self) -> dict[str, int]:
@@ -267,10 +269,11 @@ def equal_share_time(instance: Instance, job: Job) -> float:
     R_i = sum_k rho_ik / S (0 for those that cannot serve i), on n = max(1, K/S) workers; the ring carries what the slowest
     that can serve i carries.
     """
-    able = [(kind, held) for kind, held in instance.types.items() if kind in job.samples_per_s]
+    # types that can serve the job, with the positions of their workers
+    able = [(kind, members) for kind, members in instance.types.items() if kind in job.samples_per_s]
     share = len(instance.jobs)
-    rate = math.fsum(job.samples_per_s[kind] * len(held) for kind, held in able) / share
+    rate = math.fsum(job.samples_per_s[kind] * len(members) for kind, members in able) / share
     count = max(1.0, len(instance.workers) / share)
-    bandwidth = min(instance.workers[held[0]].bandwidth_bytes_per_s for _, held in able)
+    bandwidth = min(instance.workers[members[0]].bandwidth_bytes_per_s for _, members in able)
     exchange_s = 2 * (count - 1) / count * job.gradient_bytes / bandwidth
     return job.iterations * (job.batch_samples / rate + exchange_s)

@@ -64,14 +64,9 @@ def categories(arrays: Arrays) -> Iterator[Sizes]:
 
 
 def draw_category(arrays: Arrays, generator: np.random.Generator, table: Table) -> Sizes:
-    """Draw a category, all equally likely, independently of the draws before; ``table`` is that of ``category_table``.
+    """Draw a category, all equally likely; ``table`` is that of ``category_table``. Cost: O(S + K).
 
-    Cost: O(S + K).
-
-    Raises
-    ------
-    UsageError
-        There is no category.
+    UsageError: there is no category.
     """
     count = table[0][-1]
     if count == 0:
@@ -89,19 +84,21 @@ def draw_guided(arrays: Arrays, generator: np.random.Generator) -> Sizes:
        which the number is drawn too.
     2. Order the jobs by the middle of the line, weighted by how much better than other jobs they use what stands there,
        and at random by a tenth of the line.
-    3. In this order they take the next workers until they have their share of the speed that is left, in proportion to
+    3. In this order they take the next workers until they have their share of the remaining speed, in proportion to
        a_i e^(0.15 N(0, 1)) among the jobs to come: a_i^2 = w_i / rhobar_i - sigma_g 2 T_i D_i / r_g at the type g that
        is next, of speed sigma_g (the mean of rho_ig / rhobar_i over the jobs it can serve). The last worker is taken
        with the probability of the part needed; min_i, most_i and what the others need at least are kept.
 
     Cost: O(S G + K log K) beside the law's S sums over the jobs to come. Of an instance that is not infeasible.
     """
+    # a_i^2 by job and type, at speeds relative to the mean rate of the job
     allowed = arrays.rates > 0
     mean = dot(arrays.rates, arrays.stock) / (dot(allowed, arrays.stock))
     relative = arrays.rates / mean[:, None]
     speed = relative.sum(axis=0) / np.maximum(1, allowed.sum(axis=0))
     square = (arrays.work / mean)[:, None] - arrays.traffic[:, None] * (speed / arrays.bandwidth)
     pull = exp(_NOISE * generator.standard_normal(arrays.jobs))[:, None] * np.sqrt(np.maximum(0.0, square))
+    # step 1: the line; step 2: where each job stands on it
     order = generator.permutation(arrays.types)
     line, least = np.repeat(order, arrays.stock[order]), int(arrays.least.sum())
     middle = np.empty(arrays.types)
@@ -112,6 +109,7 @@ def draw_guided(arrays: Arrays, generator: np.random.Generator) -> Sizes:
     if generator.random() < _ASIDE:
         spare = int(generator.integers(spare + 1))
         line = line[np.sort(generator.permutation(len(line))[: spare + least])]
+    # step 3: speed passed at each position; jobs take workers until their share of the speed to come
     passed = np.append(0.0, np.cumsum(speed[line]))
     sizes, index, to_come = arrays.least.copy(), 0, np.ones(arrays.jobs, dtype=bool)
     for job in np.argsort(stand).tolist():
@@ -159,6 +157,7 @@ def market_placement(
         return None
     reference = count * (dot(data.rates, data.stock) / usable)
     markets: list[Market] = []
+    # the first market at the reference rates, later ones half way to the rates that the last one gave
     for _ in range(rounds + 1):
         values = linear_values(data, count, reference)
         largest = float(values.max())
@@ -221,7 +220,7 @@ def all_markets(data: Arrays, *, tick: Tick = no_tick, within: Tick = no_tick) -
 Law = Callable[[Arrays, np.random.Generator, Table], Sizes]
 """Draws a category, independently of the draws before; the table is that of ``category_table``."""
 
-DRAWS = draws_needed(0.01, 0.01)
+DRAWS = draws_needed(0.01, 0.01)  # a category of the best hundredth, with probability 0.99
 LARGEST_TABLE = 250_000
 """Largest jobs times workers for uniform draws, whose table needs memory; beyond it all draws are guided."""
 
@@ -240,26 +239,15 @@ def sample_counts(
 ) -> Iterator[Counts]:
     """Draw categories of a feasible instance, the laws taking turns, and yield the market's placement of each, shape (S, G).
 
-    The smallest sizes are placed before the first draw, so there is a placement of every feasible instance.
-
-    Parameters
-    ----------
-    draws
-        Number of draws; if there are no more categories than that, all are taken instead, each once.
-    tick
-        Called before every draw; what it raises ends the search.
-    within
-        Called often within a market; it may raise too.
+    The smallest sizes are placed before the first draw, so there is a placement of every feasible instance. If there are no
+    more categories than ``draws``, all are taken instead, each once. ``tick`` is called before every draw, ``within`` often
+    within a market; both may raise to stop. UsageError: ``draws`` < 1.
 
     Cost: ``market_placement`` for every category that was not drawn before, O(S K) additions for the law.
-
-    Raises
-    ------
-    UsageError
-        ``draws`` < 1.
     """
     if draws < 1:
         raise UsageError(where="draws", found=draws, allowed="an integer >= 1")
+    # a category drawn again has the same placement
     seen: set[Sizes] = set()
     for sizes in _chain(data, draws, generator, tick, laws):
         if sizes in seen:

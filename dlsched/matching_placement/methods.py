@@ -9,7 +9,7 @@ from dlsched.core.limits import Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import Counts, arrays, placement
-from dlsched.matching_placement.heuristics import beam, fastest_first, hold_soon, soon
+from dlsched.matching_placement.heuristics import beam, fastest_first, offer_soon, soon
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.markets import all_markets, sample_counts
 from dlsched.matching_placement.solution import Placement
@@ -29,7 +29,7 @@ def run_sampled_market(instance: Instance, search: Search[Placement]) -> Termina
 
 
 def _best_of(name: str, instance: Instance, search: Search[Placement], placed: Iterator[Counts]) -> TerminationStatus:
-    """Keep the best of some placements, or a quick answer if a limit or Ctrl-C comes before any."""
+    """Offer the best of some placements, or a quick answer if a limit or Ctrl-C comes before any."""
     data, least = arrays(instance), math.inf
     try:
         for counts in placed:
@@ -39,8 +39,8 @@ def _best_of(name: str, instance: Instance, search: Search[Placement], placed: I
                 search.offer(placement(instance, counts), source=name)
     except (Stopped, KeyboardInterrupt):
         if search.solution is None:
-            hold_soon(instance, search)
-            search.say("stopped before the first market; what is held is the answer of a faster rule")
+            offer_soon(instance, search)
+            search.say("stopped before the first market; the answer is that of a faster rule")
         raise
     return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
 
@@ -48,16 +48,14 @@ def _best_of(name: str, instance: Instance, search: Search[Placement], placed: I
 def run_beam(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """Run the beam search; if stopped, it keeps the best of the user's start, its own and a faster rule's answer."""
 
-    def better(found: Placement) -> None:
-        search.offer(found, source="beam")
+    def better(solution: Placement) -> None:
+        search.offer(solution, source="beam")
 
     try:
         beam(instance, tick=search.tick, budget=search.budget, better=better)
     except (Stopped, KeyboardInterrupt):
-        hold_soon(instance, search)
-        search.say(
-            "beam was stopped; what is held is the best of its start, what it had found, and a faster rule's answer"
-        )
+        offer_soon(instance, search)
+        search.say("beam was stopped; the answer is the best of its start, its own so far, and that of a faster rule")
         raise
     return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
 

@@ -23,29 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementObjective(Objective[Instance, Placement]):
-    """An objective of placements.
+    """An objective of placements."""
 
-    Parameters
-    ----------
-    costs
-        Returns the costs that algorithms minimise in its place, from an instance and its arrays.
-    total
-        Returns the minimised value of a search's incumbent.
-    proofs
-        Value of a certificate, by its formulation: from the instance, the certificate and the rows of the types.
-    configuration_lp
-        The bound as a function.
-    laws
-        Returns the jobs' laws of cost for a cutoff, and what the costs may add up to, as ``formulations.priced`` says.
-    run_columns, run_milp
-        Functions that run the methods once there is an incumbent.
-    """
-
+    # from an instance and its arrays: the costs that algorithms minimise in place of the objective
     costs: "Callable[..., Costs]"
+    # minimised value of a search's incumbent
     total: Callable[[Instance, Search[Placement]], float]
+    # by formulation: the value of a certificate, from the instance, the certificate and the row names of the types
     proofs: Mapping[str, Callable[..., Fraction]]
     configuration_lp: "Callable[..., DualsCertificate]"
+    # from the arrays and a cutoff: the jobs' cost laws and the largest sum of their costs (``formulations.priced``)
     laws: Callable[..., tuple[list[object], float]]
+    # the methods of these names, run once there is an incumbent
     run_columns: Callable[[Instance, Search[Placement]], TerminationStatus]
     run_milp: Callable[[Instance, Search[Placement]], TerminationStatus]
 
@@ -109,23 +98,17 @@ OBJECTIVES: Mapping[str, PlacementObjective] = {each.name: each for each in (MEA
 
 def objective_of(instance: Instance) -> PlacementObjective:
     """Return the objective of an instance; that with an alpha is called by it."""
-    found = OBJECTIVES[instance.objective]
+    objective = OBJECTIVES[instance.objective]
     if instance.alpha is None:
-        return found
-    return replace(found, name=f"{found.name} {instance.alpha}".removesuffix(".0"))
+        return objective
+    return replace(objective, name=f"{objective.name} {instance.alpha}".removesuffix(".0"))
 
 
 def require_served(instance: Instance, method: str) -> None:
-    """Refuse an instance whose objective a method cannot serve.
-
-    Raises
-    ------
-    UsageError
-        The method is among those that the objective's record refuses.
-    """
-    found = OBJECTIVES[instance.objective]
-    if method in found.refused:
+    """Refuse an instance whose objective is among those that a method cannot serve (UsageError)."""
+    objective = OBJECTIVES[instance.objective]
+    if method in objective.refused:
         allowed = served_by(method, OBJECTIVES.values())
         raise UsageError(
-            where=f"method {method}", found=f"objective {found.name!r}", allowed=f"{allowed}; {found.instead}"
+            where=f"method {method}", found=f"objective {objective.name!r}", allowed=f"{allowed}; {objective.instead}"
         )

@@ -22,12 +22,12 @@ class Placement(Brief):
     workers: Mapping[str, Sequence[str]]
 
     def __post_init__(self) -> None:
-        frozen = FrozenMapping({job: tuple(held) for job, held in self.workers.items()})
+        frozen = FrozenMapping({job: tuple(ids) for job, ids in self.workers.items()})
         object.__setattr__(self, "workers", frozen)
 
     def as_data(self) -> dict[str, Any]:
         """Return the placement as result files hold it."""
-        return {"workers": {job: list(held) for job, held in self.workers.items()}}
+        return {"workers": {job: list(ids) for job, ids in self.workers.items()}}
 
 
 def read_solution(data: Any, instance: Instance) -> Placement:
@@ -44,11 +44,11 @@ def read_solution(data: Any, instance: Instance) -> Placement:
     if set(data) != {"workers"}:
         other = next(key for key in data if key != "workers")
         raise InputError(where=field_path(("solution", other)), found="an unknown field", allowed="only workers")
-    for job, held in data["workers"].items():
+    for job, ids in data["workers"].items():
         where = ("solution", "workers", job)
-        if not isinstance(held, list):
-            raise InputError(where=field_path(where), found=shown(held), allowed="a list of worker ids")
-        for index, worker in enumerate(held):
+        if not isinstance(ids, list):
+            raise InputError(where=field_path(where), found=shown(ids), allowed="a list of worker ids")
+        for index, worker in enumerate(ids):
             if not isinstance(worker, str):
                 raise InputError(where=field_path((*where, index)), found=shown(worker), allowed="the id of a worker")
     return Placement(data["workers"])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from dlsched.matching_placement.arrays import arrays, infeasible
 from dlsched.matching_placement.checker import check, objective
-from dlsched.matching_placement.configurations.listing import configurations, count_configurations
+from dlsched.matching_placement.formulations.milp import configurations, count_configurations
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 from dlsched.testing import brute_force_placement, matching_placement_instances

@@ -15,9 +15,8 @@ import dlsched
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import Instance, check, configuration_lp, objective, relaxation
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.formulations.assignment import build_assignment
+from dlsched.matching_placement.formulations.assignment import build_assignment, build_minlp
 from dlsched.matching_placement.formulations.milp import build_milp
-from dlsched.matching_placement.formulations.minlp import build_minlp
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force_placement

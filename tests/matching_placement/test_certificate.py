@@ -10,7 +10,7 @@ from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.matching_placement import Instance, configuration_lp, relaxation
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.certificate import least_value, relaxed_value, verify
-from dlsched.matching_placement.configurations.listing import solve_by_states
+from dlsched.matching_placement.exact import solve_by_states
 
 from .draw import draw
 from .test_pricing import everything, prices_for

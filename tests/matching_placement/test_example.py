@@ -4,7 +4,7 @@ import pytest
 from documented import assert_named, documented
 
 from dlsched.matching_placement import example
-from dlsched.matching_placement.formulations.minlp import build_minlp
+from dlsched.matching_placement.formulations.assignment import build_minlp
 
 
 def test_every_row_of_the_minlp_is_documented_and_the_other_way_round() -> None:

@@ -5,8 +5,9 @@ import pytest
 
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.checker import utility
-from dlsched.matching_placement.configurations.listing import configurations, solve_by_states
 from dlsched.matching_placement.configurations.pricing import Pricing, generate_columns
+from dlsched.matching_placement.exact import solve_by_states
+from dlsched.matching_placement.formulations.milp import configurations
 from dlsched.matching_placement.heuristics import best_local
 from dlsched.matching_placement.instance import equal_share_time
 

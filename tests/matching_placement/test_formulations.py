@@ -15,10 +15,8 @@ from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import arrays, counts_of
 from dlsched.matching_placement.checker import check, objective
-from dlsched.matching_placement.configurations.listing import configurations
-from dlsched.matching_placement.formulations.assignment import build_assignment
-from dlsched.matching_placement.formulations.milp import build_milp
-from dlsched.matching_placement.formulations.minlp import build_minlp
+from dlsched.matching_placement.formulations.assignment import build_assignment, build_minlp
+from dlsched.matching_placement.formulations.milp import build_milp, configurations
 from dlsched.matching_placement.instance import Instance
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp

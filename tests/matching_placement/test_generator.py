@@ -10,7 +10,8 @@ from dlsched.cluster.published import published_rates
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays, infeasible
 from dlsched.matching_placement.checker import check, completion_times, objective
-from dlsched.matching_placement.configurations.listing import configurations, solve_by_states
+from dlsched.matching_placement.exact import solve_by_states
+from dlsched.matching_placement.formulations.milp import configurations
 from dlsched.matching_placement.generator import PRESETS, example, generate
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement

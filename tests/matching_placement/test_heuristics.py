@@ -10,7 +10,7 @@ from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import Instance, beam, equal, fastest_first, local_search, marginal
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.configurations.listing import solve_by_states
+from dlsched.matching_placement.exact import solve_by_states
 from dlsched.matching_placement.heuristics import MARGINAL, greedy, improve, initial
 
 from .draw import draw

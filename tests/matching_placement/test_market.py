@@ -10,7 +10,7 @@ from dlsched.algorithms.resource_market import ascending_market
 from dlsched.algorithms.time_costs import Costs
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, arrays
-from dlsched.matching_placement.configurations.listing import solve_by_states
+from dlsched.matching_placement.exact import solve_by_states
 from dlsched.matching_placement.instance import Instance, Job, Worker
 from dlsched.matching_placement.markets import categories, linear_values, market, market_placement
 

@@ -14,10 +14,9 @@ from dlsched.core.errors import UsageError
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.checker import objective
-from dlsched.matching_placement.configurations.listing import configurations
 from dlsched.matching_placement.configurations.pricing import Pricing
-from dlsched.matching_placement.exact import NONE, PRICED, found
-from dlsched.matching_placement.formulations.milp import build_milp
+from dlsched.matching_placement.exact import NONE, PRICED, default_parameters
+from dlsched.matching_placement.formulations.milp import build_milp, configurations
 from dlsched.matching_placement.formulations.priced import build_priced, columns_within, listed
 from dlsched.matching_placement.objectives import objective_of
 from dlsched.solvers.linear import from_pulp
@@ -125,7 +124,7 @@ def test_columns_of_the_large_ones(name):
     """As many as stand in the table, and the same that column generation lists by another algorithm."""
     instance = read(name)
     data = arrays(instance)
-    prices, cutoff = found(instance)
+    prices, cutoff = default_parameters(instance)
     columns = columns_within(data, instance, prices, float(cutoff))
     assert sum(map(len, columns)) == LARGE[name]
     paid = np.array(prices)
@@ -142,7 +141,7 @@ def test_the_known_placement_is_in_the_model(name):
     """That of the exact method, whatever found it."""
     instance = read(name)
     held = dlsched.solve(instance).solution
-    columns = columns_within(arrays(instance), instance, found(instance)[0], objective(instance, held))
+    columns = columns_within(arrays(instance), instance, default_parameters(instance)[0], objective(instance, held))
     for row, counts in zip(counts_of(instance, held).tolist(), columns, strict=True):
         assert row in counts.tolist()
 

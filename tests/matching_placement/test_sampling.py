@@ -8,7 +8,7 @@ from dlsched.core.errors import UsageError
 from dlsched.matching_placement import markets
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.checker import check, objective
-from dlsched.matching_placement.configurations.listing import solve_by_states
+from dlsched.matching_placement.exact import solve_by_states
 from dlsched.matching_placement.instance import Instance, Job, Worker
 from dlsched.matching_placement.markets import DRAWS, count_categories, market, sample_counts, sampled_market
 

@@ -7,7 +7,7 @@ from shipped import assert_proven_again, each_of, files, known
 
 import dlsched
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.configurations.listing import count_configurations
+from dlsched.matching_placement.formulations.milp import count_configurations
 
 CONFIGURATIONS = {"highs": 200_000, "cbc": 10_000, "scip": 10_000}
 """Of the largest that each is asked for."""

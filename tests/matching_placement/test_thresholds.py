@@ -8,7 +8,6 @@ from dlsched import TerminationStatus
 from dlsched.core.limits import TooMany
 from dlsched.matching_placement.arrays import arrays, counts_of
 from dlsched.matching_placement.configurations import thresholds
-from dlsched.matching_placement.configurations.listing import configurations, solve_by_states
 from dlsched.matching_placement.configurations.thresholds import (
     alone,
     bound_by_prices,
@@ -19,6 +18,8 @@ from dlsched.matching_placement.configurations.thresholds import (
     lower,
     some_price,
 )
+from dlsched.matching_placement.exact import solve_by_states
+from dlsched.matching_placement.formulations.milp import configurations
 from dlsched.matching_placement.heuristics import best_local
 
 from .draw import draw

@@ -19,7 +19,7 @@ from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 ERROR = 2.0**-40
 """Relative, of sums, products and quotients of a few thousand terms >= 0."""
-_HALVINGS = 60  # halvings of the logarithm of a rate
+_HALVINGS = 60  # of the logarithm of a rate: to the last digits of a double
 _SLACK = 1 + 1e-9  # no vector within rounding of the best is dropped
 
 
@@ -62,14 +62,15 @@ class FairCost:
 
     def target(self, price: float, ring_s: Floats) -> Floats:
         """As ``Law`` says."""
+        # bisect the logarithm of the rate where the slope of the cost is the price, once for each ring
         rings, index = np.unique(ring_s, return_inverse=True)
         low, high = (np.full(len(rings), end) for end in self._ends)
         for _ in range(_HALVINGS):
             rate = np.sqrt(low) * np.sqrt(high)
             slope = self._costs.slopes(self._job, self._work / rate + rings) * (self._work / rate / rate)
             low, high = np.where(slope > price, rate, low), np.where(slope > price, high, rate)
-        found: Floats = high[index]
-        return found
+        targets: Floats = high[index]
+        return targets
 
 
 class Within:
@@ -84,8 +85,8 @@ class Within:
 
     def target(self, price: float, ring_s: Floats) -> Floats:
         """As ``Law`` says."""
-        left_s = self._most_s - ring_s
-        needed: Floats = np.divide(self._work, left_s, out=np.full(len(ring_s), np.inf), where=left_s > 0)
+        remaining_s = self._most_s - ring_s
+        needed: Floats = np.divide(self._work, remaining_s, out=np.full(len(ring_s), np.inf), where=remaining_s > 0)
         return needed
 
 
@@ -101,11 +102,13 @@ def least_value(data: Arrays, job: int, prices: Floats, law: Law | None = None) 
     law = Seconds(float(data.work[job])) if law is None else law
     if least > most:
         return math.inf
+    # vectors start with no worker; ``slow`` is the seconds of an endless ring through the first type with a worker
     ring_s = data.traffic[job] / data.bandwidth[kinds]
     best = _some_value(law, ring_s, rates, price, stock, least, most)
     size = np.zeros(1, dtype=np.int64)
     slow, rate, paid = np.zeros(1), np.zeros(1), np.zeros(1)
     for kind in range(len(kinds)):
+        # every vector with every number of workers of this type
         added = np.arange(int(stock[kind]) + 1)
         shape = (len(size), len(added))
         slow = np.where((slow == 0)[:, None] & (added > 0), ring_s[kind], np.broadcast_to(slow[:, None], shape)).ravel()
@@ -114,13 +117,14 @@ def least_value(data: Arrays, job: int, prices: Floats, law: Law | None = None) 
         paid = (paid[:, None] + price[kind] * added).ravel()
         ring = slow * (np.maximum(size - 1, 0) / np.maximum(size, 1))
         to_come = slice(kind + 1, len(kinds))
+        # complete vectors lower the best value; those that no extension improves are dropped
         bound = paid + cheapest_rate(law, rate, ring, rates[to_come], price[to_come], stock[to_come])
         reach = (size <= most) & (size + int(stock[to_come].sum()) >= least)
         done = reach & (size >= max(1, least))
         best = min(best, float((paid[done] + law.value(rate[done], ring[done])).min(initial=math.inf)))
-        kept = np.flatnonzero(reach & np.isfinite(bound) & ~(bound > best * _SLACK))
-        kept = kept[_undominated(size[kept], slow[kept], rate[kept], paid[kept])]
-        size, slow, rate, paid = size[kept], slow[kept], rate[kept], paid[kept]
+        good = np.flatnonzero(reach & np.isfinite(bound) & ~(bound > best * _SLACK))
+        good = good[_undominated(size[good], slow[good], rate[good], paid[good])]
+        size, slow, rate, paid = size[good], slow[good], rate[good], paid[good]
     return best
 
 
@@ -139,6 +143,7 @@ def _some_value(law: Law, ring_s: Floats, rates: Floats, price: Floats, stock: C
 def cheapest_rate(law: Law, rate: Floats, ring_s: Floats, rates: Floats, price: Floats, stock: Counts) -> Floats:
     """Least cost at a rate R' + x and price of x over fractions of the types to come, for every R' in ``rate``."""
     reached, paid = rate.copy(), np.zeros(len(rate))
+    # the cheapest rate first, as long as it lowers the cost by more than its price
     for kind in np.argsort(price / rates).tolist():
         target = law.target(price[kind] / rates[kind], ring_s)
         following = np.maximum(reached, np.minimum(reached + stock[kind] * rates[kind], target))
@@ -154,9 +159,10 @@ def _undominated(size: Counts, slow: Floats, rate: Floats, paid: Floats) -> Coun
     """Positions of vectors that no other of equal size and ring equals or beats in rate and price."""
     order = np.lexsort((paid, -rate, slow, size))
     cuts = np.flatnonzero((np.diff(size[order]) != 0) | (np.diff(slow[order]) != 0)) + 1
-    kept = [order[:0]]
+    good = [order[:0]]
     for group in np.split(order, cuts):
+        # by falling rate: a vector is undominated if it is cheaper than all before it
         price = paid[group]
         before = np.minimum.accumulate(np.append(np.inf, price[:-1]))
-        kept.append(group[price < before])
-    return np.concatenate(kept).astype(np.int64)
+        good.append(group[price < before])
+    return np.concatenate(good).astype(np.int64)

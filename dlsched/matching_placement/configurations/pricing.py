@@ -107,8 +107,9 @@ def deviations(
     ``many`` marks jobs with too many labels: the labels of one case may have ``cells`` numbers, and so may a
     job's list. ``at`` is the R0 of each case, at which its bound was computed.
     """
-    found: list[Rows] = []
+    rows_of_parts: list[Rows] = []
     listed = np.zeros(len(many), dtype=np.int64)
+    # batches of cases; one with too many labels is halved, and a single case with too many marks its job
     step = max(1, _BATCH // costs.data.types)
     parts = [np.arange(begin, min(begin + step, len(at))) for begin in range(0, len(at), step)][::-1]
     while parts:
@@ -125,10 +126,10 @@ def deviations(
             else:
                 parts += [part[len(part) // 2 :], part[: len(part) // 2]]
             continue
-        found.append(rows)
+        rows_of_parts.append(rows)
         listed += np.bincount(rows[0], minlength=len(many))
         many |= listed * (costs.data.types + 10) > cells
-    return found
+    return rows_of_parts
 
 
 def _extended(
@@ -141,7 +142,9 @@ def _extended(
     cells: int,
     tick: Tick,
 ) -> Rows:
+    """Rows of ``deviations`` for one batch of cases; TooMany: more label entries than ``cells``."""
     data = costs.data
+    # the cheapest units of each case and their margin; a unit away from it costs its distance
     budget = upto[cases.job] - bound + _DEVIATION_ROUNDING * np.abs(upto[cases.job])
     _, linear, _, order, taken = costs.units(cases, at, prices)
     rows = np.arange(len(at))[:, None]
@@ -149,50 +152,55 @@ def _extended(
     np.put_along_axis(base, order, taken, axis=1)
     margin = np.where(base > 0, linear, -np.inf).max(axis=1)
     away = linear - margin[:, None]
+    # range of each type's count that the budget allows if all other types keep their base
     stock = np.minimum(data.stock, cases.size[:, None])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ways = np.where(away == 0, np.inf, np.floor(budget[:, None] / np.abs(away)))
-    low = np.where(away < 0, np.maximum(0, stock - np.minimum(ways, stock)), 0).astype(np.int64)
-    high = np.where(away < 0, stock, np.minimum(stock, ways)).astype(np.int64)
+        most_away = np.where(away == 0, np.inf, np.floor(budget[:, None] / np.abs(away)))
+    low = np.where(away < 0, np.maximum(0, stock - np.minimum(most_away, stock)), 0).astype(np.int64)
+    high = np.where(away < 0, stock, np.minimum(stock, most_away)).astype(np.int64)
+    # types with a choice, furthest from the margin first; the others are fixed
     free = low < high
     width = max(1, int(free.sum(axis=1).max()))
     chosen = np.argsort(np.where(free, -np.abs(away), np.inf), axis=1, kind="stable")[:, :width]
     fixed = low.copy()
     np.put_along_axis(fixed, chosen, 0, axis=1)
-    lows, highs, step, there = (each[rows, chosen] for each in (low, high, np.where(free, away, 0.0), stock))
+    lows, highs, step, stock_of = (each[rows, chosen] for each in (low, high, np.where(free, away, 0.0), stock))
+    # fewest and most workers that the types from each position on can still take
     least = np.append(np.cumsum(lows[:, ::-1], axis=1)[:, ::-1], np.zeros((len(at), 1), dtype=np.int64), axis=1)
     most = np.append(np.cumsum(highs[:, ::-1], axis=1)[:, ::-1], np.zeros((len(at), 1), dtype=np.int64), axis=1)
-    of, left, spent = np.arange(len(at)), cases.size - fixed.sum(axis=1), np.zeros(len(at))
+    case, missing, spent = np.arange(len(at)), cases.size - fixed.sum(axis=1), np.zeros(len(at))
     added = np.zeros((len(at), 0), dtype=np.int64)
     for kind in range(width):
         tick()
-        distance = step[of, kind]
+        distance = step[case, kind]
         with np.errstate(divide="ignore", invalid="ignore"):
-            can = np.where(distance == 0, np.inf, np.floor((budget[of] - spent) / np.abs(distance)))
-        fewest = np.maximum(lows[of, kind], left - most[of, kind + 1])
-        largest = np.minimum(highs[of, kind], left - least[of, kind + 1])
+            most_off = np.where(distance == 0, np.inf, np.floor((budget[case] - spent) / np.abs(distance)))
+        # counts that leave a feasible rest and whose deviation the remaining budget allows
+        fewest = np.maximum(lows[case, kind], missing - most[case, kind + 1])
+        largest = np.minimum(highs[case, kind], missing - least[case, kind + 1])
         below = distance < 0
-        fewest = np.where(below, np.maximum(fewest, there[of, kind] - can), fewest).astype(np.int64)
-        largest = np.where(below, largest, np.minimum(largest, can)).astype(np.int64)
+        fewest = np.where(below, np.maximum(fewest, stock_of[case, kind] - most_off), fewest).astype(np.int64)
+        largest = np.where(below, largest, np.minimum(largest, most_off)).astype(np.int64)
         number = np.maximum(0, largest - fewest + 1)
         if int(number.sum()) * (kind + 10) > cells:
             raise TooMany
-        parent = np.repeat(np.arange(len(of)), number)
+        parent = np.repeat(np.arange(len(case)), number)
         count = run_lengths(number) + fewest[parent]
-        off = np.where(below[parent], there[of[parent], kind] - count, count)
+        off = np.where(below[parent], stock_of[case[parent], kind] - count, count)
         spent = spent[parent] + off * np.abs(distance[parent])
-        left = left[parent] - count
-        of = of[parent]
+        missing = missing[parent] - count
+        case = case[parent]
         added = np.concatenate((added[parent], count[:, None]), axis=1)
-    counts = fixed[of]
-    np.put_along_axis(counts, chosen[of], added, axis=1)
-    ended = cases.take(of)
+    # evaluate the labels; a vector belongs to the case of its own slowest bandwidth only
+    counts = fixed[case]
+    np.put_along_axis(counts, chosen[case], added, axis=1)
+    ended = cases.take(case)
     rate = row_dots(counts, data.rates[ended.job])
     value = costs.value(ended, rate) + dot(counts, prices)
     slowest = np.where(counts > 0, data.bandwidth, np.inf).min(axis=1)
     own = (slowest == costs.bandwidths[ended.level]) | (data.traffic[ended.job] == 0)
-    kept = np.flatnonzero((value <= upto[ended.job]) & own)
-    return ended.job[kept], value[kept], counts[kept]
+    good = np.flatnonzero((value <= upto[ended.job]) & own)
+    return ended.job[good], value[good], counts[good]
 
 
 HALVINGS = 24
@@ -214,16 +222,17 @@ class Probed:
 
 
 class Pricing(CaseCosts):
-    """The pricing problems of all jobs; built once, asked at many prices."""
+    """The pricing problems of all jobs, for any prices."""
 
     def __init__(self, data: Arrays) -> None:
         super().__init__(data)
+        # pairs of a job and a bandwidth that its slowest worker can have, with enough workers as fast
         able = data.rates > 0
-        there = np.stack([(able & (data.bandwidth == each)).any(axis=1) for each in self.bandwidths], axis=1)
+        has_level = np.stack([(able & (data.bandwidth == each)).any(axis=1) for each in self.bandwidths], axis=1)
         quiet = data.traffic == 0
-        there[quiet] &= np.cumsum(there[quiet], axis=1) == 1  # nothing is sent: one ring is as good as another
+        has_level[quiet] &= np.cumsum(has_level[quiet], axis=1) == 1  # nothing is sent: one ring is as good as another
         usable = np.stack([dot(able & each, data.stock) for each in self.fast], axis=1)
-        self._job, self._level = np.nonzero(there & (usable >= np.maximum(1, data.least)[:, None]))
+        self._job, self._level = np.nonzero(has_level & (usable >= np.maximum(1, data.least)[:, None]))
         self._most = np.minimum(data.most[self._job], usable[self._job, self._level])
         self._power = data.costs.steepness
 
@@ -238,13 +247,13 @@ class Pricing(CaseCosts):
 
     def guess(self, prices: Floats, known: Floats, tick: Tick = no_tick) -> Priced:
         """Bound every job's least value from below and above; see ``columns.slack.Pricing``."""
-        held, known, floor = known, known.copy(), np.full(self.groups, np.inf)
-        found: list[tuple[Counts, Floats, Counts]] = []
+        limit, known, floor = known, known.copy(), np.full(self.groups, np.inf)
+        parts: list[tuple[Counts, Floats, Counts]] = []
         for cases in self._batches(prices, known):
             tick()
-            for job, value, counts in self._refine(cases, prices, held, known, floor):
-                found.append((job, value, counts))
-        every = [np.concatenate([each[part] for each in found]) for part in range(3)] if found else []
+            for job, value, counts in self._refine(cases, prices, limit, known, floor):
+                parts.append((job, value, counts))
+        every = [np.concatenate([each[part] for each in parts]) for part in range(3)] if parts else []
         return Priced(np.minimum(floor, known), known, *(every or _nothing(self.data.types)))
 
     def cheap(
@@ -252,15 +261,13 @@ class Pricing(CaseCosts):
     ) -> list[Listed | None]:
         """List every job's configurations with J(c) + p c at most its threshold; see ``columns.slack.Pricing``."""
         upto = thresholds + _WIDENED * np.abs(thresholds)
-        found, many = [], np.zeros(self.groups, dtype=bool)
+        rows, many = [], np.zeros(self.groups, dtype=bool)
         for cases in self._batches(prices, upto):
             tick()
-            kept, at, bound = self._settled(cases, prices, upto)
-            found += deviations(self, kept, at, bound, prices, upto, many, CELLS if cells is None else cells, tick)
+            near, at, bound = self._settled(cases, prices, upto)
+            rows += deviations(self, near, at, bound, prices, upto, many, CELLS if cells is None else cells, tick)
         job, value, counts = (
-            (np.concatenate([each[part] for each in found]) for part in range(3))
-            if found
-            else _nothing(self.data.types)
+            (np.concatenate([each[part] for each in rows]) for part in range(3)) if rows else _nothing(self.data.types)
         )
         order = np.lexsort((value, job))
         cuts = np.searchsorted(job[order], np.arange(self.groups + 1))
@@ -273,6 +280,7 @@ class Pricing(CaseCosts):
         """Yield batches of cases whose cheapest units alone cost no more than the known values."""
         data = self.data
         allowed = self.fast[self._level] & (data.rates[self._job] > 0)
+        # units of each case by rising price: how many the known value pays for limits the size
         price = np.where(allowed, prices, np.inf)
         order = np.argsort(price, axis=1, kind="stable")
         price, stock = np.take_along_axis(price, order, axis=1), np.where(allowed, data.stock, 0)
@@ -284,12 +292,12 @@ class Pricing(CaseCosts):
         rows, last = np.arange(len(order)), np.minimum(whole, data.types - 1)
         before, spent = (np.where(whole > 0, each[rows, whole - 1], 0) for each in (units, paid))
         part = np.where(np.isfinite(price[rows, last]) & (price[rows, last] > 0), price[rows, last], np.inf)
-        further = np.clip(
-            np.floor((budget - spent) / part), -1.0, self._most
-        )  # at small prices more than integers hold
+        # clipped: at small prices the quotient is more than integers hold
+        further = np.clip(np.floor((budget - spent) / part), -1.0, self._most)
         most = np.minimum(self._most, before + further.astype(np.int64))
         least = np.maximum(1, data.least[self._job])
         ways = np.maximum(0, most - least + 1)
+        # one case for each size from least to most
         job = np.repeat(self._job, ways)
         size = np.arange(len(job)) - np.repeat(np.cumsum(ways) - ways, ways) + np.repeat(least, ways)
         level = np.repeat(self._level, ways)
@@ -298,6 +306,7 @@ class Pricing(CaseCosts):
         return [cases.take(np.arange(begin, min(begin + step, len(job)))) for begin in range(0, len(job), step)]
 
     def _probe(self, cases: Cases, at: Floats, prices: Floats) -> Probed:
+        """Evaluate cases at an R0 each; the bound is lowered by its rounding."""
         slope, _, rates, order, taken = self.units(cases, at, prices)
         counts = np.zeros_like(taken)
         np.put_along_axis(counts, order, taken, axis=1)
@@ -314,19 +323,20 @@ class Pricing(CaseCosts):
         return cases.size * low, cases.size * np.where(allowed, rates, 0.0).max(axis=1)
 
     def _refine(
-        self, cases: Cases, prices: Floats, held: Floats, known: Floats, floor: Floats
+        self, cases: Cases, prices: Floats, limit: Floats, known: Floats, floor: Floats
     ) -> "list[tuple[Counts, Floats, Counts]]":
         """Raise the bounds of cases until they are above what is ``known``, or R0 is settled; both arrays are lowered."""
         low, high = self._ends(cases)
         best = np.full(len(low), -np.inf)
-        found: list[tuple[Counts, Floats, Counts]] = []
+        rows: list[tuple[Counts, Floats, Counts]] = []
+        # halve the logarithm of R0: the bound is concave in lambda, its slope is R0 less the units' rate
         for _ in range(HALVINGS):
             if not len(cases.job):
-                return found
+                return rows
             at = np.sqrt(low) * np.sqrt(high)
             probed = self._probe(cases, at, prices)
-            good = np.flatnonzero(probed.value <= held[cases.job])
-            found.append((cases.job[good], probed.value[good], probed.counts[good]))
+            good = np.flatnonzero(probed.value <= limit[cases.job])
+            rows.append((cases.job[good], probed.value[good], probed.counts[good]))
             np.minimum.at(known, cases.job[good], probed.value[good])
             best = np.maximum(best, probed.bound)
             low, high = np.where(probed.rate > at, at, low), np.where(probed.rate > at, high, at)
@@ -335,11 +345,12 @@ class Pricing(CaseCosts):
             np.minimum.at(floor, cases.job[done], best[done])
             cases, low, high, best = cases.take(open_), low[open_], high[open_], best[open_]
         np.minimum.at(floor, cases.job, best)
-        return found
+        return rows
 
     def _settled(self, cases: Cases, prices: Floats, upto: Floats) -> tuple[Cases, Floats, Floats]:
         """Cases whose bound is not above the thresholds, at their best R0, and that bound."""
         low, high = self._ends(cases)
+        # as in ``_refine``, but cases are dropped only when their bound exceeds the threshold
         best, at_best = np.full(len(low), -np.inf), low.copy()
         for _ in range(HALVINGS):
             at = np.sqrt(low) * np.sqrt(high)
@@ -347,14 +358,15 @@ class Pricing(CaseCosts):
             better = probed.bound > best
             best, at_best = np.where(better, probed.bound, best), np.where(better, at, at_best)
             low, high = np.where(probed.rate > at, at, low), np.where(probed.rate > at, high, at)
-            kept = best <= upto[cases.job]
-            cases, low, high, best, at_best = cases.take(kept), low[kept], high[kept], best[kept], at_best[kept]
+            open_ = best <= upto[cases.job]
+            cases, low, high, best, at_best = cases.take(open_), low[open_], high[open_], best[open_], at_best[open_]
             if not len(low) or (high <= low * (1 + _NARROW)).all():
                 break
         return cases, at_best, best
 
 
 def _nothing(types: int) -> tuple[Counts, Floats, Counts]:
+    """No job, no value, no configuration."""
     return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, types), dtype=np.int64)
 
 

@@ -48,21 +48,14 @@ def covers(
 ) -> Counts:
     """List configurations of at most ``most_s``, shape (N, G), so that each other one contains a listed one.
 
-    Parameters
-    ----------
-    prices, limit
-        Leave out configurations that cost more than the limit at these prices of the types, shape (G,).
-    cheapest
-        Leave out all but one of the cheapest, and some others.
-    cells
-        Largest number of entries that labels may have at once; with more, ``TooMany`` is raised.
-    tick
-        Called at every type; it may raise to stop.
+    Omitted are those that cost more than ``limit`` at the types' ``prices``, shape (G,), and with ``cheapest`` all but one of
+    the cheapest, and some others. ``tick`` is called at every type. TooMany: labels would have more than ``cells`` entries.
     """
     able = data.able(job)
     kinds = able[np.argsort(data.bandwidth[able], kind="stable")]
     rates, least, most = data.rates[job, kinds], int(data.least[job]), int(data.most[job])
     ring_s, stock = data.traffic[job] / data.bandwidth[kinds], np.minimum(data.stock[kinds], most)
+    # labels: counts, their sum, and the position of the slowest type with a worker (-1: none)
     rows = np.zeros((1, data.types), dtype=np.int64)
     size, slow, ended = np.zeros(1, dtype=np.int64), np.full(1, -1), []
     for at, kind in enumerate(kinds.tolist()):
@@ -70,39 +63,46 @@ def covers(
         ways = np.minimum(stock[at], most - size) + 1
         if int(ways.sum()) * (len(kinds) + 10) > cells:
             raise TooMany
+        # every label with every number of workers of this type
         parent = np.repeat(np.arange(len(size)), ways)
         added = np.arange(len(parent)) - np.repeat(np.cumsum(ways) - ways, ways)
         rows, size = rows[parent], size[parent] + added
         rows[:, kind] = added
         slow = np.where((slow[parent] < 0) & (added > 0), at, slow[parent])
         rate = dot(rows, data.rates[job])
+        # of each parent the extension with the fewest workers that ends soon enough is complete
         soon = (size >= max(1, least)) & (_times(data, job, rate, ring_s[slow], size) <= most_s)
-        first = np.full(len(ways), len(added), dtype=np.int64)
-        np.minimum.at(first, parent[soon], added[soon])
-        ended.append(rows[soon & (added == first[parent])])
+        fewest = np.full(len(ways), len(added), dtype=np.int64)
+        np.minimum.at(fewest, parent[soon], added[soon])
+        ended.append(rows[soon & (added == fewest[parent])])
+        # labels with fewer stay open if the fastest units to come can make them end soon enough
         fast, units = _fastest(rates[at + 1 :], stock[at + 1 :])
         more = np.minimum(most - size, units)
         final = np.maximum(size, least)
         ring = ring_s[np.where(slow < 0, len(kinds) - 1, slow)]
         best = _times(data, job, rate + fast[more], ring, final)
-        good = (added < first[parent]) & (size + more >= least) & (more > 0) & (best <= most_s)
+        good = (added < fewest[parent]) & (size + more >= least) & (more > 0) & (best <= most_s)
         if prices is not None:
-            left_s = most_s - ring * (np.maximum(final - 1, 0) / final)
-            lacking = np.divide(data.work[job], left_s, out=np.full(len(rate), np.inf), where=left_s > 0) - rate
+            remaining_s = most_s - ring * (np.maximum(final - 1, 0) / final)
+            lacking = (
+                np.divide(data.work[job], remaining_s, out=np.full(len(rate), np.inf), where=remaining_s > 0) - rate
+            )
+            # the missing rate costs at least this, in fractions of workers
             dearest = _bought(rates[at + 1 :], stock[at + 1 :], prices[kinds[at + 1 :]], lacking)
             good &= dot(rows, prices) + dearest <= limit * _ROOM
-        kept = np.flatnonzero(good)
+        open_ = np.flatnonzero(good)
         if prices is not None and cheapest:
-            kept = kept[_unbeaten(size[kept], slow[kept], rate[kept], dot(rows[kept], prices))]
-        rows, size, slow = rows[kept], size[kept], slow[kept]
-    found = np.concatenate(ended) if ended else rows[:0]
+            open_ = open_[_unbeaten(size[open_], slow[open_], rate[open_], dot(rows[open_], prices))]
+        rows, size, slow = rows[open_], size[open_], slow[open_]
+    complete = np.concatenate(ended) if ended else rows[:0]
     if prices is not None:
-        found = found[dot(found, prices) <= limit * _ROOM]
-    return _spare(data, job, found, most_s)
+        complete = complete[dot(complete, prices) <= limit * _ROOM]
+    return _spare(data, job, complete, most_s)
 
 
 def some_price(data: Arrays, job: int, most_s: float, prices: Floats) -> float:
     """Price of a good cover: tries the fastest and the cheapest workers of every ring and size, or inf."""
+    # for every slowest bandwidth: workers by falling rate, then by rising price of rate, until the job ends in time
     able, least, best = data.able(job), int(data.least[job]), np.inf
     for slowest in np.unique(data.bandwidth[able]).tolist():
         kinds = able[data.bandwidth[able] >= slowest]
@@ -128,8 +128,8 @@ def _unbeaten(size: Counts, slow: Counts, rate: Floats, paid: Floats) -> Counts:
     # ranks of prices, each group's below those of the group before: one running minimum serves all
     rank = position - group * len(order)
     before = np.append(np.iinfo(np.int64).max, np.minimum.accumulate(rank)[:-1])
-    kept: Counts = order[rank < before]
-    return kept
+    unbeaten: Counts = order[rank < before]
+    return unbeaten
 
 
 def _bought(rates: Floats, stock: Counts, prices: Floats, lacking: Floats) -> Floats:
@@ -157,13 +157,13 @@ def _fastest(rates: Floats, stock: Counts) -> tuple[Floats, int]:
 
 def _spare(data: Arrays, job: int, rows: Counts, most_s: float) -> Counts:
     """Leave out configurations that are fast enough without one of their workers."""
-    kept = np.ones(len(rows), dtype=bool)
+    needed = np.ones(len(rows), dtype=bool)
     for kind in data.able(job).tolist():
-        some = np.flatnonzero(kept & (rows[:, kind] > 0) & (rows.sum(axis=1) > max(1, data.least[job])))
+        some = np.flatnonzero(needed & (rows[:, kind] > 0) & (rows.sum(axis=1) > max(1, data.least[job])))
         fewer = rows[some]
         fewer[:, kind] -= 1
-        kept[some[data.times(job, fewer) <= most_s / _ROOM]] = False
-    return rows[kept]
+        needed[some[data.times(job, fewer) <= most_s / _ROOM]] = False
+    return rows[needed]
 
 
 HAIR = 2.0**-36
@@ -171,8 +171,8 @@ HAIR = 2.0**-36
 NEAR = 1e-6
 """Relative distance of the bound below the thresholds that its linear program can keep."""
 _SURE = 1e-9  # of p s: margin by which the sum of the u_i must exceed it
-_TOLERANCE = 1e-9
-_ROUNDS = 1000
+_TOLERANCE = 1e-9  # of the linear programs
+_ROUNDS = 1000  # of column generation at a threshold: a guard against cycling
 _FEW = 500_000  # largest number of label entries of a job whose covers are all listed, once
 _ROUGH = 1e-2  # relative distance of thresholds below which fractions of workers no longer tell them apart
 _FIRST = 1 / 64  # of the gap: first step to the threshold searched; doubles if it cannot be kept
@@ -251,24 +251,25 @@ def level_at(
         every.append(Covers(data, job, rho * equal_s, tick))
         if not every[-1]:
             return Level(every, None)
+    # column generation for the program of the module: covers that are cheapest at its prices, until none is new
     master = Master(np.zeros(data.types), np.ones(data.jobs), tolerance=_TOLERANCE)
     master.add("t", 1.0, range(data.types), (-data.stock.astype(np.float64)).tolist())
     prices, budget = guess, budget or Budget()
     for _ in range(_ROUNDS):
         joined, least = _join(master, every, prices)
-        found = Level(every, Prices(data.stock, prices, least))
-        if found.refuted or not joined:
+        level = Level(every, Prices(data.stock, prices, least))
+        if level.refuted or not joined:
             break
         tick()
         optimum = master.solve(budget.left.time_s)
         if optimum.value <= 1 and not best:
             break
         prices = optimum.prices
-    return found
+    return level
 
 
 def _join(master: Master, every: list[Covers], prices: Floats) -> tuple[bool, Floats]:
-    """Hold each job's cheapest cover; return whether one was new, and the prices of all."""
+    """Add each job's cheapest cover; return whether one was new, and the prices of all."""
     joined, least = False, np.zeros(len(every))
     for job, of_job in enumerate(every):
         counts, least[job] = of_job.cheapest(prices)
@@ -307,14 +308,14 @@ def bound_by_prices(
 def _halved(
     low: float, prices: Floats, high: float, refuting: Callable[[float], Floats | None], near: float
 ) -> tuple[float, Floats]:
-    """Raise the excluded ratio by bisection as long as prices exclude a larger one."""
+    """Bisect for the largest ratio that prices exclude; return it with its prices."""
     while high > low * (1 + near):
         middle = low * math.sqrt(high / low)
-        found = refuting(middle)
-        if found is None:
+        prices_at = refuting(middle)
+        if prices_at is None:
             high = middle
         else:
-            low, prices = middle, found
+            low, prices = middle, prices_at
     return low, prices
 
 
@@ -324,10 +325,11 @@ def _refuting(data: Arrays, rho: float, budget: Budget) -> Floats | None:
     A job then needs a rate R; a unit of rate costs min_g p_g / rho_g.
     """
     fastest = np.where(data.rates > 0, data.bandwidth, 0.0).max(axis=1)
-    left_s = rho * data.costs.equal - data.traffic * ((data.least - 1) / data.least) / fastest
-    if (left_s <= 0).any():
+    remaining_s = rho * data.costs.equal - data.traffic * ((data.least - 1) / data.least) / fastest
+    if (remaining_s <= 0).any():
         return np.zeros(data.types)
-    parts = data.rates / (data.work / left_s)[:, None]
+    # the part of the job's rate that one worker gives; the program minimises the load t of the stock
+    parts = data.rates / (data.work / remaining_s)[:, None]
     master = Master(np.append(np.zeros(data.types), -np.ones(data.jobs)), tolerance=_TOLERANCE)
     master.add("t", 1.0, range(data.types), (-data.stock.astype(np.float64)).tolist())
     for job, kind in np.argwhere(parts > 0).tolist():
@@ -344,12 +346,9 @@ def alone(data: Arrays) -> float:
 
 
 def choice_within(data: Arrays, level: Level, *, width: int | None = None, tick: Tick = no_tick) -> Counts | None:
-    """Return a placement that keeps the threshold, shape (S, G), or None: there is none, or with a ``width`` none was found.
+    """A placement that keeps the threshold, shape (S, G), or None: there is none, or with a ``width`` none was found.
 
-    Raises
-    ------
-    TooMany
-        The labels of some job are too many.
+    TooMany: the labels of some job are too many.
     """
     if level.refuted or level.prices is None:
         return None
@@ -370,19 +369,12 @@ def lower(
     found: Callable[[Counts], None] | None = None,
     proven: Callable[[float], None] | None = None,
 ) -> Counts:
-    """Lower the largest ratio of a placement until ``choose`` finds no better one; return the best.
+    """Lower the largest ratio of the placement ``best``, above the bound ``low``, until ``choose`` finds no better one.
 
-    Parameters
-    ----------
-    best, low
-        A placement, and a lower bound on all ratios.
-    choose
-        From a level to a placement that keeps it, or None.
-    tick, budget
-        As ``level_at``.
-    found, proven
-        Called with every better placement, and with every ratio that ``choose`` finds no placement for.
+    ``choose`` maps a level to a placement that keeps it, or None. ``found`` is called with every better placement, ``proven``
+    with every ratio for which there is none; ``tick`` and ``budget`` as in ``level_at``.
     """
+    # steps up from the lower bound; after a success try just below the new ratio, which may prove it optimal
     step, below, guess = _FIRST, False, 1 / data.stock
     high = data.total(best)
     while low < high * (1 - HAIR):

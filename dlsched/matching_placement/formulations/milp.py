@@ -1,4 +1,4 @@
-"""matching_placement over configurations: a mixed-integer linear program in PuLP.
+"""matching_placement over configurations: their listing, and a mixed-integer linear program in PuLP.
 
 A configuration c of a job says how many workers of each type it gets; J_i(c) is the time that the job then takes.
 
@@ -23,14 +23,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.algorithms.count_vectors import undominated
+from dlsched.algorithms.count_vectors import (
+    all_vectors,
+    number_of_vectors,
+    undominated,
+)
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.limits import Tick, TooMany, no_tick
 from dlsched.core.messages import plain_labels
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
-from dlsched.matching_placement.configurations.listing import configurations, count_configurations
 from dlsched.matching_placement.configurations.thresholds import HAIR
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of
@@ -41,6 +44,20 @@ from dlsched.solvers.outcome import Outcome
 
 if TYPE_CHECKING:
     import pulp
+
+
+def count_configurations(data: Arrays, job: int) -> int:
+    """Number of configurations of a job, without listing them; cost O(G max_i)."""
+    return number_of_vectors(data.stock[data.able(job)], int(data.least[job]), int(data.most[job]))
+
+
+def configurations(data: Arrays, job: int) -> Counts:
+    """List the configurations of a job, shape (N, G), in lexicographic order."""
+    able = data.able(job)
+    rows = all_vectors(data.stock[able], int(data.least[job]), int(data.most[job]))
+    counts = np.zeros((len(rows), data.types), dtype=np.int64)
+    counts[:, able] = rows
+    return counts
 
 
 LARGEST = 200_000
@@ -92,68 +109,71 @@ def build_milp(
     import pulp
 
     if complete and (columns is not None or drop_dominated or most < np.inf):
-        raise UsageError("complete is given with columns, drop_dominated or most, which leave out placements")
+        raise UsageError(
+            "complete keeps all placements; columns, drop_dominated and most exclude some: use one or the other"
+        )
 
-    held = arrays(instance)
-    sizes = require_size(held, columns, tick)
+    data = arrays(instance)
+    sizes = require_size(data, columns, tick)
     labels = plain_labels([job.id for job in instance.jobs], "j")
-    chosen: dict[str, tuple[int, list[int]]] = {}
+    configuration_of: dict[str, tuple[int, list[int]]] = {}
     objective, choices, largest = [], [], []
-    rho = pulp.LpVariable("rho", 0) if held.bottleneck and not within else None
+    rho = pulp.LpVariable("rho", 0) if data.bottleneck and not within else None
     stock: list[list[tuple[pulp.LpVariable, int]]] = [[] for _ in instance.types]
     counted: dict[Key, pulp.LpAffineExpression] = {}
     for job, (label, size) in enumerate(zip(labels, sizes, strict=True)):
+        # columns of this job, its part of every row; positions at which its terms of the stock rows begin
         choice, ratios = [], [(rho, -1.0)]
-        taken = [len(used) for used in stock]
-        for row, worth in zip(*_columns(held, job, columns, size, drop_dominated, most), strict=True):
+        begins = [len(used) for used in stock]
+        for row, worth in zip(*_columns(data, job, columns, size, drop_dominated, most), strict=True):
             tick()
-            variable = pulp.LpVariable(_name(held, label, row), 0, 1, pulp.LpInteger)
-            chosen[variable.name] = job, row
+            variable = pulp.LpVariable(_name(data, label, row), 0, 1, pulp.LpInteger)
+            configuration_of[variable.name] = job, row
             objective.append((variable, worth))
             ratios.append((variable, worth))
             choice.append((variable, 1))
             for kind, count in enumerate(row):
                 if count:
                     stock[kind].append((variable, count))
-        for type_, used, begin in zip(instance.types, stock, taken, strict=True):
+        for type_, used, begin in zip(instance.types, stock, begins, strict=True):
             counted[instance.jobs[job].id, type_] = pulp.LpAffineExpression(used[begin:])
         choice = choice or [(pulp.LpVariable(f"x_{label}_none", 0, 0, pulp.LpInteger), 1)]
         choices.append(pulp.LpConstraint(pulp.LpAffineExpression(choice), pulp.LpConstraintEQ, f"choice_{label}", 1))
         if rho is not None:
             terms = pulp.LpAffineExpression(ratios)
             largest.append(pulp.LpConstraint(terms, pulp.LpConstraintLE, f"largest_{label}", 0))
-    rising = objective_of(instance).sense is Sense.MAXIMIZE
-    problem = pulp.LpProblem("matching_placement", pulp.LpMaximize if rising else pulp.LpMinimize)
+    maximised = objective_of(instance).sense is Sense.MAXIMIZE
+    problem = pulp.LpProblem("matching_placement", pulp.LpMaximize if maximised else pulp.LpMinimize)
     problem.setObjective(pulp.LpAffineExpression([] if within else objective if rho is None else [(rho, 1)]))
     for row in [*choices, *largest]:
         problem.addConstraint(row)
-    for label, used, there in zip(plain_labels(list(instance.types), "g"), stock, held.stock.tolist(), strict=True):
+    for label, used, most_used in zip(plain_labels(list(instance.types), "g"), stock, data.stock.tolist(), strict=True):
         if used:
             terms = pulp.LpAffineExpression(used)
-            problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintLE, f"stock_{label}", there))
+            problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintLE, f"stock_{label}", most_used))
 
     def decode(values: Mapping[str, float]) -> Placement:
-        counts = np.zeros((held.jobs, held.types), dtype=np.int64)
-        for name, (job, row) in chosen.items():
+        counts = np.zeros((data.jobs, data.types), dtype=np.int64)
+        for name, (job, row) in configuration_of.items():
             if values.get(name, 0.0) > 0.5:
                 counts[job] = row
         return placement(instance, counts)
 
-    def counts_in(found: Placement) -> Decided:
-        counts = counts_of(instance, found).ravel().tolist()
+    def counts_in(solution: Placement) -> Decided:
+        counts = counts_of(instance, solution).ravel().tolist()
         pairs = product((job.id for job in instance.jobs), instance.types)
         return {"counts": dict(zip(pairs, map(float, counts), strict=True))}
 
     return Formulation(problem, decode, variables=Variables(counts=counted), chosen=counts_in)
 
 
-def require_size(held: Arrays, columns: Sequence[Counts] | None, tick: Tick) -> list[int]:
+def require_size(data: Arrays, columns: Sequence[Counts] | None, tick: Tick) -> list[int]:
     """Number of columns of every job; the errors of ``build_milp``."""
-    sizes = [0] * held.jobs
-    allowed = min(LARGEST, LARGEST_CELLS // held.types)
-    for job in range(held.jobs):
+    sizes = [0] * data.jobs
+    allowed = min(LARGEST, LARGEST_CELLS // data.types)
+    for job in range(data.jobs):
         tick()
-        sizes[job] = count_configurations(held, job) if columns is None else len(columns[job])
+        sizes[job] = count_configurations(data, job) if columns is None else len(columns[job])
         if sum(sizes) > allowed:
             raise UsageError(
                 f"the model has {sum(sizes)} columns or more, a job's worker counts by type, allowed: up to {allowed}"
@@ -162,50 +182,46 @@ def require_size(held: Arrays, columns: Sequence[Counts] | None, tick: Tick) -> 
 
 
 def _columns(
-    held: Arrays, job: int, columns: Sequence[Counts] | None, size: int, drop_dominated: bool, most: float
+    data: Arrays, job: int, columns: Sequence[Counts] | None, size: int, drop_dominated: bool, most: float
 ) -> tuple[list[list[int]], list[float]]:
     """Configurations of a job, and their parts of the mean, the utilities or the ratios."""
     if not size:
         return [], []
-    counts = configurations(held, job) if columns is None else columns[job]
-    costs = held.cost(job, counts)
+    counts = configurations(data, job) if columns is None else columns[job]
+    costs = data.cost(job, counts)
     if drop_dominated:
-        kept = undominated(counts, costs)
-        counts, costs = counts[kept], costs[kept]
+        best = undominated(counts, costs)
+        counts, costs = counts[best], costs[best]
     counts, costs = counts[costs <= most], costs[costs <= most]
-    return counts.tolist(), held.costs.parts(job, costs, held.times(job, counts)).tolist()
+    return counts.tolist(), data.costs.parts(job, costs, data.times(job, counts)).tolist()
 
 
-def _name(held: Arrays, label: str, row: list[int]) -> str:
+def _name(data: Arrays, label: str, row: list[int]) -> str:
+    """Name of a column; one number stands for many counts."""
     if len(row) <= SPELT:
         return f"x_{label}_{'_'.join(map(str, row))}"
+    # mixed radix: the digit of a type runs from 0 to its stock
     number = 0
-    for count, there in zip(reversed(row), reversed(held.stock.tolist()), strict=True):
-        number = number * (there + 1) + count
+    for count, most in zip(reversed(row), reversed(data.stock.tolist()), strict=True):
+        number = number * (most + 1) + count
     return f"x_{label}_{number}"
 
 
 def by_programs(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """Bisect the ratios that configurations can have, below the incumbent's, until none is left in between.
-
-    Raises
-    ------
-    UsageError
-        More columns than ``build_milp`` takes.
-    """
+    """Bisect the ratios that configurations can have, below the incumbent's; UsageError as ``build_milp``."""
     data = arrays(instance)
     require_size(data, None, search.tick)
     listed = [configurations(data, job) for job in range(data.jobs)]
     ratios = np.unique(np.concatenate([data.cost(job, counts) for job, counts in enumerate(listed)]))
-    held = data.total(counts_of(instance, search.incumbent))
-    ratios = ratios[ratios < held * (1 - HAIR)]
-    first, last = 0, len(ratios)  # ratios[last] can be kept, or is the incumbent's; those before first cannot
+    incumbent = data.total(counts_of(instance, search.incumbent))
+    ratios = ratios[ratios < incumbent * (1 - HAIR)]
+    first, last = 0, len(ratios)  # ratios[last] is feasible, or the incumbent's; those before first are not
     middle = last - 1
     while first < last:
-        outcome = _asked(instance, data, listed, float(ratios[middle]), search)
+        outcome = _solve_within(instance, data, listed, float(ratios[middle]), search)
         if outcome.status is TerminationStatus.INFEASIBLE:
             first = middle + 1
-            search.prove(float(ratios[first]) if first < len(ratios) else held, source=outcome.solver)
+            search.prove(float(ratios[first]) if first < len(ratios) else incumbent, source=outcome.solver)
         elif outcome.values is not None:
             last = middle
         else:
@@ -220,18 +236,13 @@ def by_programs(instance: Instance, search: Search[Placement]) -> TerminationSta
 
 
 def within(instance: Instance, data: Arrays, listed: Sequence[Counts], search: Search[Placement]) -> Counts | None:
-    """Return a placement of the configurations listed, by HiGHS, or None: there is none.
+    """A placement of the configurations listed, by HiGHS, or None: there is none.
 
-    Raises
-    ------
-    TooMany
-        A program cannot take that many configurations.
-    SolverError
-        HiGHS decides neither way.
+    TooMany: a program cannot take that many configurations. SolverError: HiGHS decides neither way.
     """
     if sum(map(len, listed)) > LARGEST:
         raise TooMany
-    outcome = _asked(instance, data, listed, np.inf, search)
+    outcome = _solve_within(instance, data, listed, np.inf, search)
     if outcome.status is TerminationStatus.INFEASIBLE:
         return None
     if outcome.values is None:
@@ -239,10 +250,10 @@ def within(instance: Instance, data: Arrays, listed: Sequence[Counts], search: S
     return counts_of(instance, search.incumbent)
 
 
-def _asked(
+def _solve_within(
     instance: Instance, data: Arrays, listed: Sequence[Counts], rho: float, search: Search[Placement]
 ) -> Outcome:
-    """Ask a solver for a placement within a ratio, and offer the search the placement found."""
+    """Ask a solver for a placement within a ratio, and offer it to the search."""
     columns = [counts[data.cost(job, counts) <= rho] for job, counts in enumerate(listed)]
     search.report(f"{search.solver or 'highs'} on {sum(map(len, columns))} configurations")
     built = build_milp(instance, columns=columns, drop_dominated=True, within=True, tick=search.tick)

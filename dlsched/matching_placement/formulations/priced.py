@@ -70,21 +70,10 @@ WORK = 400_000_000
 def build_priced(
     instance: Instance, prices: Sequence[float], cutoff: float | None
 ) -> "Formulation[pulp.LpProblem, Placement]":
-    """Build the model.
+    """Build the model at prices of the types' workers, in costs as the module says.
 
-    Parameters
-    ----------
-    instance
-        A valid instance.
-    prices
-        Of a worker of each type, in costs as the module says.
-    cutoff
-        Objective up to which every placement is in the model; None: all are.
-
-    Raises
-    ------
-    UsageError
-        Prices or cutoff are no such numbers; more columns than ``milp`` may have, or too many vectors on the way to them.
+    ``cutoff``: the objective up to which every placement is in the model; None: all are. UsageError: prices or cutoff are no
+    such numbers, more columns than ``milp`` may have, or too many vectors on the way to them.
     """
     if cutoff is None:
         return build_milp(instance)
@@ -99,21 +88,22 @@ def columns_within(data: Arrays, instance: Instance, prices: Sequence[float], cu
         raise UsageError(where="prices", found=list(prices), allowed=f"{data.types} numbers from 0 to {VAST:g}")
     if not math.isfinite(cutoff):
         raise UsageError(where="cutoff", found=cutoff, allowed="a finite number")
-    paid = np.array(prices)
+    unit_prices = np.array(prices)
     laws, total = cast("tuple[list[Law], float]", objective_of(instance).laws(data, cutoff))
-    least = [least_value(data, job, paid, law) for job, law in enumerate(laws)]
+    least = [least_value(data, job, unit_prices, law) for job, law in enumerate(laws)]
     if math.inf in least:  # a job without any configuration within the cutoff: there is no such placement
         return [np.zeros((0, data.types), dtype=np.int64) for _ in laws]
-    all_least, most = math.fsum(least), total + float(dot(paid, data.stock))
+    # allowed_i of the theorem is most - (all_least - least[i]), raised by the room for rounding
+    all_least, most = math.fsum(least), total + float(dot(unit_prices, data.stock))
     room = ROOM * data.costs.steepness * (abs(most) + abs(total) + all_least + float(np.abs(data.costs.offset).sum()))
-    found, work = list[Counts](), 0
+    columns_of, work = list[Counts](), 0
     for job, law in enumerate(laws):
-        columns, cells = listed(data, job, law, paid, most - (all_least - least[job]) + room)
-        found.append(columns)
+        columns, cells = listed(data, job, law, unit_prices, most - (all_least - least[job]) + room)
+        columns_of.append(columns)
         work += cells
-        if work > WORK or sum(map(len, found)) > LARGEST:
+        if work > WORK or sum(map(len, columns_of)) > LARGEST:
             raise _too_many()
-    return found
+    return columns_of
 
 
 def listed(data: Arrays, job: int, law: Law, prices: Floats, allowed: float) -> tuple[Counts, int]:
@@ -128,36 +118,40 @@ def listed(data: Arrays, job: int, law: Law, prices: Floats, allowed: float) -> 
     are more than ``allowed``: this is no more than what any of its extensions costs. With no types to come x is 0, so what is
     left at the end are configurations within ``allowed``.
     """
+    # one vector for each size; ``missing`` workers are still to come
     able = data.able(job)
     kinds = able[np.argsort(data.bandwidth[able], kind="stable")]
     size: Counts = np.arange(int(data.least[job]), int(data.most[job]) + 1)
-    left, work = size, 0
+    missing, work = size, 0
     counts: Counts = np.zeros((len(size), data.types), dtype=np.int64)
     rate: Floats = np.zeros(len(size))
     paid, ring = rate, rate
     for at, kind in enumerate(kinds.tolist()):
-        ways = np.minimum(left, data.stock[kind]) + 1
+        ways = np.minimum(missing, data.stock[kind]) + 1
         cells = int(ways.sum()) * data.types
         work += cells
         if cells > CELLS or work > WORK:
             raise _too_many()
+        # every vector with 0, 1, ... workers of this type; the first type with a worker fixes the ring
         parent, taken = np.repeat(np.arange(len(ways)), ways), run_lengths(ways)
-        counts, size, left = (each[parent] for each in (counts, size, left))
+        counts, size, missing = (each[parent] for each in (counts, size, missing))
         rate, paid, ring = (each[parent] for each in (rate, paid, ring))
-        slowest = (left == size) & (taken > 0)
+        slowest = (missing == size) & (taken > 0)
         ring = np.where(slowest, data.traffic[job] * ((size - 1) / size) / data.bandwidth[kind], ring)
-        counts[:, kind], left = taken, left - taken
+        counts[:, kind], missing = taken, missing - taken
         rate, paid = rate + taken * data.rates[job, kind], paid + taken * prices[kind]
-        later = kinds[at + 1 :]
-        to_come = data.rates[job, later], prices[later], data.stock[later]
+        later_kinds = kinds[at + 1 :]
+        # drop those that no extension can bring within the limit
+        to_come = data.rates[job, later_kinds], prices[later_kinds], data.stock[later_kinds]
         bound = paid + cheapest_rate(law, rate, ring, *to_come)
-        kept = np.flatnonzero((left <= data.stock[later].sum()) & (bound <= allowed))
-        counts, size, left = (each[kept] for each in (counts, size, left))
-        rate, paid, ring = (each[kept] for each in (rate, paid, ring))
+        good = np.flatnonzero((missing <= data.stock[later_kinds].sum()) & (bound <= allowed))
+        counts, size, missing = (each[good] for each in (counts, size, missing))
+        rate, paid, ring = (each[good] for each in (rate, paid, ring))
     return counts, work
 
 
 def _too_many() -> UsageError:
+    """The error of too many columns, or vectors on the way to them."""
     return UsageError(
         f"a placement up to the cutoff may have any of too many configurations at these prices, allowed: {LARGEST}"
     )
