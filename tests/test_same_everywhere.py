@@ -41,7 +41,6 @@ ALLOWED = {
     "cluster/replica_placement.py": "the same",
     "cluster/published_stages.py": "the same",
     "matching_placement/formulations/assignment.py": "the same",
-    "matching_placement/formulations/assignment.py": "the same",
     "queueing/simulation.py": "the same",
     "ring_embedding/rings/network.py": "the same",
     "srpt_mapping/heuristics.py": "the same",
