@@ -112,19 +112,19 @@ class _Jobs:
         most = len(times) + 1 - first  # intervals: after the last breakpoint there is one in which to run alone
         limits = self._limits(times, steps)
         found = np.empty(len(most))
-        left = np.arange(len(most))
-        while len(left):
+        pending = np.arange(len(most))
+        while len(pending):
             with np.errstate(over="ignore"):
                 until = np.searchsorted(times, self.releases + np.ldexp(limits, self.powers))
             sizes = np.clip(until + 1 - first, 1, most)
             # A job whose least cost reaches the end of its window may end later: it gets a window four times as long.
             cut = np.zeros(len(most), dtype=bool)
-            for rows in self._alike(left, sizes):
+            for rows in self._alike(pending, sizes):
                 window = self._window(rows, times, steps, first[rows], sizes[rows], limits[rows])
                 found[rows] = least_costs(window)
                 cut[rows] = found[rows] >= window.nodes[:, -1] * (1 - 2.0**-40)
                 cut[rows] &= (sizes[rows] < most[rows]) | (window.nodes[:, -1] >= limits[rows])
-            left = left[cut[left]]
+            pending = pending[cut[pending]]
             limits *= 4
         return found
 
@@ -306,15 +306,15 @@ def _by_size(
 ) -> dict[int, tuple[Fraction, ...]]:
     """Exact prices by block size, 1 for units; ValueError for others than K numbers >= 0 each."""
     exact = {}
-    for name, given in (("1", prices), *blocks.items()):
+    for name, values in (("1", prices), *blocks.items()):
         if not name.isdecimal() or str(int(name)) != name or int(name) < 1 or int(name) in exact:
             raise ValueError(f"{name!r} must be a size of blocks, a whole number >= 2")
-        if len(given) != number:
-            raise ValueError(f"blocks of {name}: there must be {number} prices, found {len(given)}")
-        for price in given:
+        if len(values) != number:
+            raise ValueError(f"blocks of {name}: there must be {number} prices, found {len(values)}")
+        for price in values:
             if not (math.isfinite(price) and price >= 0):
                 raise ValueError(f"price {price!r} must be a number >= 0")
-        exact[int(name)] = tuple(map(Fraction, given))
+        exact[int(name)] = tuple(map(Fraction, values))
     return exact
 
 

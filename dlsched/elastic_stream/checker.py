@@ -101,14 +101,14 @@ def follow(instance: Instance, index: int, periods: Sequence[Period]) -> Finishe
     """Follow one job through its periods, whose units must be allowed."""
     job, tick_s = instance.jobs[index], instance.tick_s
     speed = job.speed
-    left, unit_seconds, last = job.work, 0.0, len(periods) - 1
-    if left == 0.0:
+    remaining, unit_seconds, last = job.work, 0.0, len(periods) - 1
+    if remaining == 0.0:
         return Finished(0.0, -1, 0.0, max(0, last), math.fsum(p.units * (p.end_s - p.start_s) for p in periods))
     for number, period in enumerate(periods):
         pause_s = job.restart_s if number else 0.0
         time_s = speed.epoch_time_s(period.units)
         # The last period may fall short by the tolerance of its end; the job still takes the whole time.
-        needed_s = pause_s + left * time_s
+        needed_s = pause_s + remaining * time_s
         lasts_s = period.end_s - period.start_s if tick_s is None else _lasts_s(period, tick_s)
         lacks_s = needed_s - lasts_s
         hair_s = 0.0 if tick_s is None else HAIR * (pause_s + job.work * time_s)
@@ -123,7 +123,7 @@ def follow(instance: Instance, index: int, periods: Sequence[Period]) -> Finishe
             return Finished(waited_s + needed_s, number, needed_s, last, unit_seconds + period.units * held_s)
         unit_seconds += period.units * lasts_s
         if lasts_s > pause_s:
-            left = left_after(left, lasts_s - pause_s, time_s)
+            remaining = left_after(remaining, lasts_s - pause_s, time_s)
     return Finished(None, last, 0.0, max(0, last), unit_seconds)
 
 

@@ -104,11 +104,13 @@ def _plan(instance: Instance, search: Search[Stream]) -> None:
     """Prove the bound of prices at the incumbent's events, then improve it by the jobs' worth."""
     if not any(job.work for job in instance.jobs):
         return
-    held = search.certificate if isinstance(search.certificate, PricesCertificate) else None
-    if held is None or instance.tick_s is None:
-        held = _look_for_prices(instance, search, held)
+    certificate = search.certificate if isinstance(search.certificate, PricesCertificate) else None
+    if certificate is None or instance.tick_s is None:
+        certificate = _look_for_prices(instance, search, certificate)
     if not search.proven:
-        weights = _shortest(instance) if held is None else worths(instance, held, tick=search.tick).tolist()
+        weights = (
+            _shortest(instance) if certificate is None else worths(instance, certificate, tick=search.tick).tolist()
+        )
         _improve(instance, search, weights)
 
 
@@ -131,10 +133,10 @@ def _improve(instance: Instance, search: Search[Stream], weights: list[float], e
 
 def _share(search: Search[Stream], part: float) -> Tick:
     """A tick that also ends its stage after a part of the time left, if there is a time limit."""
-    left_s = search.left.time_s
-    if left_s is None:
+    remaining_s = search.left.time_s
+    if remaining_s is None:
         return search.tick
-    until_s = search.budget.elapsed_s + part * left_s
+    until_s = search.budget.elapsed_s + part * remaining_s
 
     def tick() -> None:
         search.tick()
@@ -234,7 +236,7 @@ def _by_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     search_slots(
         instance,
         search.objective * weight,
-        found=lambda made: search.offer(slots.stream_of(instance, made), source=SLOTS),
+        found=lambda plan: search.offer(slots.stream_of(instance, plan), source=SLOTS),
         proven=lambda total_s: search.prove(total_s / weight, source=SLOTS),
         budget=search.budget,
         prices=by_slot,

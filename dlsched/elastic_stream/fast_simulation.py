@@ -105,23 +105,23 @@ def share(offers: Sequence[Offer], units: int, speed: Sequence[dict[int, float]]
     >>> share([(-9.0, 0, 0, 2), (-5.0, 1, 0, 1), (-4.0, 0, 2, 8)], 6, [{2: 1.0, 3: 1.1, 8: 2.0}, {1: 1.0}])
     {0: 3, 1: 1}
     """
-    held: dict[int, int] = {}
-    get = held.get
+    units_of: dict[int, int] = {}
+    get = units_of.get
     for _, job, before, after in offers:
         if after - before <= units and get(job, 0) == before:
-            held[job] = after
+            units_of[job] = after
             units -= after - before
             if not units:
-                return held
+                return units_of
     for _, job, before, _ in offers:
         if get(job, 0) == before:
             most = _largest(speed[job], before, units)
             if most > before:
-                held[job] = most
+                units_of[job] = most
                 units -= most - before
                 if not units:
                     break
-    return held
+    return units_of
 
 
 def _largest(speeds: dict[int, float], count: int, units: int) -> int:
@@ -129,9 +129,9 @@ def _largest(speeds: dict[int, float], count: int, units: int) -> int:
     return max((more for more in speeds if count < more <= count + units), default=count)
 
 
-def worth_it(pause: float, left: float, new: float, old: float, pausing: float) -> bool:
+def worth_it(pause: float, remaining: float, new: float, old: float, pausing: float) -> bool:
     """Whether more units end a job earlier, with a new pause instead of the rest ``pausing`` of the old one."""
-    return pause + left / new < max(0.0, pausing) + left / old
+    return pause + remaining / new < max(0.0, pausing) + remaining / old
 
 
 def offers_of(job: int, weight: float, steps: Iterable[tuple[float, int, int]]) -> list[Offer]:
@@ -156,7 +156,7 @@ class State:
 
     arrived: int = 0
     total: float = 0.0
-    left: dict[int, float] = field(default_factory=dict)
+    remaining: dict[int, float] = field(default_factory=dict)
     """Share of the work left of each waiting job that has run before."""
     runs: dict[int, Run] = field(default_factory=dict)
     ends: dict[int, float] = field(default_factory=dict)
@@ -164,7 +164,9 @@ class State:
 
     def copy(self) -> "State":
         """A copy that shares nothing with this state."""
-        return State(self.arrived, self.total, self.left.copy(), self.runs.copy(), self.ends.copy(), self.offers.copy())
+        return State(
+            self.arrived, self.total, self.remaining.copy(), self.runs.copy(), self.ends.copy(), self.offers.copy()
+        )
 
 
 class Course:
@@ -251,21 +253,25 @@ class Course:
 
     def _decide(self, weights: Sequence[float], state: State, now: float) -> None:
         """Divide the units among the jobs: start, change and stop them accordingly."""
-        speeds, runs, left, offers = self.speeds, state.runs, state.left, state.offers
+        speeds, runs, waiting, offers = self.speeds, state.runs, state.remaining, state.offers
         shares = share(offers, speeds.instance.units, speeds.speed)
         changes = []
-        for job, (held, rest, since, speed) in runs.items():
+        for job, (current, rest, since, speed) in runs.items():
             units = shares.pop(job, 0)
-            if units != held:
+            if units != current:
                 if now > since:
                     rest = max(rest - (now - since) * speed, rest * _LEAST)
                 pause = speeds.pause[job]
                 # More units pause the job: only if it ends earlier so.
-                if units > held and pause and not worth_it(pause, rest, speeds.speed[job][units], speed, since - now):
+                if (
+                    units > current
+                    and pause
+                    and not worth_it(pause, rest, speeds.speed[job][units], speed, since - now)
+                ):
                     continue
-                changes.append((job, held, units, rest, pause))
+                changes.append((job, current, units, rest, pause))
         for job, units in shares.items():
-            rest = left.pop(job, 0.0)
+            rest = waiting.pop(job, 0.0)
             changes.append((job, STOPPED, units, rest, speeds.pause[job]) if rest else (job, FRESH, units, 1.0, 0.0))
         for job, before, units, rest, pause in changes:
             weight = weights[job]
@@ -277,7 +283,7 @@ class Course:
                 runs[job] = units, rest, now + pause, speed
                 state.ends[job] = now + pause + rest / speed
             else:
-                left[job] = rest
+                waiting[job] = rest
                 del runs[job], state.ends[job]
 
 

@@ -46,21 +46,21 @@ class Weighed:
             self._offer(job, FRESH)
         shares = share(self._offers, view.units, self._speeds.speed)
         answer = {}
-        for job, held in list(self._states.items()):
+        for job, before in list(self._states.items()):
             units = shares.get(job, 0)
-            if units == max(held, 0) or (units > held > 0 and not self._worth_it(view, job, held, units)):
+            if units == max(before, 0) or (units > before > 0 and not self._worth_it(view, job, before, units)):
                 continue
             answer[job] = units
             self._withdraw(job)
             self._offer(job, units or STOPPED)
         return answer
 
-    def _worth_it(self, view: View, job: int, held: int, units: int) -> bool:
+    def _worth_it(self, view: View, job: int, before: int, units: int) -> bool:
         """Whether a job that holds units ends earlier with more."""
         pause = view.restart_s(job)
-        times_s = view.epoch_time_s(job, units), view.epoch_time_s(job, held)
+        times_s = view.epoch_time_s(job, units), view.epoch_time_s(job, before)
         return not pause or worth_it(
-            pause, view.true_left(job), 1 / times_s[0], 1 / times_s[1], view.pause_s(job, held)
+            pause, view.true_left(job), 1 / times_s[0], 1 / times_s[1], view.pause_s(job, before)
         )
 
     def _offer(self, job: int, state: int) -> None:
@@ -216,9 +216,9 @@ def plan_stream(
     def improved(course: Course, share: float) -> None:
         def offered(found: list[float]) -> None:
             nonlocal best
-            made = _made(instance, course.speeds, found, tick)
-            if objective(instance, made) < objective(instance, best):
-                best = made
+            candidate = _made(instance, course.speeds, found, tick)
+            if objective(instance, candidate) < objective(instance, best):
+                best = candidate
                 better(best)
 
         improve(course, int(share * tries), generator, better=offered, tick=tick)

@@ -76,17 +76,17 @@ def useful_times_s(instance: Instance) -> list[dict[int, float]]:
     return [job.useful_times_s(instance.units) if job.work else {} for job in instance.jobs]
 
 
-def stream_of(instance: Instance, given: Plan) -> Stream:
+def stream_of(instance: Instance, decisions: Plan) -> Stream:
     """The stream of a plan; work left by rounding is done later, alone, on the job's last count."""
     tick_s = instance.tick_s
     assert tick_s is not None
-    free_from = max((slot for slots in given for slot in slots), default=0) + 2  # not touching a period
+    free_from = max((slot for slots in decisions for slot in slots), default=0) + 2  # not touching a period
     periods = {}
-    for job, units in zip(instance.jobs, given, strict=True):
-        left = job.work
-        made: list[tuple[float, float, int]] = []
+    for job, units in zip(instance.jobs, decisions, strict=True):
+        remaining = job.work
+        spans: list[tuple[float, float, int]] = []
         plan = sorted(units.items())
-        while plan and left > 0:
+        while plan and remaining > 0:
             slot, count = plan.pop(0)
             # Neighbouring slots of one count are one period; it ends early if the work does.
             until = slot + 1
@@ -94,19 +94,19 @@ def stream_of(instance: Instance, given: Plan) -> Stream:
                 plan.pop(0)
                 until += 1
             time_s = job.speed.epoch_time_s(count)
-            pause_s = job.restart_s if made else 0.0
-            needed_s = pause_s + left * time_s
+            pause_s = job.restart_s if spans else 0.0
+            needed_s = pause_s + remaining * time_s
             slots = slots_for(needed_s, HAIR * (pause_s + job.work * time_s), tick_s)
             if slots <= until - slot:
-                left, end_s = 0.0, end_in_slots(slot, slots, needed_s, tick_s)
+                remaining, end_s = 0.0, end_in_slots(slot, slots, needed_s, tick_s)
             else:
                 lasts_s, end_s = (until - slot) * tick_s, until * tick_s
-                left = left_after(left, lasts_s - pause_s, time_s) if lasts_s > pause_s else left
-            made.append((slot * tick_s, end_s, count))
-            if not plan and left > 0:
+                remaining = left_after(remaining, lasts_s - pause_s, time_s) if lasts_s > pause_s else remaining
+            spans.append((slot * tick_s, end_s, count))
+            if not plan and remaining > 0:
                 plan = [(free_from, count)]
                 free_from += 2  # not touching
-        periods[job.id] = made
+        periods[job.id] = spans
     return Stream(periods)
 
 
@@ -115,14 +115,14 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(slots=True, eq=False)
 class Layer:
-    """States at one tick; ``parent`` and ``given``: the state each came from, and the units of the slot between."""
+    """States at one tick; ``parent`` and ``allocated``: the state each came from, and the units of the slot between."""
 
-    left: FloatArray
-    held: IntArray
+    remaining: FloatArray
+    units: IntArray
     started: BoolArray
     cost: FloatArray
     parent: IntArray
-    given: IntArray
+    allocated: IntArray
 
     def take(self, rows: IntArray | BoolArray) -> "Layer":
         """Some of the states."""
@@ -136,12 +136,12 @@ def joined(pieces: list[Layer]) -> Layer:
 
 def plan_of(trail: Trail, child: Layer, row: int) -> Plan:
     """The plan to a state, a successor of the last layer, traced back to the first slot."""
-    plan: Plan = [{} for _ in range(child.left.shape[1])]
-    given = child.given[row]
+    plan: Plan = [{} for _ in range(child.remaining.shape[1])]
+    units = child.allocated[row]
     for slot, before in trail.back(int(child.parent[row])):
-        for job in np.flatnonzero(given).tolist():
-            plan[job][slot] = int(given[job])
-        given = before
+        for job in np.flatnonzero(units).tolist():
+            plan[job][slot] = int(units[job])
+        units = before
     return plan
 
 
@@ -169,18 +169,20 @@ class LoneCosts:
         ends = np.maximum(0, self.prices.slots[1:] - np.maximum(self.prices.slots[:-1], slot))
         total = np.full(len(layer.cost), float(self.to_come_s[~come].sum()) - float(dot(ends, self.brings)))
         for job in np.flatnonzero(come & (self.per_cell > 0)).tolist():
-            costs, left = self.costs[job], layer.left[:, job]
+            costs, remaining = self.costs[job], layer.remaining[:, job]
             psi = costs.psi[min(slot - costs.first, len(costs.paid_s))]
-            row = np.where(layer.started[:, job], _rows(costs, layer.held[:, job]), FRESH)
-            total += costs.kind.weight * np.where(left > 0, psi[row, (left * self.per_cell[job]).astype(np.int64)], 0.0)
+            row = np.where(layer.started[:, job], _rows(costs, layer.units[:, job]), FRESH)
+            total += costs.kind.weight * np.where(
+                remaining > 0, psi[row, (remaining * self.per_cell[job]).astype(np.int64)], 0.0
+            )
         return total
 
 
-def _rows(costs: Costs, held: IntArray) -> IntArray:
+def _rows(costs: Costs, units: IntArray) -> IntArray:
     """Row of psi, by the units held, of a job that has begun."""
     if costs.kind.rows == 1:
-        return np.zeros_like(held)
-    return np.where(held > 0, HELD + np.searchsorted(costs.kind.counts, held), STOPPED)
+        return np.zeros_like(units)
+    return np.where(units > 0, HELD + np.searchsorted(costs.kind.counts, units), STOPPED)
 
 
 def lone_costs(instance: Instance, prices: SlotPrices, tick: Tick) -> LoneCosts | None:
@@ -253,13 +255,13 @@ def _through(
     while True:
         search.arrive(layer, slot)
         budget.tick(len(layer.cost))
-        trail.add(slot, layer.parent, layer.given)
+        trail.add(slot, layer.parent, layer.allocated)
         if trail.size > _LARGEST_TRAIL:
             raise TooLarge(f"what is kept of {len(trail.steps)} slots takes more than {_LARGEST_TRAIL} bytes")
         pieces, bounds, states = [], [], 0
         for child in search.follow(layer, slot):
             # Complete states (all jobs ended) are streams; of the others those stay that can still beat the best.
-            over: BoolArray = np.logical_not((child.left > 0).any(axis=1))
+            over: BoolArray = np.logical_not((child.remaining > 0).any(axis=1))
             row = int(np.argmin(np.where(over, child.cost, np.inf)))
             if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
                 best_s = float(child.cost[row])
@@ -286,7 +288,7 @@ def _through(
         layer = search.undominated(following.take(rows), slot + 1)
         if beam is not None and len(layer.cost) > beam:
             layer = layer.take(np.sort(np.argsort(search.bound(layer, slot + 1), kind="stable")[:beam]))
-        slot = search.next_slot(slot + 1, np.any(layer.left > 0, axis=0))
+        slot = search.next_slot(slot + 1, np.any(layer.remaining > 0, axis=0))
 
 
 class _Slots:
@@ -324,7 +326,7 @@ class _Slots:
 
     def follow(self, layer: Layer, slot: int) -> Iterator[Layer]:
         """Yield all successors of the states, in pieces."""
-        present = (layer.left > 0) & (self.first_slot <= slot)
+        present = (layer.remaining > 0) & (self.first_slot <= slot)
         for jobs, rows in alike(present):
             ways, time_s = self._divide(tuple(jobs.tolist()))
             size = max(1, _CHUNK // (len(ways) * len(self.work)))
@@ -349,37 +351,42 @@ class _Slots:
         """States after one slot, from some states of one set of present jobs, by all ways; shape (rows, ways, jobs)."""
         columns = np.ix_(rows, jobs)
         # Axes: states, ways, jobs. A job pauses if it changes its units after it has started.
-        left, held = layer.left[columns][:, None], layer.held[columns][:, None]
+        remaining, units = layer.remaining[columns][:, None], layer.units[columns][:, None]
         started = layer.started[columns][:, None]
         runs = ways > 0
-        pause_s = np.where(runs & started & (ways != held), self.restart_s[jobs], 0.0)
+        pause_s = np.where(runs & started & (ways != units), self.restart_s[jobs], 0.0)
         running_s = np.where(runs, time_s, 0.0)
-        needed_s = np.where(runs, left * running_s + pause_s, np.inf)
+        needed_s = np.where(runs, remaining * running_s + pause_s, np.inf)
         # A job that ends pays only until then; one that goes on keeps a hair of work, so that rounding never ends it.
         ends = needed_s - HAIR * (self.work[jobs] * running_s + pause_s) <= self.tick_s
-        after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
+        after = np.where(ends, 0.0, np.maximum(remaining - (self.tick_s - pause_s) / time_s, remaining * _EXACT))
         spent = (np.where(ends, needed_s, self.tick_s) * self.weight[jobs]).sum(axis=2).ravel()
-        given = np.tile(ways, (len(rows), 1))
+        allocated = np.tile(ways, (len(rows), 1))
         parent = np.repeat(rows, len(ways))
         after = after.reshape(len(parent), len(jobs))
         idle = np.zeros((len(parent), len(self.work)), dtype=np.int64)
         child = Layer(
-            layer.left[parent], idle, layer.started[parent], layer.cost[parent] + spent, parent, given=idle.copy()
+            layer.remaining[parent],
+            idle,
+            layer.started[parent],
+            layer.cost[parent] + spent,
+            parent,
+            allocated=idle.copy(),
         )
-        child.left[:, jobs] = after
-        child.given[:, jobs] = given
-        child.held[:, jobs] = np.where(after > 0, given, 0)
-        child.started[:, jobs] |= given > 0
+        child.remaining[:, jobs] = after
+        child.allocated[:, jobs] = allocated
+        child.units[:, jobs] = np.where(after > 0, allocated, 0)
+        child.started[:, jobs] |= allocated > 0
         return child
 
     def bound(self, layer: Layer, slot: int) -> FloatArray:
         """Least total flow time that each state at the start of a slot leaves possible."""
         present = self.first_slot < slot
-        left = np.where(present, layer.left, 0.0)
-        shortest = dot(left, self.weight * self.fastest_s)
+        remaining = np.where(present, layer.remaining, 0.0)
+        shortest = dot(remaining, self.weight * self.fastest_s)
         alone = self.weight * (self.wait_s + self.work * self.fastest_s)
         later = float(alone[~present & (self.work > 0)].sum())
-        to_come: FloatArray = np.maximum(shortest, self._one_by_one(left * self.area_s / self.units)) + later
+        to_come: FloatArray = np.maximum(shortest, self._one_by_one(remaining * self.area_s / self.units)) + later
         if self.prices is not None:
             to_come = np.maximum(to_come, self.prices.least(layer, present, slot))
         return layer.cost + to_come
@@ -398,35 +405,35 @@ class _Slots:
 
     def undominated(self, layer: Layer, slot: int) -> Layer:
         """The states that no other one dominates; TooLarge if they are too many."""
-        kept: list[IntArray] = []
-        for jobs, rows in alike(layer.left > 0):
+        surviving: list[IntArray] = []
+        for jobs, rows in alike(layer.remaining > 0):
             self.budget.tick()
             rows = rows[np.argsort(layer.cost[rows], kind="stable")]
-            kept.append(rows[self._undominated(layer, rows, jobs)])
-            if sum(map(len, kept)) > LARGEST_LAYER:
+            surviving.append(rows[self._undominated(layer, rows, jobs)])
+            if sum(map(len, surviving)) > LARGEST_LAYER:
                 raise TooLarge(f"more than {LARGEST_LAYER} states at slot {slot}")
-        return layer.take(np.sort(np.concatenate(kept)))
+        return layer.take(np.sort(np.concatenate(surviving)))
 
     def _undominated(self, layer: Layer, rows: IntArray, jobs: IntArray) -> BoolArray:
         """Mark, among rows of one set of jobs by ascending cost, those that no marked one before dominates."""
         columns = np.ix_(rows, jobs)
-        left, held, started = layer.left[columns], layer.held[columns], layer.started[columns]
+        remaining, units, started = layer.remaining[columns], layer.units[columns], layer.started[columns]
         # Epochs that a pause costs; the dominating state may lose one pause of a job where ``pays`` says so.
         lost, slack = self.restart_s[jobs] / self.fastest_s[jobs], _EXACT * self.work[jobs]
-        waits = started & (held == 0)
+        waits = started & (units == 0)
         marked = np.zeros(len(rows), dtype=bool)
-        kept = [np.empty_like(array[: LARGEST_LAYER + 1]) for array in (left, held, started)]
+        best = [np.empty_like(array[: LARGEST_LAYER + 1]) for array in (remaining, units, started)]
         number = 0
         for row in range(len(rows)):
             if row % 16 == 15:
                 self.budget.tick()
             if number > LARGEST_LAYER:
                 break  # too large
-            left_before, held_before, started_before = (array[:number] for array in kept)
-            pays = started_before & ((held_before != held[row]) | ~started[row]) & ~waits[row]
-            if ((left_before + pays * lost > left[row] + slack).any(axis=1)).all():
+            left_before, held_before, started_before = (array[:number] for array in best)
+            pays = started_before & ((held_before != units[row]) | ~started[row]) & ~waits[row]
+            if ((left_before + pays * lost > remaining[row] + slack).any(axis=1)).all():
                 marked[row] = True
-                for array, values in zip(kept, (left, held, started), strict=True):
+                for array, values in zip(best, (remaining, units, started), strict=True):
                     array[number] = values[row]
                 number += 1
         return marked

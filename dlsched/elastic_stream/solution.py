@@ -46,8 +46,8 @@ class Stream(Brief):
     """What the checker found last, and of which instance: check, objective and figures follow the jobs once."""
 
     def __init__(self, periods: Mapping[str, Iterable[tuple[float, float, int]]]) -> None:
-        frozen = {job: tuple(Period(*period) for period in held) for job, held in periods.items()}
-        object.__setattr__(self, "periods", FrozenMapping({job: held for job, held in frozen.items() if held}))
+        frozen = {job: tuple(Period(*period) for period in spans) for job, spans in periods.items()}
+        object.__setattr__(self, "periods", FrozenMapping({job: spans for job, spans in frozen.items() if spans}))
         object.__setattr__(self, "followed", None)
 
     def keep(self, instance: Instance, followed: Sequence[Finished]) -> None:
@@ -59,7 +59,7 @@ class Stream(Brief):
 
     def as_data(self) -> dict[str, Any]:
         """Return the stream as result files hold it."""
-        return {"periods": {job: [period._asdict() for period in held] for job, held in self.periods.items()}}
+        return {"periods": {job: [period._asdict() for period in spans] for job, spans in self.periods.items()}}
 
 
 def read_solution(data: Any, instance: Instance) -> Stream:
@@ -72,11 +72,11 @@ def read_solution(data: Any, instance: Instance) -> Stream:
         raise InputError(where="solution.periods", found="no object", allowed="{job: [period, ...]}")
     read_object(data, {"periods"}, ("solution",))
     periods: dict[str, list[Period]] = {}
-    for job, held in data["periods"].items():
+    for job, entries in data["periods"].items():
         where = ("solution", "periods", job)
-        if not isinstance(held, list):
-            raise InputError(where=field_path(where), found=shown(held), allowed="a list of periods")
-        periods[job] = [_period(entry, (*where, index)) for index, entry in enumerate(held)]
+        if not isinstance(entries, list):
+            raise InputError(where=field_path(where), found=shown(entries), allowed="a list of periods")
+        periods[job] = [_period(entry, (*where, index)) for index, entry in enumerate(entries)]
     return Stream(periods)
 
 

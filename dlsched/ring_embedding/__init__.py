@@ -73,8 +73,8 @@ def draw(
     rows = []
     for label, embedding in answers:
         rings: dict[str, dict[int, tuple[int, int]]] = {}
-        for slot, held in embedding.slots.items():
-            for job, ring in held.items():
+        for slot, in_slot in embedding.slots.items():
+            for job, ring in in_slot.items():
                 rings.setdefault(job, {})[slot] = sum(ring.workers.values()), len(ring.order)
         rows.append(SlotRow(label, rings, objective(instance, embedding)))
     arrivals = {job.id: job.arrival_slot for job in instance.jobs}

@@ -63,8 +63,8 @@ def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]
     spare = _certificate_s(network)
 
     def enough() -> None:
-        left = search.left.time_s
-        if left is not None and left <= spare:
+        remaining_s = search.left.time_s
+        if remaining_s is not None and remaining_s <= spare:
             raise Stopped(TerminationStatus.TIME_LIMIT)
 
     try:

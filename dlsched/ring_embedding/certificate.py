@@ -150,12 +150,12 @@ def _supply(
     pi, by_epoch = _read(ceilings, prices, {span.first: _Prices(ceilings) for span in spans}, alone)
     parts = []
     for span in spans:
-        held = by_epoch[span.first]
-        slot = [held.paid()]
+        at_prices = by_epoch[span.first]
+        slot = [at_prices.paid()]
         for job, record in enumerate(instance.jobs):
             if record.arrival_slot <= span.first:
                 tick()
-                slot.append(held.best_ring(job, None if alone else pi[job]))
+                slot.append(at_prices.best_ring(job, None if alone else pi[job]))
         parts.append(span.slots * exact_sum(slot))
     return pi, exact_sum(parts)
 
@@ -171,7 +171,7 @@ def _read(
     # Server rows: one price for all servers of a class, and one for each server, which add up.
     where: dict[tuple[str, str], tuple[int, list[int]]] = {}
     for q, row in enumerate(ceilings.rows):
-        where |= {("pool", f"{row.name}_c{number}"): (q, held) for number, held in enumerate(ceilings.members)}
+        where |= {("pool", f"{row.name}_c{number}"): (q, alike) for number, alike in enumerate(ceilings.members)}
         where |= {("capacity", f"{row.name}_{server}"): (q, [s]) for s, server in enumerate(servers)}
     links = {f"l{link}": link for link in range(len(instance.links) if instance.paths is None else 0)}
     for name, value in prices.items():
@@ -185,8 +185,8 @@ def _read(
         if parts[1] == "bandwidth" and parts[3] in links:
             held_prices.links[links[parts[3]]] = price
         elif (parts[1], parts[3]) in where:
-            q, held = where[parts[1], parts[3]]
-            for server in held:
+            q, alike = where[parts[1], parts[3]]
+            for server in alike:
                 held_prices.at[server][q] += price
         else:
             raise _unknown(name)
@@ -226,16 +226,16 @@ class _Prices:
     def _alike(self) -> dict[tuple[Fraction, ...], list[int]]:
         """Servers by their prices; valid only once all prices are set."""
         alike: dict[tuple[Fraction, ...], list[int]] = {}
-        for server, held in enumerate(self.at):
-            alike.setdefault(tuple(held), []).append(server)
+        for server, prices in enumerate(self.at):
+            alike.setdefault(tuple(prices), []).append(server)
         return alike
 
     def paid(self) -> Fraction:
         """Prices times capacities of one slot; of a server only the part above the price of its power."""
         ceilings, links, parts = self.ceilings, self.ceilings.instance.links, []
-        for server, (held, on) in enumerate(zip(self.at, ceilings.instance.on_prices, strict=True)):
+        for server, (prices, on) in enumerate(zip(self.at, ceilings.instance.on_prices, strict=True)):
             capacity = [row.capacity[ceilings.of[server]] for row in ceilings.rows]
-            paid = [price * each for price, each in zip(held, capacity, strict=True) if price]
+            paid = [price * each for price, each in zip(prices, capacity, strict=True) if price]
             parts += [max(Fraction(0), sum(paid) - on)] if on else paid
         return exact_sum(parts + [price * loose(links[e].bandwidth_bytes_per_s) for e, price in self.links.items()])
 
@@ -247,11 +247,11 @@ class _Prices:
         ceilings, room = self.ceilings, self.ceilings.fits[job]
         energy = ceilings.instance.worker_prices[job]
         paid = {
-            held: sum((row.demand[job] * each for row, each in zip(ceilings.rows, held, strict=True)), energy)
-            for held in self._alike
+            at: sum((row.demand[job] * each for row, each in zip(ceilings.rows, at, strict=True)), energy)
+            for at in self._alike
         }
         # Without links in the price the cheapest servers are best, among those that links wide enough connect.
-        offers = [[(paid[held], sum(room[s] for s in servers)) for held, servers in self._alike.items()]]
+        offers = [[(paid[at], sum(room[s] for s in servers)) for at, servers in self._alike.items()]]
         if len(ceilings.parts(job)) > 1:
             offers = [[(paid[tuple(self.at[s])], room[s]) for s in part] for part in ceilings.parts(job)]
         load = Fraction(ceilings.instance.jobs[job].bandwidth_bytes_per_s)
@@ -266,7 +266,7 @@ class _Prices:
         if ceilings.tree is None or not crossed:
             return max(value - price for each in offers for value, price in zip(utility, _cheapest(each), strict=False))
         # Links have prices: the best set of servers is a matter of the tree.
-        by_server = [paid[tuple(held)] for held in self.at]
+        by_server = [paid[tuple(at)] for at in self.at]
         prices = {link: load * each for link, each in self.links.items()}
         least = ceilings.tree.cheapest(by_server, room, len(utility) - 1, prices, ceilings.closed[job])
         return max(value - price for value, price in zip(utility, least, strict=True) if price is not None)

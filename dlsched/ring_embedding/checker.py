@@ -52,22 +52,24 @@ def least(instance: Instance, embedding: Embedding) -> float:
 
 def utilities(instance: Instance, embedding: Embedding) -> dict[str, float]:
     """Utility of every job's worker-slots, by job id."""
-    held = worker_slots(instance, embedding)
-    return {job.id: worth(job, held[job.id]) for job in instance.jobs}
+    counts = worker_slots(instance, embedding)
+    return {job.id: worth(job, counts[job.id]) for job in instance.jobs}
 
 
 def energy_price(instance: Instance, embedding: Embedding) -> Fraction:
     """Exact price of the energy that an embedding uses."""
-    held, on = worker_slots(instance, embedding), slots_on(instance, embedding)
-    workers = (price * held[job.id] for job, price in zip(instance.jobs, instance.worker_prices, strict=True) if price)
+    counts, on = worker_slots(instance, embedding), slots_on(instance, embedding)
+    workers = (
+        price * counts[job.id] for job, price in zip(instance.jobs, instance.worker_prices, strict=True) if price
+    )
     servers = (price * on[node.id] for node, price in zip(instance.servers, instance.on_prices, strict=True) if price)
     return sum((*workers, *servers), Fraction(0))
 
 
 def energy_kwh(instance: Instance, embedding: Embedding) -> float:
     """Kilowatt-hours used in all slots by servers that are on and by workers."""
-    held, on = worker_slots(instance, embedding), slots_on(instance, embedding)
-    powers = [job.worker_power_w * held[job.id] for job in instance.jobs]
+    counts, on = worker_slots(instance, embedding), slots_on(instance, embedding)
+    powers = [job.worker_power_w * counts[job.id] for job in instance.jobs]
     powers += [node.power_on_w * on[node.id] for node in instance.servers]
     return math.fsum(powers) * instance.slot_s / 3.6e6
 
@@ -84,12 +86,12 @@ def slots_on(instance: Instance, embedding: Embedding) -> dict[str, int]:
 
 def worker_slots(instance: Instance, embedding: Embedding) -> dict[str, int]:
     """z_i by job id: workers in a slot, added up over the slots."""
-    held = {job.id: 0 for job in instance.jobs}
+    counts = {job.id: 0 for job in instance.jobs}
     for rings in embedding.slots.values():
         for job, ring in rings.items():
-            if job in held:
-                held[job] += sum(ring.workers.values())
-    return held
+            if job in counts:
+                counts[job] += sum(ring.workers.values())
+    return counts
 
 
 def worth(job: Job, count: int) -> float:
@@ -148,17 +150,17 @@ def figures(instance: Instance, embedding: Embedding) -> dict[str, float]:
     Progress zeta_i z_i over all jobs and of the job with the least, and the least utility. Where some power is stated, the
     energy in kWh; where it has a price, utility without it. With ``max_min``, total utility.
     """
-    held, earned = worker_slots(instance, embedding), utilities(instance, embedding).values()
+    counts, earned = worker_slots(instance, embedding), utilities(instance, embedding).values()
     rings = [ring for slot in embedding.slots.values() for ring in slot.values()]
-    progress = [job.rate * held[job.id] for job in instance.jobs]
+    progress = [job.rate * counts[job.id] for job in instance.jobs]
     further = {"progress": math.fsum(progress), "least_progress": min(progress), "least_utility": min(earned)}
     if any(node.power_on_w for node in instance.nodes) or any(job.worker_power_w for job in instance.jobs):
         further["energy_kwh"] = energy_kwh(instance, embedding)
     if objective_of(instance) is not SUM:
         further["utility"] = math.fsum(earned)
     return {
-        "jobs_run": float(sum(count > 0 for count in held.values())),
-        "worker_slots": float(sum(held.values())),
+        "jobs_run": float(sum(count > 0 for count in counts.values())),
+        "worker_slots": float(sum(counts.values())),
         "rings": float(len(rings)),
         "rings_across_servers": float(sum(len(ring.workers) > 1 for ring in rings)),
     } | further

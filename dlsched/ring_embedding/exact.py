@@ -64,16 +64,16 @@ _VARIABLE_S = 1e-5  # measured: to read one variable of a PuLP model with its ro
 
 def limits_of(search: Search[Embedding], nodes: int | None) -> Limits:
     """Remaining limits of the search; ``nodes`` is the node limit if it has no limit of any kind."""
-    left = search.left
-    return left if search.budget.limited or nodes is None else replace(left, nodes=nodes)
+    remaining = search.left
+    return remaining if search.budget.limited or nodes is None else replace(remaining, nodes=nodes)
 
 
 def arrays(
     search: Search[Embedding], built: "Formulation[pulp.LpProblem, Embedding]"
 ) -> "Formulation[LinearModel, Embedding]":
     """Convert a PuLP model to arrays; Stopped if no time is left to read it."""
-    left = search.left.time_s
-    if left is not None and left <= built.model.numVariables() * _VARIABLE_S:
+    remaining_s = search.left.time_s
+    if remaining_s is not None and remaining_s <= built.model.numVariables() * _VARIABLE_S:
         raise Stopped(TerminationStatus.TIME_LIMIT)
     return replace(built, model=from_pulp(built.model))
 
@@ -96,8 +96,8 @@ def solve_circuit(
     code, solver, bound = run(circuit.model, limits, Watch(), symmetry=False)
     search.solver_version = version()
     search.budget.nodes += int(solver.num_conflicts)
-    held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    return status_of(code, limits, solver), solver, decoded(solver.value) if held else None, bound
+    solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    return status_of(code, limits, solver), solver, decoded(solver.value) if solved else None, bound
 
 
 SMALL = 600
@@ -186,11 +186,11 @@ def _idle(instance: Instance, search: Search[Embedding]) -> bool:
 
 def _nothing_pays(search: Search[Embedding], status: TerminationStatus, bound: float | None, solver: str) -> bool:
     """Whether every embedding that runs a worker is worse than the incumbent; if so, record the proof."""
-    held = search.objective
-    if held is None or (status is not TerminationStatus.INFEASIBLE and (bound is None or bound >= held)):
+    incumbent = search.objective
+    if incumbent is None or (status is not TerminationStatus.INFEASIBLE and (bound is None or bound >= incumbent)):
         return False
     search.solver_version = solver
-    search.prove(held, source=solver)
+    search.prove(incumbent, source=solver)
     return True
 
 

@@ -188,14 +188,16 @@ def generate(
         recipe, alpha=own.get("alpha", recipe.alpha), energy_price=own.get("energy_price", recipe.energy_price)
     )
     sizes = _sizes(generator, recipe, gpus)
-    given = f"--servers {len(sizes)}" if gpus is None else f"--gpus {gpus}"
-    command = f"dlsched generate ring_embedding --preset {preset} --jobs {recipe.jobs} {given} --slots {recipe.slots}"
+    size_option = f"--servers {len(sizes)}" if gpus is None else f"--gpus {gpus}"
+    command = (
+        f"dlsched generate ring_embedding --preset {preset} --jobs {recipe.jobs} {size_option} --slots {recipe.slots}"
+    )
     topology = drawn_topology(generator, recipe.shape, len(sizes), recipe.server_gbit, recipe.upper_gbit)
     arrivals = enumerate(_arrivals(generator, recipe))
     drawn = [{"id": f"j{index}", **_job(generator, recipe, arrival)} for index, arrival in arrivals]
     capacities = [{"gpu": size} for size in sizes]
-    for held in capacities if recipe.cpus else ():
-        held["cpu"] = held["gpu"] * int(generator.integers(3, 9))
+    for capacity in capacities if recipe.cpus else ():
+        capacity["cpu"] = capacity["gpu"] * int(generator.integers(3, 9))
     whole: Drawn = {} if recipe.objective == "sum" else {"objective": recipe.objective}
     if recipe.energy_price is not None:
         whole = {"slot_s": recipe.slot_s, "energy_price_per_kwh": recipe.energy_price}
@@ -236,8 +238,8 @@ def _sizes(generator: np.random.Generator, recipe: _Recipe, gpus: int | None) ->
     if gpus is None:
         return [int(size) for size in generator.choice(recipe.sizes, recipe.servers)]
     sizes: list[int] = []
-    while (left := gpus - sum(sizes)) > 0:
-        sizes.append(min(left, int(generator.choice(recipe.sizes))))
+    while (remaining := gpus - sum(sizes)) > 0:
+        sizes.append(min(remaining, int(generator.choice(recipe.sizes))))
     return sizes
 
 

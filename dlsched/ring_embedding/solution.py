@@ -40,7 +40,7 @@ class Embedding(Brief):
 
     def __init__(self, slots: Mapping[int, Mapping[str, tuple[Mapping[str, int], Iterable[str]]]]) -> None:
         frozen = {
-            slot: FrozenMapping({job: ring(*held) for job, held in rings.items()}) for slot, rings in slots.items()
+            slot: FrozenMapping({job: ring(*entry) for job, entry in rings.items()}) for slot, rings in slots.items()
         }
         object.__setattr__(self, "slots", FrozenMapping({slot: rings for slot, rings in frozen.items() if rings}))
 
@@ -50,7 +50,7 @@ class Embedding(Brief):
 
 
 def _rings_data(rings: Mapping[str, Ring]) -> dict[str, dict[str, object]]:
-    return {job: {"workers": dict(held.workers), "order": list(held.order)} for job, held in rings.items()}
+    return {job: {"workers": dict(each.workers), "order": list(each.order)} for job, each in rings.items()}
 
 
 def read_solution(data: Any, instance: Instance) -> Embedding:
@@ -66,21 +66,21 @@ def read_solution(data: Any, instance: Instance) -> Embedding:
     slots: dict[int, dict[str, Ring]] = {}
     for index, entry in enumerate(data["slots"]):
         where: Where = ("solution", "slots", index)
-        held = read_object(entry, {"slot", "rings"}, where)
-        slot = read_whole(held, "slot", where)
+        record = read_object(entry, {"slot", "rings"}, where)
+        slot = read_whole(record, "slot", where)
         if slot in slots:
             raise InputError(
                 where=field_path((*where, "slot")), found=f"{slot} for the second time", allowed="every slot once"
             )
-        rings = _read_mapping(held, "rings", where)
+        rings = _read_mapping(record, "rings", where)
         slots[slot] = {job: _ring(ring, (*where, "rings", job)) for job, ring in rings.items()}
     return Embedding(slots)
 
 
 def _ring(data: Any, where: Where) -> Ring:
     entry = read_object(data, {"workers", "order"}, where)
-    held = _read_mapping(entry, "workers", where)
-    workers = {server: read_whole(held, server, (*where, "workers")) for server in held}
+    counts = _read_mapping(entry, "workers", where)
+    workers = {server: read_whole(counts, server, (*where, "workers")) for server in counts}
     if "order" not in entry and len(workers) <= 1:
         return ring(workers)
     order = read_list(entry, "order", where)

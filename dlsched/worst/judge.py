@@ -171,8 +171,8 @@ class Judge:
         except SolverMissingError:
             raise
         except Exception as error:  # whatever a method raises is of interest, with the instance on which it did
-            said = str(error) if isinstance(error, DlschedError) else f"{type(error).__name__}: {error}"
-            self._fail(f"{method.name}: {said}" if method.name not in said else said, instance, error)
+            message = str(error) if isinstance(error, DlschedError) else f"{type(error).__name__}: {error}"
+            self._fail(f"{method.name}: {message}" if method.name not in message else message, instance, error)
             return None
         if result.status is TerminationStatus.INTERRUPTED:
             raise KeyboardInterrupt
@@ -294,7 +294,7 @@ class Worst:
         objective = "no answer" if self.objective is None else f"objective {number(self.objective)}"
         judged = {"optimum": "optimum", "bound": "bound", "answer": "reference"}[self.reference_kind]
         how = {"budget": "", "limit": ", ended by the limit", "interrupted": ", interrupted"}[self.ended]
-        said = {
+        facts = {
             "Worst": printable(cut(f"{self.method} on {self.family}: ratio {self.ratio_text}", LONGEST)),
             "of": f"{objective}, {judged} {number(self.reference)}",
             "instance": f"{printable(self.instance.name)}, {several(len(self.instance.as_data()['jobs']), 'job')}",
@@ -302,8 +302,8 @@ class Worst:
             "again": printable(self.command),
         }
         if self.failures:
-            said["failures"] = f"{len(self.failures)}, the first: {printable(cut(self.failures[0].message, LONGEST))}"
-        return said
+            facts["failures"] = f"{len(self.failures)}, the first: {printable(cut(self.failures[0].message, LONGEST))}"
+        return facts
 
     def as_data(self) -> dict[str, object]:
         """Return it as ``dlsched worst --json`` prints it."""

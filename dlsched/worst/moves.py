@@ -78,8 +78,8 @@ def _numbers(
     space: Space, data: Data, generator: "np.random.Generator"
 ) -> tuple[Number, list[tuple[Place, float]]] | None:
     """Choose a path that has numbers, and return its places."""
-    held = [(number, found) for number in space.numbers if (found := numbers_at(data, number))]
-    return _any_of(held, generator) if held else None
+    present = [(number, found) for number in space.numbers if (found := numbers_at(data, number))]
+    return _any_of(present, generator) if present else None
 
 
 def _set(number: Number, place: Place, value: float, generator: "np.random.Generator") -> None:

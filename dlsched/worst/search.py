@@ -135,7 +135,7 @@ def walk(judge: Judge, space: Space, start: Judged, end: int, heat: float, gener
     began, idle = judge.evaluations, 0
     while judge.evaluations < end and idle < PATIENCE and not judge.done:
         # from 1 down to 0: the threshold falls with its square
-        left = (end - judge.evaluations) / (end - began)
+        remaining = (end - judge.evaluations) / (end - began)
         before = judge.evaluations
         data = moved(space, current.data, generator)
         judged = None if data is None else judge.judge(data)
@@ -143,7 +143,7 @@ def walk(judge: Judge, space: Space, start: Judged, end: int, heat: float, gener
         if judged is None:
             continue
         # a random part of the threshold, as in annealing: log U is exponentially distributed
-        threshold = max(COOL, heat * abs(worst.score)) * left * left
+        threshold = max(COOL, heat * abs(worst.score)) * remaining * remaining
         if judged.score >= current.score + threshold * log(1 - generator.random()):
             current = judged
         if judged.ratio > worst.ratio:
@@ -229,23 +229,23 @@ def find_worst(
         raise UsageError(
             where="method", found=f"{chosen.name!r}, a bound", allowed="one that answers; a bound may judge: against"
         )
-    given = {"jobs": jobs, "gpus": gpus, "preset": preset, **options}
-    space = space_of(family, **given) if space is None else own_space(space, record.name, given)
+    arguments = {"jobs": jobs, "gpus": gpus, "preset": preset, **options}
+    space = space_of(family, **arguments) if space is None else own_space(space, record.name, arguments)
     judging = against or space.reference
     reference = method_of(record, judging)
-    command = _command(record, chosen, against, {**given, "node_limit": limits_of(limits).nodes}, budget, seed)
+    command = _command(record, chosen, against, {**arguments, "node_limit": limits_of(limits).nodes}, budget, seed)
     what = f"{family}, {chosen.name}"
     with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=what, words=lambda now: now.doing) as (
         allowed,
-        told,
+        listener,
     ):
         judge = Judge(record, chosen, reference, space.solver if against is None else None, allowed, beyond=beyond)
         if tell is not None:
             judge.tell = tell
-        if told is not None:
-            judge.judged = lambda: told(_standing(judge, budget))
-        ended, found, kept = _search(judge, space, budget, seed, share)
-    return _worst(judge, space, found, kept, seed, ended, command)
+        if listener is not None:
+            judge.judged = lambda: listener(_standing(judge, budget))
+        ended, found, simplest = _search(judge, space, budget, seed, share)
+    return _worst(judge, space, found, simplest, seed, ended, command)
 
 
 def require_search(budget: int, seed: int, share: float = SHARE) -> None:
@@ -268,7 +268,7 @@ def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) ->
     ended: Ended = "budget"
     whole = judge.budget
     found: Judged | None = None
-    kept: Judged | None = None
+    simplest: Judged | None = None
     generator = np.random.default_rng(seed)
     try:
         try:
@@ -280,11 +280,11 @@ def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) ->
             ended = "limit"
         judge.budget = whole
         # again as long as the walk from the shrunk instance finds one that is too bad for it
-        while judge.worst is not None and (kept is None or kept.ratio < least(judge.worst.ratio, share)):
-            found = kept = judge.worst
+        while judge.worst is not None and (simplest is None or simplest.ratio < least(judge.worst.ratio, share)):
+            found = simplest = judge.worst
             for simpler in shrunk(judge, space, found, budget, share):
-                kept = simpler
-            walk(judge, space, kept, judge.evaluations + (budget - judge.evaluations) // 2, HEAT, generator)
+                simplest = simpler
+            walk(judge, space, simplest, judge.evaluations + (budget - judge.evaluations) // 2, HEAT, generator)
     except Stopped:
         ended = "limit"
     except KeyboardInterrupt:
@@ -294,9 +294,9 @@ def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) ->
     if judge.worst is None:
         raise _nothing(judge, ended)
     # a limit in the middle of a walk may leave a worse instance that is not shrunk
-    if found is None or kept is None or kept.ratio < least(judge.worst.ratio, share):
-        found = kept = judge.worst
-    return ended, found, kept
+    if found is None or simplest is None or simplest.ratio < least(judge.worst.ratio, share):
+        found = simplest = judge.worst
+    return ended, found, simplest
 
 
 def _nothing(judge: Judge, ended: Ended) -> DlschedError:
@@ -310,20 +310,20 @@ def _nothing(judge: Judge, ended: Ended) -> DlschedError:
     )
 
 
-def _worst(judge: Judge, space: Space, found: Judged, kept: Judged, seed: int, ended: Ended, command: str) -> Worst:
-    reference = kept.reference
+def _worst(judge: Judge, space: Space, found: Judged, simplest: Judged, seed: int, ended: Ended, command: str) -> Worst:
+    reference = simplest.reference
     name = f"worst-{judge.method.name.rpartition(':')[2]}"
     worst = Worst(
         family=judge.family.name,
         method=judge.method.name,
-        ratio=finite(kept.ratio),
+        ratio=finite(simplest.ratio),
         found=finite(found.ratio),
-        objective=kept.objective,
+        objective=simplest.objective,
         reference=reference.value,
         reference_kind=reference.kind,
         evaluations=judge.evaluations,
         seed=seed,
-        instance=kept.instance,
+        instance=simplest.instance,
         ended=ended,
         command=command,
         space=space.words,
@@ -331,17 +331,17 @@ def _worst(judge: Judge, space: Space, found: Judged, kept: Judged, seed: int, e
         failures=tuple(judge.failures.values()),
     )
     return replace(
-        worst, instance=said_of(worst, kept.instance.model_copy(update={"name": name}), judge.reference.name)
+        worst, instance=said_of(worst, simplest.instance.model_copy(update={"name": name}), judge.reference.name)
     )
 
 
 def _standing(judge: Judge, budget: int) -> Progress:
     worst = judge.worst
-    said = (
+    standing = (
         "no ratio yet" if worst is None else "without bound" if math.isinf(worst.ratio) else f"ratio {worst.ratio:.6g}"
     )
     ratio = None if worst is None else finite(worst.ratio)
-    doing = f"{said}, {judge.evaluations:,} of {budget:,} evaluations"
+    doing = f"{standing}, {judge.evaluations:,} of {budget:,} evaluations"
     return Progress(judge.budget.elapsed_s, ratio, None, judge.evaluations, doing)
 
 
@@ -355,8 +355,8 @@ def _command(
 ) -> str:
     """The command line that does the same search."""
     words = ["dlsched", "worst", family.name, "--method", method.name]
-    given = {"against": against, **options, "budget": None if budget == BUDGET else budget}
-    for name, value in given.items():
+    arguments = {"against": against, **options, "budget": None if budget == BUDGET else budget}
+    for name, value in arguments.items():
         if value is not None:
             option = name.replace("_", "-")
             words += (

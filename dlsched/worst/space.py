@@ -191,17 +191,17 @@ def space_of(family: str, **options: Value | None) -> Space:
     if own is None:
         having = (other for other in listed.FAMILIES if listed.space(other) is not None)
         raise UsageError(where="family", found=repr(name), allowed=", ".join(having))
-    given = {option: value for option, value in options.items() if value is not None}
+    arguments = {option: value for option, value in options.items() if value is not None}
     allowed = (*SHARED, *own)
-    for option, value in given.items():
+    for option, value in arguments.items():
         if option not in allowed:
             raise UsageError(where=option, found=value, allowed=f"no such option for {name}")
     # imported by name: one family's space needs no other family
     maker: SpaceOf = load(f"dlsched.worst.spaces.{name}:space_of")
-    return maker(**given)
+    return maker(**arguments)
 
 
-def own_space(space: Space, family: str, given: Mapping[str, Value | None]) -> Space:
+def own_space(space: Space, family: str, arguments: Mapping[str, Value | None]) -> Space:
     """Return a space that the caller supplies, after checking that it is of the family and that no option is given.
 
     UsageError: the space is of another family, or an option is given in addition to it.
@@ -210,7 +210,7 @@ def own_space(space: Space, family: str, given: Mapping[str, Value | None]) -> S
         raise UsageError(where="space", found=type(space).__name__, allowed=f"a space of {family}")
     if space.family.name != family:
         raise UsageError(where="space", found=f"one of {space.family.name}", allowed=f"one of {family}")
-    for option, value in given.items():
+    for option, value in arguments.items():
         if value is not None:
             raise UsageError(where=option, found=value, allowed="none beside a space of one's own")
     return space

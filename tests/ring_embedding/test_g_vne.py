@@ -14,7 +14,7 @@ from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.filling import fill, shares
-from dlsched.ring_embedding.slot.g_vne import g_vne, kept
+from dlsched.ring_embedding.slot.g_vne import g_vne, likeliest
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from tests.ring_embedding.small_networks import best_slot, racks, switches
 
@@ -145,7 +145,7 @@ def test_weights_of_the_mappings_make_up_the_solution(made, seed):
     assert (used <= network.capacity * (1 + 1e-7)).all() and (load <= network.bandwidth * (1 + 1e-7)).all()
     for job in gains:
         assert sum(part for (other, _), part in chi.items() if other == job) <= 1 + 1e-7
-    for job, mappings in kept(relaxation, gains).items():
+    for job, mappings in likeliest(relaxation, gains).items():
         (size,) = {each.size for each in mappings}
         parts = {k: gains[job][k] * part for (other, k), part in chi.items() if other == job}
         assert parts[size] == max(parts.values())
@@ -255,7 +255,7 @@ def test_mappings_of_earlier_slots_change_no_bound(made):
     gains = first_gains(network)
     later = {job: gain[:2] for job, gain in gains.items() if job % 2}
     for most in (10, 4000):
-        program = MappingProgram(network, kept=most)
+        program = MappingProgram(network, most_columns=most)
         for held in (gains, later, gains):
             assert program.solve(held, {}).bound == pytest.approx(relaxed(network, held).bound, rel=1e-8)
 

@@ -159,9 +159,9 @@ def test_repair_takes_from_the_rich():
     assert made_plan.resize(1, 1, 4)
     filling = Filling(made_plan)
     filling.fill()
-    assert made_plan.held == [0, 4]
+    assert made_plan.spent == [0, 4]
     filling.repair()
-    assert made_plan.held == [3, 1]
+    assert made_plan.spent == [3, 1]
 
 
 def test_filling_gives_all_worker_slots_of_a_step_or_none():

@@ -27,8 +27,8 @@ def sound(plan):
     instance = plan.network.instance
     held = embedding(plan.network, plan.slots)
     assert check(instance, held) == []
-    assert list(worker_slots(instance, held).values()) == plan.held
-    value = sum(float(table.values[count]) for table, count in zip(plan.tables, plan.held, strict=True))
+    assert list(worker_slots(instance, held).values()) == plan.spent
+    value = sum(float(table.values[count]) for table, count in zip(plan.tables, plan.spent, strict=True))
     assert value == pytest.approx(objective(instance, held), rel=1e-12, abs=1e-12)
     return objective(instance, held)
 
@@ -132,9 +132,9 @@ def test_resizing_keeps_the_books(made_of):
             if instance.jobs[index].arrival_slot > number or number not in plan.slots:
                 continue
             count = rng.randint(0, min(instance.jobs[index].max_workers, int(plan.network.total[index]) // 2))
-            before, held = plan.slots[number].count(index), plan.held[index]
+            before, held = plan.slots[number].count(index), plan.spent[index]
             done = plan.resize(index, number, count)
             assert plan.slots[number].count(index) == (count if done else before)
-            assert plan.held[index] == (held - before + count if done else held)
+            assert plan.spent[index] == (held - before + count if done else held)
             assert done or count > 0
         sound(plan)

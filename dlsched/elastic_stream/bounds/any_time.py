@@ -252,11 +252,11 @@ def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) ->
         cut = np.unique(np.ceil(cut / instance.tick_s * (1 - 1e-12))) * instance.tick_s
     # Breakpoints closer than the clock's digits, or than a billionth of the mean interval, count as one.
     apart = np.diff(cut) > np.maximum(1e-9 * span_s / len(cut), 16 * np.spacing(cut[1:]))
-    kept: FloatArray = cut[np.concatenate([[True], apart])]
-    if len(kept) == 1:  # all within the clock's last digits
-        tick_s = instance.tick_s or max(span_s, 32 * float(np.spacing(kept[0])))
-        kept = np.append(kept, kept[0] + tick_s * np.ceil(span_s / tick_s))
-    return kept
+    distinct: FloatArray = cut[np.concatenate([[True], apart])]
+    if len(distinct) == 1:  # all within the clock's last digits
+        tick_s = instance.tick_s or max(span_s, 32 * float(np.spacing(distinct[0])))
+        distinct = np.append(distinct, distinct[0] + tick_s * np.ceil(span_s / tick_s))
+    return distinct
 
 
 def worths(instance: Instance, known: PricesCertificate, *, tick: Tick = no_tick) -> FloatArray:
@@ -270,7 +270,7 @@ def worths(instance: Instance, known: PricesCertificate, *, tick: Tick = no_tick
 
 
 def _ends(stream: Stream) -> Iterable[float]:
-    return [time_s for held in stream.periods.values() for period in held for time_s in period[:2]]
+    return [time_s for spans in stream.periods.values() for period in spans for time_s in period[:2]]
 
 
 def guesses(instance: Instance, jobs: Jobs, breakpoints: FloatArray, stream: Stream) -> list[FloatArray]:
@@ -280,7 +280,7 @@ def guesses(instance: Instance, jobs: Jobs, breakpoints: FloatArray, stream: Str
     weight = np.array([job.weight for job in ran])
     come, gone = (
         np.array([job.arrival_s for job in ran]),
-        np.array([held[-1].end_s for held in stream.periods.values()]),
+        np.array([spans[-1].end_s for spans in stream.periods.values()]),
     )
     present = _until(middle, come, np.ones(len(ran))) - _until(middle, gone, np.ones(len(ran)))
     weighs = _until(middle, come, weight) - _until(middle, gone, weight)

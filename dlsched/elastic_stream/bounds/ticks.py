@@ -97,9 +97,9 @@ class TickedJobs:
                 flow_s, units = priced.trace(member.first)
                 when = np.flatnonzero(units)
                 blocks, interval = units[when] // sizes[:, None], prices.interval(member.first + when)
-                held = np.array([np.bincount(interval, weights=row, minlength=intervals) for row in blocks]).ravel()
-                flat.append(np.flatnonzero(held))
-                used.append(held[flat[-1]] * self.tick_s)
+                totals = np.array([np.bincount(interval, weights=row, minlength=intervals) for row in blocks]).ravel()
+                flat.append(np.flatnonzero(totals))
+                used.append(totals[flat[-1]] * self.tick_s)
                 own.append(priced.kind.weight * (member.wait_s + flow_s))
         starts = np.concatenate([[0], np.cumsum([len(each) for each in flat])])
         shape = len(own), len(sizes) * intervals

@@ -120,7 +120,7 @@ class CompleteProgram:
         """Units of the jobs in a stream, by job, slot and count."""
         tick_s = self.instance.tick_s
         assert tick_s is not None
-        periods = ((job, period) for job, held in stream.periods.items() for period in held)
+        periods = ((job, period) for job, spans in stream.periods.items() for period in spans)
         slots = (
             ((job, slot, period.units), 1.0)
             for job, period in periods
@@ -130,30 +130,30 @@ class CompleteProgram:
 
     def decode(self, values: Mapping[str, float]) -> Stream:
         """The stream that the values of ``x`` are."""
-        held: list[dict[int, int]] = [{} for _ in self.instance.jobs]
+        counts: list[dict[int, int]] = [{} for _ in self.instance.jobs]
         for name, (index, slot, count) in self._held.items():
             if values.get(name, 0.0) > 0.5:
-                held[index][slot] = count
-        return Stream({job.id: self._periods(index, held[index]) for index, job in enumerate(self.instance.jobs)})
+                counts[index][slot] = count
+        return Stream({job.id: self._periods(index, counts[index]) for index, job in enumerate(self.instance.jobs)})
 
-    def _periods(self, index: int, held: dict[int, int]) -> list[tuple[float, float, int]]:
+    def _periods(self, index: int, counts: dict[int, int]) -> list[tuple[float, float, int]]:
         """Periods of a job; the last one ends with its work if that is done in its last slot."""
         job, tick_s = self.instance.jobs[index], self.instance.tick_s
         assert tick_s is not None
-        slots = sorted(held)
-        firsts = [slot for slot in slots if held.get(slot - 1) != held[slot]]
-        left = job.work
-        made: list[tuple[float, float, int]] = []
+        slots = sorted(counts)
+        firsts = [slot for slot in slots if counts.get(slot - 1) != counts[slot]]
+        remaining = job.work
+        periods: list[tuple[float, float, int]] = []
         for first, following in pairwise([*firsts, math.inf]):
             lasts = sum(first <= slot < following for slot in slots)
-            time_s, pause_s = job.speed.epoch_time_s(held[int(first)]), job.restart_s if made else 0.0
-            needed_s = pause_s + left * time_s
+            time_s, pause_s = job.speed.epoch_time_s(counts[int(first)]), job.restart_s if periods else 0.0
+            needed_s = pause_s + remaining * time_s
             end_s = (first + lasts) * tick_s
             if following == math.inf and slots_for(needed_s, HAIR * (pause_s + job.work * time_s), tick_s) == lasts:
                 end_s = end_in_slots(int(first), lasts, needed_s, tick_s)
-            made.append((first * tick_s, end_s, held[int(first)]))
-            left = left_after(left, lasts * tick_s - pause_s, time_s)
-        return made
+            periods.append((first * tick_s, end_s, counts[int(first)]))
+            remaining = left_after(remaining, lasts * tick_s - pause_s, time_s)
+        return periods
 
     def _build(self) -> None:
         import pulp

@@ -152,9 +152,9 @@ def build_milp(
         raise UsageError(where="horizon_s", found=horizon_s, allowed="with complete=True only")
     if complete:
         slots = slots_of(instance, horizon_s)
-        _require_few(sum(len(held) * len(times) for held, times in zip(slots, times_s(instance), strict=True)))
+        _require_few(sum(len(usable) * len(times) for usable, times in zip(slots, times_s(instance), strict=True)))
         whole = CompleteProgram(instance, slots, tick)
-        until_s = None if not any(slots) else max(held.stop for held in slots) * (instance.tick_s or 0.0)
+        until_s = None if not any(slots) else max(usable.stop for usable in slots) * (instance.tick_s or 0.0)
         return Formulation(whole.model, whole.decode, variables=whole.variables, chosen=whole.chosen, horizon_s=until_s)
     spans = windows(instance, total_flow_s)
     _require_few(sum((span.last - span.first + 1) * len(span.time_s) for span in spans))
@@ -188,17 +188,17 @@ class _Program:
 
         self.instance, self.tick = instance, tick
         self.model = pulp.LpProblem("elastic_stream", pulp.LpMinimize)
-        self.held: dict[str, tuple[int, int, int]] = {}  # by name of x: job, slot and count
+        self.decisions: dict[str, tuple[int, int, int]] = {}  # by name of x: job, slot and count
         self.units: dict[Key, pulp.LpVariable] = {}
         self.capacity: defaultdict[int, Terms] = defaultdict(list)
 
     def decode(self, values: Mapping[str, float]) -> Stream:
         """The stream of values of the variables; work left by rounding is done later."""
-        given: Plan = [{} for _ in self.instance.jobs]
-        for name, (index, slot, count) in self.held.items():
+        plan: Plan = [{} for _ in self.instance.jobs]
+        for name, (index, slot, count) in self.decisions.items():
             if values.get(name, 0.0) > 0.5:
-                given[index][slot] = count
-        return stream_of(self.instance, given)
+                plan[index][slot] = count
+        return stream_of(self.instance, plan)
 
     def add_row(self, name: str, terms: "Terms", sense: int, right: float) -> None:
         """Add a constraint."""
@@ -229,7 +229,7 @@ class _Program:
                 name = f"{label}_{slot}_{count}"
                 x[count] = LpVariable(f"x_{name}", 0, 1, LpInteger)
                 u[count] = LpVariable(f"u_{name}", 0, 1)
-                self.held[x[count].name] = (index, slot, count)
+                self.decisions[x[count].name] = (index, slot, count)
                 self.units[job.id, slot, count] = x[count]
                 self.capacity[slot].append((x[count], count))
                 add(f"used_{name}", [(u[count], 1.0), (x[count], -1.0)], LpConstraintLE, 0.0)

@@ -25,10 +25,10 @@ Algorithm = Callable[[CostTable, int], IntArray | None]
 
 def costs_of(view: View, job: int, counts: Iterable[int]) -> dict[int, float]:
     """Weight x seconds that the job would still take on each count."""
-    left, weight, held = view.left(job), view.weight(job), view.held(job)
-    pause_s, restart_s = view.pause_s(job, held), view.restart_s(job)
+    remaining, weight, current = view.left(job), view.weight(job), view.held(job)
+    pause_s, restart_s = view.pause_s(job, current), view.restart_s(job)
     return {
-        count: weight * (left * view.epoch_time_s(job, count) + (pause_s if count == held else restart_s))
+        count: weight * (remaining * view.epoch_time_s(job, count) + (pause_s if count == current else restart_s))
         for count in counts
     }
 
@@ -80,8 +80,8 @@ class _Resizing:
         of = np.repeat(rows, np.diff(starts))
         pauses_s = np.where(counts == arrays.held[of], arrays.pause_s[of], arrays.restart_s[of])
         costs = arrays.weight[of] * (arrays.left[of] * times_s + pauses_s)
-        left = view.units - int(units.sum() - units[rows].sum())
-        chosen = self._algorithm(CostTable(starts, counts, costs), left)
+        free = view.units - int(units.sum() - units[rows].sum())
+        chosen = self._algorithm(CostTable(starts, counts, costs), free)
         assert chosen is not None
         units[rows] = counts[chosen]
         return arrays.changes(units)
@@ -205,25 +205,25 @@ class Exploratory:
     def decide(self, view: View) -> dict[int, int]:
         """Continue current steps, admit jobs, begin new steps, and double the measured jobs."""
         self._note(view)
-        given = {job: count for job, (count, _) in self._steps.items()}
-        left = view.units - sum(given.values())
+        allocation = {job: count for job, (count, _) in self._steps.items()}
+        free = view.units - sum(allocation.values())
         for job in view:
             least = view.allowed(job)[0]
-            if job not in given and least <= left:
-                given[job] = least
-                left -= least
+            if job not in allocation and least <= free:
+                allocation[job] = least
+                free -= least
         for job in view:
             todo = self._to_measure[job]
-            if todo and job in given and job not in self._steps and todo[-1] - given[job] <= left:
-                left -= todo[-1] - given[job]
-                given[job] = todo.pop()
-                self._steps[job] = given[job], view.now_s + self._step_s
-        learnt = [job for job in given if job not in self._steps and not self._to_measure[job]]
-        units = left + sum(given[job] for job in learnt)
+            if todo and job in allocation and job not in self._steps and todo[-1] - allocation[job] <= free:
+                free -= todo[-1] - allocation[job]
+                allocation[job] = todo.pop()
+                self._steps[job] = allocation[job], view.now_s + self._step_s
+        learnt = [job for job in allocation if job not in self._steps and not self._to_measure[job]]
+        units = free + sum(allocation[job] for job in learnt)
         costs = {job: costs_of(view, job, sorted({view.allowed(job)[0], *self._measured[job]})) for job in learnt}
         if self._steps:
             view.wake_at(min(until_s for _, until_s in self._steps.values()))
-        return dict.fromkeys(view, 0) | given | allocate(costs, units, double_greedily)
+        return dict.fromkeys(view, 0) | allocation | allocate(costs, units, double_greedily)
 
     def _note(self, view: View) -> None:
         """Forget jobs that ended, plan the measurements of new jobs, and end steps whose time is over."""

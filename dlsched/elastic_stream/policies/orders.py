@@ -83,29 +83,29 @@ def order_named(name: str) -> Order:
 
 def fitting(view: View, order: Order, sizes: Mapping[int, int]) -> list[int]:
     """Jobs whose sizes fit together, in order; a job that does not fit is skipped."""
-    jobs, left = [], view.units
+    jobs, free = [], view.units
     for job in sorted(sizes, key=lambda job: (order(view, job, sizes[job]), job)):
-        if sizes[job] <= left:
-            left -= sizes[job]
+        if sizes[job] <= free:
+            free -= sizes[job]
             jobs.append(job)
-            if not left:
+            if not free:
                 break
     return jobs
 
 
 def fitting_rows(sizes: IntArray, units: int) -> IntArray:
     """Positions of the sizes that fit together, in order; one that does not fit is skipped."""
-    rows, left = np.flatnonzero(sizes <= units), units
+    rows, free = np.flatnonzero(sizes <= units), units
     chosen = [rows[:0]]
-    while left and len(rows):
+    while free and len(rows):
         block = rows[:_BLOCK]
         total = np.cumsum(sizes[block])
-        fit = int(np.searchsorted(total, left, side="right"))
+        fit = int(np.searchsorted(total, free, side="right"))
         chosen.append(block[:fit])
-        left -= int(total[fit - 1]) if fit else 0
+        free -= int(total[fit - 1]) if fit else 0
         rows = rows[fit:]
         if fit < len(block):
-            rows = rows[sizes[rows] <= left]
+            rows = rows[sizes[rows] <= free]
     return np.concatenate(chosen)
 
 

@@ -64,22 +64,22 @@ class _Weighing:
             corners = upper_hull(curve)
             for (low, less), (high, more) in zip([(0, 0.0), *corners], corners, strict=False):
                 steps.append(((less - more) / (high - low), job, low, high))
-        given, left, self._price = dict.fromkeys(curves, 0), view.units, 0.0
+        allocation, free, self._price = dict.fromkeys(curves, 0), view.units, 0.0
         for negated, job, low, high in sorted(steps):
-            if given[job] != low:
+            if allocation[job] != low:
                 continue  # it was cut short before
             # A step cut short takes the fastest count that still fits; the price is the gain of the first such step.
-            if high - low > left:
+            if high - low > free:
                 self._price = self._price or -negated
                 curve = curves[job]
                 floor = max((value for count, value in curve if count <= low), default=0.0)
-                fitting = [(value, -count) for count, value in curve if low < count <= low + left and value > floor]
+                fitting = [(value, -count) for count, value in curve if low < count <= low + free and value > floor]
                 if not fitting:
                     continue
                 high = -max(fitting)[1]
-            given[job] = high
-            left -= high - low
-        return given
+            allocation[job] = high
+            free -= high - low
+        return allocation
 
     def _weighted_points(self, view: View, job: int, weight: float) -> Points:
         """Weight x speed on each count, averaged with its pause over two events or the rest of the job."""

@@ -25,14 +25,14 @@ def figures(instance: Instance, stream: Stream) -> dict[str, float]:
     fastest = np.array(list(map(instance.fastest_s, range(len(ran)))))
     first_s = min(job.arrival_s for job in instance.jobs)
     span_s = max(job.arrival_s - first_s + flow_s for job, flow_s in zip(instance.jobs, flows.tolist(), strict=True))
-    held = math.fsum(each.unit_seconds for each in ran)
+    busy = math.fsum(each.unit_seconds for each in ran)
     working = fastest > 0
     return {
         "max_flow_s": float(flows.max()),
         "p95_flow_s": float(np.percentile(flows, 95)),
         "p99_flow_s": float(np.percentile(flows, 99)),
         "slowdown": float(np.mean(flows[working] / fastest[working])) if working.any() else 1.0,
-        "utilisation": min(1.0, held / instance.units / span_s) if span_s > 0 else 0.0,  # more by rounding
+        "utilisation": min(1.0, busy / instance.units / span_s) if span_s > 0 else 0.0,  # more by rounding
         "restarts": float(sum(each.restarts for each in ran)),
     } | fairness(rho(instance, flows))
 

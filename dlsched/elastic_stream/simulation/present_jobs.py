@@ -62,11 +62,11 @@ class PresentJob:
     """A present job, as the simulator keeps it: its units and its progress."""
 
     job: int
-    left: float  # epochs to its real end at its last change of units
+    remaining: float  # epochs to its real end at its last change of units
     hidden: float  # epochs from there to its nominal end
     times: dict[int, float]  # seconds per epoch by units, for units asked about so far
     restart_s: float
-    held: int = 0
+    units: int = 0
     time_s: float = 0.0  # per epoch now
     since: float = 0.0  # start of its period, by the simulator's clock: seconds, or with ticks their number
     pause_s: float = 0.0  # seconds without progress at its start
@@ -77,21 +77,21 @@ class PresentJob:
 
     def left_after(self, elapsed_s: float) -> float:
         """Epochs to its real end after ``elapsed_s`` seconds of its period."""
-        if not self.held or elapsed_s <= self.pause_s:
-            return self.left
-        return left_after(self.left, elapsed_s - self.pause_s, self.time_s)
+        if not self.units or elapsed_s <= self.pause_s:
+            return self.remaining
+        return left_after(self.remaining, elapsed_s - self.pause_s, self.time_s)
 
     def start(self) -> None:
         """Begin a period with the job's units."""
-        self.time_s = self.times[self.held]
+        self.time_s = self.times[self.units]
         self.pause_s = self.restart_s if self.started else 0.0
-        self.needed_s = self.pause_s + self.left * self.time_s
+        self.needed_s = self.pause_s + self.remaining * self.time_s
         self.started = True
 
     def stop(self, elapsed_s: float) -> None:
         """End the period after ``elapsed_s`` seconds, before the work is done."""
-        self.left = self.left_after(elapsed_s)
-        self.attained += self.held * elapsed_s
+        self.remaining = self.left_after(elapsed_s)
+        self.attained += self.units * elapsed_s
 
 
 class Seen(Protocol):
@@ -192,8 +192,8 @@ class Arrays(Generic[SeenT]):
         rows, elapsed_s = self._now, self._elapsed_s
         rest, pause_s = rows["rest"], rows["pause"]
         ran = np.maximum(rest - (elapsed_s - pause_s) / rows["time"], rest * LEAST)
-        left: FloatArray = np.where((rows["held"] > 0) & (elapsed_s > pause_s), ran, rest) + rows["hidden"]
-        return left
+        remaining: FloatArray = np.where((rows["held"] > 0) & (elapsed_s > pause_s), ran, rest) + rows["hidden"]
+        return remaining
 
     @property
     def attained(self) -> FloatArray:
@@ -272,15 +272,15 @@ class Arrays(Generic[SeenT]):
         if row == len(self._table):
             self._table = np.concatenate((self._table, np.zeros_like(self._table)))
         self._order.append((view.arrival_s(job), job))
-        given = job, 0, allowed[0], allowed[-1], len(allowed), -1, 0
-        self._table[row] = *given, run.left, run.hidden, 0.0, 0.0, 1.0, 0.0, 0.0, view.arrival_s(job), view.weight(job)
+        first = job, 0, allowed[0], allowed[-1], len(allowed), -1, 0, run.remaining, run.hidden
+        self._table[row] = *first, 0.0, 0.0, 1.0, 0.0, 0.0, view.arrival_s(job), view.weight(job)
         if run.started:
             self.change(run)
 
     def change(self, run: PresentJob) -> None:
         """Update the row of a job that has changed its units."""
         row = self._table[self._row(run.job)]
-        row["held"], row["rest"], row["since"], row["pause"] = run.held, run.left, run.since, run.pause_s
+        row["held"], row["rest"], row["since"], row["pause"] = run.units, run.remaining, run.since, run.pause_s
         row["time"], row["attained"], row["restart"] = run.time_s, run.attained, run.restart_s
 
     def remove(self, job: int) -> None:

@@ -93,7 +93,7 @@ class QueueStream:
             order = FALLING_APART
         arriving = sorted(range(len(jobs)), key=[job.arrival_s for job in jobs].__getitem__)
         first_s = jobs[arriving[0]].arrival_s
-        columns, kinds = given(self._instance, self._rule)
+        columns, kinds = columns_of(self._instance, self._rule)
         loop = compiled(serve, *PARTS) if len(jobs) >= COMPILED_FROM else None
         if loop is None:
             turns = serve(list(map(Queued, *columns)), arriving, order, self._instance.units, kinds)
@@ -112,7 +112,7 @@ class QueueStream:
         self.events = 2 * len(jobs)
 
 
-def given(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int]:
+def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int]:
     """Columns of ``Queued`` with the data of all jobs, and the number of different sizes."""
     jobs, run = instance.jobs, PresentJob(0, 0.0, 0.0, {}, 0.0)
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
@@ -139,7 +139,7 @@ def given(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int]:
 def records(columns: Sequence[Sequence[float]]) -> NDArray[np.void]:
     """The columns as an array of records."""
     names = fields(Queued)
-    made = np.zeros(len(columns[0]), dtype=[(field.name, field.type) for field in names])
+    table = np.zeros(len(columns[0]), dtype=[(field.name, field.type) for field in names])
     for field, column in zip(names, columns, strict=False):
-        made[field.name] = column
-    return made
+        table[field.name] = column
+    return table

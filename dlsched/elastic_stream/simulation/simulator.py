@@ -72,13 +72,13 @@ def simulate(
     KeyboardInterrupt
         With a message that says how far it came.
     """
-    held: list[list[tuple[float, float, int]]] = [[] for _ in instance.jobs]
+    by_job: list[list[tuple[float, float, int]]] = [[] for _ in instance.jobs]
 
     def keep(job: int, start_s: float, end_s: float, units: int) -> None:
-        held[job].append((start_s, end_s, units))
+        by_job[job].append((start_s, end_s, units))
 
     run(instance, policy() if isinstance(policy, type) else policy, keep, every_s=every_s, step=step, tick=tick)
-    return Stream({job.id: periods for job, periods in zip(instance.jobs, held, strict=True)})
+    return Stream({job.id: periods for job, periods in zip(instance.jobs, by_job, strict=True)})
 
 
 def run(
@@ -202,13 +202,13 @@ class _Simulation:
             end = end_s = due
             if self.tick_s is not None:
                 end_s = end_in_slots(int(run.since), int(due - run.since), run.needed_s, scale_s)
-            self.keep(run.job, run.since * scale_s, end_s, run.held)
-            self.used -= run.held
+            self.keep(run.job, run.since * scale_s, end_s, run.units)
+            self.used -= run.units
             self.events += 1
             self.barren = 0
             del self.present[run.job]
-            if self.view.kept is not None:
-                self.view.kept.remove(run.job)
+            if self.view.cached is not None:
+                self.view.cached.remove(run.job)
             self.view.ended.append(run.job)
         return end
 
@@ -225,45 +225,45 @@ class _Simulation:
                 table = job.epoch_time_s
                 times = {} if table is None else dict(zip(table.counts, table.times_s))  # noqa: B905  as many of both
                 self.present[number] = run = PresentJob(number, work, job.epochs - work, times, job.restart_s)
-                if self.view.kept is not None:
-                    self.view.kept.add(run)
+                if self.view.cached is not None:
+                    self.view.cached.add(run)
                 self.view.arrived.append(number)
         return arrival
 
     def _apply(self, answer: Mapping[int, int], now: float) -> None:
         """Check an answer and give every job its units."""
-        runs, ends, kept = self.present, self.ends, self.view.kept
+        runs, ends, cached = self.present, self.ends, self.view.cached
         for job, units in items_of(self.policy, self.view.now_s, answer):
             run = runs.get(job)
             if run is None:
                 raise wrong_key(self.policy, self.view.now_s, self.instance, job, units)
             if type(units) is not int:
                 units = self._whole(job, units)
-            if units == run.held:
+            if units == run.units:
                 continue
             if units and units not in run.times:
                 run.times[units] = self._time_s(job, units)
-            self.used += units - run.held
-            if run.held:
+            self.used += units - run.units
+            if run.units:
                 self._stop(run, now)
-            run.held, run.since = units, now
+            run.units, run.since = units, now
             self.stamps = run.stamp = self.stamps + 1
             if units:
                 heappush(ends, (self._end(run, now), run.stamp, run))
-            if kept is not None:
-                kept.change(run)
+            if cached is not None:
+                cached.change(run)
         if self.stale > FEW + len(ends) // 2:
             ends[:] = [entry for entry in ends if entry[2].stamp == entry[1]]
             heapify(ends)
             self.stale = 0
         if self.barren > BARREN:
             if not any(
-                run.held and (now - run.since) * self.scale_s * (1 - IDLE) > run.pause_s for run in runs.values()
+                run.units and (now - run.since) * self.scale_s * (1 - IDLE) > run.pause_s for run in runs.values()
             ):
                 raise restarts_for_ever(self.policy, self.view.now_s, self.barren)
             self.barren = 0  # another job makes progress
         if self.used > self.instance.units:
-            most = max(runs.values(), key=lambda run: run.held)
+            most = max(runs.values(), key=lambda run: run.units)
             found = f"{self.used} units in all, {most.held} of them for job {self.instance.jobs[most.job].id!r}"
             raise self._wrong(found, str(self.instance.units))
 
@@ -274,7 +274,7 @@ class _Simulation:
         self.barren = self.barren + 1 if elapsed_s - run.pause_s <= IDLE * elapsed_s else 0
         run.stop(elapsed_s)
         if elapsed_s > 0:
-            self.keep(run.job, run.since * self.scale_s, now * self.scale_s, run.held)
+            self.keep(run.job, run.since * self.scale_s, now * self.scale_s, run.units)
 
     def _end(self, run: PresentJob, now: float) -> float:
         """Time by the clock at which a period that begins now will end."""

@@ -64,16 +64,16 @@ class View:
         self.arrived: list[int] = []
         self.ended: list[int] = []
         self.wake_s: float | None = None
-        self.kept: Arrays[View] | None = None  # since it was first asked for; the simulator writes there
+        self.cached: Arrays[View] | None = None  # since it was first asked for; the simulator writes there
 
     @property
     def arrays(self) -> "Arrays[View]":
         """The jobs present as NumPy arrays, in order of arrival: for policies that look at all of them at once."""
-        if self.kept is None:
-            self.kept = Arrays(self)
+        if self.cached is None:
+            self.cached = Arrays(self)
             for run in self._present.values():
-                self.kept.add(run)
-        return self.kept
+                self.cached.add(run)
+        return self.cached
 
     def set_clock(self, clock: float) -> None:
         """Set the time: seconds, or with ticks their number; the simulator's."""
@@ -96,7 +96,7 @@ class View:
 
     def held(self, job: int) -> int:
         """Units that the job holds."""
-        return self._present[job].held
+        return self._present[job].units
 
     def left(self, job: int) -> float:
         """Epochs that the job has left to its nominal end."""
@@ -143,7 +143,7 @@ class View:
     def pause_s(self, job: int, units: int) -> float:
         """Seconds without progress if it holds ``units`` from now on: what is left of its pause, or a new one."""
         run = self._present[job]
-        if units != run.held:
+        if units != run.units:
             return self.restart_s(job)
         return max(0.0, run.pause_s - self._elapsed_s(run)) if units else 0.0
 
@@ -158,7 +158,7 @@ class View:
     def attained(self, job: int) -> float:
         """Unit-seconds that the job has held so far."""
         run = self._present[job]
-        return run.attained + run.held * self._elapsed_s(run) if run.held else run.attained
+        return run.attained + run.units * self._elapsed_s(run) if run.units else run.attained
 
     def early_stop(self, job: int) -> tuple[EarlyStop, ...]:
         """What is known of where the job may end early."""

@@ -79,8 +79,8 @@ def build_arc(
         found: Found = {}
         for t, rings in model.workers(values).items():
             for i, workers in rings.items():
-                held = [arc for arc, a in chosen[i, t].items() if values.get(a.name, 0.0) > 0.5]
-                found.setdefault(t, {})[i] = workers, cycle(held) if held else tuple(workers)
+                arcs = [arc for arc, a in chosen[i, t].items() if values.get(a.name, 0.0) > 0.5]
+                found.setdefault(t, {})[i] = workers, cycle(arcs) if arcs else tuple(workers)
         return embedded(model.network, found, complete=complete)
 
     return Formulation(model.problem, decode, model.unit, variables=model.variables, chosen=model.chosen)
@@ -105,9 +105,9 @@ def arcs_of_all(network: Network, variables: int) -> list[list[Arc]]:
 def crossings_of_all(network: Network, pairs: list[list[Arc]]) -> Crossings:
     """Arcs of every job by directed links; none where the job reserves no bandwidth."""
     found: Crossings = []
-    for i, held in enumerate(pairs):
+    for i, arcs in enumerate(pairs):
         found.append({})
-        for pair in held if network.load[i] > 0 else ():
+        for pair in arcs if network.load[i] > 0 else ():
             for link in network.path(*pair) or ():
                 found[i].setdefault(link, []).append(pair)
     return found
@@ -117,12 +117,12 @@ def shared_links(instance: Instance, crossing: Crossings) -> Iterator[tuple[int,
     """Directed links with their ends, the jobs whose arcs cross them, and their bandwidth."""
     for e, record in enumerate(instance.links):
         for link, ends in ((2 * e, record.ends), (2 * e + 1, record.ends[::-1])):
-            yield link, ends, [i for i, held in enumerate(crossing) if link in held], record.bandwidth_bytes_per_s
+            yield link, ends, [i for i, links in enumerate(crossing) if link in links], record.bandwidth_bytes_per_s
 
 
-def cycle(held: list[Arc]) -> tuple[int, ...]:
+def cycle(arcs: list[Arc]) -> tuple[int, ...]:
     """Servers along the arcs from the least one, until one comes back or an arc is missing."""
-    after = dict(held)
+    after = dict(arcs)
     order = [min(after)]
     while (there := after.get(order[-1])) is not None and there not in order:
         order.append(there)

@@ -122,7 +122,7 @@ class _Builder:
             nothing = math.fsum(table.nothing for table in self.tables)
         if goal == "something":
             self.model.add(sum(self.y.values()) >= 1)
-        passed = [a for held in self.a.values() for a in held.values()]
+        passed = [a for arcs in self.a.values() for a in arcs.values()]
         names = {variable.name: variable for variable in (*self.y.values(), *passed)}
         return Circuit(self.model, self._decode, unit, nothing, decided=names, error=error)
 
@@ -153,7 +153,7 @@ class _Builder:
             for skip in skipped.values():
                 model.add_implication(alone[s], skip)
         model.add(sum(y.values()) <= min(self.instance.jobs[job].max_workers, sum(fits.values())))
-        self.y |= {(job, s, slot): held for s, held in y.items()}
+        self.y |= {(job, s, slot): variable for s, variable in y.items()}
         self.of[job] += y.values()
         self.a[job, slot] = passed
 
@@ -171,8 +171,8 @@ class _Builder:
             for t in range(1, self.instance.slots + 1):
                 self.network.tick()
                 if binds:
-                    held = zip(users, amounts, strict=True)
-                    used = sum(a * self.y[i, s, t] for i, a in held if (i, s, t) in self.y)
+                    pairs = zip(users, amounts, strict=True)
+                    used = sum(a * self.y[i, s, t] for i, a in pairs if (i, s, t) in self.y)
                     self.model.add(used <= right * self.on.get((s, t), 1))
 
     def _add_bandwidths(self) -> None:
@@ -194,16 +194,16 @@ class _Builder:
 
     def _add_utilities(self) -> tuple[float, float]:
         """Add steps and the objective; return its unit and the largest error of its rounding."""
-        held = [steps(table) for table in self.tables]
+        ladders = [steps(table) for table in self.tables]
         prices = [price * table.units for price, table in zip(self.instance.worker_prices, self.tables, strict=True)]
         prices += [self.instance.on_prices[s] for s, _ in self.on]
         # Largest power of two for which the objective stays below ``_LARGEST_OBJECTIVE``.
-        most = math.fsum([*(step.gain for found in held for step in found), *map(float, prices)])
+        most = math.fsum([*(step.gain for found in ladders for step in found), *map(float, prices)])
         power = math.frexp(_LARGEST_OBJECTIVE / most)[1] - 1 if most > 0 else 0
         total: list[cp_model.LinearExpr] = []
-        off = [hidden(table, found) for table, found in zip(self.tables, held, strict=True)]
+        off = [hidden(table, found) for table, found in zip(self.tables, ladders, strict=True)]
         # Steps come in order, and those reached need worker-slots; errors of rounding add up in ``off``.
-        for i, found in enumerate(held):
+        for i, found in enumerate(ladders):
             reached = [self.model.new_bool_var("") for _ in found]
             for before, after in pairwise(reached):
                 self.model.add_implication(after, before)
@@ -246,8 +246,8 @@ class _Builder:
                 found.setdefault(t, {}).setdefault(i, ({}, ()))[0][s] = count
         for t, rings in found.items():
             for i, (workers, _) in rings.items():
-                held = [arc for arc, a in self.a[i, t].items() if values[a.name] > 0.5]
-                rings[i] = workers, cycle(held) if held else tuple(workers)
+                arcs = [arc for arc, a in self.a[i, t].items() if values[a.name] > 0.5]
+                rings[i] = workers, cycle(arcs) if arcs else tuple(workers)
         return embedded(self.network, found)
 
 
@@ -258,9 +258,9 @@ def _rounded(price: Fraction, power: int) -> tuple[int, float]:
 
 
 def _whole(amounts: Sequence[float], right: float, what: str, most: Sequence[int]) -> tuple[list[int], int]:
-    held = whole(amounts, right, _LARGEST_AMOUNT) or same(amounts, right, most)
-    if held is None:
+    scaled = whole(amounts, right, _LARGEST_AMOUNT) or same(amounts, right, most)
+    if scaled is None:
         raise UsageError(
             f"the circuit model counts in whole numbers; found {what} that are no whole multiples, up to 2**30, of a unit"
         )
-    return held
+    return scaled

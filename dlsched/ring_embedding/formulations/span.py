@@ -75,10 +75,10 @@ def build_span(
         raise UsageError("the span model is one of forests; found listed paths, allowed: an instance without")
     model = WorkersModel(instance, tables, budget, goal_of(instance, goal), complete=complete)
     sides = _sides(model.network)
-    crossing = [_crossing(model.network, held) for held in sides]
+    crossing = [_crossing(model.network, side) for side in sides]
     require_few(len(model.y) + sum(3 * len(jobs) * instance.slots for jobs in crossing))
-    for link, held in enumerate(sides):
-        _add_link(model, link, held, crossing[link])
+    for link, side in enumerate(sides):
+        _add_link(model, link, side, crossing[link])
     _add_parts(model)
 
     def ordered(workers: Workers) -> tuple[Workers, tuple[int, ...]]:
@@ -86,7 +86,7 @@ def build_span(
 
     def decode(values: Incumbent) -> Embedding:
         found = model.workers(values).items()
-        rings = {t: {i: ordered(held) for i, held in rings.items()} for t, rings in found}
+        rings = {t: {i: ordered(workers) for i, workers in rings.items()} for t, rings in found}
         return embedded(model.network, rings, complete=complete)
 
     return Formulation(model.problem, decode, model.unit, variables=model.variables, chosen=model.chosen)
@@ -119,9 +119,9 @@ def _add_link(model: WorkersModel, link: int, sides: Sides, jobs: list[int]) -> 
 
 def _add_used(model: WorkersModel, name: str, job: int, servers: list[int], slot: int, used: "pulp.LpVariable") -> None:
     """Allow the job workers on these servers, up to what fits, only if ``used`` is 1."""
-    held = [s for s in servers if model.network.fits[job, s]]
-    most = min(model.instance.jobs[job].max_workers, int(model.network.fits[job, held].sum()))
-    model.add(name, [*((model.y[job, s, slot], 1) for s in held), (used, -most)], 0)
+    hosts = [s for s in servers if model.network.fits[job, s]]
+    most = min(model.instance.jobs[job].max_workers, int(model.network.fits[job, hosts].sum()))
+    model.add(name, [*((model.y[job, s, slot], 1) for s in hosts), (used, -most)], 0)
 
 
 def _add_parts(model: WorkersModel) -> None:
@@ -131,14 +131,14 @@ def _add_parts(model: WorkersModel) -> None:
     part = model.network.part
     parts = [np.flatnonzero(part == number).tolist() for number in dict.fromkeys(part.tolist())]
     for i, t in model.rings():
-        holding = {number: held for number, held in enumerate(parts) if model.network.fits[i, held].any()}
+        holding = {number: servers for number, servers in enumerate(parts) if model.network.fits[i, servers].any()}
         if len(holding) == 1:
             continue
         chosen = []
-        for number, held in holding.items():
+        for number, servers in holding.items():
             label = f"part_{model.jobs[i]}_{number}_{t}"
             chosen.append(pulp.LpVariable(label, 0, 1, pulp.LpInteger))
-            _add_used(model, label, i, held, t, chosen[-1])
+            _add_used(model, label, i, servers, t, chosen[-1])
         model.add(f"ring_{model.jobs[i]}_{t}", [(variable, 1) for variable in chosen], 1)
 
 

@@ -110,8 +110,8 @@ class WorkersModel:
         self.nodes = {node.id: label for node, label in zip(instance.nodes, nodes, strict=True)}
         self.servers = [self.nodes[server.id] for server in instance.servers]
         require_few(instance.slots * int(np.count_nonzero(self.network.fits)))
-        self.complete, held = complete, tables or self.network.tables
-        self.tables = list(held) if complete else paying(self.network, held)
+        self.complete, utilities = complete, tables or self.network.tables
+        self.tables = list(utilities) if complete else paying(self.network, utilities)
         self.unit = 1.0
         self.problem = pulp.LpProblem("ring_embedding", pulp.LpMaximize)
         self.y: dict[tuple[int, int, int], pulp.LpVariable] = {}
@@ -137,7 +137,7 @@ class WorkersModel:
     @staticmethod
     def chosen(found: Embedding) -> Decided:
         """Return the workers of an embedding, by job, server and slot."""
-        rings = ((job, slot, ring) for slot, held in found.slots.items() for job, ring in held.items())
+        rings = ((job, slot, ring) for slot, by_job in found.slots.items() for job, ring in by_job.items())
         return {"workers": {(job, server, t): float(n) for job, t, ring in rings for server, n in ring.workers.items()}}
 
     def hosts(self, job: int) -> list[int]:
@@ -183,8 +183,8 @@ class WorkersModel:
             amounts, right = row(demand, capacity, self.network.fits[users, s].tolist())
             for t in range(1, self.instance.slots + 1):
                 self.network.tick()
-                held = zip(users, amounts, strict=True)
-                terms = [(self.y[i, s, t], a) for i, a in held if (i, s, t) in self.y]
+                pairs = zip(users, amounts, strict=True)
+                terms = [(self.y[i, s, t], a) for i, a in pairs if (i, s, t) in self.y]
                 # A row that the bounds of its workers imply is left out.
                 if sum(a * y.upBound for y, a in terms) > right:
                     name, on = f"capacity_{self.servers[s]}_{resources[r]}_{t}", self.on.get((s, t))
@@ -211,15 +211,15 @@ def paying(network: Network, tables: Sequence[UtilityTable]) -> list[UtilityTabl
     """
     if not network.instance.charges:
         return list(tables)
-    held = []
+    shortened = []
     for i, (table, price) in enumerate(zip(tables, network.worker_price, strict=True)):
         # The largest count whose utility, less energy, is not below that of nothing by more than rounding.
         earned = table.values - table.nothing - price * np.arange(len(table.values))
         most = int(np.flatnonzero(earned >= -_ROUNDING * table.values.max())[-1])
-        held.append(replace(table, values=table.values[: most + 1]))
+        shortened.append(replace(table, values=table.values[: most + 1]))
         network.fits[i] *= most > 0
-    network.fits[:, network.on_price > (1 + _ROUNDING) * sum(table.most for table in held)] = 0
-    return held
+    network.fits[:, network.on_price > (1 + _ROUNDING) * sum(table.most for table in shortened)] = 0
+    return shortened
 
 
 def shared_servers(network: Network) -> Iterator[tuple[int, int, list[int], float]]:
@@ -257,8 +257,8 @@ class Stairs:
 
     def rises(self) -> Iterator[tuple[int, int, list[int]]]:
         """Yield each job, its quota of stair 0, and the rises to the stairs from 1 on that it can reach."""
-        for job, held in enumerate(zip(*self.quotas, strict=True)):
-            known = [quota for quota in held if quota is not None]
+        for job, quotas in enumerate(zip(*self.quotas, strict=True)):
+            known = [quota for quota in quotas if quota is not None]
             yield job, known[0], [there - here for here, there in pairwise(known)]
 
 
@@ -318,13 +318,13 @@ def _add_utilities(model: WorkersModel, tables: Sequence[UtilityTable]) -> list[
     """Add steps of every job's utility; return them with what they gain."""
     import pulp
 
-    held = []
+    ladders = []
     for table in tables:
         model.network.tick()
-        held.append(steps(table))
-    require_few(sum(map(len, held)) + len(model.y))
+        ladders.append(steps(table))
+    require_few(sum(map(len, ladders)) + len(model.y))
     gains: list[Terms] = []
-    for i, (label, found) in enumerate(zip(model.jobs, held, strict=True)):
+    for i, (label, found) in enumerate(zip(model.jobs, ladders, strict=True)):
         model.network.tick()
         reached = [
             pulp.LpVariable(f"g_{label}_{k}", 0, 1, pulp.LpInteger if step.binary else pulp.LpContinuous)

@@ -154,8 +154,8 @@ def density(instance: Instance, *, budget: Budget | None = None, keep: Keep = fo
     """
 
     def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
-        slot, left = Slot(progress.network), instance.slots - number + 1
-        gains = {job: _ahead(progress, job, left) for job in progress.available(number)}
+        slot, slots_ahead = Slot(progress.network), instance.slots - number + 1
+        gains = {job: _ahead(progress, job, slots_ahead) for job in progress.available(number)}
         fill(slot, gains, progress.share)
         return switched(slot, gains, progress.share)
 
@@ -193,11 +193,11 @@ def _closed(network: Network, job: int, most: int) -> int:
     return low
 
 
-def _ahead(progress: Progress, job: int, left: int) -> Floats:
-    """Gains of 0 .. the most useful workers in this slot, on the job's envelope over ``left`` slots."""
+def _ahead(progress: Progress, job: int, slots_ahead: int) -> Floats:
+    """Gains of 0 .. the most useful workers in this slot, on the job's envelope over ``slots_ahead`` slots."""
     most, count, table = progress.most(job), int(progress.count[job]), progress.tables[job]
     # Along the envelope of what the job can still reach, slope after slope.
-    reach = min(int(progress.enough[job]), count + left * int(progress.network.most[job]))
+    reach = min(int(progress.enough[job]), count + slots_ahead * int(progress.network.most[job]))
     reached = replace(table, values=table.values[: reach + 1])
     slopes = np.zeros(most)
     at = 0
@@ -232,16 +232,16 @@ def quick(instance: Instance) -> Embedding:
             gain = float(table.values[total] - table.values[0])
             chosen.append((-gain / total / float(share[job]), job, min(count, total), total))
     slots: dict[int, Slot] = {}
-    left = _RINGS
+    remaining = _RINGS
     for _, job, most, total in sorted(chosen):
         room = network.free(job, slot.free)
         count = min(most, int(room.max()))
-        server = tightest(room, count, price / holding(network)) if count and left else None
+        server = tightest(room, count, price / holding(network)) if count and remaining else None
         if server is None:
             continue
         placed: Placed = {server: count}, (server,), []
         first = instance.jobs[job].arrival_slot
-        numbers = range(first, first + min(total // count, last - first + 1, left))
+        numbers = range(first, first + min(total // count, last - first + 1, remaining))
         # Only slots in which the server is still off have to pay for its power.
         off = sum(number not in slots or not slots[number].used[server] for number in numbers)
         gained = tables[job].values[count * len(numbers)] - tables[job].values[0]
@@ -252,7 +252,7 @@ def quick(instance: Instance) -> Embedding:
             if number not in slots:
                 slots[number] = Slot(network)
             slots[number].put(job, placed)
-            left -= 1
+            remaining -= 1
     return embedding(network, slots)
 
 

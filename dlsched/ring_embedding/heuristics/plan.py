@@ -81,7 +81,7 @@ class WorkerSlots:
             network.tick()
             self.slots[number] = Slot(network)
         self._rings = 0  # placed so far, including those removed again
-        self.held = [0] * len(self.tables)
+        self.spent = [0] * len(self.tables)
         self.share = shares(network)
 
     def tick(self) -> None:
@@ -94,8 +94,8 @@ class WorkerSlots:
 
     def gain(self) -> float:
         """Total utility beyond that of running nothing, less the price of energy, in floats."""
-        held = zip(self.net, self.held, strict=True)
-        gained = sum(float(table.values[count] - table.values[0]) for table, count in held)
+        pairs = zip(self.net, self.spent, strict=True)
+        gained = sum(float(table.values[count] - table.values[0]) for table, count in pairs)
         return gained - sum(slot.on_price for slot in self.slots.values())
 
     def resize(self, job: int, number: int, count: int) -> bool:
@@ -104,25 +104,25 @@ class WorkerSlots:
         before = slot.count(job)
         done = slot.resize(job, count)
         if done:
-            self.held[job] += count - before
+            self.spent[job] += count - before
             self._rings += not before
         return done
 
     def replace(self, number: int, slot: Slot) -> None:
         """Replace a slot by another."""
-        for job in range(len(self.held)):
-            self.held[job] += slot.count(job) - self.slots[number].count(job)
+        for job in range(len(self.spent)):
+            self.spent[job] += slot.count(job) - self.slots[number].count(job)
         self.slots[number] = slot
 
     def fill(self) -> None:
         """Fill the slots (see the module); the objective never falls."""
-        queue = [entry for job in range(len(self.held)) for entry in self._next(job)]
+        queue = [entry for job in range(len(self.spent)) for entry in self._next(job)]
         heapq.heapify(queue)
-        full: dict[int, Full] = {job: set() for job in range(len(self.held))}
+        full: dict[int, Full] = {job: set() for job in range(len(self.spent))}
         while queue:
             # An entry is stale when its job has got worker-slots in the meantime.
-            _, job, steps, held = heapq.heappop(queue)
-            if held != self.held[job]:
+            _, job, steps, spent = heapq.heappop(queue)
+            if spent != self.spent[job]:
                 continue
             self.tick()
             if self._grow(job, steps, full[job]):
@@ -130,8 +130,8 @@ class WorkerSlots:
                     heapq.heappush(queue, entry)
 
     def _next(self, job: int) -> list[tuple[float, int, int, int]]:
-        slope, steps = self.net[job].slope(self.held[job])
-        return [(-slope / float(self.share[job]), job, steps, self.held[job])] if slope > 0 else []
+        slope, steps = self.net[job].slope(self.spent[job])
+        return [(-slope / float(self.share[job]), job, steps, self.spent[job])] if slope > 0 else []
 
     def _grow(self, job: int, steps: int, full: Full) -> bool:
         """Give a job ``steps`` more worker-slots, or none.
@@ -140,7 +140,7 @@ class WorkerSlots:
         """
         most, begin = int(self.network.most[job]), self.network.instance.jobs[job].arrival_slot
         values = self.net[job].values
-        worth = float(values[self.held[job] + steps] - values[self.held[job]])
+        worth = float(values[self.spent[job] + steps] - values[self.spent[job]])
         done: list[tuple[int, int]] = []
         # First slots in which no further server has to be switched on, then those whose power the gain pays for.
         for limit in (FREE, math.inf) if self.charged else (math.inf,):
@@ -167,7 +167,7 @@ class WorkerSlots:
         before = slot.count(job)
         done = slot.grow(job, count, worth)
         if done:
-            self.held[job] += count - before
+            self.spent[job] += count - before
             self._rings += not before
         return done
 
@@ -180,7 +180,7 @@ def merge(plan: WorkerSlots) -> None:
     """
     worth = plan.gain()
     for _ in range(MERGING_ROUNDS):
-        full: dict[int, set[int]] = {job: set() for job in range(len(plan.held))}
+        full: dict[int, set[int]] = {job: set() for job in range(len(plan.spent))}
         for number, server in _by_use(plan):
             plan.tick()
             if plan.slots[number].used[server]:
@@ -210,7 +210,7 @@ def _switch_on(plan: WorkerSlots, number: int) -> None:
     network, slot = plan.network, plan.slots[number]
     gains = {}
     for job, record in enumerate(network.instance.jobs):
-        other = plan.held[job] - slot.count(job)
+        other = plan.spent[job] - slot.count(job)
         most = min(int(network.most[job]), int(network.total[job]) - other)
         if record.arrival_slot <= number and most > 0:
             gains[job] = network.gains(job, other, most)
@@ -227,17 +227,17 @@ def _switch_off(plan: WorkerSlots, number: int, server: int, full: dict[int, set
 
 def _pays(plan: WorkerSlots, number: int, server: int, below: float, full: dict[int, set[int]]) -> bool:
     """Switch a server off, and servers cheaper than ``below`` on; if that does not pay, undo it: False."""
-    slot, held = plan.slots[number], list(plan.held)
+    slot, spent_before = plan.slots[number], list(plan.spent)
     counts = {job: slot.count(job) for job, (workers, _, _) in slot.rings.items() if server in workers}
-    gains = {job: plan.network.gains(job, held[job] - count, count) for job, count in counts.items()}
+    gains = {job: plan.network.gains(job, spent_before[job] - count, count) for job, count in counts.items()}
     other, touched = without(slot, server, gains, plan.share, below), {number: slot}
     saved = slot.on_price - other.on_price
     plan.replace(number, other)
     # Worker-slots that fit on no other server of this slot go to other slots; what fits nowhere is lost.
     for job in counts:
-        if plan.held[job] < held[job]:
-            _elsewhere(plan, job, held[job], touched, full[job])
-    lost = sum(float(plan.net[job].values[held[job]] - plan.net[job].values[plan.held[job]]) for job in counts)
+        if plan.spent[job] < spent_before[job]:
+            _elsewhere(plan, job, spent_before[job], touched, full[job])
+    lost = sum(float(plan.net[job].values[spent_before[job]] - plan.net[job].values[plan.spent[job]]) for job in counts)
     pays = saved - lost > _MERGING_ROUNDING * saved
     if not pays:
         for changed, before in touched.items():
@@ -249,11 +249,13 @@ def _elsewhere(plan: WorkerSlots, job: int, total: int, touched: dict[int, Slot]
     """Give a job up to ``total`` worker-slots on servers that are on; ``touched``: the slots before any change."""
     most, begin = int(plan.network.most[job]), plan.network.instance.jobs[job].arrival_slot
     for number in range(begin, plan.network.instance.slots + 1):
-        if number in full or plan.held[job] == total:
+        if number in full or plan.spent[job] == total:
             continue
         slot = plan.slots[number]
         before, known = slot.copy(), number in touched
-        while plan.held[job] < total and slot.count(job) < most and plan.afford(job, number, slot.count(job) + 1, FREE):
+        while (
+            plan.spent[job] < total and slot.count(job) < most and plan.afford(job, number, slot.count(job) + 1, FREE)
+        ):
             touched.setdefault(number, before)
         if not known and number not in touched:
             full.add(number)
@@ -281,9 +283,9 @@ def plan(instance: Instance, budget: Budget | None = None) -> Embedding:
     []
     """
     relaxed = relax(instance, budget)
-    made = Plan(Network(instance, budget))
-    made.place(relaxed.by_epoch, relaxed.totals)
-    return made.embedding()
+    placement = Plan(Network(instance, budget))
+    placement.place(relaxed.by_epoch, relaxed.totals)
+    return placement.embedding()
 
 
 class Plan(WorkerSlots):
@@ -331,10 +333,10 @@ class Plan(WorkerSlots):
             # With listed paths a ring may exist for many workers but not for few.
             waiting = []
             for job, record in enumerate(self.network.instance.jobs):
-                most = min(int(self.network.most[job]), int(self.network.total[job]) - self.held[job])
+                most = min(int(self.network.most[job]), int(self.network.total[job]) - self.spent[job])
                 if record.arrival_slot <= number and most > 0:
                     values = self.net[job].values
-                    waiting.append((-float(values[self.held[job] + most] - values[self.held[job]]), job, most))
+                    waiting.append((-float(values[self.spent[job] + most] - values[self.spent[job]]), job, most))
             for gain, job, most in sorted(waiting):
                 self._place_most(job, number, most if gain < 0 else 0)
 
@@ -369,7 +371,7 @@ def ascend(plan: Plan, *, better: Callable[[], None] = lambda: None, within: flo
             # What each job gains in this slot beside its worker-slots in the others.
             gains = {}
             for job, record in enumerate(network.instance.jobs):
-                other = plan.held[job] - slot.count(job)
+                other = plan.spent[job] - slot.count(job)
                 most = min(int(network.most[job]), int(network.total[job]) - other)
                 if record.arrival_slot <= number and most > 0:
                     gains[job] = network.gains(job, other, most)

@@ -79,8 +79,8 @@ def aggregated(instance: Instance, budget: Budget | None = None) -> DualsCertifi
     costs = [float(price) for price in instance.worker_prices]
     for row in ceilings.rows:
         servers = [
-            (float(instance.on_prices[held[0]]), float(each), len(held))
-            for each, held in zip(row.capacity, ceilings.members, strict=True)
+            (float(instance.on_prices[alike[0]]), float(each), len(alike))
+            for each, alike in zip(row.capacity, ceilings.members, strict=True)
         ]
 
         def pool(price: float, servers: list[tuple[float, float, int]] = servers) -> float:
@@ -148,7 +148,7 @@ class Program:
         for column, (i, _, _) in enumerate(self.columns):
             if i is not None:
                 spent[i].append((column, -1.0))
-        self.spent = [self.rows.add([*held, (len(self.columns) + i, 1.0)], 0.0) for i, held in enumerate(spent)]
+        self.spent = [self.rows.add([*terms, (len(self.columns) + i, 1.0)], 0.0) for i, terms in enumerate(spent)]
         self.unit = power_of_two(max(table.most for table in self.tables))
         self.tangents: dict[tuple[int, int], Tangent] = {}
         for i, table in enumerate(self.tables):
@@ -286,9 +286,9 @@ def _costs(ceilings: Ceilings) -> tuple[list[float], list[float]]:
     workers = [min(float(price), 2 * slope) for price, slope in zip(instance.worker_prices, steepest, strict=True)]
     least = [min((float(share) for share in row.demand if share), default=1.0) for row in ceilings.rows]
     servers = []
-    for c, held in enumerate(ceilings.members):
+    for c, alike in enumerate(ceilings.members):
         room = max((float(row.capacity[c]) / each for row, each in zip(ceilings.rows, least, strict=True)), default=0.0)
-        servers.append(min(float(instance.on_prices[held[0]]), 2 * room * sum(steepest)))
+        servers.append(min(float(instance.on_prices[alike[0]]), 2 * room * sum(steepest)))
     return workers, servers
 
 

@@ -67,9 +67,9 @@ def run_rounds(
     try:
         status = rounds.run(upper)
     except Stopped:
-        search.say(rounds.said)
+        search.say(rounds.message)
         raise
-    search.say(rounds.said)
+    search.say(rounds.message)
     return status
 
 
@@ -82,25 +82,25 @@ class _Open(Exception):  # noqa: N818  a signal, not an error
 
 
 class _Rounds:
-    """The questions, and the utilities ``held`` of the incumbent; the first ``proven`` are proven."""
+    """The questions, and the utilities ``levels`` of the incumbent; the first ``proven`` are proven."""
 
     def __init__(self, instance: Instance, search: Search[Embedding], program: Program, nodes: int | None) -> None:
         self.instance, self.search, self.program, self.nodes = instance, search, program, nodes
         tables = Network(instance, search.budget).tables
         self.tables = levelled([np.maximum.accumulate(table.values) for table in tables])
         self.values = np.unique(np.concatenate(self.tables))
-        self.held: list[float] = []
+        self.levels: list[float] = []
         self.proven = 0
         self.stairs: list[tuple[float, int]] = []
         """Values that are proven, and how many jobs have each at least."""
         self._hear(Embedding({}) if search.solution is None else search.solution, "running nothing")
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """Describe what is proven."""
         if self.proven == 0:
             return "whether the least utility can be larger is open"
-        if self.proven < len(self.held):
+        if self.proven < len(self.levels):
             return f"the {self.proven} least utilities are as large as possible, one after the other; the next ones are open"
         return "the least utility is as large as possible, and so is each next one"
 
@@ -124,17 +124,17 @@ class _Rounds:
         place = self.proven
         high = int(np.searchsorted(self.values, top, side="right")) - 1
         self._prove(high)
-        while (low := int(np.searchsorted(self.values, self.held[place]))) < high:
+        while (low := int(np.searchsorted(self.values, self.levels[place]))) < high:
             middle, likely = high if likely else (low + high + 1) // 2, False
             value = float(self.values[middle])
-            status = self._ask((value, len(self.held) - place))[0]
+            status = self._ask((value, len(self.levels) - place))[0]
             if status is TerminationStatus.INFEASIBLE:
                 high = middle - 1
                 self._prove(high)
-            elif self.held[place] < value:
+            elif self.levels[place] < value:
                 raise _Open(status)
         self._prove(low)
-        return self.held[place]
+        return self.levels[place]
 
     def _prove(self, index: int) -> None:
         """Record a table value as bound of the least utility, unless that is proven."""
@@ -143,15 +143,15 @@ class _Rounds:
 
     def _above(self, value: float, most: int) -> int:
         """Number of jobs above ``value`` in the best embedding; at most ``most``."""
-        count = sum(each > value for each in self.held)
+        count = sum(each > value for each in self.levels)
         if count == most:
             return count
         larger = float(self.values[np.searchsorted(self.values, value, side="right")])
         status, most = self._ask((larger, count), maximise=True)
         if status is TerminationStatus.INFEASIBLE:
-            said = f"{self.search.solver_version} calls infeasible what is held"
-            raise ContradictionError(said, where=CONTRADICTION)
-        count = sum(each > value for each in self.held)
+            message = f"{self.search.solver_version} calls infeasible what is held"
+            raise ContradictionError(message, where=CONTRADICTION)
+        count = sum(each > value for each in self.levels)
         if count < most:
             raise _Open(status)
         return count
@@ -200,7 +200,7 @@ class _Rounds:
 
     def _counted(self, bound: float | None) -> int:
         """Jobs that a bound allows; solvers state it to about 1e-6."""
-        return len(self.held) if bound is None else math.floor(bound + _WHOLE)
+        return len(self.levels) if bound is None else math.floor(bound + _WHOLE)
 
     def _consider(self, embedding: Embedding) -> None:
         """Consider an incumbent, which may break a rule by a solver's tolerance."""
@@ -211,8 +211,8 @@ class _Rounds:
         """Hold an embedding if it is better than the incumbent."""
         slots = worker_slots(self.instance, embedding)
         found = sorted(float(table[slots[job.id]]) for job, table in zip(self.instance.jobs, self.tables, strict=True))
-        if found > self.held:
-            self.held = found
+        if found > self.levels:
+            self.levels = found
             self.search.offer(embedding, source=source, or_equal=True)
 
 
@@ -234,11 +234,11 @@ def warm(instance: Instance, search: Search[Embedding]) -> None:
     """Offer the answer of ``quick`` and, if there is time, slots filled from nothing."""
     keep(instance, search, quick(instance), "quick")
     search.tick()
-    made = Plan(Network(instance, search.budget))
+    placement = Plan(Network(instance, search.budget))
     try:
-        Filling(made).fill()
+        Filling(placement).fill()
     finally:
-        keep(instance, search, made.embedding(), "filling")
+        keep(instance, search, placement.embedding(), "filling")
 
 
 def keep(instance: Instance, search: Search[Embedding], found: Embedding, source: str) -> None:

@@ -178,7 +178,7 @@ class Filling:
                 break
 
     def _value(self, job: int, less: int = 0) -> float:
-        return float(self._values[job][self.plan.held[job] - less])
+        return float(self._values[job][self.plan.spent[job] - less])
 
     def _reopen(self) -> None:
         """Assume again that every slot from its arrival on can take a worker of a job."""
@@ -202,22 +202,22 @@ class Filling:
 
     def _missing(self, job: int) -> int:
         """Further worker-slots with which the utility of a job rises; 0 if none do."""
-        values, held = self._values[job], self.plan.held[job]
-        after = int(np.searchsorted(values, values[held] * (1 + _HAIR), side="right"))
-        return after - held if after < len(values) else 0
+        values, spent = self._values[job], self.plan.spent[job]
+        after = int(np.searchsorted(values, values[spent] * (1 + _HAIR), side="right"))
+        return after - spent if after < len(values) else 0
 
     def _grow(self, job: int) -> set[int]:
         """Raise a job by free capacity, or change nothing; return the jobs changed."""
-        target = self.plan.held[job] + self._missing(job)
-        room, before, saved = self._open[job], self.plan.held[job], dict[int, Slot]()
-        while self.plan.held[job] < target and room:
+        target = self.plan.spent[job] + self._missing(job)
+        room, before, saved = self._open[job], self.plan.spent[job], dict[int, Slot]()
+        while self.plan.spent[job] < target and room:
             saved.setdefault(room[-1], self.plan.slots[room[-1]].copy())
             if not self._widen(job, room[-1]):
                 room.pop()
-        if before < target <= self.plan.held[job]:
+        if before < target <= self.plan.spent[job]:
             return {job}
         # Not enough room for a higher utility: undo, and open the slots again that were closed on the way.
-        if self.plan.held[job] > before:
+        if self.plan.spent[job] > before:
             self._restore(saved)
             self._open[job] = sorted({*room, *saved})
         return set()
@@ -225,17 +225,17 @@ class Filling:
     def _widen(self, job: int, number: int) -> bool:
         """Give a job the fewest further workers in a slot with which its ring can be closed; in a forest one."""
         count = self.plan.slots[number].count(job)
-        left = int(self.network.total[job]) - self.plan.held[job]
-        most = min(int(self.network.most[job]), count + (min(left, 1) if self.network.forest else left))
+        remaining = int(self.network.total[job]) - self.plan.spent[job]
+        most = min(int(self.network.most[job]), count + (min(remaining, 1) if self.network.forest else remaining))
         return any(self.plan.resize(job, number, more) for more in range(count + 1, most + 1))
 
     def _take(self, job: int) -> set[int]:
         """Raise a job by free capacity and workers of richer jobs, or change nothing; return the jobs changed."""
-        target, floor = self.plan.held[job] + self._missing(job), self._value(job) * (1 + _HAIR)
-        if target == self.plan.held[job]:
+        target, floor = self.plan.spent[job] + self._missing(job), self._value(job) * (1 + _HAIR)
+        if target == self.plan.spent[job]:
             return set()
         changed, saved = {job}, dict[int, Slot]()
-        while self.plan.held[job] < target:
+        while self.plan.spent[job] < target:
             for donor, number in islice(self._donors(job, floor), TRIES):
                 slot = self._exchanged(job, donor, number, floor)
                 if slot is not None:
@@ -260,11 +260,11 @@ class Filling:
     def _exchanged(self, job: int, donor: int, number: int, floor: float) -> Slot | None:
         """The slot with one worker more of the job and fewer of the donor, which stays above ``floor``; else None."""
         slot = self.plan.slots[number].copy()
-        more, held = slot.count(job) + 1, slot.count(donor)
-        for less in range(1, held + 1):
+        more, workers = slot.count(job) + 1, slot.count(donor)
+        for less in range(1, workers + 1):
             if self._value(donor, less) <= floor:
                 return None
-            if slot.resize(donor, held - less) and slot.resize(job, more):
+            if slot.resize(donor, workers - less) and slot.resize(job, more):
                 return slot
         return None
 
@@ -285,15 +285,15 @@ def plan(instance: Instance, budget: Budget | None = None) -> Embedding:
 
     Cost: linear programs, some for each level, then one search for servers per worker.
     """
-    water, made = Water(instance, budget), list[Embedding]()
+    water, plans = Water(instance, budget), list[Embedding]()
     most = raise_levels(water)
 
     def keep(found: Embedding) -> bool:
-        made.append(found)
+        plans.append(found)
         return meets(ascending(instance, found)[0], most)
 
     place(Network(instance, budget), water, most, keep)
-    return max(made, key=lambda found: ascending(instance, found))
+    return max(plans, key=lambda found: ascending(instance, found))
 
 
 def ascending(instance: Instance, embedding: Embedding) -> list[float]:
@@ -323,17 +323,17 @@ def place(network: Network, water: Water, least: float, keep: Callable[[Embeddin
         return other
 
     for start in (lambda: water, lower, None):
-        made = Plan(network)
+        placement = Plan(network)
         try:
             if start is None:
-                made.concentrate()
+                placement.concentrate()
             else:
-                held = start()
-                made.follow(held.program.by_epoch(held.program.point), held.wanted())
-            filling = Filling(made)
+                levels = start()
+                placement.follow(levels.program.by_epoch(levels.program.point), levels.wanted())
+            filling = Filling(placement)
             filling.fill()
             filling.repair()
         finally:
-            enough = keep(made.embedding())
+            enough = keep(placement.embedding())
         if enough:
             break

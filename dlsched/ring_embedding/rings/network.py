@@ -151,16 +151,16 @@ class Network:
         """Utilities of up to the most worker-slots of every job; UsageError if these are too many."""
         return utility_tables(self.instance.jobs, self.total.tolist())
 
-    def gains(self, job: int, held: int, most: int) -> Floats:
-        """Gains of 0 .. ``most`` workers after ``held`` worker-slots, without the servers' power."""
-        utility = self.tables[job].gains(held, most)
+    def gains(self, job: int, spent: int, most: int) -> Floats:
+        """Gains of 0 .. ``most`` workers after ``spent`` worker-slots, without the servers' power."""
+        utility = self.tables[job].gains(spent, most)
         return utility - self.worker_price[job] * np.arange(len(utility)) if self.worker_price[job] else utility
 
     def tick(self, rings: int = 0) -> None:
         """Stop at a limit, or earlier by the time needed to make and check an answer of ``rings`` rings."""
         self.budget.tick()
-        left = self.budget.left.time_s if rings else None
-        if left is not None and left <= rings * _RING_S:
+        remaining_s = self.budget.left.time_s if rings else None
+        if remaining_s is not None and remaining_s <= rings * _RING_S:
             raise Stopped(TerminationStatus.TIME_LIMIT)
 
     def free(self, job: int, capacity: Floats) -> Integers:
@@ -205,20 +205,20 @@ class Network:
 
     def orders(self, servers: Iterable[int]) -> Iterable[tuple[int, ...]]:
         """Orders of a ring worth trying: in a forest depth-first, which is best; else all, or from each server to the nearest."""
-        held = sorted(servers, key=lambda server: int(self.position[server]))
-        if self.forest or len(held) <= 2:
-            return [tuple(held)]
-        if len(held) <= _TRIED:
-            return ((held[0], *rest) for rest in permutations(held[1:]))
-        near = [self._nearest(held, first) for first in held]
+        hosts = sorted(servers, key=lambda server: int(self.position[server]))
+        if self.forest or len(hosts) <= 2:
+            return [tuple(hosts)]
+        if len(hosts) <= _TRIED:
+            return ((hosts[0], *rest) for rest in permutations(hosts[1:]))
+        near = [self._nearest(hosts, first) for first in hosts]
         return near + [order[::-1] for order in near]
 
     def _nearest(self, servers: Sequence[int], first: int) -> tuple[int, ...]:
-        left, order = set(servers) - {first}, [first]
-        while left:
-            hops = {there: self.path(order[-1], there) for there in sorted(left)}
+        remaining, order = set(servers) - {first}, [first]
+        while remaining:
+            hops = {there: self.path(order[-1], there) for there in sorted(remaining)}
             order.append(min(hops, key=lambda there: len(hops[there] or ()) or math.inf))
-            left.remove(order[-1])
+            remaining.remove(order[-1])
         return tuple(order)
 
     def _total(self, job: int) -> int:
@@ -309,8 +309,8 @@ class Routes:
     def prices(self, link: Floats) -> Floats:
         """Price of 1 B/s on the route of every pair of servers, shape (S, S); 0 without a route."""
         price = np.zeros(self.narrowest.shape)
-        held = np.bincount(self._hops[:, 0], weights=link[self._hops[:, 1]], minlength=len(self._pairs))
-        price[self._pairs[:, 0], self._pairs[:, 1]] = held
+        sums = np.bincount(self._hops[:, 0], weights=link[self._hops[:, 1]], minlength=len(self._pairs))
+        price[self._pairs[:, 0], self._pairs[:, 1]] = sums
         return price
 
 

@@ -170,12 +170,12 @@ class Slot:
         below, above, upward = at.tolist(), network.tree.above, network.tree.upward
         best: tuple[int, int] | None = None
         for node in range(len(below) - 1, -1, -1):
-            held = below[node]
-            if held >= count:
-                if best is None or held < best[0]:
-                    best = held, node
-            elif held and above[node] >= 0 and usable[upward[node] // 2]:
-                below[above[node]] += held
+            workers = below[node]
+            if workers >= count:
+                if best is None or workers < best[0]:
+                    best = workers, node
+            elif workers and above[node] >= 0 and usable[upward[node] // 2]:
+                below[above[node]] += workers
         if best is None:
             return None
         reached = network.tree.beneath(best[1], usable)
@@ -211,18 +211,18 @@ class Slot:
         tries = _TRIES
         near: dict[int, list[int]] = {}
 
-        def beyond(order: list[int], left: int) -> Placed | None:
+        def beyond(order: list[int], missing: int) -> Placed | None:
             nonlocal tries
             tries -= 1
             self.network.tick()
-            if left <= 0:
+            if missing <= 0:
                 links = self.network.crossed(order)
                 if links is not None and self._crosses(job, links):
                     return _filled(order, room, count), tuple(order), links
                 return None
             for server in near.setdefault(order[-1], self._reached(job, order[-1], room)):
                 if tries > 0 and server not in order:
-                    found = beyond([*order, server], left - int(room[server]))
+                    found = beyond([*order, server], missing - int(room[server]))
                     if found is not None:
                         return found
             return None

@@ -60,14 +60,14 @@ def classes(instance: Instance) -> tuple[list[list[int]], list[int]]:
     for index, (server, price) in enumerate(zip(instance.servers, instance.on_prices, strict=True)):
         found.setdefault((*map(server.holds, instance.resources), price), []).append(index)
     members = list(found.values())
-    of = {server: number for number, held in enumerate(members) for server in held}
+    of = {server: number for number, alike in enumerate(members) for server in alike}
     return members, [of[server] for server in range(len(of))]
 
 
 def rows(instance: Instance) -> list[CapacityRow]:
     """Rows of every server, without those that another row with the same prices makes redundant."""
     found: list[CapacityRow] = []
-    firsts = [instance.servers[held[0]] for held in classes(instance)[0]]
+    firsts = [instance.servers[alike[0]] for alike in classes(instance)[0]]
     for label, name in zip(separable_labels(instance.resources, "r"), instance.resources, strict=True):
         demand = tuple(Fraction(job.demand.get(name, 0.0)) for job in instance.jobs)
         capacity = tuple(loose(server.holds(name)) for server in firsts)

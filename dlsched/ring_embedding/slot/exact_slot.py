@@ -132,7 +132,7 @@ class _Spans:
         for (job, server), y in self.y.items():
             if value(y):
                 workers.setdefault(job, {})[server] = value(y)
-        return {job: self.network.placed(held) for job, held in workers.items()}
+        return {job: self.network.placed(counts) for job, counts in workers.items()}
 
     def _add_job(self, job: int) -> "dict[int, cp_model.LinearExprT]":
         """Add the job's workers on servers and below nodes; return the latter by node, and its size under -1."""
@@ -169,8 +169,8 @@ class _Spans:
         if len(tops) > 1:
             here = [model.new_bool_var("") for _ in tops]
             model.add_at_most_one(here)
-            for (top, held), chosen in zip(tops, here, strict=True):
-                model.add(top <= held * chosen)
+            for (top, limit), chosen in zip(tops, here, strict=True):
+                model.add(top <= limit * chosen)
         return below
 
     def _add_capacities(self) -> bool:
@@ -184,10 +184,10 @@ class _Spans:
                 if not there:
                     continue
                 most = [min(len(self.gain[job]) - 1, int(network.fits[job, s])) for job in there]
-                held = _whole([float(network.demand[job, r]) for job in there], server.holds(name), most)
-                if held is None:
+                scaled = _whole([float(network.demand[job, r]) for job in there], server.holds(name), most)
+                if scaled is None:
                     return False
-                amounts, right = held
+                amounts, right = scaled
                 self.model.add(
                     sum(a * self.y[job, s] for job, a in zip(there, amounts, strict=True)) <= right * self.on.get(s, 1)
                 )
@@ -204,11 +204,11 @@ class _Spans:
             loads = [network.load[job] for job in there]
             if sum(loads) <= right:
                 continue
-            held = _whole(loads, right, [1] * len(there))
-            if held is None:
+            scaled = _whole(loads, right, [1] * len(there))
+            if scaled is None:
                 return False
             crossed = [self._crossed(below[job][node], below[job][-1], len(self.gain[job]) - 1) for job in there]
-            self.model.add(sum(a * cross for a, cross in zip(held[0], crossed, strict=True)) <= held[1])
+            self.model.add(sum(a * cross for a, cross in zip(scaled[0], crossed, strict=True)) <= scaled[1])
         return True
 
     def _crossed(self, below: "cp_model.LinearExprT", size: "cp_model.LinearExprT", most: int) -> "cp_model.IntVar":
@@ -305,19 +305,19 @@ def best_slot(
 
 def _first(budget: Budget, conflicts: int) -> Limits:
     """Limits of the first run: half of the remaining time, or so many conflicts if there are no limits."""
-    left = budget.left
+    remaining = budget.left
     if not budget.limited:
-        return replace(left, nodes=conflicts)
-    return left if left.time_s is None else replace(left, time_s=left.time_s / 2)
+        return replace(remaining, nodes=conflicts)
+    return remaining if remaining.time_s is None else replace(remaining, time_s=remaining.time_s / 2)
 
 
 def _by_arcs(network: Network, gains: Gains, found: Filled, nodes: int | None, better: Better) -> Filled:
     instance = network.instance
     # One slot of the same network, with gains as utilities, as an instance of its own.
     jobs = [job.model_copy(update={"arrival_slot": 1}) for job in instance.jobs]
-    held = [_utility(network, job, gains.get(job, np.zeros(1))) for job in range(len(jobs))]
+    utilities = [_utility(network, job, gains.get(job, np.zeros(1))) for job in range(len(jobs))]
     one = instance.model_copy(update={"slots": 1, "jobs": jobs, "known": None})
-    model = build_arc(one, [UtilityTable(utility, 0.0, False) for utility in held], network.budget)
+    model = build_arc(one, [UtilityTable(utility, 0.0, False) for utility in utilities], network.budget)
     outcome = solve_milp(model.model, limits=ending(network.budget.left, nodes))
     slot = found.slot
     if outcome.values is not None:

@@ -63,11 +63,11 @@ def steepest(gain: Floats, count: int) -> tuple[float, int]:
         average = (gain[count + 1 :] - gain[count]) / np.arange(1, len(gain) - count)
         best = int(np.argmax(average))
         return (float(average[best]), best + 1) if average[best] > 0 else (0.0, 0)
-    held, *more = gain[count:].tolist() if count < len(gain) else [0.0]
+    base, *more = gain[count:].tolist() if count < len(gain) else [0.0]
     most, step = 0.0, 0
     for workers, value in enumerate(more, start=1):
-        if (value - held) / workers > most:
-            most, step = (value - held) / workers, workers
+        if (value - base) / workers > most:
+            most, step = (value - base) / workers, workers
     return most, step
 
 
@@ -157,11 +157,11 @@ def without(slot: Slot, server: int, gains: Gains, share: Floats, below: float =
         other.clear(job)
     # Servers that must stay off have no room meanwhile.
     closed = np.flatnonzero((other.used == 0) & (price >= below))
-    kept = other.free[closed]
+    free = other.free[closed]
     other.free[closed] = 0.0
     for job in sorted(rings, key=lambda job: (-gains[job][rings[job]] / (rings[job] * share[job]), job)):
         any(other.resize(job, count) for count in range(rings[job], 0, -1) if gains[job][count] > 0)
-    other.free[closed] = kept
+    other.free[closed] = free
     return other
 
 

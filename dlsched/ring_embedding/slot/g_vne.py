@@ -106,7 +106,7 @@ def g_vne(
     full = Slot(network)
     fill(full, gains, share)
     relaxation = (program or MappingProgram(network)).solve(gains, full.rings, close=close)
-    likely = kept(relaxation, gains)
+    likely = likeliest(relaxation, gains)
     # Draw until a try gains a third of the program's value; else the best of all tries counts.
     drawn, turn = 0.0, 0
     best: dict[int, Placed] = {}
@@ -119,8 +119,8 @@ def g_vne(
     slot = Slot(network)
     for job, placed in best.items():
         slot.put(job, placed)
-    held = network.capacity > 0
-    capacity = 1 - float((slot.free[held] / network.capacity[held]).min(initial=1.0))
+    positive = network.capacity > 0
+    capacity = 1 - float((slot.free[positive] / network.capacity[positive]).min(initial=1.0))
     bandwidth = 1 - float((slot.spare / network.bandwidth).min(initial=1.0))
     revisits = sum(len(order) > len(workers) for workers, order, _ in best.values())
     if repair:
@@ -128,7 +128,7 @@ def g_vne(
     return Rounded(slot, slot.worth(gains), relaxation.bound, turn, drawn, capacity, bandwidth, revisits)
 
 
-def kept(relaxation: Relaxation, gains: Gains) -> dict[int, list[Weighted]]:
+def likeliest(relaxation: Relaxation, gains: Gains) -> dict[int, list[Weighted]]:
     """The mappings of each job's size with the largest pi_ik chi_ik, the smallest of equals."""
     chosen: dict[int, dict[int, list[Weighted]]] = {}
     for each in relaxation.mappings:
@@ -136,7 +136,7 @@ def kept(relaxation: Relaxation, gains: Gains) -> dict[int, list[Weighted]]:
     return {
         job: max(
             (sizes[size] for size in sorted(sizes)),
-            key=lambda held: gains[held[0].job][held[0].size] * sum(each.weight for each in held),
+            key=lambda mappings: gains[mappings[0].job][mappings[0].size] * sum(each.weight for each in mappings),
         )
         for job, sizes in sorted(chosen.items())
     }

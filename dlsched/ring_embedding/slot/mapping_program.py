@@ -61,8 +61,8 @@ class Rows:
         for row, job in enumerate(jobs):
             self.gain[row, 1 : self.most[row] + 1] = gains[job][1:]
         self.unit = power_of_two(float(self.gain.max()))
-        held = np.minimum(_together(network, self.jobs), np.array(self.most)[:, None])
-        self._tight = dot(held.T, network.demand[self.jobs]) > network.capacity  # the others hold all jobs at once
+        together = np.minimum(_together(network, self.jobs), np.array(self.most)[:, None])
+        self._tight = dot(together.T, network.demand[self.jobs]) > network.capacity  # the others hold all jobs at once
         self.on_cost = self._on_costs()
         self._tight |= self.on_cost[:, None] > 0
         self._links = {link: row for row, link in enumerate(_scarce(network, jobs, self.most))}
@@ -129,17 +129,17 @@ class Rows:
 
     def prices(self, server: Floats, link: Floats) -> Floats:
         """Prices of rows from those of units; inverse of ``units``."""
-        network, held = self.network, list(self._links)
-        return np.concatenate([(server * network.capacity).ravel(), link[held] * network.bandwidth[held]])
+        network, links = self.network, list(self._links)
+        return np.concatenate([(server * network.capacity).ravel(), link[links] * network.bandwidth[links]])
 
     def units(self, prices: Floats) -> tuple[Floats, Floats]:
         """Price of one unit of a resource on a server, shape (S, R), and of 1 B/s on a directed link, shape (D,)."""
-        network, held = self.network, list(self._links)
+        network, links = self.network, list(self._links)
         held_by_servers = prices[: network.capacity.size].reshape(network.capacity.shape)
         server = np.zeros(network.capacity.shape)
         np.divide(held_by_servers, network.capacity, out=server, where=network.capacity > 0)
         link = np.zeros(len(network.bandwidth))
-        link[held] = prices[network.capacity.size :] / network.bandwidth[held]
+        link[links] = prices[network.capacity.size :] / network.bandwidth[links]
         return server, link
 
     def solve(self) -> tuple[float, Floats, Floats, Floats]:
@@ -200,8 +200,8 @@ def pooled(rows: Rows) -> Floats:
 def _scarce(network: Network, jobs: Sequence[int], most: Sequence[int]) -> list[int]:
     """Directed links that the jobs could overload; in a forest one direction, as both are alike."""
     # A mapping of k workers has at most k routes; a depth-first ring crosses a link once in each direction.
-    times = [1 if network.forest else held for held in most]
-    loads = [network.load[job] * many for job, held, many in zip(jobs, most, times, strict=True) if held > 1]
+    times = [1 if network.forest else size for size in most]
+    loads = [network.load[job] * many for job, size, many in zip(jobs, most, times, strict=True) if size > 1]
     step = 2 if network.forest else 1
     links = range(0, len(network.bandwidth), step)
     return [link for link in links if sum(load / network.bandwidth[link] for load in loads) > 1]
@@ -241,12 +241,12 @@ class Relaxation:
 
 
 class MappingProgram:
-    """The mappings known for a network; one object serves all slots and keeps at most ``kept`` good ones."""
+    """The mappings known for a network; one object serves all slots and keeps at most ``most_columns`` good ones."""
 
-    def __init__(self, network: Network, *, kept: int = 4000) -> None:
-        self._network, self._kept = network, kept
+    def __init__(self, network: Network, *, most_columns: int = 4000) -> None:
+        self._network, self._most_columns = network, most_columns
         self._routes = None if network.forest else Routes(network)
-        self._held: dict[tuple[object, ...], Column] = {}
+        self._columns: dict[tuple[object, ...], Column] = {}
 
     def solve(self, gains: Gains, start: Mapping[int, Placed], *, close: float = CLOSE) -> Relaxation:
         """Solve the program of one slot, with the rings ``start`` among its first columns.
@@ -261,7 +261,7 @@ class MappingProgram:
         rows = Rows(self._network, jobs, gains)
         for job, placed in start.items():
             self._hold(job, placed)
-        for column in list(self._held.values()):
+        for column in list(self._columns.values()):
             if column.job in rows.index and column.size < len(gains[column.job]):
                 rows.add(column)
         best = Smoothing(Sense.MAXIMIZE, pooled(rows))
@@ -287,9 +287,9 @@ class MappingProgram:
         return Relaxation(value, best.bound, mappings, *rows.units(best.center), rows.paid)
 
     @property
-    def held(self) -> list[tuple[int, Placed]]:
+    def known(self) -> list[tuple[int, Placed]]:
         """Jobs and rings of the known mappings."""
-        return [(column.job, column.placed) for column in self._held.values()]
+        return [(column.job, column.placed) for column in self._columns.values()]
 
     def _join(self, rows: Rows, found: _Rings, choice: Floats, prices: Floats, least: float) -> bool:
         """Add the mappings that the program would use; return whether there were any."""
@@ -307,14 +307,14 @@ class MappingProgram:
 
     def _hold(self, job: int, placed: Placed) -> Column:
         column = Column(job, placed)
-        return self._held.setdefault(column.key, column)
+        return self._columns.setdefault(column.key, column)
 
     def _forget(self, rows: Rows, choice: Floats, prices: Floats) -> None:
-        """If more than ``kept`` mappings are known, drop those worth the least at the last prices."""
-        if len(self._held) > self._kept:
+        """If more than ``most_columns`` mappings are known, drop those worth the least at the last prices."""
+        if len(self._columns) > self._most_columns:
             worth = [-rows.surplus(column, choice, prices) for column in rows.columns]
-            good = np.argsort(worth, kind="stable")[: self._kept // 2]
-            self._held = {rows.columns[c].key: rows.columns[c] for c in sorted(good)}
+            good = np.argsort(worth, kind="stable")[: self._most_columns // 2]
+            self._columns = {rows.columns[c].key: rows.columns[c] for c in sorted(good)}
 
     def _priced(self, rows: Rows, prices: Floats, choice: Floats, loose: float) -> tuple[_Rings, float]:
         """The cheapest mappings at prices, and the bound that they prove.

@@ -219,18 +219,18 @@ def _chosen(
     network: Network, gains: Gains, program: MappingProgram, relaxation: Relaxation, gain: float
 ) -> dict[int, Placed]:
     """The best rings of the known mappings together, without those that no better set can contain."""
-    held = [Column(job, placed) for job, placed in program.held]
-    held = [column for column in held if column.size < len(gains.get(column.job, ()))]
-    if not held:
+    columns = [Column(job, placed) for job, placed in program.known]
+    columns = [column for column in columns if column.size < len(gains.get(column.job, ()))]
+    if not columns:
         return {}
-    rows = Rows(network, sorted({column.job for column in held}), gains)
+    rows = Rows(network, sorted({column.job for column in columns}), gains)
     free, prices = np.zeros(len(rows.jobs)), rows.prices(relaxation.server, relaxation.link)
-    surplus = [rows.surplus(column, free, prices) for column in held]
+    surplus = [rows.surplus(column, free, prices) for column in columns]
     best: dict[int, float] = {}
-    for column, value in zip(held, surplus, strict=True):
+    for column, value in zip(columns, surplus, strict=True):
         best[column.job] = max(best.get(column.job, 0.0), value)
     # A better set has no ring that is worse than its job's best by more than the gap.
-    gap, valued = relaxation.bound - gain, zip(held, surplus, strict=True)
+    gap, valued = relaxation.bound - gain, zip(columns, surplus, strict=True)
     near = [(column.job, column.placed) for column, value in valued if best[column.job] - value <= gap]
     if not near:
         return {}
@@ -282,18 +282,18 @@ def _drawn(network: Network, slot: Slot, rng: np.random.Generator) -> set[int]:
 
 def _anew(network: Network, gains: Gains, slot: Slot, out: set[int]) -> Slot:
     """The slot with new rings for the jobs ``out`` and for jobs without rings, chosen together."""
-    left = Slot(network)
+    rest = Slot(network)
     for job, placed in slot.rings.items():
         if job not in out:
-            left.put(job, placed)
+            rest.put(job, placed)
     # A network of what the other rings leave, in which servers that are on anyway cost nothing.
     part = copy.copy(network)
-    part.capacity, part.bandwidth = np.maximum(left.free, 0.0), np.maximum(left.spare, 0.0)
-    part.on_price = np.where([server in left.on for server in range(len(left.free))], 0.0, network.on_price)
-    chosen = {job: gain for job, gain in gains.items() if job not in left.rings}
+    part.capacity, part.bandwidth = np.maximum(rest.free, 0.0), np.maximum(rest.spare, 0.0)
+    part.on_price = np.where([server in rest.on for server in range(len(rest.free))], 0.0, network.on_price)
+    chosen = {job: gain for job, gain in gains.items() if job not in rest.rings}
     part.fits = np.array([part.free(job, part.capacity) for job in range(len(network.fits))])
     start = {job: slot.rings[job] for job in sorted(out)}
     found = fill_slot(part, chosen, MappingProgram(part), start=start)
     for job, placed in found.slot.rings.items():
-        left.put(job, placed)
-    return left
+        rest.put(job, placed)
+    return rest

@@ -105,21 +105,25 @@ def _played(policy: Callable[[], Policy], tables: Sequence[Speeds], path: tuple[
         else:
             job = int(name.split()[1])
             # the work done until the end is the job's work: solves for it in lengths
-            spent = (works[job] / common(tables[job]) - run.view.present[job].left) * common(tables[job])
+            spent = (works[job] / common(tables[job]) - run.view.present[job].remaining) * common(tables[job])
             ended[job] = form_of(spent).coefficients
             run.end(job)
         splits = _splits(path[at + 1 :])
         # rows of the path, splits after this event, and what jobs have left
-        facts.positive[:] = [*rows, *splits, *(form_of(each.left).coefficients for each in run.view.present.values())]
+        facts.positive[:] = [
+            *rows,
+            *splits,
+            *(form_of(each.remaining).coefficients for each in run.view.present.values()),
+        ]
         rows += splits
         try:
-            held = run.decide()
+            running = run.decide()
         except Undecided as open_:
             assert at + 1 + len(splits) == len(path)
             return [("positive", open_.form), ("negative", open_.form)]
         if at + 1 + len(splits) == len(path) and (run.view.present or len(arrivals) < jobs):
             more = [ARRIVAL] if len(arrivals) < jobs else []
-            return [(event, None) for event in (*more, *(f"end {job}" for job in held))]
+            return [(event, None) for event in (*more, *(f"end {job}" for job in running))]
     lengths = [ended[job][jobs:] for job in range(jobs)]
 
     def in_lengths(form: Coefficients) -> Coefficients:

@@ -293,15 +293,15 @@ class Present:
     times: Mapping[int, Fraction]
     arrival: Time
     epochs: Time
-    left: Time
+    remaining: Time
     attained: Time
-    held: int = 0
+    units: int = 0
 
 
 class ExactView:
     """What a policy sees of a run on exact numbers; names and meanings as those of ``simulation.view.View``."""
 
-    weighted, kept, wake_s, tick = False, None, None, staticmethod(no_tick)
+    weighted, cached, wake_s, tick = False, None, None, staticmethod(no_tick)
 
     def __init__(self, units: int, zero: Time) -> None:
         self.units, self.now_s, self.passed_s = units, zero, zero
@@ -317,11 +317,11 @@ class ExactView:
 
     def held(self, job: int) -> int:
         """Units that the job holds."""
-        return self.present[job].held
+        return self.present[job].units
 
     def left(self, job: int) -> Time:
         """Epochs that the job has left."""
-        return self.present[job].left
+        return self.present[job].remaining
 
     def allowed(self, job: int) -> Sequence[int]:
         """Counts that it may hold."""
@@ -401,21 +401,21 @@ class Run:
         view = self.view
         # jobs that the policy does not name keep their units
         for job, units in self.policy.decide(view).items():  # type: ignore[arg-type]
-            view.present[job].held = int(units)
+            view.present[job].units = int(units)
         view.arrived.clear()
         view.ended.clear()
-        held = {job: each.held for job, each in view.present.items() if each.held}
-        if sum(held.values()) > view.units:
-            raise ValueError(f"{sum(held.values())} of {view.units} units are held")
-        return held
+        allocation = {job: each.units for job, each in view.present.items() if each.units}
+        if sum(allocation.values()) > view.units:
+            raise ValueError(f"{sum(allocation.values())} of {view.units} units are held")
+        return allocation
 
     def wait(self, length: Time) -> None:
         """Let time pass."""
         self.view.now_s = self.view.passed_s = self.view.now_s + length
         for each in self.view.present.values():
-            if each.held:
-                each.left = each.left - length * (1 / each.times[each.held])
-                each.attained = each.attained + length * each.held
+            if each.units:
+                each.remaining = each.remaining - length * (1 / each.times[each.units])
+                each.attained = each.attained + length * each.units
 
 
 def play(
@@ -431,13 +431,13 @@ def play(
     run = Run(policy, ExactView(units, zero), zero)
     coming = sorted(range(len(works)), key=lambda job: (arrivals[job], job))[::-1]
     while coming or run.view.present:
-        held = {job: each for job, each in run.view.present.items() if each.held}
-        moments = [run.view.now_s + each.left * each.times[each.held] for each in held.values()]
+        running = {job: each for job, each in run.view.present.items() if each.units}
+        moments = [run.view.now_s + each.remaining * each.times[each.units] for each in running.values()]
         # the next event: an end or an arrival
         now = min([*moments, *([arrivals[coming[-1]]] if coming else [])])
         run.wait(now - run.view.now_s)
-        for job, each in held.items():
-            if not each.left:
+        for job, each in running.items():
+            if not each.remaining:
                 run.end(job)
         while coming and arrivals[coming[-1]] <= now:
             job = coming.pop()

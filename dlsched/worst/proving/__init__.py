@@ -88,8 +88,8 @@ def attaining(setting: Setting, leaf: Leaf, supremum: Fraction) -> Iterator[tupl
     attain the ratio.
     """
     run = run_of(setting, leaf)
-    worst = {place: Fraction(0) for place in (*leaf.held, *leaf.best)}
-    for place in leaf.held:
+    worst = {place: Fraction(0) for place in (*leaf.final, *leaf.best)}
+    for place in leaf.final:
         worst[place] += supremum.denominator
     for place in leaf.best:
         worst[place] -= supremum.numerator
@@ -111,12 +111,12 @@ def approaching(setting: Setting, leaf: Leaf, supremum: Fraction | None) -> tupl
     run = run_of(setting, leaf)
     turns = [row for rows in run.turns.values() for row in rows]
     loose, strict = list(run.loose.values()), list(run.strict.values())
-    held, best = (dict.fromkeys(places, Fraction(1)) for places in (leaf.held, leaf.best))
+    final, best = (dict.fromkeys(places, Fraction(1)) for places in (leaf.final, leaf.best))
     inside = _table(setting, loose, strict + turns, [(best, Fraction(1))])
     if supremum is None:
-        limit = _table(setting, loose + strict + turns, None, [(best, Fraction(0)), (held, Fraction(1))])
+        limit = _table(setting, loose + strict + turns, None, [(best, Fraction(0)), (final, Fraction(1))])
     else:
-        limit = _table(setting, loose + strict + turns, None, [(best, Fraction(1)), (held, supremum)])
+        limit = _table(setting, loose + strict + turns, None, [(best, Fraction(1)), (final, supremum)])
     return None if limit is None or inside is None else (limit, inside)
 
 
@@ -143,7 +143,9 @@ def _table(
             }
             for row in (*strict, *({place: 1} for place in places))
         ]
-    fixed = [{**{index[place]: value for place, value in left.items() if value}, RIGHT: right} for left, right in equal]
+    fixed = [
+        {**{index[place]: value for place, value in terms.items() if value}, RIGHT: right} for terms, right in equal
+    ]
     bounds = [(0, None)] * margin + [(0, None if strict is not None else 0)]
     exact = vertex({margin: Fraction(1)}, rows, fixed, margin + 1, _TIGHT, bounds=bounds, options={"presolve": False})
     if exact is None or (strict is not None and exact[margin] == 0):
@@ -178,7 +180,7 @@ def instance_of(setting: Setting, table: Table, order: tuple[int, ...]) -> ring_
 def ratio_of(setting: Setting, instance: ring_allocation.Instance) -> Fraction:
     """Run the method, and divide the cost of its answer by the optimum, both in rationals."""
     allocation = getattr(ring_allocation, setting.method)(instance)
-    held = sum(_cost(instance, job, allocation.gpus[each.id]) for job, each in enumerate(instance.jobs))
+    objective = sum(_cost(instance, job, allocation.gpus[each.id]) for job, each in enumerate(instance.jobs))
     least: dict[int, Fraction] = {0: Fraction(0)}
     for job in range(len(instance.jobs)):
         more: dict[int, Fraction] = {}
@@ -188,7 +190,7 @@ def ratio_of(setting: Setting, instance: ring_allocation.Instance) -> Fraction:
                     cost = total + _cost(instance, job, count)
                     more[used + count] = min(cost, more.get(used + count, cost))
         least = more
-    return Fraction(held) / min(least.values())
+    return Fraction(objective) / min(least.values())
 
 
 def equal_jobs(setting: Setting) -> InstanceFile:

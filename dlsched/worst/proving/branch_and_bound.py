@@ -70,9 +70,9 @@ def solution(equations: Sequence[Equation], unknowns: int) -> list[Fraction] | N
 def _subtract(row: Equation, other: Equation, times: Fraction) -> None:
     """Subtract a multiple of another equation in place, and drop coefficients that become 0."""
     for unknown, factor in other.items():
-        left = row.get(unknown, Fraction(0)) - times * factor
-        if left:
-            row[unknown] = left
+        rest = row.get(unknown, Fraction(0)) - times * factor
+        if rest:
+            row[unknown] = rest
         else:
             row.pop(unknown, None)
 
@@ -182,7 +182,7 @@ class Programs:
                 matrix[index, self._index[place]] = coefficient / largest
         return matrix
 
-    def worst(self, held: Sequence[Place], best: Sequence[Place], rows: Rows) -> Answer:
+    def worst(self, final: Sequence[Place], best: Sequence[Place], rows: Rows) -> Answer:
         """Solve one program.
 
         SolverError: HiGHS gives no answer.
@@ -192,7 +192,7 @@ class Programs:
         added = self.matrix(rows.values())
         lower = np.concatenate((self._matrix, added))
         held_at, best_at = (np.zeros(len(self._index)) for _ in range(2))
-        held_at[[self._index[place] for place in held]] = 1.0
+        held_at[[self._index[place] for place in final]] = 1.0
         best_at[[self._index[place] for place in best]] = 1.0
         found = linprog(
             *(-held_at, -lower, np.zeros(len(lower)), best_at[None], [1.0]), method="highs", options={"presolve": False}
@@ -215,7 +215,7 @@ class Programs:
 
 
 def multipliers(
-    held: Collection[Place],
+    final: Collection[Place],
     best: Collection[Place],
     rows: Rows,
     duals: Mapping[str, float],
@@ -226,35 +226,35 @@ def multipliers(
     If ``most`` is given, y is rounded to short fractions first. If these do not prove it, or if the least m
     is asked for, the equations that y meets in floats are solved exactly.
 
-    ``held``, ``best``: places of the objective and of the normalisation; ``rows``: all rows by name; ``duals``: y of rows;
+    ``final``, ``best``: places of the objective and of the normalisation; ``rows``: all rows by name; ``duals``: y of rows;
     ``most``: largest m that is of use; None: the least m is asked for.
     """
     if most is not None:
         for largest in _DENOMINATORS:
             y = {name: Fraction(dual).limit_denominator(largest) for name, dual in duals.items()}
-            ratio = _proven(held, best, rows, y)
+            ratio = _proven(final, best, rows, y)
             if ratio is not None and ratio <= most:
                 return ratio, {name: dual for name, dual in y.items() if dual}
-    exact = _solved(held, best, rows, duals)
-    ratio = None if exact is None else _proven(held, best, rows, exact)
+    exact = _solved(final, best, rows, duals)
+    ratio = None if exact is None else _proven(final, best, rows, exact)
     if exact is None or ratio is None or (most is not None and ratio > most):
         return None
     return ratio, {name: dual for name, dual in exact.items() if dual}
 
 
-def _proven(held: Collection[Place], best: Collection[Place], rows: Rows, y: Multipliers) -> Fraction | None:
+def _proven(final: Collection[Place], best: Collection[Place], rows: Rows, y: Multipliers) -> Fraction | None:
     """Return the least m that y proves; None if it proves none."""
     if min(y.values(), default=0) < 0:
         return None
-    total = _total(held, rows, y)
+    total = _total(final, rows, y)
     if any(value > 0 for place, value in total.items() if place not in best):
         return None
     return max(total.get(place, Fraction(0)) for place in best)
 
 
-def _total(held: Collection[Place], rows: Rows, y: Multipliers) -> dict[Place, Fraction]:
+def _total(final: Collection[Place], rows: Rows, y: Multipliers) -> dict[Place, Fraction]:
     """Coefficients of c(held) + y A c."""
-    total = dict.fromkeys(held, Fraction(1))
+    total = dict.fromkeys(final, Fraction(1))
     for name, dual in y.items():
         for place, coefficient in rows[name].items():
             total[place] = total.get(place, Fraction(0)) + dual * coefficient
@@ -262,11 +262,11 @@ def _total(held: Collection[Place], rows: Rows, y: Multipliers) -> dict[Place, F
 
 
 def _solved(
-    held: Collection[Place], best: Collection[Place], rows: Rows, duals: Mapping[str, float]
+    final: Collection[Place], best: Collection[Place], rows: Rows, duals: Mapping[str, float]
 ) -> Multipliers | None:
     """Solve  held + y A = m best  for m and the nonzero y, at the places where the floats meet it."""
     used = [name for name, dual in duals.items() if dual > _ZERO]
-    columns: dict[Place, Equation] = {place: {RIGHT: Fraction(-1)} for place in held}
+    columns: dict[Place, Equation] = {place: {RIGHT: Fraction(-1)} for place in final}
     for index, name in enumerate(used):
         for place, coefficient in rows[name].items():
             columns.setdefault(place, {})[index] = Fraction(coefficient)
@@ -294,9 +294,9 @@ class Leaf:
     answer: Answer
 
     @property
-    def held(self) -> list[Place]:
+    def final(self) -> list[Place]:
         """Places of the counts at the end."""
-        return [(job, held) for job, (held, _, _) in enumerate(self.tail.end)]
+        return [(job, present) for job, (present, _, _) in enumerate(self.tail.end)]
 
     @property
     def best(self) -> list[Place]:
@@ -338,7 +338,7 @@ def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
         tick(1)
         next(solved)
         leaf = Leaf(tail, rows, Answer(np.inf, None, {}))
-        return Leaf(tail, rows, programs.worst(leaf.held, leaf.best, rows))
+        return Leaf(tail, rows, programs.worst(leaf.final, leaf.best, rows))
 
     def push(leaf: Leaf) -> None:
         heapq.heappush(waiting, (-leaf.answer.value, -len(leaf.tail.steps), next(order), leaf))
@@ -352,7 +352,7 @@ def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
             continue
         # the first whole run has the largest value of all tails: its value is the supremum
         if item.answer.value < np.inf and (item.tail.whole or worst is not None):
-            proof = multipliers(item.held, item.best, {**always, **item.rows}, item.answer.duals, supremum)
+            proof = multipliers(item.final, item.best, {**always, **item.rows}, item.answer.duals, supremum)
             if proof is not None:
                 if worst is None:
                     worst, supremum = item, proof[0]

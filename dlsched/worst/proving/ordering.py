@@ -118,7 +118,7 @@ def bound_by_order(
     if method == "hull" or tables != "convex":
         raise UsageError(where="method and tables", found=f"{method}, {tables}", allowed="doubling or marginal, convex")
     program = _Program()
-    steps = [(job, low, high) for job in range(jobs) for low, high in pairwise(setting.held)]
+    steps = [(job, low, high) for job in range(jobs) for low, high in pairwise(setting.reachable)]
     _costs(program, setting)
     _run(program, setting, steps)
     for first, second in permutations(steps, 2):

@@ -75,7 +75,7 @@ class Setting:
         return self.up_to(self.gpus - self.jobs + 1)
 
     @cached_property
-    def held(self) -> tuple[int, ...]:
+    def reachable(self) -> tuple[int, ...]:
         """The counts that the method may hold on its way."""
         return _powers(self.counts[-1]) if self.method == "doubling" else self.counts
 
@@ -103,12 +103,12 @@ class Setting:
 
     def targets(self, count: int) -> tuple[int, ...]:
         """Return the counts to which a step may lead: any larger one if steps leap, else the next one held."""
-        later = self.held[self.held.index(count) + 1 :]
+        later = self.reachable[self.reachable.index(count) + 1 :]
         return later if self.leaps else later[:1]
 
     def sources(self, count: int) -> tuple[int, ...]:
         """Return the counts from which a step may lead to ``count``."""
-        earlier = self.held[: self.held.index(count)]
+        earlier = self.reachable[: self.reachable.index(count)]
         return earlier if self.leaps else earlier[-1:]
 
 
@@ -140,7 +140,7 @@ def ends(setting: Setting, tick: Tick = no_tick) -> Iterator[End]:
     most = LARGEST // setting.jobs
     bests = list(islice(_bests(setting, tick), most))
     looked_at = len(bests)
-    pairs = [(count, target) for count in setting.held for target in (NONE, *setting.targets(count))]
+    pairs = [(count, target) for count in setting.reachable for target in (NONE, *setting.targets(count))]
     for chosen in _within(pairs, setting.jobs, setting.gpus, ascending=True):
         tick()
         looked_at += 1
@@ -148,25 +148,27 @@ def ends(setting: Setting, tick: Tick = no_tick) -> Iterator[End]:
             raise UsageError(
                 where="jobs and gpus", found=f"{most} ends of runs or more", allowed="fewer jobs, GPUs or counts"
             )
-        left = setting.gpus - sum(count for count, _ in chosen)
-        if not all(_ends(setting, count, target, left) for count, target in chosen):
+        free = setting.gpus - sum(count for count, _ in chosen)
+        if not all(_ends(setting, count, target, free) for count, target in chosen):
             continue
         for best in bests:
-            end = tuple((count, target, given) for (count, target), (given, _) in zip(chosen, best, strict=True))
+            end = tuple(
+                (count, target, best_count) for (count, target), (best_count, _) in zip(chosen, best, strict=True)
+            )
             if all(first <= second for first, second in pairwise(end)):
                 looked_at += 1
                 yield end
 
 
-def _ends(setting: Setting, count: int, target: int, left: int) -> bool:
+def _ends(setting: Setting, count: int, target: int, free: int) -> bool:
     """Whether a job may end like this: its step does not fit, or, if costs may stall, no step saves."""
     if target != NONE:
-        return target - count > left
+        return target - count > free
     later = setting.targets(count)
     # the last count, or savings that fall
     if not later or setting.tables == "convex":  # there, steps that save nothing may be taken to the end
         return not later
-    return setting.leaps or later[0] - count <= left
+    return setting.leaps or later[0] - count <= free
 
 
 def _bests(setting: Setting, tick: Tick) -> Iterator[tuple[tuple[int, int], ...]]:
@@ -174,8 +176,8 @@ def _bests(setting: Setting, tick: Tick) -> Iterator[tuple[tuple[int, int], ...]
     added = {low: high - low for low, high in pairwise(setting.counts)}
     for best in _within([(count, NONE) for count in setting.counts], setting.jobs, setting.gpus, ascending=False):
         tick()
-        spare = setting.gpus - sum(given for given, _ in best)
-        if not setting.falling or all(added.get(given, setting.gpus) > spare for given, _ in best):
+        spare = setting.gpus - sum(best_count for best_count, _ in best)
+        if not setting.falling or all(added.get(best_count, setting.gpus) > spare for best_count, _ in best):
             yield best
 
 
@@ -263,9 +265,9 @@ def last_rows(setting: Setting, tail: Tail) -> Rows:
     job, low = tail.steps[-1]
     high = tail.targets[job]
     rows = _step(setting, job, low, high)
-    left = setting.gpus - sum(tail.counts)
+    free = setting.gpus - sum(tail.counts)
     for other, (count, target) in enumerate(zip(tail.counts, tail.targets, strict=True)):
-        if other != job and target != NONE and target - count <= left:
+        if other != job and target != NONE and target - count <= free:
             rows[f"turn {len(tail.steps)} {other}"] = _less((job, low, high), (other, count, target))
     return rows
 

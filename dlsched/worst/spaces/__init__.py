@@ -195,11 +195,11 @@ def tabulated(jobs: Iterable[TrainingJob], counts: Sequence[int], high: float) -
     """
     tables = []
     for job in jobs:
-        given = job.fitting_counts(counts[-1]) or job.counts(counts[-1])[:1]
+        fitting = job.fitting_counts(counts[-1]) or job.counts(counts[-1])[:1]
         table: Table = {}
         for count in counts:
             # the largest offered count up to this one, else the smallest that is offered
-            best = max((each for each in given if each <= count), default=given[0])
+            best = max((each for each in fitting if each <= count), default=fitting[0])
             table[count] = job.epochs * job.speed.epoch_time_s(best)
         tables.append(table)
     longest = max(max(table.values()) for table in tables)

@@ -56,8 +56,8 @@ def space_of(*, jobs: int | None = None, gpus: int | None = None, preset: str | 
             if kind is None:
                 found = [_drawn(generator) for _ in range(many)]
             else:
-                made = family.generate(preset=kind, jobs=many, nodes=total, seed=int(generator.integers(2**31)))
-                found = _scaled([(job.batches, job.compute_s, job.update_s, job.transfer_s) for job in made.jobs])
+                instance = family.generate(preset=kind, jobs=many, nodes=total, seed=int(generator.integers(2**31)))
+                found = _scaled([(job.batches, job.compute_s, job.update_s, job.transfer_s) for job in instance.jobs])
             data = repair({"jobs": found})
             assert data is not None
             return data

@@ -58,7 +58,7 @@ def run_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
         search_slots(
             instance,
             search.objective * weight,
-            found=lambda made: search.offer(slots.stream_of(instance, made), source=SLOTS),
+            found=lambda plan: search.offer(slots.stream_of(instance, plan), source=SLOTS),
             proven=lambda total_s: search.prove(total_s / weight, source=SLOTS),
             budget=search.budget,
         )
@@ -107,8 +107,8 @@ def space_of(
         ticks = [round(min(max(job["arrival_s"], 0.0), LATEST_S) / TICK_S) for job in data["jobs"]]
         changed = []
         for job, tick in zip(data["jobs"], ticks, strict=True):
-            made = in_class(tables, job, allowed, LOW_S, HIGH_S) | {"arrival_s": (tick - min(ticks)) * TICK_S}
-            changed.append(made | ({"restart_s": min(max(job["restart_s"], 0.0), restart)} if restart else {}))
+            fields = in_class(tables, job, allowed, LOW_S, HIGH_S) | {"arrival_s": (tick - min(ticks)) * TICK_S}
+            changed.append(fields | ({"restart_s": min(max(job["restart_s"], 0.0), restart)} if restart else {}))
         head = {"format": "dlsched/elastic_stream/1", "name": "worst", "units": total, "tick_s": TICK_S}
         return head | {"jobs": lettered(changed)}
 
@@ -121,13 +121,13 @@ def space_of(
                 found = [drawn(generator, tables, allowed, LOW_S, HIGH_S) for _ in range(many)]
                 arrivals_s = (TICK_S * generator.integers(0, round(LATEST_S / TICK_S) + 1, many)).tolist()
             else:
-                made = family.generate(
+                instance = family.generate(
                     preset=kind, jobs=many, gpus=total, max_gpus=total, seed=int(generator.integers(2**31))
                 )
-                found = tabulated(made.jobs, allowed, HIGH_S)
+                found = tabulated(instance.jobs, allowed, HIGH_S)
                 # all arrivals at 0 stay there
-                scale = LATEST_S / (max(job.arrival_s for job in made.jobs) or LATEST_S)
-                arrivals_s = [job.arrival_s * scale for job in made.jobs]
+                scale = LATEST_S / (max(job.arrival_s for job in instance.jobs) or LATEST_S)
+                arrivals_s = [job.arrival_s * scale for job in instance.jobs]
             pauses_s = generator.uniform(0.0, restart, many).round(1).tolist()
             drawn_jobs = [
                 {"epoch_time_s": table, "arrival_s": arrival_s, "restart_s": pause_s}

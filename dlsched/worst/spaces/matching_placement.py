@@ -163,17 +163,17 @@ def _draw_generated(preset: str, most: int, total: int, limited: bool, aimed: Da
     def draw(generator: np.random.Generator) -> Data | None:
         jobs = int(generator.integers(1, most + 1))
         workers = int(generator.integers(max(jobs, total - 2), total + 1))
-        made = generate(preset=preset, jobs=jobs, gpus=workers, seed=int(generator.integers(2**31))).as_data()
+        instance = generate(preset=preset, jobs=jobs, gpus=workers, seed=int(generator.integers(2**31))).as_data()
         # more types than the space has are folded onto its types
-        kinds = {kind: f"g{index % MOST_TYPES}" for index, kind in enumerate(_networks(made))}
-        held: list[Data] = [
+        kinds = {kind: f"g{index % MOST_TYPES}" for index, kind in enumerate(_networks(instance))}
+        machines: list[Data] = [
             {"type": kinds[each["type"]], "bandwidth_bytes_per_s": _nearest(each["bandwidth_bytes_per_s"])}
-            for each in made["workers"]
+            for each in instance["workers"]
         ]
         drawn: Data = {"format": "dlsched/matching_placement/1", "name": "worst"}
-        longest_s = max(job["iterations"] * _iteration_s(job) for job in made["jobs"])
-        drawn |= {"workers": sorted(held, key=lambda worker: worker["type"])}
-        drawn |= {"jobs": [_rounded(job, kinds, longest_s, limited) for job in made["jobs"]]} | aimed
+        longest_s = max(job["iterations"] * _iteration_s(job) for job in instance["jobs"])
+        drawn |= {"workers": sorted(machines, key=lambda worker: worker["type"])}
+        drawn |= {"jobs": [_rounded(job, kinds, longest_s, limited) for job in instance["jobs"]]} | aimed
         return _repair(drawn, limited)
 
     return draw

@@ -64,10 +64,10 @@ def space_of(
             if kind is None:
                 found = [drawn(generator, tables, allowed, LOW_S, HIGH_S) for _ in range(many)]
             else:
-                made = family.generate(
+                instance = family.generate(
                     preset=kind, jobs=many, gpus=total, max_gpus=total, seed=int(generator.integers(2**31))
                 )
-                found = tabulated(made.jobs, allowed, HIGH_S)
+                found = tabulated(instance.jobs, allowed, HIGH_S)
             data = repair({"jobs": [{"epoch_time_s": table} for table in found]})
             assert data is not None
             return data

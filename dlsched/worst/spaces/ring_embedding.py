@@ -117,29 +117,29 @@ def _of_preset(preset: str, utility: str | None, **sizes: int | None) -> Space:
         raise UsageError(
             where="utility", found=f"{utility!r} with the preset {preset}", allowed="none, as presets have their own"
         )
-    given = {name: size for name, size in sizes.items() if size is not None}
-    slots = generate(preset=preset, **given).slots  # refuses arguments that do not go together
+    arguments = {name: size for name, size in sizes.items() if size is not None}
+    slots = generate(preset=preset, **arguments).slots  # refuses arguments that do not go together
     worth = [f"utility.{name}" for name in ("scale", "slope", "cap", "height", "midpoint")]
     numbers = [Number.of_presets(RANGES, f"jobs[].{name}", whole=name == "max_workers") for name in (*worth, *_OTHERS)]
 
     def draw(rng: np.random.Generator) -> Data:
-        return _repaired(generate(preset=preset, seed=int(rng.integers(2**31)), **given).as_data())
+        return _repaired(generate(preset=preset, seed=int(rng.integers(2**31)), **arguments).as_data())
 
     return Space(
         family=FAMILIES["ring_embedding"],
         draw=draw,
         numbers=[*numbers, *_slots(slots)[1:]],
-        members=(("jobs", 1, given.get("jobs", 200)),),
+        members=(("jobs", 1, arguments.get("jobs", 200)),),
         repair=_repaired,
-        words=f"as {preset} has them" + "".join(f", {several(size, name[:-1])}" for name, size in given.items()),
+        words=f"as {preset} has them" + "".join(f", {several(size, name[:-1])}" for name, size in arguments.items()),
         wider=["--servers", "--slots", "--jobs", "--gpus"],
     )
 
 
 def _serves(preset: str, kind: str) -> bool:
     """Whether jobs of a preset have utilities of the kind."""
-    made = generate(preset=preset, jobs=PROBED, servers=1, slots=2, seed=0)
-    return any(job.utility.kind == kind for job in made.jobs)
+    instance = generate(preset=preset, jobs=PROBED, servers=1, slots=2, seed=0)
+    return any(job.utility.kind == kind for job in instance.jobs)
 
 
 def _draw_generated(
@@ -148,14 +148,14 @@ def _draw_generated(
     """Draw a preset's jobs with utilities of the kind, on its servers in one or two racks; None if none remain."""
     length, count = int(rng.integers(1, slots + 1)), int(rng.integers(1, jobs + 1))
     seed = int(rng.integers(2**31))
-    made = generate(preset=preset, jobs=SPARE * count, servers=servers, slots=length, seed=seed)
+    instance = generate(preset=preset, jobs=SPARE * count, servers=servers, slots=length, seed=seed)
     # the space's servers have at most two GPUs, and all together at most ``gpus``
-    sizes = [min(node.capacity["gpu"], 2.0) for node in made.nodes if node.capacity]
+    sizes = [min(node.capacity["gpu"], 2.0) for node in instance.nodes if node.capacity]
     while sum(sizes) > gpus:
         sizes.pop()
     racks = [sizes[: -(-len(sizes) // 2)], sizes[-(-len(sizes) // 2) :]] if rng.random() < 0.5 else [sizes]
     # loads keep their proportion to the widest link
-    widest = max(link.bandwidth_bytes_per_s for link in made.links)
+    widest = max(link.bandwidth_bytes_per_s for link in instance.links)
     drawn = [
         {
             "id": "",
@@ -165,7 +165,7 @@ def _draw_generated(
             "bandwidth_bytes_per_s": within(_LOAD, four_digits(job.bandwidth_bytes_per_s / widest * LINK)),
         }
         | _per_worker_slot(job)
-        for job in made.jobs
+        for job in instance.jobs
         if job.utility.kind == kind
     ]
     if not drawn or not sizes:
@@ -203,8 +203,8 @@ def _in_range(kind: str, jobs: list[Data]) -> list[Data]:
                 job["utility"][worth] *= scale
         for number in _UTILITIES[kind]:
             *_, name = number.path.split(".")
-            held = job if name == "rate" else job["utility"]
-            held[name] = within(number, four_digits(held[name]))
+            record = job if name == "rate" else job["utility"]
+            record[name] = within(number, four_digits(record[name]))
     return jobs
 
 
@@ -222,18 +222,18 @@ def _draw(rng: np.random.Generator, kind: str, jobs: int, gpus: int, servers: in
 
 
 def _job(rng: np.random.Generator, kind: str, slots: int) -> Data:
-    held: Data = {"rate": 1.0, "utility": {"kind": kind} | _FIXED.get(kind, {})}
+    fields: Data = {"rate": 1.0, "utility": {"kind": kind} | _FIXED.get(kind, {})}
     for number in _UTILITIES[kind]:
         value = log_uniform(rng, number.low, number.high)
         *_, name = number.path.split(".")
-        (held if name.endswith("rate") else held["utility"])[name] = float(f"{value:.1g}")  # so that jobs tie
+        (fields if name.endswith("rate") else fields["utility"])[name] = float(f"{value:.1g}")  # so that jobs tie
     return {
         "id": "",
         "arrival_slot": int(rng.integers(1, slots + 1)),
         "max_workers": int(rng.integers(1, 5)),
         "demand": {"gpu": 1.0},
         "bandwidth_bytes_per_s": float(rng.choice([0.1, 0.5, 1])) * LINK,
-    } | held
+    } | fields
 
 
 def network_of(racks: Racks) -> Data:

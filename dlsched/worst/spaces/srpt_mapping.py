@@ -84,8 +84,8 @@ def space_of(
     numbers += _OF_PRESETS if preset is not None else (*_TIMES, *(_SENT if sends else ()))
     if prediction_error > 1:
         fewest, most_told = RANGES["jobs[].predicted_iterations"].searched
-        told = Number("jobs[].predicted_iterations", fewest / prediction_error, most_told * prediction_error)
-        numbers.append(told)
+        predicted = Number("jobs[].predicted_iterations", fewest / prediction_error, most_told * prediction_error)
+        numbers.append(predicted)
     drawn = _Drawn(most, total, servers, prediction_error, sends)
     return Space(
         family=FAMILY,
@@ -140,9 +140,9 @@ class _Drawn:
         sizes: list[int] = []
         for _ in range(int(generator.integers(1, self.servers + 1))):
             # a third of the servers takes all GPUs that remain, so that few large servers are frequent
-            left = min(self.gpus - sum(sizes), LARGEST_SERVER if self.sends else self.gpus)
-            if left:
-                sizes.append(left if generator.random() < 1 / 3 else int(generator.integers(1, left + 1)))
+            remaining = min(self.gpus - sum(sizes), LARGEST_SERVER if self.sends else self.gpus)
+            if remaining:
+                sizes.append(remaining if generator.random() < 1 / 3 else int(generator.integers(1, remaining + 1)))
         return sizes
 
     def _job(self, generator: np.random.Generator, sizes: list[int]) -> Data:
@@ -185,26 +185,26 @@ class _Drawn:
         def draw(generator: np.random.Generator) -> Data | None:
             jobs = int(generator.integers(1, self.jobs + 1))
             seed = int(generator.integers(2**31))
-            made = generate(
+            instance = generate(
                 preset=preset, jobs=jobs, gpus=self.gpus, seed=seed, load=float(generator.choice(LOADS))
             ).as_data()
-            sizes = sorted(server["gpus"] for server in made["servers"])
+            sizes = sorted(server["gpus"] for server in instance["servers"])
             # too many servers: the two smallest become one
             while len(sizes) > self.servers:
                 sizes = sorted([sizes[0] + sizes[1], *sizes[2:]])
             # the slowest stage sets the pace of a chain
-            iterations_s = [max(stage["compute_s"] for stage in job["stages"]) for job in made["jobs"]]
-            lengths_s = [job["iterations"] * each for job, each in zip(made["jobs"], iterations_s, strict=True)]
-            first_s = min(job["release_s"] for job in made["jobs"])
+            iterations_s = [max(stage["compute_s"] for stage in job["stages"]) for job in instance["jobs"]]
+            lengths_s = [job["iterations"] * each for job, each in zip(instance["jobs"], iterations_s, strict=True)]
+            first_s = min(job["release_s"] for job in instance["jobs"])
             # the longest job or the last release is at the end of the range
-            scale = RELEASES_S[1] / max(*lengths_s, *(job["release_s"] - first_s for job in made["jobs"]))
+            scale = RELEASES_S[1] / max(*lengths_s, *(job["release_s"] - first_s for job in instance["jobs"]))
             drawn = [
                 {
                     "release_s": within(_TIMES[1], (job["release_s"] - first_s) * scale),
                     "iterations": within(_TIMES[0], length_s * scale),
-                    "stages": self._stages(job["stages"], NIC / made["nic_bandwidth_bytes_per_s"] / each_s),
+                    "stages": self._stages(job["stages"], NIC / instance["nic_bandwidth_bytes_per_s"] / each_s),
                 }
-                for job, length_s, each_s in zip(made["jobs"], lengths_s, iterations_s, strict=True)
+                for job, length_s, each_s in zip(instance["jobs"], lengths_s, iterations_s, strict=True)
             ]
             head: Data = {"format": "dlsched/srpt_mapping/1", "name": "worst"}
             head |= {"intra_bandwidth_bytes_per_s": INTRA, "nic_bandwidth_bytes_per_s": NIC}
@@ -246,10 +246,10 @@ def _whole(generator: np.random.Generator, low: float, high: float) -> float:
 
 def _predicted(job: Data, generator: np.random.Generator, error: float) -> Data:
     """Return the job, with a prediction if predictions may be wrong."""
-    told = {name: value for name, value in job.items() if name != "predicted_iterations"}
+    fields = {name: value for name, value in job.items() if name != "predicted_iterations"}
     if error > 1:
-        told["predicted_iterations"] = job["iterations"] * log_uniform(generator, 1 / error, error)
-    return told
+        fields["predicted_iterations"] = job["iterations"] * log_uniform(generator, 1 / error, error)
+    return fields
 
 
 def _repair(data: Data, total: int, largest: int, error: float) -> Data | None:

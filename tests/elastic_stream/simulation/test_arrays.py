@@ -22,7 +22,7 @@ class Compares:
         self.policy, self.since, self.compared = policy, since, 0
 
     def decide(self, view):
-        if len(view) >= self.since or view.kept is not None:
+        if len(view) >= self.since or view.cached is not None:
             self.compare(view)
         return self.policy.decide(view)
 

@@ -139,7 +139,7 @@ def _flows(
     if len(pieces) > MOST_PIECES:
         raise ValueError(f"{where}: more than {MOST_PIECES} pieces")
     now = min(arrivals)
-    left, flow = list(works), zero
+    remaining, flow = list(works), zero
     for seconds, units in pieces:
         if seconds < 0:
             raise ValueError(f"{where}: a piece of less than no time")
@@ -149,13 +149,13 @@ def _flows(
             # a schedule may not know jobs before they arrive
             if now < arrivals[job]:
                 raise ValueError(f"{where}: job {job} works before it arrives")
-            before = left[job]
-            left[job] = before - seconds * tables[job][many - 1]
+            before = remaining[job]
+            remaining[job] = before - seconds * tables[job][many - 1]
             # the job ends within this piece; counting its whole length never flatters the schedule
-            if before > 0 and left[job] <= 0:
+            if before > 0 and remaining[job] <= 0:
                 flow = flow + (now + seconds - arrivals[job])
         now = now + seconds
-    if any(each > 0 for each in left):
+    if any(each > 0 for each in remaining):
         raise ValueError(f"{where}: some work is never done")
     return _policy_flow(claim, tables, arrivals, works), flow
 
@@ -169,14 +169,14 @@ def _policy_flow(
     coming.sort(key=lambda job: (arrivals[job], job))
     running: list[int] = []
     while coming or replay.jobs:
-        due = [replay.now_s + job.left * job.times[job.units - 1] for job in replay.jobs.values() if job.units]
+        due = [replay.now_s + job.remaining * job.times[job.units - 1] for job in replay.jobs.values() if job.units]
         if coming:
             due.append(arrivals[coming[0]])
         if not due:
             raise ValueError("the policy lets jobs wait for ever")
         replay.pass_by(min(due) - replay.now_s)
         for job in running:
-            if not replay.jobs[job].left > 0:
+            if not replay.jobs[job].remaining > 0:
                 replay.go(job)
         while coming and arrivals[coming[0]] <= replay.now_s:
             job = coming.pop(0)

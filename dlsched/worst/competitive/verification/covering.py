@@ -144,10 +144,10 @@ class _Cover:
         if "split" in node:
             if sum(not isinstance(each, str) for each in path) > MOST_SPLITS:
                 raise ValueError("proof: too many splits")
-            given = mapped(node["split"], "split")
-            if not given.keys() <= set(self.names):
-                raise ValueError(f"split: unknown names in {sorted(given)}")
-            form = tuple(fraction(given.get(name, "0"), "split") for name in self.names)
+            coefficients = mapped(node["split"], "split")
+            if not coefficients.keys() <= set(self.names):
+                raise ValueError(f"split: unknown names in {sorted(coefficients)}")
+            form = tuple(fraction(coefficients.get(name, "0"), "split") for name in self.names)
             negated = tuple(-each for each in form)
             return self.run([*path, form], mapped(node.get("positive"), "positive")) + self.run(
                 [*path, negated], mapped(node.get("negative"), "negative")
@@ -203,13 +203,15 @@ class _Cover:
                 job = int(event.removeprefix("end "))
                 gone = replay.go(job)
                 scale = gone.times[0] * self.tables[job][0]
-                works[job] = tuple(scale * (a - b) for a, b in zip(gone.epochs.times, gone.left.times, strict=True))
+                works[job] = tuple(
+                    scale * (a - b) for a, b in zip(gone.epochs.times, gone.remaining.times, strict=True)
+                )
             for following in events[at + 1 :]:
                 if isinstance(following, str):
                     break
                 splits.append(following)
             # positive on the path: its splits, and what every present job has left
-            known[:] = [*splits, *(job.left.times for job in replay.jobs.values())]
+            known[:] = [*splits, *(job.remaining.times for job in replay.jobs.values())]
             try:
                 ends = replay.ask()
             except _Open:

@@ -109,7 +109,7 @@ class Job:
     times: tuple[Fraction, ...]
     came: Number
     epochs: Number
-    left: Number
+    remaining: Number
     served: Number
     units: int = 0
 
@@ -154,7 +154,7 @@ class Replay:
         self.now_s = self.passed_s = self.now_s + seconds
         for job in self.jobs.values():
             if job.units:
-                job.left = job.left - seconds / job.times[job.units - 1]
+                job.remaining = job.remaining - seconds / job.times[job.units - 1]
                 job.served = job.served + seconds * job.units
 
     def ask(self) -> list[int]:
@@ -178,7 +178,7 @@ class Replay:
 
     def left(self, job: int) -> Number:
         """Epochs that the job has left."""
-        return self.jobs[job].left
+        return self.jobs[job].remaining
 
     def allowed(self, job: int) -> list[int]:
         """Counts that it may hold."""
@@ -217,7 +217,7 @@ class Replay:
 
     def time_left_s(self, job: int, units: int) -> Number:
         """Seconds to its end on these units."""
-        return self.jobs[job].left * self.jobs[job].times[units - 1]
+        return self.jobs[job].remaining * self.jobs[job].times[units - 1]
 
     time_left_stopped_s = time_left_s
 

@@ -101,11 +101,11 @@ def ratio_of(claim: Claim, instance: InstanceFile) -> Fraction:
     allocation = methods[claim.method](instance)
     assert allocation is not None
     costs = _costs(instance)
-    held = sum((row[allocation.gpus[job.id]] for row, job in zip(costs, instance.jobs, strict=True)), Fraction(0))
+    total = sum((row[allocation.gpus[job.id]] for row, job in zip(costs, instance.jobs, strict=True)), Fraction(0))
     least = _optimum(costs, instance.gpus)
     if least <= 0:
         raise ValueError("instance: its optimum is 0")
-    return held / least
+    return total / least
 
 
 def approached(claim: Claim) -> None:
@@ -129,31 +129,31 @@ def approached(claim: Claim) -> None:
         dict(zip(counts, zip(large, small, strict=True), strict=True))
         for large, small in zip(claim.approach.limit, claim.approach.inside, strict=True)
     ]
-    held = sum((row[count][0] for row, count in zip(costs, run(claim, costs), strict=True)), Fraction(0))
+    total = sum((row[count][0] for row, count in zip(costs, run(claim, costs), strict=True)), Fraction(0))
     least = sum((row[count][0] for row, count in zip(costs, best, strict=True)), Fraction(0))
-    if not (held > 0 and held == claim.supremum * least if claim.supremum is not None else held > 0 and least == 0):
-        raise ValueError(f"limit: the method ends with {held}, the best allocation costs {least}")
+    if not (total > 0 and total == claim.supremum * least if claim.supremum is not None else total > 0 and least == 0):
+        raise ValueError(f"limit: the method ends with {total}, the best allocation costs {least}")
 
 
 def run(claim: Claim, costs: Sequence[Mapping[int, Small]]) -> list[int]:
     """Run the method step by step: counts of the jobs at the end; ties go to the first job."""
-    held = [1] * len(costs)
+    counts = [1] * len(costs)
     closed = [False] * len(costs)
     while True:
         steps = [
             (job, *_next(claim, costs[job], count))
-            for job, count in enumerate(held)
+            for job, count in enumerate(counts)
             if not closed[job] and steps_from(claim, count)
         ]
         steps = [(job, target, saving) for job, target, saving in steps if saving > NOTHING]
         if not steps:
-            return held
+            return counts
         # the largest saving per unit; the first job of several
         job, target, _ = max(steps, key=lambda step: (step[2], -step[0]))
-        if sum(held) - held[job] + target > claim.gpus:
+        if sum(counts) - counts[job] + target > claim.gpus:
             closed[job] = True
         else:
-            held[job] = target
+            counts[job] = target
 
 
 def _next(claim: Claim, costs: Mapping[int, Small], count: int) -> tuple[int, Small]:

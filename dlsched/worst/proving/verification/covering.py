@@ -203,32 +203,32 @@ def _ends(claim: Claim) -> Iterator[End]:
     def full(best: int, spare: int) -> bool:
         return not _falling(claim) or not any(0 < n - best <= spare for n in bests)
 
-    def over(count: int, target: int, left: int) -> bool:
+    def over(count: int, target: int, free: int) -> bool:
         if target:
-            return target - count > left
+            return target - count > free
         further = steps_from(claim, count)
         if not further or claim.tables == "convex":
             return not further
-        return _leaps(claim) or further[0] - count <= left
+        return _leaps(claim) or further[0] - count <= free
 
     # what a job may hold at the end, and its next step (0: none that saves)
     states = [(count, target) for count in _reached(claim) for target in (0, *steps_from(claim, count))]
 
-    def grow(chosen: End, left: int, spare: int) -> Iterator[End]:
+    def grow(chosen: End, free: int, spare: int) -> Iterator[End]:
         if next(looked_at) > LARGEST:
             raise InputError(
                 where=("jobs", "gpus"), found=f"{claim.jobs} and {claim.gpus}", allowed="fewer, this has too many ends"
             )
         if len(chosen) == claim.jobs:
-            if all(over(count, target, left) and full(best, spare) for count, target, best in chosen):
+            if all(over(count, target, free) and full(best, spare) for count, target, best in chosen):
                 yield chosen
             return
         others = claim.jobs - len(chosen) - 1
         for count, target in states:
-            for best in bests if count + others <= left else ():
+            for best in bests if count + others <= free else ():
                 triple = (count, target, best)
                 if best + others <= spare and (not chosen or chosen[-1] <= triple):
-                    yield from grow((*chosen, triple), left - count, spare - best)
+                    yield from grow((*chosen, triple), free - count, spare - best)
 
     return grow((), claim.gpus, claim.gpus)
 
