@@ -162,7 +162,7 @@ class Judge:
         self.judged()
 
     def _run(self, method: AnyMethod, instance: InstanceFile, solver: str | None) -> Result[Solution] | None:
-        """Run a method within the remaining limits; None if it failed, which is recorded and told."""
+        """Run a method within the remaining limits; None if it failed, which is recorded and reported."""
         self.budget.tick()
         # nodes are limited for each run, time for all runs together
         limits = Limits(time_s=self.budget.left.time_s, nodes=self.nodes, threads=self.limits.threads)

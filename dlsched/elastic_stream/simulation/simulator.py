@@ -264,7 +264,7 @@ class _Simulation:
             self.barren = 0  # another job makes progress
         if self.used > self.instance.units:
             most = max(runs.values(), key=lambda run: run.units)
-            found = f"{self.used} units in all, {most.held} of them for job {self.instance.jobs[most.job].id!r}"
+            found = f"{self.used} units in all, {most.units} of them for job {self.instance.jobs[most.job].id!r}"
             raise self._wrong(found, str(self.instance.units))
 
     def _stop(self, run: PresentJob, now: float) -> None:
