@@ -34,8 +34,8 @@ class StandardOutput(io.FileIO):
         try:
             return super().write(data)
         except OSError as error:
-            said = "it is closed" if error.errno == errno.EBADF else error.strerror
-            raise OSError(error.errno, f"cannot be written: {said}", "standard output") from None
+            reason = "it is closed" if error.errno == errno.EBADF else error.strerror
+            raise OSError(error.errno, f"cannot be written: {reason}", "standard output") from None
 
 
 def open_standard_files() -> None:
@@ -131,6 +131,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         )
     ]
     importing = False
+    # Walk up the stack to a function that keeps its results on Ctrl-C.
     while frame is not None and frame.f_code not in keeping:
         importing = importing or frame.f_code.co_filename == "<frozen importlib._bootstrap>"
         frame = frame.f_back

@@ -78,10 +78,7 @@ def objective_name(instance: InstanceFile) -> str:
 def find_family(name: str | ModuleType) -> AnyFamily:
     """Return the family of that name, or of that module.
 
-    Raises
-    ------
-    UsageError
-        There is no such family; the message lists all families.
+    UsageError: there is no such family; the message lists all families.
     """
     if isinstance(name, ModuleType):
         name = name.__name__.rpartition(".")[2]
@@ -123,9 +120,9 @@ def read(path: str | os.PathLike[str]) -> Any:
 
 def read_or_same(instance: InstanceFile | str | os.PathLike[str]) -> InstanceFile:
     """Return an instance, read from its file if a path is given; UsageError for anything else."""
-    made: InstanceFile = read(instance) if isinstance(instance, str | os.PathLike) else instance
-    family_of(made)  # refuses anything that is no instance
-    return made
+    loaded: InstanceFile = read(instance) if isinstance(instance, str | os.PathLike) else instance
+    family_of(loaded)  # refuses anything that is no instance
+    return loaded
 
 
 def instance_from(data: Json, path: str, *, null: bool = True) -> InstanceFile:
@@ -159,6 +156,7 @@ def _refuse_null(data: dict[str, Json] | list[Json], name: str, where: tuple[str
     if kinds <= _PLAIN:
         return
     entries: Iterable[tuple[str | int, Json]] = data.items() if isinstance(data, dict) else enumerate(data)
+    # Depth first; lists of numbers were passed above without a look at each.
     for key, value in entries:
         if value is None:
             raise InstanceError(
@@ -261,12 +259,12 @@ def check(instance: InstanceFile, solution: Solution | Result[Solution] | Mappin
         The result holds no solution.
     """
     family = family_of(instance)
-    held = solution.solution if isinstance(solution, Result) else solution
-    if isinstance(held, Mapping):
-        held = family.read_solution(plain(dict(held)), instance)
-    if held is None or not hasattr(held, "as_data"):
-        raise UsageError(where="solution", found=type(held).__name__, allowed="a solution, or its data")
-    return family.violations(instance, held, "solution")
+    answer = solution.solution if isinstance(solution, Result) else solution
+    if isinstance(answer, Mapping):
+        answer = family.read_solution(plain(dict(answer)), instance)
+    if answer is None or not hasattr(answer, "as_data"):
+        raise UsageError(where="solution", found=type(answer).__name__, allowed="a solution, or its data")
+    return family.violations(instance, answer, "solution")
 
 
 if TYPE_CHECKING:
@@ -277,19 +275,19 @@ if TYPE_CHECKING:
 
 
 @overload
-def generate(family: Literal["ring_allocation"], **given: "Given") -> "ring_allocation.Instance": ...
+def generate(family: Literal["ring_allocation"], **values: "Given") -> "ring_allocation.Instance": ...
 @overload
-def generate(family: Literal["elastic_stream"], **given: "Given") -> "elastic_stream.Instance": ...
+def generate(family: Literal["elastic_stream"], **values: "Given") -> "elastic_stream.Instance": ...
 @overload
-def generate(family: Literal["matching_placement"], **given: "Given") -> "matching_placement.Instance": ...
+def generate(family: Literal["matching_placement"], **values: "Given") -> "matching_placement.Instance": ...
 @overload
-def generate(family: Literal["srpt_mapping"], **given: "Given") -> "srpt_mapping.Instance": ...
+def generate(family: Literal["srpt_mapping"], **values: "Given") -> "srpt_mapping.Instance": ...
 @overload
-def generate(family: Literal["ring_embedding"], **given: "Given") -> "ring_embedding.Instance": ...
+def generate(family: Literal["ring_embedding"], **values: "Given") -> "ring_embedding.Instance": ...
 @overload
-def generate(family: Literal["async_sgd"], **given: "Given") -> "async_sgd.Instance": ...
+def generate(family: Literal["async_sgd"], **values: "Given") -> "async_sgd.Instance": ...
 @overload
-def generate(family: str, **given: "Given") -> InstanceFile: ...
+def generate(family: str, **values: "Given") -> InstanceFile: ...
 
 
 def generate(
@@ -329,8 +327,8 @@ def generate(
     preset = preset or next(iter(record.presets))
     if preset not in record.presets:
         raise UsageError(where="preset", found=repr(preset), allowed=", ".join(record.presets))
-    given = {"jobs": jobs, "gpus": gpus, "max_gpus": max_gpus, **options}
-    chosen = {name: plain(value) for name, value in given.items() if value is not None}
+    values = {"jobs": jobs, "gpus": gpus, "max_gpus": max_gpus, **options}
+    chosen = {name: plain(value) for name, value in values.items() if value is not None}
     takes = inspect.signature(record.generate).parameters
     for name, value in chosen.items():
         if name not in takes:

@@ -83,13 +83,13 @@ def formulate(
         raise UsageError(where="formulation", found=repr(name), allowed=", ".join(builders) or "none")
     if horizon_s is not None and not (isinstance(horizon_s, int | float) and abs(horizon_s) <= MODERATE[1]):
         raise UsageError(where="horizon_s", found=repr(horizon_s), allowed=f"seconds, at most {MODERATE[1]:g}")
-    given = {"complete": True} if complete else {}
+    arguments = {"complete": True} if complete else {}
     more = {} if horizon_s is None else {"horizon_s": horizon_s}
     known = inspect.signature(builders[name]).parameters
-    for argument in (*given, *more):
+    for argument in (*arguments, *more):
         if argument not in known:
             raise UsageError(f"formulation {name} of {instance.family} takes no {argument}")
-    return cast("Built", builders[name](instance, **given, **more))
+    return cast("Built", builders[name](instance, **arguments, **more))
 
 
 def solve_formulation(
@@ -117,8 +117,8 @@ def solve_formulation(
     stated = _in_terms_of(before, replace(formulation, model=now))
     run = partial(_run_changed, formulation, now) if stated is None else partial(_run, formulation, stated, before)
     method = Method(origin.name, "exact", run, solvers=LINEAR)
-    said = partial(family_of(origin.instance).solve, method=method, solver=solver, start=start, limits=limits)
-    result: Result[SolutionT] = said(origin.instance, time_limit=time_limit, progress=progress, verbose=verbose)
+    solve_with = partial(family_of(origin.instance).solve, method=method, solver=solver, start=start, limits=limits)
+    result: Result[SolutionT] = solve_with(origin.instance, time_limit=time_limit, progress=progress, verbose=verbose)
     return result
 
 
@@ -149,10 +149,10 @@ def _prove(search: Search[SolutionT], stated: Formulation[LinearModel, SolutionT
     exact = ExactModel(stated.model)
     unit = Fraction(stated.unit)
     constant = Fraction(stated.constant) + unit * Fraction(stated.model.constant)
-    held = exact.sign * (Fraction(search.objective or 0.0) - constant) / unit
+    incumbent = exact.sign * (Fraction(search.objective or 0.0) - constant) / unit
     scale = Scale(exact.sign, unit, constant, Fraction(search.constant))
     tree = TreeSearch(exact, lambda upper: upper - Fraction(CLOSED) * abs(scale.of(upper) - scale.shift) / abs(unit))
-    tree.expect(held)
+    tree.expect(incumbent)
     tree.run(search.tick, most=_CASES)
     if tree.point is not None:  # it is better than what the solver calls so
         point = dict(zip(stated.model.names, map(float, tree.point), strict=True))
@@ -206,18 +206,15 @@ def _run_changed(
 def _start(formulation: "Formulation[pulp.LpProblem, SolutionT]", search: Search[SolutionT]) -> Incumbent | None:
     """Return values of the model that decide what the user's start does; None: there is none, or no time for it.
 
-    What a solution leaves open, such as variables of the user's own, is set as well as can be.
-
-    Raises
-    ------
-    UsageError
-        The start breaks a row of the model.
+    What a solution leaves open, such as variables of the user's own, is set as well as can be. UsageError: the start
+    breaks a row of the model.
     """
     if search.start is None:
         return None
     if formulation.chosen is None:
         raise UsageError(where="start", found="a model without complete=True", allowed="a complete one, or no start")
     fixed, absent = formulation.model.copy(), False
+    # Fix every decision of the start within its tolerance; the solver sets what the start leaves open.
     for kind, decided in formulation.chosen(search.start).items():
         choices = formulation.variables[kind]
         absent |= any(value and key not in choices for key, value in decided.items())
@@ -238,6 +235,7 @@ def _readable(model: "pulp.LpProblem") -> LinearModel:
 
     if model.sos1 or model.sos2:
         raise UsageError("the model has special ordered sets, which are not passed to solvers; use binary variables")
+    # The rows are a dictionary that users fill: refuse what is no linear constraint with a number on its side.
     for name, row in model.constraints.items():
         known = isinstance(row, pulp.LpConstraint) and row.sense in pulp.LpConstraintSenses
         if not (known and isinstance(row.expr, pulp.LpAffineExpression) and isinstance(row.constant, int | float)):
@@ -251,9 +249,10 @@ def _readable(model: "pulp.LpProblem") -> LinearModel:
 
 def _require_own(now: LinearModel, before: LinearModel) -> None:
     """Refuse a model some points of which are no solutions, as a row or a bound that it was built with is gone or wider."""
-    held = _parts(now)
+    parts = _parts(now)
+    # Every row and variable of the original must still be there, with the same terms and sides no wider.
     for name, (means, low, high) in _parts(before).items():
-        means_now, low_now, high_now = held.get(name, (None, -np.inf, np.inf))
+        means_now, low_now, high_now = parts.get(name, (None, -np.inf, np.inf))
         if means_now is None and isinstance(means, bool):
             continue  # a variable that no row has any more
         if means_now != means or low_now < low or high_now > high:

@@ -41,22 +41,10 @@ def find_method_of_user(
 ) -> AnyMethod:
     """Import what ``text`` names, as a heuristic.
 
-    Parameters
-    ----------
-    family
-        Family of the instances that the method will run on.
-    text
-        ``file.py:name`` or ``package.module:name``.
-    parameters
-        Arguments of the function or class, by name.
-    folder
-        Folder that is searched first for files and modules; None: the current one.
-
-    Raises
-    ------
-    UsageError
-        The method does not exist, cannot be called, does not take a parameter, or its module raises an
-        error; the message says in which line.
+    ``family``: family of the instances that the method will run on. ``text``: ``file.py:name`` or
+    ``package.module:name``. ``parameters``: arguments of the function or class, by name. ``folder``: folder that is
+    searched first for files and modules; None: the current one. UsageError: the method does not exist, cannot be
+    called, does not take a parameter, or its module raises an error; the message says in which line.
     """
     thing, file = import_of_user(text, folder)
     try:
@@ -90,10 +78,8 @@ def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., 
 def session_text(thing: Callable[..., object]) -> str:
     """Write a function or class of the session as ``pickled:...:name``.
 
-    Raises
-    ------
-    UsageError
-        cloudpickle is not installed, or the function refers to something that cannot be handed to another process.
+    UsageError: cloudpickle is not installed, or the function refers to something that cannot be handed to another
+    process.
     """
     with needing(NEED_OF_CLOUDPICKLE, "dask", UsageError):
         import cloudpickle
@@ -128,10 +114,7 @@ def call_of_user(text: str, file: str, thing: Callable[..., object], arguments: 
 def require_parameters(thing: Callable[..., object], parameters: Mapping[str, Json]) -> None:
     """Refuse parameters that a function or class does not take, and those that a run itself hands over.
 
-    Raises
-    ------
-    Refused
-        Below the name of the first.
+    Refused: below the name of the first.
     """
     known = _parameters(thing)
     if any(each.kind is each.VAR_KEYWORD for each in known.values()):
@@ -191,12 +174,12 @@ def runner(
     parameters: Mapping[str, Json],
     file: str,
     *,
-    given: bool = False,
+    in_program: bool = False,
 ) -> Run[InstanceFile, Solution]:
     """Return how a function or policy runs here; ``text`` is its name and ``file`` where it stands, both for messages."""
 
     def run(instance: InstanceFile, search: Search[Solution]) -> TerminationStatus:
-        with _errors_of(text, file, given=given):
+        with _errors_of(text, file, in_program=in_program):
             own = instance.apart()  # Python lets code change what is immutable, and answers are judged by the original
             began = perf_counter()
             try:
@@ -218,8 +201,8 @@ def called(
     thing: Callable[..., object], instance: InstanceFile, search: Search[SolutionT], parameters: Mapping[str, Json]
 ) -> object:
     """Call a function of an instance, or a class, with what a run hands over and further parameters."""
-    given = {"tick": search.tick, "seed": search.seed}
-    named = {name: given[name] for name in handed(thing)} | dict(parameters)
+    arguments = {"tick": search.tick, "seed": search.seed}
+    named = {name: arguments[name] for name in handed(thing)} | dict(parameters)
     return thing(**named) if inspect.isclass(thing) else thing(instance, **named)
 
 
@@ -240,21 +223,21 @@ def _simulated(
 
 
 @contextlib.contextmanager
-def _errors_of(text: str, file: str, *, given: bool = False) -> Iterator[None]:
+def _errors_of(text: str, file: str, *, in_program: bool = False) -> Iterator[None]:
     """Say what the user's code raises, and where; what it prints goes to standard error.
 
-    ``given``: the code is an object of the user's program, which prints where it likes; errors keep their cause.
+    ``in_program``: the code is an object of the user's program, which prints where it likes; errors keep their cause.
     """
     try:
-        with contextlib.nullcontext() if given else contextlib.redirect_stdout(sys.stderr):
+        with contextlib.nullcontext() if in_program else contextlib.redirect_stdout(sys.stderr):
             yield
     except (Stopped, PolicyError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
         if isinstance(error, UsageError) and error.where == (text,):
             raise
-        said = UsageError(f"{_where(error, file)}{type(error).__name__}: {printable(str(error))}", where=text)
-        raise said from error if given else None
+        raised = UsageError(f"{_where(error, file)}{type(error).__name__}: {printable(str(error))}", where=text)
+        raise raised from error if in_program else None
 
 
 def _where(error: BaseException, file: str) -> str:
@@ -262,6 +245,7 @@ def _where(error: BaseException, file: str) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{printable(os.path.basename(error.filename))}, line {error.lineno}: "
     others = ("<frozen", import_module.__code__.co_filename)
+    # Frames of the import machinery say nothing about the code of the user.
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(others)]
     own = [frame for frame in frames if os.path.realpath(frame.filename) == os.path.realpath(file)]
     if not own and len(frames) > 1 and frames[-1].filename != __file__:

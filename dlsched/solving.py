@@ -46,10 +46,7 @@ MethodLike: TypeAlias = str | AnyMethod | Callable[..., object] | Decider
 def method_of(family: AnyFamily, method: MethodLike) -> AnyMethod:
     """Return what is meant by a method, whichever way it is given; see the module.
 
-    Raises
-    ------
-    UsageError
-        There is no such method, or it is nothing that answers.
+    UsageError: there is no such method, or it is nothing that answers.
     """
     if isinstance(method, Method):
         require_own(family, method)
@@ -61,17 +58,14 @@ def method_of(family: AnyFamily, method: MethodLike) -> AnyMethod:
     own = getattr(kind, "__qualname__", type(kind).__qualname__).rpartition(".")[2]
     home = getattr(kind, "__module__", None) or type(kind).__module__
     text = f"{home}:{re.sub(r'[^0-9A-Za-z_]+', '', own) or 'function'}"
-    run = runner(family, text, thing, {}, file_of(kind), given=True)
+    run = runner(family, text, thing, {}, file_of(kind), in_program=True)
     return _stoppable(family, Method(text, "heuristic", run, seeded="seed" in handed(thing)), text, thing)
 
 
 def method_named(family: AnyFamily, text: str) -> AnyMethod:
     """Return a method of the family by its name, or one of the user's own if the name has a colon.
 
-    Raises
-    ------
-    UsageError
-        There is no such method, or the user's own cannot be imported.
+    UsageError: there is no such method, or the user's own cannot be imported.
     """
     return _stoppable(family, find_method_of_user(family, text), text) if ":" in text else family.method(text)
 
@@ -81,14 +75,9 @@ def _stoppable(
 ) -> AnyMethod:
     """Have a method run in a process of its own whenever the time is limited.
 
-    Parameters
-    ----------
-    family, method
-        The family of the instances, and the method as it runs here.
-    text
-        Its name, for messages.
-    thing
-        What it calls, which cloudpickle sends to the process; None: what the process imports by ``text``.
+    ``family``, ``method``: the family of the instances, and the method as it runs here. ``text``: its name, for
+    messages. ``thing``: what it calls, which cloudpickle sends to the process; None: what the process imports by
+    ``text``.
     """
     folder, number = os.getcwd(), next(_numbers)
 
@@ -163,21 +152,23 @@ class Solving(Bounding, total=False):
 
 
 @overload
-def solve(instance: "ring_allocation.Instance", **given: Unpack[Solving]) -> "Result[ring_allocation.Allocation]": ...
+def solve(
+    instance: "ring_allocation.Instance", **arguments: Unpack[Solving]
+) -> "Result[ring_allocation.Allocation]": ...
 @overload
-def solve(instance: "elastic_stream.Instance", **given: Unpack[Solving]) -> "Result[elastic_stream.Stream]": ...
+def solve(instance: "elastic_stream.Instance", **arguments: Unpack[Solving]) -> "Result[elastic_stream.Stream]": ...
 @overload
 def solve(
-    instance: "matching_placement.Instance", **given: Unpack[Solving]
+    instance: "matching_placement.Instance", **arguments: Unpack[Solving]
 ) -> "Result[matching_placement.Placement]": ...
 @overload
-def solve(instance: "srpt_mapping.Instance", **given: Unpack[Solving]) -> "Result[srpt_mapping.Schedule]": ...
+def solve(instance: "srpt_mapping.Instance", **arguments: Unpack[Solving]) -> "Result[srpt_mapping.Schedule]": ...
 @overload
-def solve(instance: "ring_embedding.Instance", **given: Unpack[Solving]) -> "Result[ring_embedding.Embedding]": ...
+def solve(instance: "ring_embedding.Instance", **arguments: Unpack[Solving]) -> "Result[ring_embedding.Embedding]": ...
 @overload
-def solve(instance: "async_sgd.Instance", **given: Unpack[Solving]) -> "Result[async_sgd.Allocation]": ...
+def solve(instance: "async_sgd.Instance", **arguments: Unpack[Solving]) -> "Result[async_sgd.Allocation]": ...
 @overload
-def solve(instance: InstanceFile | str | os.PathLike[str], **given: Unpack[Solving]) -> Result[Solution]: ...
+def solve(instance: InstanceFile | str | os.PathLike[str], **arguments: Unpack[Solving]) -> Result[Solution]: ...
 
 
 def solve(
@@ -243,21 +234,23 @@ def solve(
 
 
 @overload
-def bound(instance: "ring_allocation.Instance", **given: Unpack[Bounding]) -> "Result[ring_allocation.Allocation]": ...
+def bound(
+    instance: "ring_allocation.Instance", **arguments: Unpack[Bounding]
+) -> "Result[ring_allocation.Allocation]": ...
 @overload
-def bound(instance: "elastic_stream.Instance", **given: Unpack[Bounding]) -> "Result[elastic_stream.Stream]": ...
+def bound(instance: "elastic_stream.Instance", **arguments: Unpack[Bounding]) -> "Result[elastic_stream.Stream]": ...
 @overload
 def bound(
-    instance: "matching_placement.Instance", **given: Unpack[Bounding]
+    instance: "matching_placement.Instance", **arguments: Unpack[Bounding]
 ) -> "Result[matching_placement.Placement]": ...
 @overload
-def bound(instance: "srpt_mapping.Instance", **given: Unpack[Bounding]) -> "Result[srpt_mapping.Schedule]": ...
+def bound(instance: "srpt_mapping.Instance", **arguments: Unpack[Bounding]) -> "Result[srpt_mapping.Schedule]": ...
 @overload
-def bound(instance: "ring_embedding.Instance", **given: Unpack[Bounding]) -> "Result[ring_embedding.Embedding]": ...
+def bound(instance: "ring_embedding.Instance", **arguments: Unpack[Bounding]) -> "Result[ring_embedding.Embedding]": ...
 @overload
-def bound(instance: "async_sgd.Instance", **given: Unpack[Bounding]) -> "Result[async_sgd.Allocation]": ...
+def bound(instance: "async_sgd.Instance", **arguments: Unpack[Bounding]) -> "Result[async_sgd.Allocation]": ...
 @overload
-def bound(instance: InstanceFile | str | os.PathLike[str], **given: Unpack[Bounding]) -> Result[Solution]: ...
+def bound(instance: InstanceFile | str | os.PathLike[str], **arguments: Unpack[Bounding]) -> Result[Solution]: ...
 
 
 def bound(

@@ -161,16 +161,9 @@ class Reader:
 class Source:
     """A kind of file that ``dlsched import`` reads.
 
-    Parameters
-    ----------
-    name, words
-        As on the command line, and what it is.
-    reader
-        Reads it as a queue; None: it is none.
-    importer, options, family
-        The importer of its own, a target, its options, and the family of its instances; empty: it is only read as a queue.
-    times
-        The times of a trace that has such an importer, a target.
+    ``name``, ``words``: as on the command line, and what it is. ``reader``: reads it as a queue; None: it is none.
+    ``importer``, ``options``, ``family``: the importer of its own, a target, its options, and the family of its
+    instances; empty: it is only read as a queue. ``times``: the times of a trace that has such an importer, a target.
     """
 
     name: str

@@ -30,17 +30,18 @@ def srpt_value(
         raise ValueError("sizes must be numbers >= 0")
     unit = max((number.as_integer_ratio()[1] for number in (*releases, *sizes, *(lengths or ()))), default=1)
     jobs = sorted((_times(release, unit), _times(size, unit)) for release, size in zip(releases, sizes, strict=True))
-    left: list[int] = []  # a heap: what is left of the released jobs
+    remaining: list[int] = []  # a heap: what is left of the released jobs
     ends: list[int] = []
     now = 0
+    # Shortest remaining time first, from one release to the next
     for index, (release, size) in enumerate(jobs):
         now = max(now, release)
-        heapq.heappush(left, size)
+        heapq.heappush(remaining, size)
         until = jobs[index + 1][0] if index + 1 < len(jobs) else None
-        while left and (until is None or now < until):
-            least = heapq.heappop(left)
+        while remaining and (until is None or now < until):
+            least = heapq.heappop(remaining)
             if until is not None and now + least > until:
-                heapq.heappush(left, least - (until - now))
+                heapq.heappush(remaining, least - (until - now))
                 now = until
             else:
                 now += least
@@ -91,16 +92,17 @@ def busy_value(
     there: list[tuple[int, int, int]] = []  # a heap: ratio, number of the job, size left
     twice = [0] * len(jobs)  # 2 int x(t) t dt
     now = 0
+    # Serve the largest weight per size among the released jobs, from one release to the next
     for number, (release, ratio, size, _) in enumerate(jobs):
         now = max(now, release)
         heapq.heappush(there, (ratio, number, size))
         until = jobs[number + 1][0] if number + 1 < len(jobs) else None
         while there and (until is None or now < until):
-            ratio, job, left = heapq.heappop(there)
-            end = now + left if until is None else min(now + left, until)
+            ratio, job, remaining = heapq.heappop(there)
+            end = now + remaining if until is None else min(now + remaining, until)
             twice[job] += end * end - now * now
-            if end - now < left:
-                heapq.heappush(there, (ratio, job, left - (end - now)))
+            if end - now < remaining:
+                heapq.heappush(there, (ratio, job, remaining - (end - now)))
             now = end
     total = 0  # sum of omega (2 M + p)
     for double, (release, _, size, share) in zip(twice, jobs, strict=True):

@@ -79,6 +79,7 @@ def exact_product(first: FloatArray, second: FloatArray) -> tuple[FloatArray, Fl
     product = first * second
     high, low = _halves(first)
     other_high, other_low = _halves(second)
+    # Dekker 1971: the four partial products are exact, so their differences are the rounding error.
     missing = low * other_low - (((product - high * other_high) - low * other_high) - high * other_low)
     return product, missing
 
@@ -92,18 +93,14 @@ def _halves(numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
 def sum_below(terms: Sequence[float], rest: Fraction) -> float:
     """Return the largest float that is not above the exact sum of ``terms`` and ``rest``.
 
-    A ``rest`` of more than 200 bits is rounded down to 200 bits first; the result can then be the next lower
-    float.
-
-    Raises
-    ------
-    OverflowError
-        The sum, or ``rest``, is beyond all floats.
+    A ``rest`` of more than 200 bits is rounded down to 200 bits first; the result can then be the next lower float.
+    OverflowError: the sum, or ``rest``, is beyond all floats.
 
     >>> sum_below([0.1, 0.2], Fraction(0)) < Fraction(0.1) + Fraction(0.2)
     True
     """
     parts = [*terms]
+    # Cut the rational number into floats; dropping what remains after the last rounds down.
     for _ in range(_PARTS):
         part = rounded_down(rest)
         parts.append(part)

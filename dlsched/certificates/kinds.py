@@ -27,9 +27,9 @@ class _Kind(Brief):
         """Return the data of result files: kind first, value last, without empty optional fields."""
         data: dict[str, object] = {"kind": self.kind}
         for name, optional in _fields(type(self)).items():
-            said = getattr(self, name)
-            if said or not optional:
-                data[name] = dict(said) if isinstance(said, Mapping) else said
+            value = getattr(self, name)
+            if value or not optional:
+                data[name] = dict(value) if isinstance(value, Mapping) else value
         return data
 
 
@@ -98,13 +98,7 @@ KINDS: dict[str, type[AnyCertificate]] = {each.kind: each for each in get_args(A
 
 
 def certificate_from(data: Mapping[str, object]) -> AnyCertificate:
-    """Read a certificate.
-
-    Raises
-    ------
-    InputError
-        The kind is unknown, or a field is missing or wrong.
-    """
+    """Read a certificate; InputError: the kind is unknown, or a field is missing or wrong."""
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(where="certificate.kind", found=shown(kind), allowed=", ".join(KINDS))

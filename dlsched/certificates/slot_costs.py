@@ -128,23 +128,24 @@ class Run:
         longest = (end - self.firsts[0] + 2) * tick_s + max(speeds.seconds) + speeds.pause_s
         scale = Fraction(2) ** (_BITS - longest.numerator.bit_length() + longest.denominator.bit_length() - 1)
         slot_cost = math.floor(tick_s * scale)
-        held, stopped, fresh = _free(speeds, cells, scale)
+        running, stopped, fresh = _free(speeds, cells, scale)
         steps = [
             [_Step(tick_s, seconds, pause_s, cells, scale) for seconds in speeds.seconds]
             for pause_s in (Fraction(0), speeds.pause_s)
         ]
         found = {end: int(fresh[-1])}
         wanted = set(self.firsts)
+        # Backward over slots: least costs of jobs that hold each count, are stopped, or never ran
         for slot, pay in self.paid.backward(speeds.counts, self.firsts[0], end, scale / speeds.weight):
             going, anew = (
-                [step.cost(after, slot_cost) for step, after in zip(row, held, strict=True)] for row in steps
+                [step.cost(after, slot_cost) for step, after in zip(row, running, strict=True)] for row in steps
             )
             going = [cost + each for cost, each in zip(going, pay, strict=True)]
             fresh = np.minimum(fresh + slot_cost, np.minimum.reduce(going))
             stopped = np.minimum.reduce(
                 [stopped + slot_cost, *(cost + each for cost, each in zip(anew, pay, strict=True))]
             )
-            held = [np.minimum(cost, stopped) for cost in going]
+            running = [np.minimum(cost, stopped) for cost in going]
             if slot in wanted:
                 found[slot] = int(fresh[-1])
         return [found[first] / scale for first in self.firsts]
@@ -168,7 +169,7 @@ class _Step:
 
 def _free(speeds: Speeds, cells: int, scale: Fraction) -> tuple[list[Ints], Ints, Ints]:
     """Return costs if units are free: of jobs that hold a count, that are stopped, and that never ran."""
-    left = np.arange(cells + 1)
-    fastest, *others = (left * math.floor(seconds * scale / cells) for seconds in reversed(speeds.seconds))
+    remaining = np.arange(cells + 1)
+    fastest, *others = (remaining * math.floor(seconds * scale / cells) for seconds in reversed(speeds.seconds))
     stopped = fastest + math.floor(speeds.pause_s * scale)
     return [np.minimum(stopped, each) for each in (*reversed(others), fastest)], stopped, fastest

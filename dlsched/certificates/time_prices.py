@@ -74,10 +74,8 @@ from dlsched.certificates import exact_sum
 def require_steps(breakpoints: Sequence[float], prices: Sequence[float]) -> None:
     """Refuse anything but a list of prices, each from one breakpoint to the next.
 
-    Raises
-    ------
-    ValueError
-        Breakpoints that are not finite or do not ascend, another number of prices, or one that is negative or not finite.
+    ValueError: breakpoints that are not finite or do not ascend, another number of prices, or one that is negative or
+    not finite.
     """
     if not all(map(math.isfinite, breakpoints)):
         raise ValueError("breakpoints must be finite numbers")
@@ -121,19 +119,9 @@ def rigid_value(
 ) -> Fraction:
     """Return the bound on the sum of ends, exactly.
 
-    Parameters
-    ----------
-    releases, lengths, units
-        r_i, L_i (or anything below), g_i of every job.
-    total
-        G.
-    breakpoints, prices
-        Ascending, shape (K + 1,), and the price from each to the next, >= 0, shape (K,).
-
-    Raises
-    ------
-    ValueError
-        Breakpoints that do not ascend, prices that are negative or not finite, or not one fewer of them.
+    ``releases``, ``lengths``, ``units``: r_i, L_i (or anything below), g_i of every job. ``total``: G. ``breakpoints``,
+    ``prices``: ascending, shape (K + 1,), and the price from each to the next, >= 0, shape (K,). ValueError:
+    breakpoints that do not ascend, prices that are negative or not finite, or not one fewer of them.
     """
     if len(breakpoints) != len(prices) + 1:
         raise ValueError(f"{len(prices)} prices: found {len(breakpoints)} breakpoints, allowed: one more than prices")
@@ -155,18 +143,19 @@ def rigid_value(
         return paid[last] if index >= last else paid[index] + rates[index] * (time - times[index])
 
     value = -total * paid[last]
-    for release, length, held in zip(_scaled(releases, second), _scaled(lengths, second), units, strict=True):
-        least = (release + length) * dear + held * (paid_until(release + length) - paid_until(release))
+    # The cost is piecewise linear in the start: besides the release, only breakpoints as start or as end can be least.
+    for release, length, size in zip(_scaled(releases, second), _scaled(lengths, second), units, strict=True):
+        least = (release + length) * dear + size * (paid_until(release + length) - paid_until(release))
         for index in range(bisect_right(times, release), last + 1):
             start = times[index]
             if (start + length) * dear >= least:
                 break
-            least = min(least, (start + length) * dear + held * (paid_until(start + length) - paid[index]))
+            least = min(least, (start + length) * dear + size * (paid_until(start + length) - paid[index]))
         for index in range(bisect_right(times, release + length), last + 1):
             end = times[index]
             if end * dear >= least:
                 break
-            least = min(least, end * dear + held * (paid[index] - paid_until(end - length)))
+            least = min(least, end * dear + size * (paid[index] - paid_until(end - length)))
         value += least
     return Fraction(value, second * dear)
 
@@ -221,6 +210,7 @@ def least_costs(window: Window) -> Floats:
     under = _Tangent(np.zeros_like(low), window.nodes[:, :-1].copy(), np.ones_like(low))
     over = _Tangent(np.full_like(low, np.inf), np.zeros_like(low), np.zeros_like(low))
     multipliers = lengths
+    # Each round raises the bounds of all intervals, then moves the multipliers of the jobs that can still gain.
     for number in range(_ROUNDS + _MORE * low.shape[1]):
         height, slope, slack = _evaluate(window, multipliers)
         np.maximum(low, np.minimum(height[:, :-1] - slack[:, :-1], height[:, 1:] - slack[:, 1:]), out=low)
@@ -233,12 +223,13 @@ def least_costs(window: Window) -> Floats:
         here = np.arange(len(rows)), low.argmin(axis=1)
         found[rows] = np.maximum(lengths * (1 - 4 * _U), np.minimum(low[here], last))
         multipliers, close = _meet(under.at(here), over.at(here), number)
-        left = np.flatnonzero(~close & (low[here] < last) & (multipliers < 2.0**600))
-        if not len(left):
+        todo = np.flatnonzero(~close & (low[here] < last) & (multipliers < 2.0**600))
+        if not len(todo):
             break
-        if len(left) < len(rows):
-            window, under, over = window.of(left), under.at(left), over.at(left)
-            low, rows, lengths, last, multipliers = low[left], rows[left], lengths[left], last[left], multipliers[left]
+        # Jobs whose bound cannot rise further leave the arrays.
+        if len(todo) < len(rows):
+            window, under, over = window.of(todo), under.at(todo), over.at(todo)
+            low, rows, lengths, last, multipliers = low[todo], rows[todo], lengths[todo], last[todo], multipliers[todo]
     return found
 
 
@@ -253,8 +244,8 @@ class _Tangent(NamedTuple):
         return _Tangent(*(field[where] for field in self))
 
     def replace(self, where: NDArray[np.bool_], multiplier: Floats, height: Floats, slope: Floats) -> None:
-        for kept, new in zip(self, (multiplier, height, slope), strict=True):
-            np.copyto(kept, new, where=where)
+        for array, new in zip(self, (multiplier, height, slope), strict=True):
+            np.copyto(array, new, where=where)
 
 
 def _meet(under: _Tangent, over: _Tangent, number: int) -> tuple[Floats, NDArray[np.bool_]]:
@@ -290,6 +281,7 @@ def _evaluate(window: Window, multipliers: Floats) -> tuple[Floats, Floats, Floa
 def _without_pauses(window: Window, worth: Floats) -> tuple[Floats, Floats]:
     """Reward from release to every node, and the work done for it, if starts and stops are free."""
     jobs, intervals = window.spans.shape
+    # The best count of every interval on its own: starts and stops are free, so intervals do not interact.
     best, speed = np.zeros((jobs, intervals)), np.zeros((jobs, intervals))
     for index in range(window.counts.shape[1]):
         gain = worth[:, index, None] - window.prices * window.counts[:, index, None]
@@ -308,18 +300,19 @@ def _with_pauses(window: Window, worth: Floats) -> tuple[Floats, Floats]:
     reward, work = np.zeros((jobs, intervals + 1)), np.zeros((jobs, intervals + 1))
     lost = window.speeds * window.pauses[:, None]
     cost = np.minimum(worth * window.pauses[:, None], _FAR)
-    held, done = np.zeros_like(worth), np.zeros_like(worth)  # of paths that hold this count; the first start is free
+    # Of paths that hold a count: their reward and work; the first start is free
+    reward_on, done = np.zeros_like(worth), np.zeros_like(worth)
     for index in range(intervals):
         start = np.maximum(reward[:, index, None] - cost, 0)
         ran = np.where(start > 0, work[:, index, None] - lost, 0)
-        better = start > held
-        np.copyto(held, start, where=better)
+        better = start > reward_on
+        np.copyto(reward_on, start, where=better)
         np.copyto(done, ran, where=better)
         gain = worth - window.prices[:, index, None] * window.counts
-        held = held + np.maximum(np.maximum(gain, -_FAR) * window.spans[:, index, None], -_FAR)
+        reward_on = reward_on + np.maximum(np.maximum(gain, -_FAR) * window.spans[:, index, None], -_FAR)
         done = done + window.speeds * window.spans[:, index, None]
-        most = held.argmax(axis=1)[:, None]
-        top = np.take_along_axis(held, most, axis=1)[:, 0]
+        most = reward_on.argmax(axis=1)[:, None]
+        top = np.take_along_axis(reward_on, most, axis=1)[:, 0]
         waits = top <= reward[:, index]
         reward[:, index + 1] = np.where(waits, reward[:, index], top)
         work[:, index + 1] = np.where(waits, work[:, index], np.take_along_axis(done, most, axis=1)[:, 0])

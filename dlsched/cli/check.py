@@ -41,11 +41,11 @@ def run(
         raise UsageError(where="RESULT", found="nothing", allowed="a result file, or --proof")
     problem = read(instance)
     data = {} if result is None else read_json(result)
-    said: dict[str, object] = {}
+    proof_data: dict[str, object] = {}
     if result is None:
         assert proof is not None
         found, own = verify_alone(proof, problem)
-        said = {"proof": own}
+        proof_data = {"proof": own}
     elif isinstance(data, dict) and data.get("kind") in KINDS:
         if proof is not None:
             raise UsageError(where="proof", found="a certificate of a supremum to check", allowed="a result")
@@ -55,9 +55,9 @@ def run(
         claim = claim_in(data, result, family, problem)
         found = verify_claim(family, problem, claim, result)
         if proof is not None:
-            said = {"proof": verify_proof(proof, problem, found, claim.result)}
+            proof_data = {"proof": verify_proof(proof, problem, found, claim.result)}
     if as_json:
-        print_json(found.as_data() | said)
+        print_json(found.as_data() | proof_data)
     else:
         sys.stdout.write("\n".join(_lines(found)) + "\n")
     return 0 if found else 7
@@ -88,11 +88,13 @@ def verify_supremum(instance: InstanceFile, data: Mapping[str, object], path: st
     else:
         asked = f"{data['method']}, {jobs} on {data['gpus']}, {data['tables']} tables, counts {data['counts']}"
     if proven.supremum is None:
-        said = "objective / optimum has no bound (exact arithmetic)"
+        supremum = "objective / optimum has no bound (exact arithmetic)"
     else:
-        said = f"the supremum of objective / optimum is {proven.supremum} ({proven.leaves} leaves, exact arithmetic)"
+        supremum = (
+            f"the supremum of objective / optimum is {proven.supremum} ({proven.leaves} leaves, exact arithmetic)"
+        )
     shown = f"the instance has {proven.ratio}" + (", the largest there is" if proven.ratio == proven.supremum else "")
-    return Verification(verified=[f"verified: {asked}: {said}", f"verified: {shown}"])
+    return Verification(verified=[f"verified: {asked}: {supremum}", f"verified: {shown}"])
 
 
 def claim_in(data: Json, path: str, family: AnyFamily, instance: InstanceFile) -> Claim:

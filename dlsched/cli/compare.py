@@ -69,6 +69,7 @@ def run(
         require_plot(plot, width)
     instances, claims, errors = _read_all(files or [], solutions or [])
     wanted = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    # Methods are looked up before any runs, so that a wrong name costs no time.
     by_family = {instance.family: methods_of(family_of(instance), wanted) for instance in instances}
     rows, interrupted = rows_of(instances, by_family, claims, limits, watch=progress_line)
     strays = [path for path, claim in claims.items() if instances and not owners_of(claim, instances)]

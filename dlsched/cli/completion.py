@@ -51,8 +51,8 @@ def methods(ctx: typer.Context, incomplete: str) -> list[str]:
 def method_lists(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete the last method of a list with commas; none twice."""
     before, comma, last = incomplete.rpartition(",")
-    left = [name for name in _of_family(ctx, listed.methods) if name not in before.split(",")]
-    return [before + comma + name for name in _beginning(last, left)]
+    others = [name for name in _of_family(ctx, listed.methods) if name not in before.split(",")]
+    return [before + comma + name for name in _beginning(last, others)]
 
 
 def _beginning(incomplete: str, known: Iterable[str]) -> list[str]:
@@ -61,8 +61,8 @@ def _beginning(incomplete: str, known: Iterable[str]) -> list[str]:
 
 def _of_family(ctx: typer.Context, asked: Callable[[str], tuple[str, ...]]) -> list[str]:
     """Return names for the families that the command line determines so far, or for all families if it does not."""
-    given = ctx.params
-    words = [given.get("file"), given.get("family"), *(given.get("files") or ()), *ctx.args]
+    parameters = ctx.params
+    words = [parameters.get("file"), parameters.get("family"), *(parameters.get("files") or ()), *ctx.args]
     meant = {word if word in FAMILIES else _family_of(word) for word in words if word}
     rows = [asked(family) for family in FAMILIES if family in meant] or map(asked, FAMILIES)
     return list(dict.fromkeys(name for row in rows for name in row))

@@ -73,11 +73,11 @@ def run_stream(
         early_stop=stops,
         tick_s=tick,
     )
-    said = f"dlsched stream --load {load} --seed {seed} --restart {restart}"
-    said += "".join(f" --stop {fraction}:{probability}" for fraction, probability in stops)
-    said += "" if tick is None else f" --tick {tick}"
+    command = f"dlsched stream --load {load} --seed {seed} --restart {restart}"
+    command += "".join(f" --stop {fraction}:{probability}" for fraction, probability in stops)
+    command += "" if tick is None else f" --tick {tick}"
     name = f"{instance.name}-load{load:g}-seed{seed}"
-    write(stream.model_copy(update={"name": name, "source": f"{said}\n{stream.source}"}), out or "-")
+    write(stream.model_copy(update={"name": name, "source": f"{command}\n{stream.source}"}), out or "-")
     return 0
 
 

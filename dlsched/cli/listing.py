@@ -61,11 +61,11 @@ def _examine(solver: Solver) -> dict[str, Any]:
 
 def _smoke(solver: Solver) -> tuple[bool, str]:
     """Solve a small model of every kind that can be written here; say what to install for the others."""
-    right, said = True, []
+    right, sentences = True, []
     for kind in solver.kinds:
         missing = solver.missing(kind)
         if missing is not None:
-            said.append(f"{kind}: pip install {missing}")
+            sentences.append(f"{kind}: pip install {missing}")
             continue
         outcome, optimum = _pack(solver.name) if kind == "milp" else _divide()
         solved = (
@@ -75,8 +75,8 @@ def _smoke(solver: Solver) -> tuple[bool, str]:
         )
         right = right and solved
         what = "linear" if kind == "milp" else "non-linear"
-        said.append(f"{what}: {f'{optimum}, proven' if solved else f'{outcome.status} {outcome.objective}'}")
-    return right, "; ".join(said)
+        sentences.append(f"{what}: {f'{optimum}, proven' if solved else f'{outcome.status} {outcome.objective}'}")
+    return right, "; ".join(sentences)
 
 
 def _pack(solver: str) -> tuple[Outcome, int]:

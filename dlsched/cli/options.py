@@ -43,23 +43,17 @@ def taking(
 ) -> Callable[[Command], Command]:
     """Let a command take options in place of its last parameter, ``**own``, which gets the options that are not None.
 
-    Parameters
-    ----------
-    options
-        In the order of the help.
-    before
-        The parameter of the command before which the options are placed.
-    words
-        What the help says of some of them in this command, by name.
+    ``options``: in the order of the help. ``before``: the parameter of the command before which the options are placed.
+    ``words``: what the help says of some of them in this command, by name.
     """
-    said = words or {}
+    help_words = words or {}
 
     def decorate(run: Command) -> Command:
         *stated, _ = inspect.signature(run).parameters.values()
         at = [parameter.name for parameter in stated].index(before)
-        made = [_parameter(option, said.get(option.name, option.help)) for option in options]
+        parameters = [_parameter(option, help_words.get(option.name, option.help)) for option in options]
         # Typer makes options of it
-        run.__signature__ = inspect.Signature([*stated[:at], *made, *stated[at:]])  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature([*stated[:at], *parameters, *stated[at:]])  # type: ignore[attr-defined]
         return run
 
     return decorate
@@ -102,15 +96,12 @@ def options_of(parameters: Iterable[Parameter]) -> dict[str, str]:
     return options
 
 
-def require_other_files(parameters: Iterable[Parameter], given: Mapping[str, object]) -> None:
-    """Refuse a file to write that another parameter of the command names; ``given``: values by argument.
+def require_other_files(parameters: Iterable[Parameter], values: Mapping[str, object]) -> None:
+    """Refuse a file to write that another parameter of the command names; ``values``: by argument.
 
-    Raises
-    ------
-    UsageError
-        Writing would replace an input, or another output.
+    UsageError: writing would replace an input, or another output.
     """
-    named = [(each, text) for each in parameters for text in _files(each, given.get(each.name))]
+    named = [(each, text) for each in parameters for text in _files(each, values.get(each.name))]
     for parameter, out in named:
         if out == "-" or not (parameter.metavar == "OUT" or WRITTEN & {*parameter.opts}):
             continue
@@ -163,17 +154,17 @@ def spread(arguments: list[str]) -> list[str]:
 def modern(arguments: list[str]) -> list[str]:
     """Replace old spellings, and say so on standard error."""
     command, *rest = arguments or [""]
-    said = []
+    changes = []
     for old, new in RENAMED.get(command, {}).items():
         changed = [each.replace(old, new, 1) if each.partition("=")[0] == old else each for each in rest]
         if changed != rest:
             rest = changed
-            said.append(f"{old} is now {new}")
+            changes.append(f"{old} is now {new}")
     if command in SOURCE_FIRST and not any(each.partition("=")[0] == "--source" for each in rest):
         place = next((at for at, each in enumerate(rest) if each in SOURCES), None)
         if place is not None:
-            said.append(f"{command} SOURCE FILE is now {command} FILE --source SOURCE")
+            changes.append(f"{command} SOURCE FILE is now {command} FILE --source SOURCE")
             rest = [*rest[:place], *rest[place + 1 :], "--source", rest[place]]
-    for words in said:
+    for words in changes:
         print(f"dlsched: {words}; the old spelling goes in the next release", file=sys.stderr)
     return [command, *rest] if arguments else []

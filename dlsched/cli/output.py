@@ -47,6 +47,7 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     needed = 0
     rows = [tuple(map(printable, row)) for row in rows]
+    # Numbers are never folded, so the table needs their whole width; text may be folded to its least width.
     for name, *cells in zip(map(printable, columns), *rows, strict=True):
         aligned = name in right
         table.add_column(name, justify="right" if aligned else "left", no_wrap=aligned, overflow="fold")

@@ -60,10 +60,10 @@ def run(
         about, rows = study.about, study.rows()
     findings = entry.find(rows)
     differs = differs_of(entry, drawn=trace is None)
-    left = unanswered(rows)
-    if left:
-        differs.append(f"Cells without an answer: {left}.")
-    said = sys.stderr if out == "-" else sys.stdout
+    missing = unanswered(rows)
+    if missing:
+        differs.append(f"Cells without an answer: {missing}.")
+    output = sys.stderr if out == "-" else sys.stdout
     if out != "-":
         _print_findings(entry, findings, differs)
     if out is not None:
@@ -80,7 +80,7 @@ def run(
             command=shlex.join([*words, "-o", f"{name}.html"]),
             quick=quick,
         )
-        print(f"page: {printable(out)}", file=said)
+        print(f"page: {printable(out)}", file=output)
     return 0
 
 

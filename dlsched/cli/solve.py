@@ -74,6 +74,7 @@ def run(
         _require_a_model(instance, proof)
     with progress_line(f"{instance.name}, {method}") as progress:
         result = solve(instance, method=chosen, limits=limits, seed=seed, solver=solver, progress=progress)
+    # Every contradiction is written and shown first, and only then raised: the answer is not lost.
     disagreement = None
     if cross_check is not None and result.status is not TerminationStatus.INTERRUPTED:
         with progress_line(f"{instance.name}, cross-check by {cross_check}") as progress:
@@ -85,8 +86,8 @@ def run(
             raise SolverError(f"cross-check: {second.message}")
         result = _noted(result, disagreement or agreement(result, second))
     if proof is not None:
-        false, said = _proven(instance, result, proof, limits)
-        disagreement, result = disagreement or false, _noted(result, said)
+        false, sentence_of_proof = _proven(instance, result, proof, limits)
+        disagreement, result = disagreement or false, _noted(result, sentence_of_proof)
     if out is not None:
         write(result, out)
     if as_json and out != "-":
@@ -99,9 +100,9 @@ def run(
     return exit_code(result)
 
 
-def _noted(result: Result[Solution], said: str) -> Result[Solution]:
+def _noted(result: Result[Solution], sentence: str) -> Result[Solution]:
     """Add a sentence to the message of a result."""
-    return replace(result, message="; ".join(filter(None, (result.message, said))))
+    return replace(result, message="; ".join(filter(None, (result.message, sentence))))
 
 
 def _require_a_model(instance: InstanceFile, path: str) -> None:
@@ -150,6 +151,7 @@ def contradiction(first: Result[Solution], second: Result[Solution]) -> str | No
 
 def contrary(first: tuple[str, Answer], second: tuple[str, Answer]) -> str | None:
     """Return a sentence when two answers, each with its name, cannot both be right."""
+    # Both ways round: each bound against the other solution
     for (name, one), (beside, other) in ((first, second), (second, first)):
         by = f"{name} and {beside} disagree"
         if one.status is TerminationStatus.INFEASIBLE and other.objective is not None:
@@ -203,8 +205,8 @@ def print_summary(result: Result[Solution], unit: str) -> None:
     if result.solution is not None:
         for what, entries in result.solution.as_data().items():
             rings = _rings(entries)
-            said = f"{len(rings)}; each ring with its workers by server" if rings else _entries(entries)
-            lines += [f"  {what:12s} {said}", *_first(rings)]
+            text = f"{len(rings)}; each ring with its workers by server" if rings else _entries(entries)
+            lines += [f"  {what:12s} {text}", *_first(rings)]
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 
 
@@ -254,5 +256,5 @@ def run_bound(file: InstancePath, time_limit: TimeLimit = None, as_json: AsJson 
     wrong = disproof(instance, result)
     if wrong is not None:
         raise DisagreementError(wrong)
-    held = result.bound is not None and result.status is not TerminationStatus.SOLVER_ERROR
-    return 0 if held else exit_code(result)
+    bounded = result.bound is not None and result.status is not TerminationStatus.SOLVER_ERROR
+    return 0 if bounded else exit_code(result)

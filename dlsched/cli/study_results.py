@@ -47,8 +47,8 @@ def run_show(
             print_table(columns, cells, right=columns[1:])
         print(f"{note_of(groups)}\n")
         _print_failures([row for group in groups for row in group.failed])
-    for said in remarks(groups):
-        print(said)
+    for remark in remarks(groups):
+        print(remark)
     if about.ended < about.cells:
         print(f"{about.cells - about.ended} of {about.cells} cells have not run yet.")
     return 0
@@ -67,8 +67,8 @@ def _print_failures(failed: Sequence[Row]) -> None:
         reasons.setdefault((row.family, row.method, row.status), Counter())[row.message] += 1
     if reasons:
         cells = [
-            (family, method, status, str(said.total()), said.most_common(1)[0][0][:LONGEST_REASON])
-            for (family, method, status), said in reasons.items()
+            (family, method, status, str(messages.total()), messages.most_common(1)[0][0][:LONGEST_REASON])
+            for (family, method, status), messages in reasons.items()
         ]
         print_table(("family", "method", "ended as", "cells", "most often because"), cells, right=("cells",))
 

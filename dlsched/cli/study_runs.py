@@ -67,9 +67,9 @@ def run(
         return INCOMPLETE
     with study:
         about, failed = study.about, study.failed
-        said = f"; {several(failed, 'cell')} failed, `dlsched study show` says why" if failed else ""
+        failures = f"; {several(failed, 'cell')} failed, `dlsched study show` says why" if failed else ""
         print(
-            f"{printable(about.name)}: {about.ended} cells of {about.instances} instances are in {printable(str(path))}{said}"
+            f"{printable(about.name)}: {about.ended} cells of {about.instances} instances are in {printable(str(path))}{failures}"
         )
     return FAILED if failed else 0
 
@@ -104,8 +104,8 @@ def run_watched(
                 largest_solution=largest_solution,
             )
         except KeyboardInterrupt:
-            left = f"; {latest[0].cells - latest[0].ended} cells are left" if latest else " before any cell ran"
-            print(f"dlsched: interrupted{left}, the same command goes on", file=sys.stderr)
+            remaining = f"; {latest[0].cells - latest[0].ended} cells are left" if latest else " before any cell ran"
+            print(f"dlsched: interrupted{remaining}, the same command goes on", file=sys.stderr)
             return None
 
 
@@ -141,8 +141,8 @@ def progress_shown(title: str) -> Iterator[Callable[[StudyProgress], None]]:
             began[:] = began or [(time.monotonic(), now.ended)]
             since, first = began[0]
             rate = (now.ended - first) / max(time.monotonic() - since, 0.1)
-            said = f"{rate:.3g} a second" + (f", {now.failed} failed" if now.failed else "")
-            bar.update(task, completed=now.ended, total=now.cells, rate=said)
+            speed = f"{rate:.3g} a second" + (f", {now.failed} failed" if now.failed else "")
+            bar.update(task, completed=now.ended, total=now.cells, rate=speed)
 
         yield show
 
@@ -261,8 +261,8 @@ def run_check(
     else:
         _print_table(found)
     if interrupted:
-        left = latest[0].cells - latest[0].ended if latest else None
-        of = "rows" if left is None else f"{left:,} rows"
+        remaining = latest[0].cells - latest[0].ended if latest else None
+        of = "rows" if remaining is None else f"{remaining:,} rows"
         print(f"dlsched: interrupted; {of} were not computed anew", file=sys.stderr)
     if not all(each for _, each in found):
         return FALSE
@@ -275,6 +275,7 @@ def _data(row: Row, found: Verification) -> dict[str, object]:
 
 
 def _print_table(found: list[tuple[Row, Verification]]) -> None:
+    # How many rows of each family and method are verified, recomputed, claimed, contradicted
     counts: dict[tuple[str, str], Counter[str]] = {}
     for row, each in found:
         of = counts.setdefault((row.family, row.method), Counter())

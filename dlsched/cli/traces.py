@@ -46,12 +46,12 @@ def run_import(
     if happened is None:
         instance, audit = import_instance(source, file, **own)
     else:
-        made = import_made(source, file, **own)
-        instance, audit = made.instance, made.audit
-        if made.happened is None:
-            raise InputError(made.unknown or f"{UNKNOWN} {instance.family} has no such answer.", where=file)
+        imported = import_made(source, file, **own)
+        instance, audit = imported.instance, imported.audit
+        if imported.happened is None:
+            raise InputError(imported.unknown or f"{UNKNOWN} {instance.family} has no such answer.", where=file)
         claim = {"instance": {"name": instance.name, "sha256": instance.sha256}, "method": "what happened"}
-        write_text(happened, json_text({**claim, "solution": made.happened.as_data()}))
+        write_text(happened, json_text({**claim, "solution": imported.happened.as_data()}))
     for sentence in audit:
         print(f"audit: {printable(sentence)}", file=sys.stderr)
     write(instance, out or "-")
@@ -109,7 +109,7 @@ def run_advise(
             raise UsageError(where="-o", found=repr(out), allowed=f"a name that ends in {' or '.join(ENDINGS)}")
         require_writable(out)
     queue = read_queue(source, file, False, **own)
-    given: dict[str, Any] = {name: own[name] for name in DECIDING if own[name] is not None}
+    options: dict[str, Any] = {name: own[name] for name in DECIDING if own[name] is not None}
     advice = decide(
         queue,
         family=family,
@@ -117,7 +117,7 @@ def run_advise(
         gpus=gpus,
         at_s=None if own["at"] is None else moment_of(queue, str(own["at"])),
         movable=movable,
-        **given,
+        **options,
     )
     for sentence in advice.audit:
         print(f"audit: {printable(sentence)}", file=sys.stderr)
@@ -192,11 +192,11 @@ def _print(data: dict[str, Json]) -> None:
     """Print what changes, and count what does not."""
     rows = _rows(data)
     changes = [row for row in rows if row[1] not in ("keep", "wait")]
-    kept, waiting = (sum(row[1] == action for row in rows) for action in ("keep", "wait"))
+    unchanged, waiting = (sum(row[1] == action for row in rows) for action in ("keep", "wait"))
     print(f"{data['at']}: GPUs free: {data['free_gpus']} of {data['gpus']}; {data['method']} of {data['family']}")
     if changes:
         print_table(COLUMNS, changes, right=("gpus",))
     print(
-        f"Jobs that change: {len(changes)}; that keep what they hold: {kept}; that wait: {waiting} "
+        f"Jobs that change: {len(changes)}; that keep what they hold: {unchanged}; that wait: {waiting} "
         "(-o OUT.json or OUT.csv writes all)"
     )

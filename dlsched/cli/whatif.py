@@ -154,13 +154,13 @@ def _tell(audit: Sequence[str]) -> None:
 
 def _command(file: str, out: str, options: Mapping[str, Value | None]) -> str:
     """The command that writes the page again."""
-    given = [
+    words_of_options = [
         word
         for name, value in options.items()
         if value is not None
         for word in ((name,) if value is True else (name, str(value)))
     ]
-    return shlex.join(["dlsched", "whatif", file, *given, "-o", out])
+    return shlex.join(["dlsched", "whatif", file, *words_of_options, "-o", out])
 
 
 def _numbers(text: str | None) -> tuple[int | None, ...]:
@@ -180,12 +180,12 @@ def _listed(text: str | None) -> list[str]:
     return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
-def _print(told: "PageContent") -> None:
+def _print(page: "PageContent") -> None:
     """The answer, and the policies on the cluster of today."""
     from dlsched.evaluation.whatif import today_of
 
-    for sentence in told.sentences:
+    for sentence in page.sentences:
         print(printable(sentence.replace("`", "")))
-    columns, rows = today_of(told)
+    columns, rows = today_of(page)
     print()
     print_table(columns, rows, right=columns[1:])

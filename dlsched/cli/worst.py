@@ -99,8 +99,8 @@ def run(
     options: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
     limits = Limits(time_s=time_limit, nodes=node_limit)
     if speeds is not None or (prove and family == STREAM):
-        given = {"against": against, "preset": preset, **options}
-        _require_speeds(family, prove, speeds, [name for name, value in given.items() if value is not None])
+        searching = {"against": against, "preset": preset, **options}
+        _require_speeds(family, prove, speeds, [name for name, value in searching.items() if value is not None])
         worst = _policy_proven(method, jobs, gpus, str(speeds), seed, limits)
         return _said(worst, certificate, out, as_json)
     proofs: list[Proven] = []
@@ -175,6 +175,7 @@ def _policy_proven(method: str, jobs: int | None, gpus: int | None, speeds: str,
     many, tables = JOBS_PROVEN if jobs is None else jobs, speeds_of(speeds, gpus)
     words = ["dlsched", "worst", STREAM, "--method", method, "--jobs", str(many), "--gpus", str(len(tables[0]))]
     budget, proofs = Budget(limits), []
+    # A proof is about exactly that many jobs, so every smaller number gets its own.
     for each in range(many, 0, -1):
         with progress_line(
             f"{STREAM}, {method}, proof for {several(each, 'job')}", words=lambda progress: f"{progress.nodes} programs"
@@ -234,7 +235,7 @@ def _print(worst: Worst) -> None:
     before = "in the search" if worst.proof is not None else "before it was shrunk"
     shrunk = "" if worst.found == worst.ratio or worst.found is None else f", {worst.found:.6g} {before}"
     data = worst.instance.as_data()
-    said = {
+    facts = {
         "ratio": f"{worst.ratio_text}{shrunk}",
         "of": f"{objective}, {what} {number(worst.reference)} {find_family(worst.family).unit_for(worst.instance)}",
         "search": f"{several(worst.evaluations, 'evaluation')}, seed {worst.seed}"
@@ -244,7 +245,7 @@ def _print(worst: Worst) -> None:
         "again": worst.command,
     }
     print(printable(f"{worst.method} on {worst.family}: {several(len(data['jobs']), 'job')}"))
-    for name, words in filter(lambda line: line[1], said.items()):
+    for name, words in filter(lambda line: line[1], facts.items()):
         print(printable(f"  {name:8s} {words}"))
     for proof in worst.proofs:
         print(f"  proven   {_proven(proof)}")

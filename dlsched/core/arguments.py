@@ -49,6 +49,7 @@ def kind_of(thing: object) -> object:
 
 def file_of(thing: object) -> str:
     """File or cell of a notebook that defines a function or the methods of a class, else the file of its module."""
+    # The first that has Python code says where it stands; classes have theirs in methods.
     for each in (thing, *(getattr(thing, name, None) for name in ("decide", "__call__", "__init__"))):
         code = getattr(inspect.unwrap(each) if callable(each) else each, "__code__", None)
         if code is not None:
@@ -69,12 +70,8 @@ T = TypeVar("T")
 def drawing(generate: Callable[P, T]) -> Callable[P, T]:
     """Make a generator raise ``UsageError`` for arguments that yield no valid instance.
 
-    The defaults always yield a valid instance, so the arguments that the caller gave are to blame.
-
-    Raises
-    ------
-    UsageError
-        Names the arguments given, and what is wrong with the instance.
+    The defaults always yield a valid instance, so the arguments that the caller gave are to blame. UsageError: names
+    the arguments given, and what is wrong with the instance.
     """
 
     @functools.wraps(generate)
@@ -82,12 +79,12 @@ def drawing(generate: Callable[P, T]) -> Callable[P, T]:
         try:
             return generate(*arguments, **named)
         except InstanceError as error:
-            given = {
+            blamed = {
                 name: value for name, value in named.items() if name not in ("preset", "seed") and value is not None
             }
             raise UsageError(
-                where=tuple(given) or "arguments",
-                found={name: shown(value) for name, value in given.items()},
+                where=tuple(blamed) or "arguments",
+                found={name: shown(value) for name, value in blamed.items()},
                 allowed=f"those of which an instance can be made ({error})",
             ) from None
 
@@ -97,10 +94,7 @@ def drawing(generate: Callable[P, T]) -> Callable[P, T]:
 def require_arguments(presets: Collection[str], preset: str, seed: int, **counts: int | None) -> None:
     """Refuse an unknown preset, a count below 1 or above ``LARGEST_DRAWN`` (None: not given), or a negative seed.
 
-    Raises
-    ------
-    UsageError
-        Names the first such argument, what was found and what is allowed.
+    UsageError: names the first such argument, what was found and what is allowed.
 
     >>> require_arguments(["mixed"], "mixed", 0, jobs=10, gpus=0)
     Traceback (most recent call last):
@@ -130,10 +124,7 @@ def require_seed(seed: object) -> None:
 def require_positive(**numbers: float | None) -> None:
     """Refuse a number that is not finite and > 0 (None: not given).
 
-    Raises
-    ------
-    UsageError
-        Names the first such argument, what was found and what is allowed.
+    UsageError: names the first such argument, what was found and what is allowed.
     """
     for name, number in numbers.items():
         if number is not None and not (isinstance(number, int | float) and 0 < number < math.inf):
@@ -158,13 +149,13 @@ def renamed(**names: str) -> Callable[[Callable[Parameters, Returned]], Callable
 
     def decorate(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
         @functools.wraps(function)
-        def call(*arguments: Parameters.args, **given: Parameters.kwargs) -> Returned:
+        def call(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
             for old, new in names.items():
-                if old in given:
-                    said = f"{function.__qualname__}: {old}= is now {new}=, and goes in the next release"
-                    warnings.warn(said, DeprecationWarning, stacklevel=2)
-                    given.setdefault(new, given.pop(old))
-            return function(*arguments, **given)
+                if old in named:
+                    message = f"{function.__qualname__}: {old}= is now {new}=, and goes in the next release"
+                    warnings.warn(message, DeprecationWarning, stacklevel=2)
+                    named.setdefault(new, named.pop(old))
+            return function(*arguments, **named)
 
         return call
 

@@ -22,34 +22,35 @@ def brief(value: object, depth: int = 0) -> str:
     {'a': 1, 'b': [1, 2, 3]} [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, … 100 in all]
     """
     if isinstance(value, Mapping):
-        left, right = "{", "}"
+        opening, closing = "{", "}"
     elif isinstance(value, list):
-        left, right = "[", "]"
+        opening, closing = "[", "]"
     elif type(value) is tuple:
-        left, right = "(", ",)" if len(value) == 1 else ")"
+        opening, closing = "(", ",)" if len(value) == 1 else ")"
     else:
         return cut(repr(value), LONGEST)
     most, entries, length = _ENTRIES[min(depth, len(_ENTRIES) - 1)], list[str](), 0
+    # Stops at a number of entries or of characters, whichever comes first
     for entry in islice(value.items() if isinstance(value, Mapping) else value, most):
-        key, held = entry if isinstance(value, Mapping) else (None, entry)
-        text = brief(held, depth + 1)
+        key, content = entry if isinstance(value, Mapping) else (None, entry)
+        text = brief(content, depth + 1)
         entries.append(f"{brief(key)}: {text}" if isinstance(value, Mapping) else text)
         length += len(entries[-1]) + 2
         if length > _ROOM:
             break
     if len(value) > len(entries):
         entries.append(f"… {len(value):,} in all")
-    return cut(f"{left}{', '.join(entries)}{right}", LONGEST)
+    return cut(f"{opening}{', '.join(entries)}{closing}", LONGEST)
 
 
-def lines(said: Mapping[str, str]) -> str:
+def lines(facts: Mapping[str, str]) -> str:
     """Write facts, a line each."""
-    return "\n".join(f"{name}: {value}" for name, value in said.items())
+    return "\n".join(f"{name}: {value}" for name, value in facts.items())
 
 
-def table(said: Mapping[str, str]) -> str:
+def table(facts: Mapping[str, str]) -> str:
     """Write facts as a table, for notebooks."""
-    rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in said.items())
+    rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
     return f"<table>{''.join(rows)}</table>"
 
 
@@ -64,8 +65,8 @@ class Brief:
 
     def __repr__(self) -> str:
         """Return the name of the class and the fields, of long ones the beginning."""
-        said = ", ".join(f"{name}={brief(value)}" for name, value in self._shown().items())
-        return cut(f"{type(self).__name__}({said})", LONGEST)
+        shown = ", ".join(f"{name}={brief(value)}" for name, value in self._shown().items())
+        return cut(f"{type(self).__name__}({shown})", LONGEST)
 
     def _repr_html_(self) -> str:
         """Return a table; of a single object its entries, else the fields."""
@@ -73,9 +74,9 @@ class Brief:
         name, only = next(iter(shown.items())) if len(shown) == 1 else ("", None)
         if not isinstance(only, Mapping):
             return table({type(self).__name__: ""} | {each: brief(value) for each, value in shown.items()})
-        said = {type(self).__name__: f"{name} of {len(only):,}"}
+        facts = {type(self).__name__: f"{name} of {len(only):,}"}
         for key, value in islice(only.items(), _ROWS):
-            said[printable(str(key))] = brief(value, 1)
+            facts[printable(str(key))] = brief(value, 1)
         if len(only) > _ROWS:
-            said["…"] = f"{len(only) - _ROWS:,} more"
-        return table(said)
+            facts["…"] = f"{len(only) - _ROWS:,} more"
+        return table(facts)

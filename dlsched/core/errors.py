@@ -89,12 +89,12 @@ class DlschedError(Exception):
             return names.get(name, name) if "_" in name else name
 
         place = ", ".join(names.get(name.replace(" ", "_"), name) for name in self.where)
-        said = self.words
+        sentence = self.words
         if self.allowed is not None:
             found = self.found if self._given is None else self._named(inside)
             limit = f" (limit {inside(self.limit)})" if self.limit else ""
-            said = f"found {found}, allowed: {self.allowed}{limit}"
-        return f"{place}: {said}" if place else said
+            sentence = f"found {found}, allowed: {self.allowed}{limit}"
+        return f"{place}: {sentence}" if place else sentence
 
     def _named(self, name_of: Callable[[str], str]) -> str:
         """Write several arguments, each with the value that it was given."""

@@ -59,8 +59,8 @@ def status_of_run(
     except MemoryError as error:
         status = TerminationStatus.MEMORY_LIMIT
         search.say(str(error) or "out of memory")
-    kept = status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
-    return TerminationStatus.OPTIMAL if search.proven and not kept else status
+    final = status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
+    return TerminationStatus.OPTIMAL if search.proven and not final else status
 
 
 InstanceT = TypeVar("InstanceT", bound=InstanceFile)
@@ -248,12 +248,15 @@ class Family(Objectives[InstanceT, SolutionT]):
         if solver is not None and solver not in chosen.solvers:
             allowed = ", ".join(chosen.solvers) or "none, it needs no solver"
             raise UsageError(where=f"solver of method {chosen.name}", found=repr(solver), allowed=allowed)
-        said = f"{instance.name}, {chosen.name}"
-        with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=said) as (allowed_limits, told):
-            search = self._search(instance, said, allowed_limits, seed, solver, start, told)
-            LOGGER.debug("%s: %s, limits %s", self.name, said, allowed_limits.as_data())
+        title = f"{instance.name}, {chosen.name}"
+        with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=title) as (
+            allowed,
+            callback,
+        ):
+            search = self._search(instance, title, allowed, seed, solver, start, callback)
+            LOGGER.debug("%s: %s, limits %s", self.name, title, allowed.as_data())
             status = status_of_run(search, partial(self.infeasible, instance), partial(chosen.follow, instance, search))
-            LOGGER.debug("%s: %s after %.3f s", said, status, search.budget.elapsed_s)
+            LOGGER.debug("%s: %s after %.3f s", title, status, search.budget.elapsed_s)
         return Result(
             family=self.name,
             instance=instance,
@@ -279,7 +282,7 @@ class Family(Objectives[InstanceT, SolutionT]):
     def _search(
         self,
         instance: InstanceT,
-        said: str,
+        title: str,
         limits: Limits,
         seed: int,
         solver: str | None,
@@ -299,7 +302,7 @@ class Family(Objectives[InstanceT, SolutionT]):
             solver=solver,
             start=start,
             progress=progress,
-            name=said,
+            name=title,
         )
 
     def violations(self, instance: InstanceT, solution: SolutionT, where: str) -> list[Violation]:

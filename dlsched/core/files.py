@@ -35,10 +35,7 @@ class _RepeatedKey(dict[str, Json]):
 def read_json(path: str | os.PathLike[str]) -> Json:
     """Parse a JSON file (``-``: standard input); refuses duplicate keys.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, is not UTF-8 or not JSON, or an object repeats a key.
+    InputError: the file cannot be read, is not UTF-8 or not JSON, or an object repeats a key.
     """
     return parse_json(read_text(path), path)
 
@@ -51,13 +48,7 @@ def path_of(path: object, where: str = "path") -> str:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file (``-``: standard input).
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not UTF-8.
-    """
+    """Return the text of a file (``-``: standard input); InputError: the file cannot be read or is not UTF-8."""
     name = _shown(path)
     if path_of(path) == "-" and sys.stdin is None:
         raise InputError("standard input: cannot be read: it is closed")
@@ -73,10 +64,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 def parse_json(text: str, path: str | os.PathLike[str]) -> Json:
     """Parse the text of a JSON file; ``path`` is for messages.
 
-    Raises
-    ------
-    InputError
-        It is not JSON, or an object repeats a key.
+    InputError: it is not JSON, or an object repeats a key.
     """
     name = _shown(path)
     repeated: list[str] = []
@@ -138,6 +126,7 @@ def _parsed(text: str) -> tuple[Json, bool]:
 def _repeated_path(data: Json) -> str:
     """Path of the first repeated key, in the order of the file."""
     stack: list[tuple[tuple[str | int, ...], Json]] = [((), data)]
+    # Depth first, in the order of the file
     while stack:
         where, value = stack.pop()
         if isinstance(value, _RepeatedKey):
@@ -174,10 +163,7 @@ def _dump(value: object) -> str:
 def require_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path that cannot be written; called before long work.
 
-    Raises
-    ------
-    InputError
-        The folder of the path is missing or read-only, or the path is a folder or a read-only file.
+    InputError: the folder of the path is missing or read-only, or the path is a folder or a read-only file.
     """
     if path_of(path) != "-":
         _target(path)
@@ -201,8 +187,8 @@ def _target(path: str | os.PathLike[str]) -> tuple[str, int | None]:
         raise _unwritable(path, "it is a folder")
     if not os.path.isdir(folder):
         raise _unwritable(path, f"there is no folder {folder}")
-    made = mode is None or stat.S_ISREG(mode)  # the folder gets a new file
-    if not (mode is None or os.access(target, os.W_OK)) or (made and not os.access(folder, os.W_OK)):
+    replaced = mode is None or stat.S_ISREG(mode)  # the folder gets a new file
+    if not (mode is None or os.access(target, os.W_OK)) or (replaced and not os.access(folder, os.W_OK)):
         raise _unwritable(path, "no permission")
     return target, mode
 
@@ -214,12 +200,8 @@ def _unwritable(path: str | os.PathLike[str], why: str) -> InputError:
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a temporary file and rename it, so that readers never see half a file (``-``: standard output).
 
-    Links are followed; an existing file keeps its permissions; devices and pipes are written to directly.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
+    Links are followed; an existing file keeps its permissions; devices and pipes are written to directly. InputError:
+    the file cannot be written.
     """
     if path_of(path) == "-":
         sys.stdout.write(text)
@@ -232,12 +214,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a temporary file; it gets its final name if the block ends without an error, else it is removed.
 
-    ``-`` is standard output; links are followed; devices and pipes are written to directly.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
+    ``-`` is standard output; links are followed; devices and pipes are written to directly. InputError: the file cannot
+    be written.
     """
     if path_of(path) == "-":
         sys.stdout.flush()
@@ -247,6 +225,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target, mode = _target(path)
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name[:_NAMED]}.{secrets.token_hex(4)}")
+    # Registered before it exists, so that a signal between the two leaves no file behind.
     UNFINISHED.add(temporary)
     try:
         if mode is not None and not stat.S_ISREG(mode):
@@ -272,10 +251,7 @@ Where = tuple[str | int, ...]
 def read_object(data: object, fields: set[str], where: Where) -> dict[str, Json]:
     """Return an object that has only these fields; the readers of its fields refuse missing ones.
 
-    Raises
-    ------
-    InputError
-        It is not an object, or has another field.
+    InputError: it is not an object, or has another field.
     """
     if not isinstance(data, dict):
         raise InputError(where=field_path(where), found=shown(data), allowed="an object")

@@ -40,26 +40,16 @@ def import_failure(error: ImportError) -> ImportError:
 def needing(what: str, extra: str, kind: type[DlschedError] = SolverMissingError) -> Iterator[None]:
     """Turn failed imports within the block into an error that names the extra of dlsched to install.
 
-    Parameters
-    ----------
-    what
-        Begins the message: ``plots need Matplotlib``.
-    extra
-        Name of the extra, as in ``dlsched[plots]``.
-    kind
-        The error that is raised.
-
-    Raises
-    ------
-    DlschedError
-        A package is not installed, or cannot be loaded; the message says which of the two, and why.
+    ``what``: begins the message: ``plots need Matplotlib``. ``extra``: name of the extra, as in ``dlsched[plots]``.
+    ``kind``: the error that is raised. DlschedError: a package is not installed, or cannot be loaded; the message says
+    which of the two, and why.
     """
     try:
         yield
     except ImportError as error:
         absent = is_absent(error)
-        said = f"pip install 'dlsched[{extra}]'" if absent else _said(_package(error), error)
-        raise kind(f"{what}: {said}") from None
+        advice = f"pip install 'dlsched[{extra}]'" if absent else _said(_package(error), error)
+        raise kind(f"{what}: {advice}") from None
 
 
 def is_absent(error: ImportError) -> bool:
@@ -128,19 +118,20 @@ def _compiled(loop: Callable[..., T], *parts: Callable[..., object]) -> Callable
         from numba.extending import overload, register_jitable
     except ImportError as error:
         if not is_absent(error):  # for example: NumPy is newer than this Numba supports
-            said = f"Numba is here but cannot be loaded, so loops are interpreted and slow: {cause(error)}"
-            warnings.warn(said, RuntimeWarning, stacklevel=2)
+            message = f"Numba is here but cannot be loaded, so loops are interpreted and slow: {cause(error)}"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
         return None
+    # What a loop calls is compiled with it; bisect_left and insort have the plain versions below.
     for part in (_bisect_left, *parts):
         register_jitable(part)
     overload(bisect_left, strict=False)(lambda entries, entry: _bisect_left)
     overload(insort, strict=False)(lambda entries, entry: _insort)
-    made: Callable[..., T]
+    machine_code: Callable[..., T]
     try:
-        made = njit(cache=True)(loop)
+        machine_code = njit(cache=True)(loop)
     except RuntimeError:  # Numba finds no folder that it may write its cache to
-        made = njit(loop)
-    return made
+        machine_code = njit(loop)
+    return machine_code
 
 
 def _bisect_left(entries: list[T], entry: T) -> int:

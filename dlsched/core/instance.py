@@ -246,17 +246,17 @@ class InstanceFile(Part):
             raise InstanceError(where="jobs", found="some beside a frame of jobs", allowed="the frame alone")
         tables = {"jobs": frame} | {field: cast(Frame, value) for field, value in others.items() if is_frame(value)}
         rows = []
-        for field, held in tables.items():
+        for field, table_of_parts in tables.items():
             part = part_of(cls.model_fields[field].annotation) if field in cls.model_fields else None
             if part is None:
                 fields = (
                     name for name, each in cls.model_fields.items() if part_of(each.annotation) not in (None, Known)
                 )
                 raise InstanceError(where=field, found="a frame", allowed=f"a frame only for {', '.join(fields)}")
-            rows.append(Rows.of(field, held, part))
-        given = {"name": name} | others | {each.field: each.data for each in rows}
+            rows.append(Rows.of(field, table_of_parts, part))
+        fields_of_file = {"name": name} | others | {each.field: each.data for each in rows}
         try:
-            return cls(**given)
+            return cls(**fields_of_file)
         except InstanceError as error:
             first, *more = (_told(rows, sentence) for sentence in (error.head, *error.more))
             raise InstanceError(first, more=more) from None
@@ -277,10 +277,14 @@ class InstanceFile(Part):
             match first["loc"]:
                 case (str(field), int(index), *_) if isinstance(entries := data[field], list | tuple):
                     errors += cls._later_errors(entries, field, index + 1)
-        said = list(dict.fromkeys(sentences(errors, cls.unions)))
-        counted = len(said) <= ENOUGH and not any(isinstance(step, int) for each in errors for step in each["loc"][2:])
-        more = f" (and {'' if counted else 'at least '}{min(len(said) - 1, ENOUGH)} more)" if len(said) > 1 else ""
-        return [said[0] + more, *said[1:ENOUGH]]
+        messages = list(dict.fromkeys(sentences(errors, cls.unions)))
+        counted = len(messages) <= ENOUGH and not any(
+            isinstance(step, int) for each in errors for step in each["loc"][2:]
+        )
+        more = (
+            f" (and {'' if counted else 'at least '}{min(len(messages) - 1, ENOUGH)} more)" if len(messages) > 1 else ""
+        )
+        return [messages[0] + more, *messages[1:ENOUGH]]
 
     @classmethod
     def _later_errors(cls, entries: Sequence[object], field: str, start: int) -> list[ErrorDetails]:
@@ -302,19 +306,19 @@ class InstanceFile(Part):
 
     def _summary(self) -> dict[str, str]:
         """The facts that a person wants to know first."""
-        said = {"Instance": f"{printable(cut(self.name, 60))} ({self.family})"}
+        facts = {"Instance": f"{printable(cut(self.name, 60))} ({self.family})"}
         for name, value in self._shown().items():
             if name in ("name", "source", "known"):
                 continue
             ids = [getattr(each, "id", None) for each in value[:_IDS]] if isinstance(value, tuple) else []
             if isinstance(value, tuple):
                 named = ", ".join(printable(cut(each, 20)) for each in ids if each is not None)
-                said[name] = f"{len(value):,}" + (f": {named}{', …' if len(value) > _IDS else ''}" if named else "")
+                facts[name] = f"{len(value):,}" + (f": {named}{', …' if len(value) > _IDS else ''}" if named else "")
             else:
-                said[name] = brief(value)
+                facts[name] = brief(value)
         if self.known is not None:
-            said["known"] = brief(self.known)
-        return said
+            facts["known"] = brief(self.known)
+        return facts
 
     def __repr__(self) -> str:
         """Return a few lines that say what is given, and leave out the numbers of jobs."""

@@ -105,12 +105,7 @@ def no_tick() -> None:
 class Budget:
     """The limits of a run, its clock and its nodes; without arguments nothing is limited.
 
-    Parameters
-    ----------
-    limits
-        When to stop.
-    counted
-        Called when nodes were counted.
+    ``limits``: when to stop. ``counted``: called when nodes were counted.
     """
 
     def __init__(self, limits: Limits | None = None, counted: Tick = no_tick) -> None:
@@ -142,13 +137,7 @@ class Budget:
         return self.limits.time_s == 0 or self.limits.nodes == 0
 
     def tick(self, nodes: int = 0) -> None:
-        """Count nodes and stop at a limit.
-
-        Raises
-        ------
-        Stopped
-            The time or the nodes are used up.
-        """
+        """Count nodes and stop at a limit; Stopped: the time or the nodes are used up."""
         if self.limits.nodes is not None and self.nodes + nodes > self.limits.nodes:
             raise Stopped(TerminationStatus.NODE_LIMIT)
         self.nodes += nodes
@@ -170,10 +159,7 @@ EVERY_S = 1.0
 def limits_of(limits: Limits | None, time_limit: float | None = None) -> Limits:
     """Return the limits of a call, to which ``time_limit`` adds seconds.
 
-    Raises
-    ------
-    UsageError
-        ``limits`` is none, both say a time, or the seconds are none.
+    UsageError: ``limits`` is none, both say a time, or the seconds are none.
     """
     if not isinstance(limits := limits or Limits(), Limits):
         raise UsageError(where="limits", found=repr(limits), allowed="Limits(time_s=...)")
@@ -196,31 +182,24 @@ def watched(
 ) -> Iterator[tuple[Limits, ProgressCallback | None]]:
     """Yield the limits and the callback of a call: its own, and one that prints if it is ``verbose``.
 
-    Parameters
-    ----------
-    what, words
-        What begins every line, and what else stands on it; None: ``line_of``.
-
-    Raises
-    ------
-    UsageError
-        As ``limits_of``.
+    ``what``, ``words``: what begins every line, and what else stands on it; None: ``line_of``. UsageError: as
+    ``limits_of``.
     """
-    given = limits_of(limits, time_limit)
+    call_limits = limits_of(limits, time_limit)
     if progress is not None and not callable(progress):
         raise UsageError(where="progress", found=repr(progress), allowed="a function of a Progress")
     if not verbose:
-        yield given, progress
+        yield call_limits, progress
         return
     lines = Lines(what, words or line_of)
 
-    def told(now: Progress) -> None:
+    def report(now: Progress) -> None:
         lines(now)
         if progress is not None:
             progress(now)
 
     try:
-        yield given, told
+        yield call_limits, report
     finally:
         lines.end()
 
@@ -228,12 +207,7 @@ def watched(
 class Lines(Generic[ProgressT]):
     """Prints progress on standard error, a line a second; the last one when the search ends.
 
-    Parameters
-    ----------
-    what, words
-        What begins every line, and what else stands on it.
-    clock
-        Seconds, from any moment on.
+    ``what``, ``words``: what begins every line, and what else stands on it. ``clock``: seconds, from any moment on.
     """
 
     def __init__(

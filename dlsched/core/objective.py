@@ -29,9 +29,9 @@ class Late(Generic[T]):
         found: Callable[..., T] = getattr(import_module(f"dlsched.{module}"), name)
         return found
 
-    def __call__(self, *given: object, **named: object) -> T:
+    def __call__(self, *arguments: object, **named: object) -> T:
         """Call it."""
-        return self.load()(*given, **named)
+        return self.load()(*arguments, **named)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +85,7 @@ class Objective(Generic[InstanceT, SolutionT]):
 class Objectives(Generic[InstanceT, SolutionT]):
     """Base of families: the objectives, which one is an instance's, and what they say.
 
-    Parameters
-    ----------
-    objectives, objective_of
-        As ``Family`` has them.
+    ``objectives``, ``objective_of``: as ``Family`` has them.
     """
 
     objectives: Sequence[Objective[InstanceT, SolutionT]]

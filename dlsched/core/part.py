@@ -75,10 +75,7 @@ Data: TypeAlias = Mapping[str, object]
 class Part(Brief, BaseModel):
     """Base of jobs, workers, laws and instances: immutable, strict, made from fields by name.
 
-    Raises
-    ------
-    InstanceError
-        A field is missing, unknown, of the wrong type or out of range; or an assignment to a field.
+    InstanceError: a field is missing, unknown, of the wrong type or out of range; or an assignment to a field.
     """
 
     model_config = STRICT
@@ -101,9 +98,9 @@ class Part(Brief, BaseModel):
 
     def _validate_plain(self, data: dict[str, object], error: ValidationError) -> None:
         """Validate once more with NumPy's numbers and arrays as Python's, if there are any; else raise the error."""
-        made = plain(data)
-        if made is not data:
-            data = cast("dict[str, object]", made)
+        data_of_part = plain(data)
+        if data_of_part is not data:
+            data = cast("dict[str, object]", data_of_part)
             try:
                 self._validator.validate_python(data, self_instance=self)
             except ValidationError as another:
@@ -117,21 +114,21 @@ class Part(Brief, BaseModel):
     def _sentences(cls, data: Data, error: ValidationError) -> list[str]:
         """Return at most ``ENOUGH`` sentences, one for each error; the first says how many more there are."""
         del data
-        said = list(dict.fromkeys(sentences(error.errors(include_url=False), cls.unions)))
-        more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
-        return [said[0] + more, *said[1:ENOUGH]]
+        messages = list(dict.fromkeys(sentences(error.errors(include_url=False), cls.unions)))
+        more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
+        return [messages[0] + more, *messages[1:ENOUGH]]
 
     def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
         """Return a copy with fields replaced, validated like any other."""
         del deep  # parts are immutable
-        given = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self)(**(given | dict(update or {})))
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**(values | dict(update or {})))
 
     def apart(self) -> Self:
         """Return a copy of it and its parts, not validated, for code that may change what is immutable."""
-        made = BaseModel.__copy__(self)
-        made.__dict__.update((name, _apart(value)) for name, value in self.__dict__.items())
-        return made
+        copied = BaseModel.__copy__(self)
+        copied.__dict__.update((name, _apart(value)) for name, value in self.__dict__.items())
+        return copied
 
     if not TYPE_CHECKING:  # a type checker would take every assignment for allowed
 
@@ -152,9 +149,9 @@ class Part(Brief, BaseModel):
     def _shown(self) -> dict[str, object]:
         """Fields that are shown, by name: those that differ from their default."""
         fields = type(self).model_fields
-        given = {name: getattr(self, name) for name in fields}
+        values = {name: getattr(self, name) for name in fields}
         defaults = {name: each.get_default(call_default_factory=True) for name, each in fields.items()}
-        return {name: value for name, value in given.items() if fields[name].is_required() or value != defaults[name]}
+        return {name: value for name, value in values.items() if fields[name].is_required() or value != defaults[name]}
 
     def __str__(self) -> str:
         return repr(self)

@@ -208,6 +208,7 @@ class Result(Generic[SolutionT_co]):
             raise ValueError("a solution and its objective come together")
         if (bound is None) != (self.bound_source is None):
             raise ValueError("a bound and its source come together")
+        # A bound that is wrong by rounding only becomes the objective; one that is wrong by more is refused.
         if objective is not None and bound is not None and self.sense.better(objective, bound):
             if not meets(objective, bound, self.constant):
                 raise ValueError(f"bound {bound} is on the wrong side of the objective {objective}")
@@ -253,18 +254,20 @@ class Result(Generic[SolutionT_co]):
 
     def _summary(self) -> dict[str, str]:
         """The facts that a person wants to know first."""
-        said = {"Result": f"{printable(self.method)} on {printable(self.instance.name)} ({self.family}): {self.status}"}
+        facts = {
+            "Result": f"{printable(self.method)} on {printable(self.instance.name)} ({self.family}): {self.status}"
+        }
         if self.of_model:
-            said["Result"] += ", of the model"
+            facts["Result"] += ", of the model"
         if self.objective is not None:
-            said["objective"] = repr(self.objective)
+            facts["objective"] = repr(self.objective)
         if self.bound is not None:
             gap = "" if self.gap is None else f", gap {self.gap:.3g}"
-            said["bound"] = f"{self.bound!r}{gap}, by {printable(self.bound_source or '')}"
-        said["time"] = f"{self.runtime_s:.3f} s" + (f", {printable(self.solver)}" if self.solver else "")
+            facts["bound"] = f"{self.bound!r}{gap}, by {printable(self.bound_source or '')}"
+        facts["time"] = f"{self.runtime_s:.3f} s" + (f", {printable(self.solver)}" if self.solver else "")
         if self.message:
-            said["message"] = printable(self.message)
-        return said
+            facts["message"] = printable(self.message)
+        return facts
 
     def as_data(self) -> dict[str, object]:
         """Return the result as ``dlsched/result/1`` holds it; computes the hash of the instance."""

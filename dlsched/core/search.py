@@ -122,9 +122,9 @@ class Search(Generic[SolutionT]):
             raise SolverError(f"{source} returned an answer that the checker rejects: {violations[0]}")
         objective = self._objective(solution)
         self._require_consistent(objective, self.bound, f"{source} and {self.bound_source}")
-        held = self.objective
-        if held is not None and not self.sense.better(objective, held):
-            as_good = or_equal and abs(objective - held) <= rounding(objective, held)
+        best = self.objective
+        if best is not None and not self.sense.better(objective, best):
+            as_good = or_equal and abs(objective - best) <= rounding(objective, best)
             if not as_good:
                 return False
         self.solution, self.objective = solution, objective
@@ -146,8 +146,8 @@ class Search(Generic[SolutionT]):
             The solution held is better than the bound allows: ``source`` broke its promise.
         """
         self._require_consistent(self.objective, bound, f"{source} and the checker")
-        held = self.certificate
-        if certificate is not None and (held is None or self.sense.better(held.value, certificate.value)):
+        current = self.certificate
+        if certificate is not None and (current is None or self.sense.better(current.value, certificate.value)):
             self.certificate = certificate
         if self.bound is None or self.sense.better(self.bound, bound):
             self.bound, self.bound_source = bound, f"{source}, of the model" if self.of_model else source
@@ -165,8 +165,8 @@ class Search(Generic[SolutionT]):
             return
         if meets(objective, bound, self.constant):
             return
-        said = f"bound {bound!r}, but a solution of {objective!r} is held"
-        raise ContradictionError(f"{who} disagree: {said}", where=CONTRADICTION)
+        message = f"bound {bound!r}, but a solution of {objective!r} is held"
+        raise ContradictionError(f"{who} disagree: {message}", where=CONTRADICTION)
 
     def say(self, sentence: str) -> None:
         """Add a sentence, which may be empty, to the message."""
@@ -183,6 +183,7 @@ class Search(Generic[SolutionT]):
         """
         if self._progress is None:
             return
+        # A solver may not know the incumbent that other methods offered: the better of the two is shown.
         if objective is None or (self.objective is not None and not self.sense.better(objective, self.objective)):
             objective = self.objective
         if bound is None or (self.bound is not None and not self.sense.better(self.bound, bound)):

@@ -25,13 +25,8 @@ def put_back(releases_s: Sequence[float], own_s: Sequence[float], starts_s: Sequ
     """Return starts on the clock of the file.
 
     A job that starts at its release does so there too; other starts are rounded to the clock of the file.
-
-    Parameters
-    ----------
-    releases_s, own_s
-        Releases on the clock of the file, and on the clock of ``from_the_first``.
-    starts_s
-        Starts on the clock of ``own_s``.
+    ``releases_s``, ``own_s``: releases on the clock of the file, and on the clock of ``from_the_first``. ``starts_s``:
+    starts on the clock of ``own_s``.
 
     >>> put_back([7.0, 5.0], [2.0, 0.0], [2.0, 1.5])
     [7.0, 6.5]
@@ -51,9 +46,9 @@ LEAST = 2.0**-52
 _LARGEST_EXACT = 2**53
 
 
-def left_after(left: float, ran_s: float, time_s: float) -> float:
+def left_after(epochs: float, ran_s: float, time_s: float) -> float:
     """Return how many of ``left`` epochs remain after ``ran_s`` seconds, which do not end the job: > 0."""
-    return max(left - ran_s / time_s, left * LEAST)
+    return max(epochs - ran_s / time_s, epochs * LEAST)
 
 
 def end_after(start_s: float, needed_s: float) -> float:
@@ -81,6 +76,7 @@ def end_slot(slot: float, needed_s: float, hair_s: float, tick_s: float) -> floa
     """
     end = slot + slots_for(needed_s, hair_s, tick_s)
     later_s = slot * tick_s
+    # Late slots may begin at the same float: go on to the first that begins later.
     while end * tick_s <= slot * tick_s:
         later_s = math.nextafter(later_s, math.inf)
         end = math.ceil(later_s / tick_s)

@@ -46,17 +46,10 @@ class Known:
 class Reference:
     """The value against which the answers to an instance are measured.
 
-    Parameters
-    ----------
-    value, kind
-        A proven ``optimum``; a ``bound``, so that the true ratio may be smaller; or the ``answer`` of a
-        method.
-    sense, constant
-        Sense and constant part of the objective.
-    proofs
-        Values that no answer beats, whatever the reference is: the optimum, and the tightest bound.
-    answered
-        Whether a solution is known to exist.
+    ``value``, ``kind``: a proven ``optimum``; a ``bound``, so that the true ratio may be smaller; or the ``answer`` of
+    a method. ``sense``, ``constant``: sense and constant part of the objective. ``proofs``: values that no answer
+    beats, whatever the reference is: the optimum, and the tightest bound. ``answered``: whether a solution is known to
+    exist.
     """
 
     value: float
@@ -71,19 +64,11 @@ class Reference:
 class Verdict:
     """An answer against a reference.
 
-    Parameters
-    ----------
-    reference, kind
-        Value and kind of the reference; None and empty without.
-    ratio, gap
-        As defined in ``core.gap``; 1 and 0 if the answer is better by rounding only; None without answer or
-        reference.
-    met
-        Whether the answer is as good as the reference, up to rounding.
-    unbounded
-        Whether there is no ratio because only the denominator is 0.
-    contradicts
-        The proven value that the answer beats by more than rounding: one of the two is wrong. None where it beats none.
+    ``reference``, ``kind``: value and kind of the reference; None and empty without. ``ratio``, ``gap``: as defined in
+    ``core.gap``; 1 and 0 if the answer is better by rounding only; None without answer or reference. ``met``: whether
+    the answer is as good as the reference, up to rounding. ``unbounded``: whether there is no ratio because only the
+    denominator is 0. ``contradicts``: the proven value that the answer beats by more than rounding: one of the two is
+    wrong. None where it beats none.
     """
 
     reference: float | None = None
@@ -110,17 +95,10 @@ def reference_of(
 ) -> Reference | None:
     """Find the reference of an instance; None: nothing is proven, or the named method found nothing.
 
-    Parameters
-    ----------
-    answers
-        The answers of all methods.
-    sense, known
-        Sense of the instance's objective, and the facts known before methods ran.
-    named
-        Answers of the method that is to be the reference; None: the best proven value is.
-    taken
-        Kinds of values of the named method, by preference: the first that the method has becomes the
-        reference.
+    ``answers``: the answers of all methods. ``sense``, ``known``: sense of the instance's objective, and the facts
+    known before methods ran. ``named``: answers of the method that is to be the reference; None: the best proven value
+    is. ``taken``: kinds of values of the named method, by preference: the first that the method has becomes the
+    reference.
     """
     optimum, bound = _optimum(answers, known), _bound(answers, sense, known)
     if optimum is None:  # an answer that meets the best bound is one, whoever proved the bound
@@ -149,13 +127,14 @@ def verdict(objective: float | None, reference: Reference | None) -> Verdict:
         return Verdict(value, reference.kind)
     beaten = next((proof for proof in reference.proofs if beats(objective, proof, sense, constant)), None)
     met = meets(objective, value, constant)
-    held = objective if met and sense.better(objective, value) else value
-    worse, better = (objective, held) if sense is Sense.MINIMIZE else (held, objective)
+    # An answer that is better by rounding only counts as equal: ratio 1, gap 0.
+    compared = objective if met and sense.better(objective, value) else value
+    worse, better = (objective, compared) if sense is Sense.MINIMIZE else (compared, objective)
     return Verdict(
         value,
         reference.kind,
-        ratio(objective, held, sense, constant),
-        gap(objective, held, constant),
+        ratio(objective, compared, sense, constant),
+        gap(objective, compared, constant),
         met,
         better == constant < worse,
         beaten,
@@ -178,8 +157,8 @@ def _met(answers: Sequence[Answered], bound: float | None, constant: float) -> f
     """The first answer that meets a bound."""
     if bound is None:
         return None
-    held = (answer.objective for answer in answers if answer.objective is not None)
-    return next((objective for objective in held if meets(objective, bound, constant)), None)
+    objectives = (answer.objective for answer in answers if answer.objective is not None)
+    return next((objective for objective in objectives if meets(objective, bound, constant)), None)
 
 
 def _of_method(
@@ -200,5 +179,5 @@ def _first(
     values: Mapping[ReferenceKind, float | None], taken: Sequence[ReferenceKind]
 ) -> tuple[float, ReferenceKind] | None:
     """The first of the kinds ``taken`` that has a value, and its value."""
-    held = ((values[kind], kind) for kind in taken)
-    return next(((value, kind) for value, kind in held if value is not None), None)
+    candidates = ((values[kind], kind) for kind in taken)
+    return next(((value, kind) for value, kind in candidates if value is not None), None)

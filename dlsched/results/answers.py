@@ -35,21 +35,9 @@ def judge(
 ) -> TerminationStatus:
     """Read and check an answer, and compare its claimed cost with its true cost.
 
-    Parameters
-    ----------
-    answer
-        The data of a solution or of a result, a claim of a file or program, or None.
-    family, instance, search
-        Family and instance of the answer, and the search that gets the solution.
-    source
-        The name of the method.
-
-    Raises
-    ------
-    PolicyError
-        The answer is rejected.
-    UnreadableAnswer
-        The answer is no solution.
+    ``answer``: the data of a solution or of a result, a claim of a file or program, or None. ``family``, ``instance``,
+    ``search``: family and instance of the answer, and the search that gets the solution. ``source``: the name of the
+    method. PolicyError: the answer is rejected. UnreadableAnswer: the answer is no solution.
     """
     if isinstance(answer, Claim):
         if answer.result is not None and not answer.of(instance):
@@ -73,10 +61,7 @@ def judge(
 def claim_of_text(text: bytes | bytearray, where: str) -> Claim:
     """Read JSON, a bare solution or a whole result; ``where`` is for messages.
 
-    Raises
-    ------
-    UnreadableAnswer
-        The text is neither.
+    UnreadableAnswer: the text is neither.
     """
     try:
         return claim_from(json.loads(text), where)
@@ -106,8 +91,8 @@ def _parts(answer: object) -> tuple[object, float | None]:
 def _read(family: AnyFamily, instance: InstanceFile, data: object) -> Solution:
     """Read an answer like the solution of a result file, so that nothing but a solution passes."""
     if not isinstance(data, dict | list | str | int | float):  # what it is, and not where it stands in memory
-        said = f"found {type(data).__name__}, allowed: a solution, the data of one, or None"
-        raise UnreadableAnswer(f"its answer: {said}")
+        message = f"found {type(data).__name__}, allowed: a solution, the data of one, or None"
+        raise UnreadableAnswer(f"its answer: {message}")
     try:
         solution: Solution = family.read_solution(data, instance)
     except InputError as error:

@@ -39,7 +39,7 @@ def disproof(instance: InstanceFile, result: Answer) -> str | None:
     if instance.known is None:
         return None
     answer, bound = instance.known.answer(result.sense), instance.known.bound(result.sense)
-    for better, worse, said in (
+    for better, worse, words in (
         (result.objective, bound, f"a solution of {result.objective!r} is held"),
         (answer, result.bound, f"the bound {result.bound!r} is proven"),
     ):
@@ -47,7 +47,7 @@ def disproof(instance: InstanceFile, result: Answer) -> str | None:
             continue
         if result.sense.better(better, worse):
             known = f"{answer!r}" if answer == bound else f"{bound!r} to {answer!r}"
-            return f"{instance.name}: the file calls {known} known, but {said}"
+            return f"{instance.name}: the file calls {known} known, but {words}"
     return None
 
 
@@ -140,10 +140,7 @@ class Claim:
 def claim_from(data: Json, path: str | os.PathLike[str]) -> Claim:
     """Validate the content of a result file; ``path`` is for messages.
 
-    Raises
-    ------
-    InputError
-        The data are neither a complete result nor a bare solution, or they contradict themselves.
+    InputError: the data are neither a complete result nor a bare solution, or they contradict themselves.
     """
     name = os.fspath(path)
     if not isinstance(data, dict):
@@ -167,10 +164,10 @@ def claim_from(data: Json, path: str | os.PathLike[str]) -> Claim:
     return Claim(complete.solution, complete.objective, complete.method, result)
 
 
-def _named(said: str | _Named | None) -> InstanceId | None:
-    if isinstance(said, _Named):
-        return InstanceId(said.name or "", said.sha256 or "") if said.name or said.sha256 else None
-    return None if said is None else InstanceId(said, "")
+def _named(name: str | _Named | None) -> InstanceId | None:
+    if isinstance(name, _Named):
+        return InstanceId(name.name or "", name.sha256 or "") if name.name or name.sha256 else None
+    return None if name is None else InstanceId(name, "")
 
 
 def _same_gap(claimed: float, result: Result[Solution]) -> bool:

@@ -37,14 +37,9 @@ _EARLY = 0.5
 class Verification:
     """Findings of a verification, one sentence each; true if nothing failed.
 
-    Parameters
-    ----------
-    failures, verified, recomputed, claimed
-        Sentences; see the module.
-    objective
-        The checker's figure for the solution, None without a feasible one.
-    verified_bound, claimed_bound
-        The bound that the certificate proves, and the bound claimed beyond it; None without.
+    ``failures``, ``verified``, ``recomputed``, ``claimed``: sentences; see the module. ``objective``: the checker's
+    figure for the solution, None without a feasible one. ``verified_bound``, ``claimed_bound``: the bound that the
+    certificate proves, and the bound claimed beyond it; None without.
     """
 
     failures: list[str] = field(default_factory=list)
@@ -66,10 +61,7 @@ class Verification:
 def verify_claim(family: AnyFamily, instance: InstanceFile, claim: Claim, where: str = "result") -> Verification:
     """Verify the claim of a result file against its instance; ``where`` is for messages.
 
-    Raises
-    ------
-    InputError
-        The solution cannot be read, or the result belongs to another instance.
+    InputError: the solution cannot be read, or the result belongs to another instance.
     """
     found = Verification()
     objective, solution = None, None
@@ -212,6 +204,7 @@ def _certificate(
     except ValueError as error:
         found.failures.append(f"certificate: {error}")
         return None
+    # The stated value may be weaker than what the certificate proves, never stronger.
     if exact < Fraction(value) if sense == "minimize" else exact > Fraction(value):
         found.failures.append(f"certificate: {value!r} is claimed, it proves {_said(exact)}")
         return None
@@ -244,6 +237,7 @@ def _bound(
     if known is not None and sense.better(known, bound) and not meets(known, bound, result.constant):
         found.failures.append(f"bound: {bound!r} contradicts the {known!r} that the instance calls known")
         return None
+    # The certificate proves this bound, or a tighter one: nothing is left to claim.
     if not beyond:
         return None
     by = printable(result.bound_source or "unnamed")
@@ -266,14 +260,14 @@ def _recomputed(result: Result[Solution]) -> Iterator[str]:
 
 def _trusted(result: Result[Solution]) -> Iterator[str]:
     """Yield the statements that nobody can recompute."""
-    said = [f"runtime {result.runtime_s!r} s"]
+    facts = [f"runtime {result.runtime_s!r} s"]
     if result.solver is not None:
-        said.append(f"solver {result.solver}")
+        facts.append(f"solver {result.solver}")
     if _OWN_METHOD.fullmatch(result.method):
-        said.append(f"method {printable(result.method)}, which is not dlsched's")
+        facts.append(f"method {printable(result.method)}, which is not dlsched's")
     if result.message:
-        said.append(f"message {printable(result.message[:60])!r}")
-    yield ", ".join(said)
+        facts.append(f"message {printable(result.message[:60])!r}")
+    yield ", ".join(facts)
 
 
 def _arithmetic(certificate: Certificate) -> str:
