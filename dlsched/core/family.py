@@ -249,12 +249,9 @@ class Family(Objectives[InstanceT, SolutionT]):
             allowed = ", ".join(chosen.solvers) or "none, it needs no solver"
             raise UsageError(where=f"solver of method {chosen.name}", found=repr(solver), allowed=allowed)
         title = f"{instance.name}, {chosen.name}"
-        with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=title) as (
-            allowed,
-            callback,
-        ):
-            search = self._search(instance, title, allowed, seed, solver, start, callback)
-            LOGGER.debug("%s: %s, limits %s", self.name, title, allowed.as_data())
+        with watched(limits, progress, time_limit=time_limit, verbose=verbose, what=title) as watch:
+            search = self._search(instance, title, watch[0], seed, solver, start, watch[1])
+            LOGGER.debug("%s: %s, limits %s", self.name, title, search.budget.limits.as_data())
             status = status_of_run(search, partial(self.infeasible, instance), partial(chosen.follow, instance, search))
             LOGGER.debug("%s: %s after %.3f s", title, status, search.budget.elapsed_s)
         return Result(
