@@ -37,8 +37,6 @@ def test_it_says_what_the_command_line_says(
     assert f"<dt>Submitted</dt><dd>{first} to {last}</dd>" in (tmp_path / "again.html").read_text()
     assert (tmp_path / "again.html").read_text().startswith("<!doctype html>")
     pytest.importorskip("pandas")
-    with pytest.raises(dlsched.UsageError, match="source: found none"):
-        dlsched.whatif("nowhere.txt")  # before the file is looked for
     frame = found.frame()
     assert set(frame["policy"]) == {"what happened", "fifo", "fifo-backfill"} and set(frame["gpus"]) == {16}
 
@@ -51,3 +49,10 @@ def test_the_call_of_its_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     page = (Path(__file__).parents[2] / "docs" / "whatif.md").read_text(encoding="utf-8")
     exec(compile(page.split("```python\n")[1].split("```")[0], "docs/whatif.md", "exec"), {})
     assert (tmp_path / "answer.html").exists()
+
+
+def test_wrong_usage_is_refused_before_the_trace_is_read() -> None:
+    """The file need not exist; what the command line refuses its own tests say."""
+    for given, said in (({}, "source: found none"), ({"source": "slurm", "policies": ["none"]}, "policies: found")):
+        with pytest.raises(dlsched.UsageError, match=said):
+            dlsched.whatif("nowhere.txt", **given)  # type: ignore[arg-type]

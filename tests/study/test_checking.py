@@ -17,7 +17,7 @@ from conftest import Ended
 from dlsched import study
 from dlsched.study.plans.plan_file import make_plan
 from tests.study.forging import checked
-from tests.study.stores_by_hand import NAMES, edit
+from tests.study.stores_by_hand import NAMES, as_before, edit
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,6 +39,13 @@ def test_rows_without_an_answer_are_claimed(stores: Callable[[str], Path], here:
     found = checked(stores("ring"))
     claimed = [each for each in found.values() if not each.verified]
     assert len(claimed) == 3 and all(each.claimed == ["it ended as no_solution"] for each in claimed)
+
+
+def test_a_store_of_before_can_be_computed_anew(stores: Callable[[str], Path], tmp_path: Path, here: None) -> None:
+    """Who proved a bound is not known of it."""
+    path = Path(shutil.copy(stores("ring"), tmp_path / "s"))
+    as_before(path)
+    assert all(checked(path).values())
 
 
 def test_instances_that_searches_found_and_those_that_functions_draw(tmp_path: Path, here: None) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from dlsched.catalogue.sources import MAKING, OPTIONS
 from dlsched.core.errors import InputError, UsageError
-from dlsched.traces import SOURCES, arrivals_of
+from dlsched.traces import SOURCES, arrivals_of, read_queue
 from dlsched.traces.instances import MAKERS
 from dlsched.traces.queue import Queue, queue_window
 
@@ -102,3 +102,9 @@ def test_the_catalogue_knows_what_readers_take(source) -> None:
     entry = SOURCES[source]
     taken = set(inspect.signature(entry.reader.read).parameters) - {"path", "ended_only"}
     assert taken | {"slices"} == set(entry.reading)
+
+
+def test_reading_asks_whether_a_source_takes_an_option() -> None:
+    """An option of other readers is refused, before the file is looked for."""
+    with pytest.raises(UsageError, match=r"^columns: found 'a=b', allowed: no such option for source slurm$"):
+        read_queue("slurm", "nosuch", columns="a=b")

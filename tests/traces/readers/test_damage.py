@@ -75,6 +75,7 @@ CHANGES = {
     "the year zero": ("2024-05-01T10:00:00 => 0000-00-00T00:00:00", 1, "Submit is no time, left out: 1"),
     "a duration in words": ("7200 => long", 1, 'ElapsedRaw is no number, left out: 1 (first in line 3, "long")'),
     "thousands in a duration": ("7200 => 7,200", 1, 'ElapsedRaw is no number, left out: 1 (first in line 3, "7,200")'),
+    "types that contradict": ("gres/gpu=4 => gres/gpu=1,gres/gpu:a100=4", 2, "typed and untyped GPUs differ"),
     "a limit in words": ("2880 => two days", 1, "TimelimitRaw is no number, left out: 1"),
     "no limit": ("2880 => UNLIMITED", 2, "Jobs read: 2"),
     "0 GPUs": (f"{GPUS} => cpu=8,gres/gpu=0|gres/gpu=0", 1, "Jobs without a GPU, left out: 1 (first in line 3)"),

@@ -76,6 +76,7 @@ def test_a_list_of_one_kind_and_a_single_object(tmp_path: Path) -> None:
     path = tmp_path / "one.json"
     path.write_text(json.dumps(workload()))
     assert read_kueue(path).jobs[0].id == "team-a/train"
+    assert read_kueue(listing(tmp_path, workload(spec={"priority": None}))).jobs[0].priority is None
     items = [workload(), {"kind": "Pod", "apiVersion": "v1"}, 5, workload()]
     path.write_text(json.dumps({"kind": "WorkloadList", "items": items}))
     audit = read_kueue(path).audit
