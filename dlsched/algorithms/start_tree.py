@@ -36,76 +36,6 @@ from typing import NamedTuple
 from dlsched.core.gap import FEASIBLE, rounding
 from dlsched.core.limits import Tick, no_tick
 
-
-def srpt_ends(jobs: Sequence[tuple[float, float]], steps: Sequence[tuple[float, int]], speed: int) -> list[float]:
-    """Return the ends in order of time.
-
-    ``jobs``: release and work of at least one job, in order of release; ``steps``: times at which the speed rises, and
-    by how much, in order of time; ``speed``: at the first release, >= 0, and > 0 after all steps.
-
-    >>> srpt_ends([(0.0, 4.0), (1.0, 2.0)], [(2.0, 1)], 1)
-    [2.5, 4.0]
-    """
-    waiting: list[float] = []
-    ends: list[float] = []
-    now, arrived, step = jobs[0][0], 0, 0
-    while len(ends) < len(jobs):
-        while arrived < len(jobs) and jobs[arrived][0] <= now:
-            heapq.heappush(waiting, jobs[arrived][1])
-            arrived += 1
-        while step < len(steps) and steps[step][0] <= now:
-            speed += steps[step][1]
-            step += 1
-        # the machine serves the job of least work until the next release or change of speed
-        until = min(
-            jobs[arrived][0] if arrived < len(jobs) else math.inf, steps[step][0] if step < len(steps) else math.inf
-        )
-        if not waiting or not speed:
-            now = until
-            continue
-        least = waiting[0]
-        if now + least / speed <= until:
-            heapq.heappop(waiting)
-            now += least / speed
-            ends.append(now)
-        else:
-            heapq.heapreplace(waiting, least - (until - now) * speed)
-            now = until
-    return ends
-
-
-def separated(
-    releases: Sequence[float], shortest: Sequence[float], flows: Sequence[float], *, tick: Tick = no_tick
-) -> list[list[int]]:
-    """Return the jobs of every part, in order of release.
-
-    ``releases``, ``shortest`` (least lengths) and ``flows`` (flow times in the known schedule) have shape (J,);
-    ``tick`` is called for every job and may raise to stop.
-
-    >>> separated([0.0, 1.0, 9.0], [2.0, 2.0, 2.0], [2.0, 3.0, 2.0])
-    [[0, 1], [2]]
-    """
-    whole, done = [sorted(range(len(releases)), key=releases.__getitem__)], []
-    while whole:
-        jobs = whole.pop()
-        excess_s = max(0.0, math.fsum([*(flows[job] for job in jobs), *(-shortest[job] for job in jobs)]))
-        parts: list[list[int]] = [[]]
-        latest_s = -math.inf
-        for job in jobs:
-            tick()
-            if parts[-1] and releases[job] >= latest_s:
-                parts.append([])
-            parts[-1].append(job)
-            # Ends are rounded up, so that a tie never separates jobs that may meet.
-            end_s = releases[job] + (shortest[job] + excess_s) * (1 + FEASIBLE)
-            latest_s = max(latest_s, end_s + rounding(end_s))
-        if len(parts) == 1:
-            done.append(jobs)
-        else:
-            whole += parts
-    return sorted(done, key=lambda jobs: releases[jobs[0]])
-
-
 Taken = tuple[tuple[tuple[float, int], ...], ...]
 """For every resource pairs of a time and the units that are taken until then, in order."""
 Modes = Sequence[tuple[int, int]]
@@ -287,3 +217,72 @@ def _after(taken: Taken, usage: Sequence[int], start_s: float, end_s: float) -> 
         tuple(sorted([*(in_use for in_use in resource if in_use[0] > start_s), *([(end_s, count)] if count else [])]))
         for resource, count in zip(taken, usage, strict=True)
     )
+
+
+def srpt_ends(jobs: Sequence[tuple[float, float]], steps: Sequence[tuple[float, int]], speed: int) -> list[float]:
+    """Return the ends in order of time.
+
+    ``jobs``: release and work of at least one job, in order of release; ``steps``: times at which the speed rises, and
+    by how much, in order of time; ``speed``: at the first release, >= 0, and > 0 after all steps.
+
+    >>> srpt_ends([(0.0, 4.0), (1.0, 2.0)], [(2.0, 1)], 1)
+    [2.5, 4.0]
+    """
+    waiting: list[float] = []
+    ends: list[float] = []
+    now, arrived, step = jobs[0][0], 0, 0
+    while len(ends) < len(jobs):
+        while arrived < len(jobs) and jobs[arrived][0] <= now:
+            heapq.heappush(waiting, jobs[arrived][1])
+            arrived += 1
+        while step < len(steps) and steps[step][0] <= now:
+            speed += steps[step][1]
+            step += 1
+        # the machine serves the job of least work until the next release or change of speed
+        until = min(
+            jobs[arrived][0] if arrived < len(jobs) else math.inf, steps[step][0] if step < len(steps) else math.inf
+        )
+        if not waiting or not speed:
+            now = until
+            continue
+        least = waiting[0]
+        if now + least / speed <= until:
+            heapq.heappop(waiting)
+            now += least / speed
+            ends.append(now)
+        else:
+            heapq.heapreplace(waiting, least - (until - now) * speed)
+            now = until
+    return ends
+
+
+def separated(
+    releases: Sequence[float], shortest: Sequence[float], flows: Sequence[float], *, tick: Tick = no_tick
+) -> list[list[int]]:
+    """Return the jobs of every part, in order of release.
+
+    ``releases``, ``shortest`` (least lengths) and ``flows`` (flow times in the known schedule) have shape (J,);
+    ``tick`` is called for every job and may raise to stop.
+
+    >>> separated([0.0, 1.0, 9.0], [2.0, 2.0, 2.0], [2.0, 3.0, 2.0])
+    [[0, 1], [2]]
+    """
+    whole, done = [sorted(range(len(releases)), key=releases.__getitem__)], []
+    while whole:
+        jobs = whole.pop()
+        excess_s = max(0.0, math.fsum([*(flows[job] for job in jobs), *(-shortest[job] for job in jobs)]))
+        parts: list[list[int]] = [[]]
+        latest_s = -math.inf
+        for job in jobs:
+            tick()
+            if parts[-1] and releases[job] >= latest_s:
+                parts.append([])
+            parts[-1].append(job)
+            # Ends are rounded up, so that a tie never separates jobs that may meet.
+            end_s = releases[job] + (shortest[job] + excess_s) * (1 + FEASIBLE)
+            latest_s = max(latest_s, end_s + rounding(end_s))
+        if len(parts) == 1:
+            done.append(jobs)
+        else:
+            whole += parts
+    return sorted(done, key=lambda jobs: releases[jobs[0]])

@@ -33,50 +33,6 @@ from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.elementary import float_power, log
 from dlsched.core.limits import Tick, no_tick
 
-_ASKED = 8  # largest number of points computed for one answer
-_LEAST, _MOST = 0.1, 0.9  # range of a new point between its neighbours, in powers: not too near either
-
-
-class Demand:
-    """The curve of a table, and its known points: prices, ascending, and units."""
-
-    def __init__(self, table: CostTable) -> None:
-        self._table = table
-        free = minima(table.starts, table.counts, table.costs, 0.0)
-        taken = int(table.counts[free].sum())
-        self._points = [(0.0, taken)]
-        saved = float((table.costs[table.first] - table.costs[free]).sum())
-        self._typical = saved / max(1, taken - table.minimum_units)  # what a unit saves on average
-
-    def price_for(self, units: float, within: float, tick: Tick) -> tuple[float, int]:
-        """Return a price at which jobs take about ``units``, and these units; else the nearest of some tries."""
-        for _ in range(_ASKED):
-            price, taken = min(self._points, key=lambda point: abs(point[1] - units))
-            if abs(taken - units) <= within or (price == 0.0 and taken <= units):
-                break
-            tick()
-            self._ask(self._next(units))
-        return min(self._points, key=lambda point: abs(point[1] - units))
-
-    def _next(self, units: float) -> float:
-        """Estimate the price for so many units."""
-        index = sum(taken > units for _, taken in self._points)
-        (low, more), dearer = self._points[index - 1], self._points[index : index + 1]
-        if not dearer:
-            return low * float_power(more / max(units, 1.0), 2) if low else self._typical
-        high, fewer = dearer[0]
-        if not low:
-            return high / 4
-        # Between two known points the demand is a power of the price: interpolate in logarithms.
-        share = log(more / max(units, 1.0)) / log(more / fewer)
-        return low * float_power(high / low, min(_MOST, max(_LEAST, share)))
-
-    def _ask(self, price: float) -> None:
-        table = self._table
-        chosen = minima(table.starts, table.counts, table.costs, price)
-        self._points = sorted([*self._points, (price, int(table.counts[chosen].sum()))])
-
-
 _SAMPLE = 2**15  # pairs of a sample of the jobs
 _WORTHWHILE = 4  # a sample pays if the table has this many times its pairs, and it has this many jobs
 _NEAR = 0.03  # tolerance of the first price, as a share of the sample's units
@@ -208,3 +164,47 @@ class _Active:
     def narrowed(self, low: IntArray, high: IntArray) -> Self:
         """Return the jobs and pairs that are undecided between two choices, given as positions in these arrays."""
         return self.between(self.rows, self.pairs, self, low, high)
+
+
+_ASKED = 8  # largest number of points computed for one answer
+_LEAST, _MOST = 0.1, 0.9  # range of a new point between its neighbours, in powers: not too near either
+
+
+class Demand:
+    """The curve of a table, and its known points: prices, ascending, and units."""
+
+    def __init__(self, table: CostTable) -> None:
+        self._table = table
+        free = minima(table.starts, table.counts, table.costs, 0.0)
+        taken = int(table.counts[free].sum())
+        self._points = [(0.0, taken)]
+        saved = float((table.costs[table.first] - table.costs[free]).sum())
+        self._typical = saved / max(1, taken - table.minimum_units)  # what a unit saves on average
+
+    def price_for(self, units: float, within: float, tick: Tick) -> tuple[float, int]:
+        """Return a price at which jobs take about ``units``, and these units; else the nearest of some tries."""
+        for _ in range(_ASKED):
+            price, taken = min(self._points, key=lambda point: abs(point[1] - units))
+            if abs(taken - units) <= within or (price == 0.0 and taken <= units):
+                break
+            tick()
+            self._ask(self._next(units))
+        return min(self._points, key=lambda point: abs(point[1] - units))
+
+    def _next(self, units: float) -> float:
+        """Estimate the price for so many units."""
+        index = sum(taken > units for _, taken in self._points)
+        (low, more), dearer = self._points[index - 1], self._points[index : index + 1]
+        if not dearer:
+            return low * float_power(more / max(units, 1.0), 2) if low else self._typical
+        high, fewer = dearer[0]
+        if not low:
+            return high / 4
+        # Between two known points the demand is a power of the price: interpolate in logarithms.
+        share = log(more / max(units, 1.0)) / log(more / fewer)
+        return low * float_power(high / low, min(_MOST, max(_LEAST, share)))
+
+    def _ask(self, price: float) -> None:
+        table = self._table
+        chosen = minima(table.starts, table.counts, table.costs, price)
+        self._points = sorted([*self._points, (price, int(table.counts[chosen].sum()))])

@@ -19,11 +19,26 @@ import functools
 import importlib.resources
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from dlsched.core.display import Brief
+
+
+def records_of(file: str) -> list[dict[str, Any]]:
+    """Return the records of a file of published figures."""
+    text = (importlib.resources.files("dlsched.cluster") / file).read_text(encoding="utf-8")
+    records: list[dict[str, Any]] = json.loads(text)
+    return records
+
+
+def require_positive(**figures: Sequence[float]) -> None:
+    """Refuse figures that are not positive and finite, by their names."""
+    for name, numbers in figures.items():
+        if not all(number > 0 and math.isfinite(number) for number in numbers):
+            raise ValueError(f"{name} must be positive and finite, found {numbers}")
 
 
 @dataclass(frozen=True)
@@ -54,13 +69,8 @@ class PublishedSpeed:
             raise ValueError(f"counts must be positive and strictly increasing, found {self.counts}")
         if len(self.epoch_time_s) != len(self.counts):
             raise ValueError(f"epoch_time_s must hold {len(self.counts)} figures, found {len(self.epoch_time_s)}")
-        for name, figures in (
-            ("epoch_time_s", self.epoch_time_s),
-            ("batch_samples", (self.batch_samples,)),
-            ("epoch_samples", (self.epoch_samples,)),
-        ):
-            if not all(figure > 0 and math.isfinite(figure) for figure in figures):
-                raise ValueError(f"{name} must be positive and finite, found {figures}")
+        samples = {"batch_samples": (self.batch_samples,), "epoch_samples": (self.epoch_samples,)}
+        require_positive(epoch_time_s=self.epoch_time_s, **samples)
 
     def times_up_to(self, gpus: int) -> dict[int, float]:
         """Seconds per epoch at the counts of at most ``gpus``."""
@@ -70,9 +80,8 @@ class PublishedSpeed:
 @functools.cache
 def published_speeds() -> tuple[PublishedSpeed, ...]:
     """Return all published speeds shipped with dlsched, in the order of the file."""
-    text = (importlib.resources.files("dlsched.cluster") / "published_speeds.json").read_text(encoding="utf-8")
     speeds = []
-    for record in json.loads(text):
+    for record in records_of("published_speeds.json"):
         by_count = record.pop("epoch_time_s")
         counts, times = tuple(map(int, by_count)), tuple(map(float, by_count.values()))
         speeds.append(PublishedSpeed(counts=counts, epoch_time_s=times, **record))
@@ -121,13 +130,9 @@ class PublishedRates(Brief):
     sources: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        for name, figures in (
-            ("samples_per_s", tuple(self.samples_per_s.values())),
-            ("batch_samples", (self.batch_samples,)),
-            ("gradient_bytes", () if self.gradient_bytes is None else (self.gradient_bytes,)),
-        ):
-            if not all(figure > 0 and math.isfinite(figure) for figure in figures):
-                raise ValueError(f"{name} must be positive and finite, found {figures}")
+        gradient_bytes = () if self.gradient_bytes is None else (self.gradient_bytes,)
+        rates = tuple(self.samples_per_s.values())
+        require_positive(samples_per_s=rates, batch_samples=(self.batch_samples,), gradient_bytes=gradient_bytes)
         if not self.samples_per_s:
             raise ValueError("samples_per_s must name at least one GPU type")
         if set(self.sources) != set(self.samples_per_s) or not all(self.sources.values()):
@@ -150,15 +155,14 @@ def published_rates() -> tuple[PublishedRates, ...]:
     Sources: Gavel (Narayanan et al., OSDI 2020), AdaptDL (Qiao et al., OSDI 2021) and the tables of
     NVIDIA/DeepLearningExamples; each figure names its own.
     """
-    text = (importlib.resources.files("dlsched.cluster") / "published_rates.json").read_text(encoding="utf-8")
-    found = []
-    for record in json.loads(text):
+    models = []
+    for record in records_of("published_rates.json"):
         rates = record.pop("rates")
         samples_per_s = MappingProxyType({gpu: float(rate["samples_per_s"]) for gpu, rate in rates.items()})
         how = MappingProxyType({gpu: rate["how"] for gpu, rate in rates.items() if rate["how"] is not None})
         sources = MappingProxyType({gpu: rate["source"] for gpu, rate in rates.items()})
-        found.append(PublishedRates(samples_per_s=samples_per_s, how=how, sources=sources, **record))
-    return tuple(found)
+        models.append(PublishedRates(samples_per_s=samples_per_s, how=how, sources=sources, **record))
+    return tuple(models)
 
 
 PARAMETER_BYTES = 4
@@ -192,9 +196,7 @@ class Step:
     source: str
 
     def __post_init__(self) -> None:
-        for name, figure in (("batch_samples", self.batch_samples), ("step_s", self.step_s)):
-            if not (figure > 0 and math.isfinite(figure)):
-                raise ValueError(f"{name} must be positive and finite, found {figure}")
+        require_positive(batch_samples=(self.batch_samples,), step_s=(self.step_s,))
         for name, words in (("gpu", self.gpu), ("source", self.source), ("how", self.how)):
             if words == "":
                 raise ValueError(f"{name} must not be empty")
@@ -236,8 +238,7 @@ class PublishedSteps(Brief):
 @functools.cache
 def published_steps() -> tuple[PublishedSteps, ...]:
     """Return all published steps shipped with dlsched, one record per model, in the order of the file."""
-    text = (importlib.resources.files("dlsched.cluster") / "published_steps.json").read_text(encoding="utf-8")
     return tuple(
         PublishedSteps(**(record | {"steps": tuple(Step(**step) for step in record["steps"])}))
-        for record in json.loads(text)
+        for record in records_of("published_steps.json")
     )

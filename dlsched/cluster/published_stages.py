@@ -17,14 +17,13 @@ The seconds of a whole model are measured or scaled; those of a stage are always
 """
 
 import functools
-import importlib.resources
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
+from dlsched.cluster.published import records_of, require_positive
 from dlsched.core.display import Brief
 
 
@@ -91,16 +90,14 @@ class PublishedModel(Brief):
     def __post_init__(self) -> None:
         if not self.blocks:
             raise ValueError("blocks must name at least one block")
-        for name, figures in (
-            ("batch_samples", [self.batch_samples]),
-            ("iteration_s", [self.iteration_s]),
-            ("parameter_bytes_each", [self.parameter_bytes_each]),
-            ("parameters", [block.parameters for block in self.blocks]),
-            ("work", [block.work for block in self.blocks]),
-            ("output_bytes", [block.output_bytes for block in self.blocks[:-1]]),
-        ):
-            if not all(figure > 0 and math.isfinite(figure) for figure in figures):
-                raise ValueError(f"{name} must be positive and finite, found {figures}")
+        require_positive(
+            batch_samples=[self.batch_samples],
+            iteration_s=[self.iteration_s],
+            parameter_bytes_each=[self.parameter_bytes_each],
+            parameters=[block.parameters for block in self.blocks],
+            work=[block.work for block in self.blocks],
+            output_bytes=[block.output_bytes for block in self.blocks[:-1]],
+        )
         for name in ("model", "sample", "gpu", "iteration_source", "parameter_source", "work_source"):
             if not getattr(self, name):
                 raise ValueError(f"{name} must be words, found {getattr(self, name)!r}")
@@ -144,10 +141,10 @@ class PublishedModel(Brief):
         # Seconds of one unit of work for all samples of an iteration: ``batch_samples`` times the first stage's
         # replicas.
         second = self.iteration_s * counts[0] / sum(work)
-        found = []
+        stages = []
         for (first, last), count in zip(pairwise(balanced_cut(work, counts)), counts, strict=True):
             part = self.blocks[first:last]
-            found.append(
+            stages.append(
                 PublishedStage(
                     blocks=tuple(block.name for block in part),
                     replicas=count,
@@ -156,7 +153,7 @@ class PublishedModel(Brief):
                     parameter_bytes=sum(block.parameters for block in part) * self.parameter_bytes_each,
                 )
             )
-        return tuple(found)
+        return tuple(stages)
 
 
 def balanced_cut(work: Sequence[int], replicas: Sequence[int]) -> tuple[int, ...]:
@@ -211,12 +208,11 @@ def published_stages() -> tuple[PublishedModel, ...]:
     Sources: Oneflow-Inc/DLPerf, NVIDIA's Megatron-LM and DeepLearningExamples, Gavel (Narayanan et al., OSDI 2020),
     PipeDream (Narayanan et al., SOSP 2019) and TensorFlow's benchmarks; each figure names its own.
     """
-    text = (importlib.resources.files("dlsched.cluster") / "published_stages.json").read_text(encoding="utf-8")
-    found = []
-    for record in json.loads(text):
+    models = []
+    for record in records_of("published_stages.json"):
         blocks = tuple(block for entry in record.pop("blocks") for block in _blocks(entry))
-        found.append(PublishedModel(blocks=blocks, **record))
-    return tuple(found)
+        models.append(PublishedModel(blocks=blocks, **record))
+    return tuple(models)
 
 
 def _blocks(entry: dict[str, Any]) -> list[Block]:

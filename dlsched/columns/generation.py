@@ -37,6 +37,122 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
 
+CLOSE = 1e-9
+"""Relative difference of the program and its bound at which the prices are good enough."""
+_NOTHING = 1e-12  # part of the incumbent's total; columns that save less are not searched
+_TOLERANCE = 1e-9  # HiGHS', of reduced costs in parts of the incumbent's total
+_ROUNDS = 5000
+_PART = 0.9  # share of the best prices in those that are tried
+_VAGUE = 0.5  # share of a possible gain due to unknown least values, from which these are found exactly
+_JOINING = 8  # columns of a group that join in a round
+_SURE = 1e-12  # relative difference of the bounds of a group's least value at which the value is known
+
+
+def generate(
+    pool: "Pool",
+    *,
+    guess: Floats | None = None,
+    known: Prices | None = None,
+    close: float = CLOSE,
+    tick: Tick = no_tick,
+    step: Tick = no_tick,
+    budget: Budget | None = None,
+    proven: Callable[[Prices], None] | None = None,
+) -> Prices:
+    """Return prices whose bound is the program's value, up to a relative difference of ``close``.
+
+    ``pool``: the first columns, among them those of some choice; pricing adds more. ``guess``: prices, shape (G,), of which some
+    multiple may be good; multiples by powers of two are tried first. ``known``: prices of an earlier call with the same
+    pool, from which this call goes on. ``tick`` is called often and ``step`` in every round; both may raise to stop.
+    ``budget`` is that of the linear programs (``Stopped``). ``proven`` is called with every better bound.
+    """
+    budget = budget or Budget()
+    pricing, stock, smoothing = pool.pricing, pool.stock, Smoothing(part=_PART)
+    best = known
+    if known is not None:
+        smoothing.keep(known.prices, known.bound)
+
+    def keep(reached: Prices) -> None:
+        nonlocal best
+        smoothing.keep(reached.prices, reached.bound)
+        if best is None or reached.bound > best.bound:
+            best = reached
+            if proven is not None:
+                proven(best)
+
+    def price(trial: Floats) -> Priced:
+        step()
+        priced = pricing.guess(trial, pool.known(trial), tick)
+        keep(Prices(stock, trial, priced.floor))
+        return priced
+
+    def settle(priced: Priced, trial: Floats) -> Priced:
+        listed = _least(pricing, priced, trial, tick)
+        keep(Prices(stock, trial, listed.floor))
+        return listed
+
+    def vague(priced: Priced, trial: Floats) -> bool:
+        """Whether prices may prove more, mostly because the least values are not known exactly."""
+        most = float(priced.known.sum()) - float(dot(trial, stock))
+        return best is not None and float((priced.known - priced.floor).sum()) > _VAGUE * (most - best.bound) > 0
+
+    if guess is not None:
+        _double(guess, price, pool, stock)
+    for _ in range(_ROUNDS):
+        optimum = pool.master.solve(budget.left.time_s)
+        if best is not None and optimum.value - best.bound <= close * optimum.value:
+            break
+        # Smoothed prices first; only if no trial brings a column is the program solved at these prices.
+        for trial in smoothing.trials(optimum.prices):
+            priced = price(trial)
+            joined = pool.join(priced, optimum)
+            if vague(priced, trial):
+                joined |= pool.join(settle(priced, trial), optimum)
+            if joined:
+                break
+        else:
+            if not pool.join(settle(priced, optimum.prices), optimum):
+                break
+    assert best is not None
+    return best
+
+
+def _double(guess: Floats, price: Callable[[Floats], Priced], pool: "Pool", stock: Counts) -> None:
+    """Add the columns at the guessed prices, which are doubled or halved as long as they prove more."""
+
+    def bound(power: int) -> float:
+        trial = guess * 2.0**power
+        priced = price(trial)
+        pool.join(priced, None)
+        return float(priced.floor.sum() - dot(trial, stock))
+
+    middle, up, down = bound(0), bound(1), bound(-1)
+    power, way, last = (1, 1, up) if up > down else (-1, -1, down)
+    while last > middle:
+        middle, power = last, power + way
+        last = bound(power)
+
+
+def _least(pricing: Pricing, priced: Priced, prices: Floats, tick: Tick) -> Priced:
+    """Compute the least values that bounds do not determine, and their columns; the values become floors."""
+    least = priced.floor.copy()
+    unsure = priced.floor < priced.known * (1 - _SURE)
+    listed = pricing.cheap(prices, np.where(unsure, priced.known, -1.0), tick=tick)
+    columns = []
+    for group in np.flatnonzero(unsure).tolist():
+        each = listed[group]
+        if each is None:
+            continue
+        least[group] = priced.known[group]
+        if len(each.values):
+            least[group] = min(least[group], float(each.values[0]))
+            columns.append((np.full(len(each.values), group), each.values, each.counts))
+    if not columns:
+        columns = [(priced.group[:0], priced.values[:0], priced.counts[:0])]
+    taken, values, counts = (np.concatenate([each[part] for each in columns]) for part in range(3))
+    return Priced(least, priced.known, taken, values, counts)
+
+
 class Smoothing:
     """The best known prices, and the bound that they prove.
 
@@ -155,122 +271,6 @@ class Master:
             prices=np.maximum(0.0, -answer.upper) * self._unit,
             duals=answer.equal * self._unit,
         )
-
-
-CLOSE = 1e-9
-"""Relative difference of the program and its bound at which the prices are good enough."""
-_NOTHING = 1e-12  # part of the incumbent's total; columns that save less are not searched
-_TOLERANCE = 1e-9  # HiGHS', of reduced costs in parts of the incumbent's total
-_ROUNDS = 5000
-_PART = 0.9  # share of the best prices in those that are tried
-_VAGUE = 0.5  # share of a possible gain due to unknown least values, from which these are found exactly
-_JOINING = 8  # columns of a group that join in a round
-_SURE = 1e-12  # relative difference of the bounds of a group's least value at which the value is known
-
-
-def generate(
-    pool: "Pool",
-    *,
-    guess: Floats | None = None,
-    known: Prices | None = None,
-    close: float = CLOSE,
-    tick: Tick = no_tick,
-    step: Tick = no_tick,
-    budget: Budget | None = None,
-    proven: Callable[[Prices], None] | None = None,
-) -> Prices:
-    """Return prices whose bound is the program's value, up to a relative difference of ``close``.
-
-    ``pool``: the first columns, among them those of some choice; pricing adds more. ``guess``: prices, shape (G,), of which some
-    multiple may be good; multiples by powers of two are tried first. ``known``: prices of an earlier call with the same
-    pool, from which this call goes on. ``tick`` is called often and ``step`` in every round; both may raise to stop.
-    ``budget`` is that of the linear programs (``Stopped``). ``proven`` is called with every better bound.
-    """
-    budget = budget or Budget()
-    pricing, stock, smoothing = pool.pricing, pool.stock, Smoothing(part=_PART)
-    best = known
-    if known is not None:
-        smoothing.keep(known.prices, known.bound)
-
-    def keep(reached: Prices) -> None:
-        nonlocal best
-        smoothing.keep(reached.prices, reached.bound)
-        if best is None or reached.bound > best.bound:
-            best = reached
-            if proven is not None:
-                proven(best)
-
-    def price(trial: Floats) -> Priced:
-        step()
-        priced = pricing.guess(trial, pool.known(trial), tick)
-        keep(Prices(stock, trial, priced.floor))
-        return priced
-
-    def settle(priced: Priced, trial: Floats) -> Priced:
-        listed = _least(pricing, priced, trial, tick)
-        keep(Prices(stock, trial, listed.floor))
-        return listed
-
-    def vague(priced: Priced, trial: Floats) -> bool:
-        """Whether prices may prove more, mostly because the least values are not known exactly."""
-        most = float(priced.known.sum()) - float(dot(trial, stock))
-        return best is not None and float((priced.known - priced.floor).sum()) > _VAGUE * (most - best.bound) > 0
-
-    if guess is not None:
-        _double(guess, price, pool, stock)
-    for _ in range(_ROUNDS):
-        optimum = pool.master.solve(budget.left.time_s)
-        if best is not None and optimum.value - best.bound <= close * optimum.value:
-            break
-        # Smoothed prices first; only if no trial brings a column is the program solved at these prices.
-        for trial in smoothing.trials(optimum.prices):
-            priced = price(trial)
-            joined = pool.join(priced, optimum)
-            if vague(priced, trial):
-                joined |= pool.join(settle(priced, trial), optimum)
-            if joined:
-                break
-        else:
-            if not pool.join(settle(priced, optimum.prices), optimum):
-                break
-    assert best is not None
-    return best
-
-
-def _double(guess: Floats, price: Callable[[Floats], Priced], pool: "Pool", stock: Counts) -> None:
-    """Add the columns at the guessed prices, which are doubled or halved as long as they prove more."""
-
-    def bound(power: int) -> float:
-        trial = guess * 2.0**power
-        priced = price(trial)
-        pool.join(priced, None)
-        return float(priced.floor.sum() - dot(trial, stock))
-
-    middle, up, down = bound(0), bound(1), bound(-1)
-    power, way, last = (1, 1, up) if up > down else (-1, -1, down)
-    while last > middle:
-        middle, power = last, power + way
-        last = bound(power)
-
-
-def _least(pricing: Pricing, priced: Priced, prices: Floats, tick: Tick) -> Priced:
-    """Compute the least values that bounds do not determine, and their columns; the values become floors."""
-    least = priced.floor.copy()
-    unsure = priced.floor < priced.known * (1 - _SURE)
-    listed = pricing.cheap(prices, np.where(unsure, priced.known, -1.0), tick=tick)
-    columns = []
-    for group in np.flatnonzero(unsure).tolist():
-        each = listed[group]
-        if each is None:
-            continue
-        least[group] = priced.known[group]
-        if len(each.values):
-            least[group] = min(least[group], float(each.values[0]))
-            columns.append((np.full(len(each.values), group), each.values, each.counts))
-    if not columns:
-        columns = [(priced.group[:0], priced.values[:0], priced.counts[:0])]
-    taken, values, counts = (np.concatenate([each[part] for each in columns]) for part in range(3))
-    return Priced(least, priced.known, taken, values, counts)
 
 
 class Pool:
