@@ -164,7 +164,7 @@ def power_of_two(value: float) -> float:
     return math.ldexp(1.0, math.frexp(value)[1]) if value > 0 else 1.0
 
 
-_NOTHING = 2.0**-60
+_NOTHING = 2.0**-60  # share of the largest gain up to which a gain gets no step of its own
 _SMALLEST_GAIN = 1e-9  # relative amount by which a gain must exceed the one before to begin a run
 _ROUNDING = 2.0**-49  # relative rounding of two floats of a utility
 
@@ -215,7 +215,7 @@ def hidden(table: UtilityTable, found: list[Step]) -> float:
 Tangent = tuple[float, float]
 """Offset and slope."""
 
-_STRETCHES = 12
+_STRETCHES = 12  # largest number of stretches of one utility
 _TANGENTS = 24  # largest number of tangents of one stretch
 VANISHING = 1e-9
 """Of the largest utility: what rises less is level."""

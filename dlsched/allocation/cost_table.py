@@ -149,7 +149,7 @@ class CostTable:
         return float(self.costs[np.asarray(chosen, dtype=np.int64)].sum())
 
 
-_ROUNDS = 8
+_ROUNDS = 8  # of passes over all pairs, after which the rest is scanned one by one
 _BLOCK = 2**14  # pairs between two ticks
 _ROUNDING = 2.0**-49  # relative, of costs: keeps pairs on a straight line in spite of the last bits of floats
 

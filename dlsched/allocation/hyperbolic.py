@@ -13,7 +13,7 @@ import numpy as np
 
 from dlsched.core.arrays import BoolArray, FloatArray
 
-_HALVINGS = 60
+_HALVINGS = 60  # the price is then known to 2**-60 of its range
 
 
 def useful_most(

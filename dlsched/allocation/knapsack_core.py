@@ -43,7 +43,7 @@ from dlsched.allocation.reduction import least_and_room
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.limits import Tick
 
-_LARGEST = 2.0**62
+_LARGEST = 2.0**62  # products of counts and costs of a lattice stay in 64 bits
 ROUNDED = 1e-6
 """Share of d, larger than the rounding error of sums."""
 
@@ -375,7 +375,7 @@ def in_turn(core: Core, keep: IntArray) -> IntArray:
 
 
 _FIRST_CORE = 48  # pairs of the first core; small enough to cost less than the passes before it
-_GROWTH = 4
+_GROWTH = 4  # factor from the pairs of one core to those of the next
 _STATES = 2**13  # with more states after a job, the search looks at some of them first
 _SKETCHES = 4  # partial searches, as long as each finds a better choice
 _LARGEST_SKETCH = 1000  # pairs of a partial search if the lattice tells which excesses are possible

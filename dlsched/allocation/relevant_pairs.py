@@ -26,7 +26,7 @@ from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.imports import compiled
 
 _ENOUGH = 2**16  # pairs from which skipping pays
-_MARGIN = 1e-9
+_MARGIN = 1e-9  # relative room for rounding: see the module
 _STEP = 4  # factor from one of the counts tried first to the next
 _WIDER = 4  # parts have 2 pairs more than needed and one for every 4, so that they serve other prices too
 
@@ -133,7 +133,7 @@ T = TypeVar("T")
 
 _BLOCK = 2**16  # pairs of a block, more if one job has more
 _COMPILED_FROM = 2**27  # pairs from which loops are compiled if Numba is not yet imported
-_AT_HAND_FROM = 2**16
+_AT_HAND_FROM = 2**16  # the same if it is
 
 
 def minima(starts: IntArray, counts: IntArray, costs: FloatArray, price: float) -> IntArray:

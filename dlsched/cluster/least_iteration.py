@@ -19,7 +19,7 @@ from itertools import accumulate
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.limits import Tick, no_tick
 
-_MOST_KNOWN = 100_000
+_MOST_KNOWN = 100_000  # results in the cache
 _known: dict[tuple[JobGraph, tuple[int, ...], float, float], Fraction] = {}
 
 

@@ -112,7 +112,7 @@ def splits_up_to(most: int, rooms: Sequence[int], *, tick: Tick = no_tick) -> li
     return ways
 
 
-_ROUNDS = 50
+_ROUNDS = 50  # of swaps, at most
 _MANY = 2_000  # pairs of replicas beyond which a round of swaps is not worth its time
 _MOST_SWAPS = 2_000_000  # swaps evaluated in all rounds
 _MOST_STEPS = 300_000  # steps of ``grouped`` times stages; other replicas follow in the chain's order

@@ -41,7 +41,7 @@ CLOSE = 1e-9
 """Relative difference of the program and its bound at which the prices are good enough."""
 _NOTHING = 1e-12  # part of the incumbent's total; columns that save less are not searched
 _TOLERANCE = 1e-9  # HiGHS', of reduced costs in parts of the incumbent's total
-_ROUNDS = 5000
+_ROUNDS = 5000  # at most
 _PART = 0.9  # share of the best prices in those that are tried
 _VAGUE = 0.5  # share of a possible gain due to unknown least values, from which these are found exactly
 _JOINING = 8  # columns of a group that join in a round

@@ -60,7 +60,7 @@ class Jobs:
         return Jobs(self.index[rows], release_s, least_s, restart_s, weight, counts[:, :most], speeds[:, :most])
 
 
-_NEVER = -1
+_NEVER = -1  # state of a job that has not run yet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +197,7 @@ _CELLS = 60_000
 """Number of job-interval pairs in a batch."""
 _FEW = 24
 """Number of intervals that the search tries first."""
-_ROUNDS = 60
+_ROUNDS = 60  # of trials of worths, at most
 _NEAR = 0.1
 """Share of the bracket by which further trials lie beside the point where the tangents meet."""
 _WHOLE = 1 - 1e-11

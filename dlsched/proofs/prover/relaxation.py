@@ -24,7 +24,7 @@ FAILED = 1e99
 """Objectives from here on mean that SoPlex found no optimum."""
 _FREE = 1e20  # stands for infinite bounds
 _COSTS = 17  # the largest scaled cost is 2**16 to 2**17
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-9  # by how much SoPlex may break rows, bounds and reduced costs
 _LEAST_S = 1e-3  # the least time limit for SoPlex
 _HAIR = 1e-14  # reduced costs below this part of the multipliers count as 0 when a bound is foreseen in floats
 
