@@ -27,11 +27,9 @@ from typing import Any
 from dlsched.core.display import Brief
 
 
-def records_of(file: str) -> list[dict[str, Any]]:
-    """Return the records of a file of published figures."""
-    text = (importlib.resources.files("dlsched.cluster") / file).read_text(encoding="utf-8")
-    records: list[dict[str, Any]] = json.loads(text)
-    return records
+def records_of(file: str) -> Any:
+    """Return the records of a file of published figures, a list of objects."""
+    return json.loads((importlib.resources.files("dlsched.cluster") / file).read_text(encoding="utf-8"))
 
 
 def require_positive(**figures: Sequence[float]) -> None:
