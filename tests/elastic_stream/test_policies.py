@@ -1,13 +1,16 @@
-"""Policies by hand, step by step."""
+"""Policies by hand, step by step, and those that weigh jobs against closed forms."""
 
 import pytest
 
+from dlsched.algorithms.utility_tables import upper_hull
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import (
     Instance,
+    check,
     doubling,
     equal,
     exploratory,
+    figures,
     fixed,
     flow_times,
     generate,
@@ -15,11 +18,15 @@ from dlsched.elastic_stream import (
     myopic,
     ordered,
     policies,
+    priced,
     simulate,
     solve,
+    weighted,
 )
 from dlsched.elastic_stream.heuristics import SIZINGS
-from dlsched.elastic_stream.policies import ORDERS, Exploratory, Fixed, Knee, Queue
+from dlsched.elastic_stream.policies import ORDERS, Exploratory, Fixed, Knee, Priced, Queue, Weighted
+from dlsched.elastic_stream.policies.prices import MOST_COUNTS, drain, useful_points
+from dlsched.study.reproduce.streams import pattern
 
 from .streams import stream
 
@@ -218,3 +225,159 @@ def test_every_cell_of_the_grid_runs():
 def test_every_policy_is_public():
     """Names in ``policies.__all__`` exist."""
     assert all(hasattr(policies, name) for name in policies.__all__)
+
+
+BOTH = pytest.mark.parametrize("policy", [priced, weighted])
+
+
+def test_weights_of_square_roots_are_those_of_the_optimal_closed_form():
+    """Speeds sqrt(w): heSRPT gives the i-th longest of n (i / n)^2 - ((i - 1) / n)^2, so m_i goes with sqrt(2 i - 1)."""
+    points = [(count, count**0.5) for count in range(1, 4097)]
+    weights = drain([points] * 8, [1.0] * 8, [0.0] * 8, 4096)
+    assert weights == pytest.approx([((2 * rank - 1) / 4096) ** 0.5 for rank in range(1, 9)], rel=5e-3)
+
+
+def test_weights_of_linear_speeds_are_ranks():
+    """One machine of speed C, shortest first: each second of it ends the flow of all that are left."""
+    points = [(count, float(count)) for count in range(1, 17)]
+    assert drain([points] * 5, [1.0] * 5, [0.0] * 5, 16) == pytest.approx([rank / 16 for rank in range(1, 6)], rel=0.01)
+
+
+def test_where_units_are_plenty_a_weight_is_the_least_price_of_an_epoch():
+    """The least (1 + lambda w) tau(w), with lambda the worth of a unit; without it the fastest count's time."""
+    points = [(count, 1 / time_s) for count, time_s in RESNET.items()]
+    price = 0.02 / 64  # of the grid
+    least = min((1 + price * count) * time_s for count, time_s in RESNET.items())
+    assert drain([points] * 3, [1.0] * 3, [0.0] * 3, 64) == pytest.approx([29.6] * 3)
+    assert drain([points] * 3, [1.0] * 3, [price] * 3, 64) == pytest.approx([least] * 3)
+
+
+def test_hull_by_hand():
+    """2 lies below the line from 0 to 3, 4 gains nothing, 5 is a corner; one point below 0 has none."""
+    assert upper_hull([(1, 1.0), (2, 1.5), (3, 4.5), (4, 4.5), (5, 5.0)]) == [(3, 4.5), (5, 5.0)]
+    assert upper_hull([(1, 2.0), (2, 3.0), (4, 4.0)]) == [(1, 2.0), (2, 3.0), (4, 4.0)]
+    assert upper_hull([(2, 0.0)]) == []
+
+
+@pytest.mark.parametrize("policy", [Weighted, Priced, lambda: Priced(1.0, 0.0)])
+def test_one_unit_is_served_shortest_remaining_first(policy):
+    """Lengths 30, 10, 20 from 0, 5, 12 s; equal jobs go in order of the file."""
+    late = stream((0.0, 1.0, {1: 30.0}), (5.0, 1.0, {1: 10.0}), (12.0, 1.0, {1: 20.0}), units=1)
+    assert flow_times(late, simulate(late, policy())) == [60.0, 10.0, 23.0]
+    equal = stream(*[(0.0, 1.0, {1: 10.0})] * 3, units=1)
+    assert flow_times(equal, simulate(equal, policy())) == [10.0, 20.0, 30.0]
+
+
+def test_the_short_job_takes_what_helps_it_and_no_more():
+    """Two units, 10 and 1 epochs. At 10 and 6 s an epoch weights are 10 and 20, gains 1, .67 and 2, 1.33: the short one has both.
+
+    At 10 and 9 s the gains are 1, .11 and 2, .22: one each. Seconds: 6, then 60; or 10, and 9 epochs of 9 s after it.
+    """
+    for times, flows in (({1: 10.0, 2: 6.0}, [66.0, 6.0]), ({1: 10.0, 2: 9.0}, [91.0, 10.0])):
+        instance = stream((0.0, 10.0, times), (0.0, 1.0, times), units=2)
+        assert flow_times(instance, priced(instance)) == pytest.approx(flows)
+
+
+@pytest.mark.parametrize(("restart_s", "held"), [(10.0, [4, 8]), (25.0, [4])])
+def test_a_change_is_made_if_it_saves_more_than_its_pause(restart_s, held):
+    """Beside j1's 4 of 8 units j0 has 4. At 37.25 s it has 57.2 s left on them, or 35.9 s and a pause on all 8."""
+    instance = stream((0.0, 2.0, RESNET, {"restart_s": restart_s}), (0.0, 1.0, {4: 37.25}), units=8)
+    assert [period.units for period in priced(instance).periods["j0"]] == held
+
+
+@BOTH
+def test_a_step_that_does_not_fit_is_cut_short(policy):
+    """j1 is best on 5 units, by far, and 2 are left: it takes the 1 that it may hold, though no corner of its hull."""
+    instance = stream((0.0, 1.0, {3: 1.0}), (0.0, 1.0, {1: 100.0, 5: 10.0}), units=5)
+    assert policy(instance).periods["j1"][0] == (0.0, 1.0, 1)
+
+
+@BOTH
+def test_counts_that_are_slower_than_smaller_ones_are_not_taken(policy):
+    """9 is slower than 8; alone on 9 units the job takes 8, on 16 all."""
+    times = {8: 10.0, 9: 11.0, 16: 6.0}
+    assert [policy(stream((0.0, 1.0, times), units=c)).periods["j0"][0].units for c in (9, 16)] == [8, 16]
+
+
+def test_the_price_is_learnt_where_units_were_refused():
+    """With units for all no step is refused, and the price changes nothing; under load it does."""
+    ample, short = (
+        generate(preset="resnet110", jobs=60, gpus=gpus, load=load, seed=3) for gpus, load in ((999, 0.1), (16, 1.1))
+    )
+    alike = [simulate(ample, Priced(worth=worth)).periods for worth in (0.0, 0.5)]
+    assert alike[0] == alike[1]
+    assert simulate(short, Priced(worth=0.0)).periods != simulate(short, Priced(worth=0.5)).periods
+
+
+@BOTH
+def test_laws_that_policies_weigh_are_quick(policy):
+    """Few counts of a law are looked at, its fastest among them: 10,000 units, and 2**53."""
+    law = {"theta": [1e-3, 0.0, 0.0, 1.0], "samples": 50_000.0, "model_bytes": 0.0}
+    for units in (10_000, 2**53):
+        jobs = [{"id": name, "arrival_s": 9.0 * n, "epochs": 10.0, "speed_law": law} for n, name in enumerate("abcdef")]
+        instance = Instance(name="vast", units=units, jobs=jobs)
+        made = policy(instance)
+        assert made.periods["a"][0].units == units and check(instance, made) == []
+
+
+def test_the_counts_that_are_looked_at():
+    """All of a short table; of 1,000 counts 1, 2, 3, the fastest, and at most 34."""
+    seen = {}
+
+    class Looks(Weighted):
+        def decide(self, view):
+            seen.update({job: [count for count, _ in useful_points(view, job)] for job in view.arrived})
+            return super().decide(view)
+
+    short, many = (
+        {count: 100.0 / count for count in range(1, 33)},
+        {n: 2000.0 - n if n < 990 else 5000.0 for n in range(1, 1001)},
+    )
+    simulate(stream((0.0, 1.0, short), (0.0, 1.0, many), units=1000), Looks())
+    assert seen[0] == list(short)
+    assert seen[1][:3] == [1, 2, 3] and seen[1][-1] == 989 and len(seen[1]) <= MOST_COUNTS + 2
+
+
+@BOTH
+def test_the_date_does_not_matter(policy):
+    """Arrivals at Unix times: the same flow times but for the clock's rounding."""
+    instance = generate(jobs=40, gpus=16, load=1.1, seed=6)
+    later = [job.model_copy(update={"arrival_s": job.arrival_s + 1.7e9}) for job in instance.jobs]
+    moved = instance.model_copy(update={"jobs": tuple(later)})
+    assert flow_times(moved, policy(moved)) == pytest.approx(flow_times(instance, policy(instance)), rel=1e-4)
+
+
+@BOTH
+@pytest.mark.parametrize("tick_s", [None, 7.0])
+def test_long_restarts_never_go_on_for_ever(policy, tick_s):
+    """Pauses far longer than the jobs and the ticks: all jobs end, and none restarts more often than jobs come and go."""
+    jobs = [(3.0 * n, 1.0 + n % 5, {1: 20.0, 2: 11.0, 4: 7.0}, {"restart_s": 1e5}) for n in range(25)]
+    instance = stream(*jobs, units=6, tick_s=tick_s)
+    made = policy(instance)
+    assert check(instance, made) == []
+    assert figures(instance, made)["restarts"] <= 2 * 25
+
+
+@BOTH
+def test_crowds_and_heavy_tails_pass_the_checker(policy):
+    """Drawn streams of each kind of arrivals, one with ticks longer than most jobs."""
+    for arrivals in ("poisson", "bursts-13", "daynight"):
+        instance = pattern(mix="short-long-sub-linear", arrivals=arrivals, units=16, load=1.2, seed=4, jobs=60)
+        for case in (instance, instance.model_copy(update={"tick_s": 300.0})):
+            assert check(case, policy(case)) == []
+
+
+def test_it_is_better_than_the_orders_where_speeds_fall_off():
+    """Square-root speeds, where efficiency and shortest first are at odds: ten streams, each against each sizing of srpt."""
+    sizings = ("fixed", "fastest", "knee", "equal", "marginal")
+    for seed in range(10):
+        instance = pattern(mix="sub-linear", arrivals="poisson", units=16, load=0.9, seed=100 + seed, jobs=60)
+        mine = sum(flow_times(instance, priced(instance)))
+        assert mine < min(sum(flow_times(instance, ordered(instance, "srpt", sizing))) for sizing in sizings)
+
+
+@pytest.mark.parametrize("values", [(0.0, 0.5), (1.5, 0.5), (0.5, -1.0), (float("nan"), 0.5), (0.5, float("inf"))])
+def test_shares_and_worths_out_of_range_are_refused(values):
+    """A share outside (0, 1], a worth that is negative or not finite."""
+    with pytest.raises(UsageError, match=r"(share|worth): found .*, allowed: a number"):
+        Priced(*values)

@@ -10,7 +10,7 @@ from dlsched.cluster.utility import AlphaFair
 from dlsched.ring_embedding.checker import worth
 from dlsched.ring_embedding.instance import RANGES, Instance
 
-from .networks import any_forest, any_graph, any_paths
+from .small_networks import any_forest, any_graph, any_paths
 
 SMALLEST, LARGEST = map(int, POWERS)
 EDGES = 1, 1, 1, 1 - 0.5e-9, 1 + 0.5e-9, 1 - 2e-9, 1 - 1e-6, 1 - 1e-12

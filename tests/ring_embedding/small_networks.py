@@ -1,8 +1,10 @@
-"""Small random networks, and all that can stand in one slot of them, by enumeration."""
+"""Small random networks, instances in them, and all that can stand in one slot of them, by enumeration."""
 
+import random
 from collections import Counter
 from itertools import combinations, pairwise, permutations, product
 
+import networkx as nx
 import numpy as np
 
 from dlsched.cluster.network import Link, Node, Path
@@ -10,6 +12,92 @@ from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.limits import Budget
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.placing import Slot
+
+
+def any_forest(rng, servers):
+    """Racks, a line, a star, or any tree, whole or in two parts: what is no server, and the pairs linked."""
+    kind = rng.choice(["racks", "line", "star", "any", "parts"])
+    if kind == "racks":
+        return ["r0", "r1", "core"], [(name, rng.choice(["r0", "r1"])) for name in servers] + [
+            ("r0", "core"),
+            ("core", "r1"),
+        ]
+    if kind == "line":
+        return [], list(pairwise(servers))
+    if kind == "star":
+        return ["hub"], [("hub", name) for name in servers]
+    nodes = [*servers, "n0"]
+    rng.shuffle(nodes)
+    pairs = [(nodes[index], rng.choice(nodes[:index])) for index in range(1, len(nodes))]
+    if kind == "parts":
+        del pairs[rng.randrange(len(pairs))]
+    return ["n0"], pairs
+
+
+def any_graph(rng, servers):
+    """A cycle of the servers with chords, or any links with a node that is no server."""
+    if rng.random() < 0.6:
+        cycle = [tuple(sorted(pair)) for pair in zip(servers, [*servers[1:], servers[0]], strict=True)]
+        return [], sorted({*cycle, *(pair for pair in combinations(servers, 2) if rng.random() < 0.4)})
+    nodes = [*servers, "n0"]
+    pairs = list(combinations(nodes, 2))
+    return ["n0"], rng.sample(pairs, min(len(pairs), len(nodes) + 1))
+
+
+def any_paths(rng, servers, pairs):
+    """A path for most pairs of servers that have one, mostly the shortest, in either direction."""
+    network = nx.Graph(pairs)
+    network.add_nodes_from(servers)
+    paths = []
+    for pair in combinations(servers, 2):
+        ends = pair if rng.random() < 0.5 else pair[::-1]
+        ways = sorted(nx.all_simple_paths(network, *ends), key=lambda nodes: (len(nodes), nodes))
+        if ways and rng.random() < 0.9:
+            paths.append({"ends": ends, "nodes": ways[0] if rng.random() < 0.7 else rng.choice(ways)})
+    return paths
+
+
+def one_slot(seed, *, forest):
+    """Three to five servers, three or four jobs of up to four workers; a forest, or a graph with a path for most pairs."""
+    rng = random.Random(seed)
+    names = [f"s{index}" for index in range(rng.choice([4, 4, 5] if forest else [3, 4, 4]))]
+    servers = [{"id": name, "capacity": {"gpu": rng.choice([1, 1, 1, 2])}} for name in names]
+    others, pairs = any_forest(rng, names) if forest else any_graph(rng, names)
+    links = [{"ends": pair, "bandwidth_bytes_per_s": rng.choice([1.0, 1.0, 1.5, 2.5])} for pair in pairs]
+    return Instance(
+        name=f"seed-{seed}",
+        slots=1,
+        nodes=servers + [{"id": name} for name in others],
+        links=links,
+        paths=None if forest else any_paths(rng, names, pairs),
+        jobs=[_job(rng, index) for index in range(rng.choice([3, 3, 4]))],
+    )
+
+
+def _job(rng, index):
+    workers = rng.choice([2, 3, 4])
+    height = rng.choice([1.0, 2.0, 5.0, round(rng.uniform(1, 9), 2)])
+    utility = rng.choice(
+        [
+            {"kind": "sqrt", "scale": height},
+            {"kind": "log", "scale": height},
+            {"kind": "capped", "slope": height, "cap": 2.5 * height},
+            {
+                "kind": "sigmoid",
+                "height": height,
+                "steepness": rng.choice([1.0, 4.0]),
+                "midpoint": rng.choice([0, 1, 2]),
+            },
+        ]
+    )
+    return {
+        "id": f"j{index}",
+        "max_workers": workers,
+        "demand": {"gpu": rng.choice([1, 1, 0.5, 0.5, 0.7])},
+        "bandwidth_bytes_per_s": rng.choice([0.0, 1.0, 1.0, 1.5, 0.8, round(rng.uniform(0.3, 2), 3)]),
+        "rate": 1.0,
+        "utility": utility,
+    }
 
 
 class Asked(Budget):

@@ -23,7 +23,7 @@ from dlsched.ring_embedding.methods import METHODS
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring
 
-from .networks import any_forest, any_graph, any_paths
+from .small_networks import any_forest, any_graph, any_paths
 
 CLOSE = 1e-9  # relative, of floats
 SOLVERS = 1e-6  # relative, of what a solver with tolerances, or a bound that meets, calls optimal

@@ -14,27 +14,20 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.rings.rows import classes
-from dlsched.ring_embedding.slot import exact_slot, slot_program
+from dlsched.ring_embedding.slot import slot_program
 from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.slot_program import close_slot, fill_slot, gained
-from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import racks, switches
 from .test_brute_force import TRIANGLE, job, made, profile
 from .test_certificate import LOOSE, holds, proven
-from .test_relaxation import by_totals, capped, let_pass, utilities
+from .test_horizon import by_totals, capped, let_pass, utilities
+
+pytestmark = pytest.mark.usefixtures("in_process")
 
 SOLVED = 1e-6
-
-
-@pytest.fixture(autouse=True)
-def in_process(monkeypatch):
-    """No child processes: they cost a second each."""
-    here = lambda *arguments, **options: solve_milp(*arguments, **(options | {"isolated": False}))  # noqa: E731
-    for module in (slot_program, exact_slot):
-        monkeypatch.setattr(module, "solve_milp", here)
 
 
 def charged(instance, on, worker=0.25):

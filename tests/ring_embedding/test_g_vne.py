@@ -16,7 +16,8 @@ from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.filling import fill, shares
 from dlsched.ring_embedding.slot.g_vne import g_vne, likeliest
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
-from tests.ring_embedding.small_networks import best_slot, racks, switches
+
+from .small_networks import best_slot, racks, switches
 
 NETWORKS = [(made, seed) for made in (racks, switches) for seed in range(6)]
 

@@ -1,4 +1,4 @@
-"""The plan: feasible whatever it follows, its bookkeeping, and what it makes of instances that a hand can check."""
+"""The plan: feasible whatever it follows, its bookkeeping; and heuristics where energy has a price."""
 
 import random
 
@@ -8,13 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.algorithms.utility_tables import UtilityTable
+from dlsched.core.errors import UsageError
 from dlsched.ring_embedding import solve
-from dlsched.ring_embedding.checker import check, objective, worker_slots
-from dlsched.ring_embedding.heuristics.plan import Plan, ascend, whole_totals
+from dlsched.ring_embedding.checker import check, objective, slots_on, worker_slots
+from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las, quick
+from dlsched.ring_embedding.heuristics.plan import Plan, ascend, merge, plan, whole_totals
 from dlsched.ring_embedding.heuristics.plan import plan as plan_of
+from dlsched.ring_embedding.heuristics.slot_greedy import applies, gadget, slot_greedy
+from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import embedding
+from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.rings.rows import epochs
+from dlsched.ring_embedding.slot.filling import emptied, fill, opened, shares, switched
+from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import racks, switches
@@ -138,3 +144,208 @@ def test_resizing_keeps_the_books(made_of):
             assert plan.spent[index] == (held - before + count if done else held)
             assert done or count > 0
         sound(plan)
+
+
+NOTHING = Embedding({})
+
+
+def filled(network, jobs, gains):
+    del jobs
+    slot = Slot(network)
+    fill(slot, gains, shares(network))
+    return slot
+
+
+NEVER_BELOW = {
+    "density": density,
+    "quick": quick,
+    "plan": plan,
+    "gadget": lambda instance: gadget(instance, np.random.default_rng(1)),
+    "slot-greedy": lambda instance: slot_greedy(instance, filled),
+}
+OTHERS = {"fifo": fifo, "las": las, "drf": drf}
+
+
+def charged(instance, on, workers):
+    """The instance with servers that cost ``on`` a slot, in the order of the nodes, and workers that cost ``workers``."""
+    data = instance.model_dump()
+    for node, price in zip((node for node in data["nodes"] if node["capacity"] is not None), on, strict=True):
+        node["power_on_w"] = float(price)
+    for record, price in zip(data["jobs"], workers, strict=True):
+        record["worker_power_w"] = float(price)
+    return Instance(**data | {"slot_s": 3.6e6, "energy_price_per_kwh": 1.0})
+
+
+def priced(instance, seed, dear=4):
+    """The instance with servers that cost 0 to ``dear`` a slot, and workers 0 to 1."""
+    rng = np.random.default_rng(seed)
+    on = rng.integers(0, 2 * dear + 1, len(instance.servers)) / 2
+    return charged(instance, on, rng.integers(0, 5, len(instance.jobs)) / 4)
+
+
+def all_hold(instance):
+    best, nothing = brute_force_ring(instance)[0], objective(instance, NOTHING)
+    slack = 1e-9 * (1 + abs(best))
+    for name, heuristic in (NEVER_BELOW | OTHERS).items():
+        found = heuristic(instance)
+        assert check(instance, found) == [], name
+        assert objective(instance, found) <= best + slack, name
+        assert name in OTHERS or objective(instance, found) >= nothing - slack, name
+
+
+@profile(15)
+@given(ring_embedding_instances(objectives="sum"))
+def test_between_nothing_and_the_optimum(instance):
+    """Of every awkward kind."""
+    all_hold(instance)
+
+
+@pytest.mark.parametrize("made_of", [racks, switches])
+@pytest.mark.parametrize("seed", range(12))
+def test_between_nothing_and_the_optimum_with_a_price(made_of, seed):
+    """Cheap and dear energy, any utility."""
+    all_hold(priced(made_of(7000 + seed, servers=3, count=3, slots=2), seed, dear=4 + 8 * (seed % 2)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("made_of", [racks, switches])
+@pytest.mark.parametrize("seed", range(150))
+def test_many_between_nothing_and_the_optimum(made_of, seed):
+    """The same, often."""
+    all_hold(priced(made_of(8000 + seed, servers=3, count=3, slots=2), seed, dear=4 + 8 * (seed % 2)))
+
+
+@pytest.mark.parametrize("made_of", [racks, switches])
+@pytest.mark.parametrize("seed", range(8))
+def test_plans_keep_their_books_and_never_get_worse(made_of, seed):
+    """What a plan says that it gains is what the checker says; filling, merging and ascent do not lower it."""
+    instance = priced(made_of(7100 + seed, servers=5, count=5, slots=4), seed)
+    nothing, found = objective(instance, NOTHING), Plan(Network(instance))
+    spans = enumerate(epochs(instance))
+    wishes = {(i, e): 2.0 * span.slots for e, span in spans for i in range(5)}
+    late = {(i, e) for i, e in wishes if instance.jobs[i].arrival_slot > epochs(instance)[e].first}
+    found.follow({key: each for key, each in wishes.items() if key not in late}, found.network.total.tolist())
+    worth = -np.inf
+    for step in (lambda: None, found.fill, lambda: merge(found), lambda: ascend(found)):
+        step()
+        held = found.embedding()
+        assert check(instance, held) == []
+        assert list(worker_slots(instance, held).values()) == found.held
+        assert found.gain() == pytest.approx(objective(instance, held) - nothing, rel=1e-9, abs=1e-9)
+        assert found.gain() >= worth - 1e-9
+        worth = found.gain()
+
+
+def two_jobs(on, gpus=(2,), slots=1, **more):
+    """Jobs a and b of at most one worker, each worth 1, on servers that cost ``on``."""
+    worth_one = {"kind": "capped", "slope": 1.0, "cap": 1.0}
+    jobs = [job(name, workers=1, load=0.0, utility=worth_one, **more) for name in "ab"]
+    links = [("s0", f"s{n}", 1.0) for n in range(1, len(gpus))]
+    return charged(made(list(gpus), links, *jobs, slots=slots), on, (0, 0))
+
+
+def slot_of(instance, rings):
+    """A slot with rings on one server each, its gains, and shares."""
+    network = Network(instance)
+    slot = Slot(network)
+    for index, server in rings.items():
+        slot.put(index, ({server: 1}, (server,), []))
+    return slot, {index: network.gains(index, 0, 1) for index in range(len(instance.jobs))}, shares(network)
+
+
+def test_no_ring_pays_for_a_server_alone_but_two_do():
+    """Two rings worth 1 each on a server that costs 1.5: filling leaves it off, switching turns it on."""
+    slot, gains, share = slot_of(two_jobs([1.5]), {})
+    fill(slot, gains, share)
+    assert slot.rings == {} and slot.worth(gains) == 0
+    found = switched(slot, gains, share)
+    assert sorted(found.rings) == [0, 1] and found.worth(gains) == 0.5
+    assert slot.rings == {} and slot.used.tolist() == [0]
+
+
+def test_two_rings_do_not_pay_for_a_server_that_costs_what_they_gain():
+    """At a price of 2 it stays off."""
+    slot, gains, share = slot_of(two_jobs([2]), {})
+    assert opened(slot, gains, share).rings == {}
+
+
+def test_a_server_is_emptied_onto_one_that_is_on():
+    """Each on a server of its own: one of the two is enough, and the dearer one goes off."""
+    slot, gains, share = slot_of(two_jobs([0.5, 0.25], gpus=(2, 2)), {0: 0, 1: 1})
+    found = emptied(slot, gains, share)
+    assert found.on == {1} and found.worth(gains) == 1.75
+    assert slot.on == {0, 1}
+
+
+def test_what_gains_less_than_its_server_costs_is_dropped():
+    """No other server has room: the ring that does not pay goes."""
+    slot, gains, share = slot_of(two_jobs([0.5, 1.5], gpus=(1, 1)), {0: 0, 1: 1})
+    assert emptied(slot, gains, share).rings.keys() == {0}
+
+
+def test_rings_go_where_servers_are_on_and_else_where_they_cost_least_for_what_they_hold():
+    """Four GPUs for 2 are cheaper than one for 1; a second ring joins the first, though a smaller server has less room."""
+    slot, _, _ = slot_of(two_jobs([1, 2, 0.9], gpus=(1, 4, 1)), {})
+    assert slot.resize(0, 1) and slot.on == {1}
+    assert slot.resize(1, 1) and slot.on == {1}
+    assert slot.on_price == 2
+    assert slot.resize(0, 0) and slot.resize(1, 0) and slot.on == set() and slot.on_price == 0
+
+
+def test_a_ring_that_needs_two_servers_joins_one_that_is_on():
+    """Two workers, one GPU left on the server that is on: the other goes on the cheaper of two."""
+    jobs = [job("a", workers=1, load=0.0), job("b", workers=2, load=0.0)]
+    instance = charged(made([1, 2, 1], [("s0", "s1", 1.0), ("s1", "s2", 1.0)], *jobs), (1, 9, 0.5), (0, 0))
+    slot = Slot(Network(instance))
+    slot.put(0, ({1: 1}, (1,), []))
+    assert slot.resize(1, 2)
+    assert slot.rings[1][0] == {1: 1, 2: 1}
+
+
+def test_a_plan_brings_slots_together():
+    """A worker-slot of a in slot 1 and one of b in slot 2, on two GPUs that cost .75 a slot: one slot holds both."""
+    found = Plan(Network(two_jobs([0.75], slots=2)))
+    assert found.resize(0, 1, 1) and found.resize(1, 2, 1)
+    assert found.gain() == 0.5
+    merge(found)
+    assert found.gain() == 1.25 and sorted(slot.count(0) for slot in found.slots.values()) == [0, 1]
+
+
+def test_workers_that_do_not_gain_their_energy_do_not_run():
+    """A utility of 3 sqrt(z): the fourth worker-slot gains .8, the third .95, and each costs .9."""
+    root = {"kind": "sqrt", "scale": 3.0}
+    instance = charged(made([1], [], job("a", workers=1, utility=root), slots=9), (0,), (0.9,))
+    for name, heuristic in (NEVER_BELOW | OTHERS).items():
+        assert worker_slots(instance, heuristic(instance)) == {"a": 3}, name
+
+
+def test_baselines_do_not_ask_what_servers_cost():
+    """A server that costs 9 a slot for a job worth 1: worse than running nothing, by 8; the others run nothing."""
+    instance = two_jobs([9], gpus=(1,))
+    for heuristic in OTHERS.values():
+        found = heuristic(instance)
+        assert objective(instance, found) == -8 and slots_on(instance, found) == {"s0": 1}
+    for heuristic in NEVER_BELOW.values():
+        assert heuristic(instance) == NOTHING
+
+
+def test_the_papers_form_counts_energy_too():
+    """Without repair nothing is drawn that would not be worth its power."""
+    instance = two_jobs([9], gpus=(1,))
+    assert gadget(instance, np.random.default_rng(0), repair=False) == NOTHING
+
+
+@pytest.mark.parametrize("name", ["density", "gadget", "slot-greedy"])
+def test_the_least_utility_is_refused(name):
+    """By the heuristics that take what adds the most to a sum; the message names others."""
+    data = two_jobs([0]).model_dump() | {"energy_price_per_kwh": 0.0, "objective": "max_min"}
+    with pytest.raises(UsageError, match=f"^{name}: found the objective max_min, allowed: sum; .* plan, drf"):
+        NEVER_BELOW[name](Instance(**data))
+
+
+def test_half_is_not_promised_with_energy():
+    """Nor of the least utility."""
+    plain = two_jobs([0])
+    assert applies(plain) and not applies(two_jobs([1]))
+    assert not applies(charged(plain, (0,), (0, 1)))
+    assert not applies(Instance(**plain.model_dump() | {"energy_price_per_kwh": 0.0, "objective": "max_min"}))

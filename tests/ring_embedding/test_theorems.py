@@ -1,6 +1,5 @@
 """What is proven of the slot greedy, where it ends, and the counterexamples, each computed by hand."""
 
-import functools
 import math
 from pathlib import Path
 
@@ -12,24 +11,17 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.checker import check, objective, worker_slots
 from dlsched.ring_embedding.heuristics.slot_greedy import HALF, applies
-from dlsched.ring_embedding.slot import exact_slot, slot_program
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .test_brute_force import job, made, profile
 from .test_campaign import draw
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 INSTANCES = Path(__file__).parents[2] / "instances" / "ring_embedding"
 CLOSE = 1e-9
 SOLVED = 1e-6
-
-
-@pytest.fixture(autouse=True)
-def in_process(monkeypatch):
-    """No child processes: they cost a second each."""
-    for module in (slot_program, exact_slot):
-        monkeypatch.setattr(module, "solve_milp", functools.partial(solve_milp, isolated=False))
 
 
 def greedy(instance):

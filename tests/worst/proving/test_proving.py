@@ -15,7 +15,7 @@ import pytest
 from dlsched import async_sgd, ring_allocation
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
-from dlsched.worst.proving import prove, runs, verify
+from dlsched.worst.proving import bound_by_order, prove, runs, verify
 
 
 @pytest.mark.parametrize(
@@ -222,3 +222,27 @@ def test_its_formulas_are_what_is_proven(case: tuple[str, str, str], jobs: int, 
     most = gpus - jobs + 1
     found = prove("ring_allocation", method, jobs=jobs, gpus=gpus, tables=tables, counts=counts).supremum
     assert found == FORMULAS[case](most, 1 << (most.bit_length() - 1))
+
+
+@pytest.mark.parametrize(
+    ("method", "jobs", "gpus", "counts", "value"),
+    [
+        ("doubling", 2, 9, "powers", 3 / 2),
+        ("doubling", 2, 12, "powers", 1.0),
+        ("doubling", 3, 7, "powers", 6 / 5),
+        ("doubling", 2, 5, "all", 7 / 5),
+        ("marginal", 2, 6, "all", 1.0),
+    ],
+)
+def test_bounds_are_the_suprema(method: str, jobs: int, gpus: int, counts: str, value: float) -> None:
+    """Numbers of the proofs in rationals; 1 is Fox's theorem."""
+    found = bound_by_order(method, jobs=jobs, gpus=gpus, counts=counts)
+    assert (found.ratio, found.bound) == (pytest.approx(value, abs=1e-6), pytest.approx(value, abs=1e-6))
+
+
+@pytest.mark.parametrize("asked", [{"method": "hull"}, {"tables": "sublinear"}, {"method": "equal"}])
+def test_what_it_does_not_know(asked: dict[str, str]) -> None:
+    """Steps over several counts, and savings that rise."""
+    arguments = {"method": "doubling", "tables": "convex"} | asked
+    with pytest.raises(UsageError, match="method"):
+        bound_by_order(arguments["method"], jobs=2, gpus=5, tables=arguments["tables"])

@@ -1,1 +1,0 @@
-"""Tests of the search for prices over time."""

@@ -1,1 +1,0 @@
-"""The verifying side of prices."""

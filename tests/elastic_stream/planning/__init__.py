@@ -1,1 +1,0 @@
-"""Tests of plans in hindsight."""
