@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlsched import queueing
 from dlsched.async_sgd import Instance, Job, example, generate, lagrange, marginal, objective, relaxation
 from dlsched.async_sgd import certificate as certificate_room
 from dlsched.async_sgd.certificate import exact_times, least_values, price_below, price_bound, verify
@@ -49,8 +50,8 @@ def naive_duals(instance, rows):
 @pytest.fixture
 def short(monkeypatch):
     """Numbers are cut off after some digits."""
-    monkeypatch.setattr(exact_times, "LONGEST", 160)
-    monkeypatch.setattr(exact_times, "KEPT", 150)
+    monkeypatch.setattr(queueing.exact_times, "LONGEST", 160)
+    monkeypatch.setattr(queueing.exact_times, "KEPT", 150)
 
 
 def test_bounds_hold_with_long_numbers(short):

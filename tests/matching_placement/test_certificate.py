@@ -13,7 +13,7 @@ from dlsched.matching_placement.certificate import least_value, relaxed_value, v
 from dlsched.matching_placement.exact import solve_by_states
 
 from .draw import draw
-from .test_pricing import everything, prices_for
+from .test_configurations import everything, prices_for
 
 ONE = {
     "name": "one",

@@ -24,7 +24,7 @@ from dlsched.solvers.milp import solve_milp
 from dlsched.testing import brute_force_placement, matching_placement_instances
 
 from .draw import draw
-from .test_pricing import everything, prices_for
+from .test_configurations import everything, prices_for
 
 LARGE = {
     "communication-heavy-30x160-seed975": 1161,

@@ -20,7 +20,7 @@ from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shor
 from dlsched.testing import brute_force_srpt, srpt_mapping_instances
 
 from .test_brute_force import made
-from .test_timing import of_layouts
+from .test_placing import of_layouts
 
 SOLVED = 1e-6  # relative, of what a solver with tolerances calls optimal
 

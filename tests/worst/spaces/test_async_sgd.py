@@ -3,12 +3,11 @@
 import pytest
 
 from dlsched import async_sgd
-from dlsched.core.errors import UsageError
 from dlsched.families import instance_from
 from dlsched.solving import solve
 from dlsched.worst.search import find_worst
 from dlsched.worst.spaces import async_sgd as space
-from tests.worst.spaces.kept import presets_are_kept, walk
+from tests.worst.spaces.kept import walk
 
 PERFECT = {"dataset_examples": 1000.0, "compute_s": 1.0, "update_s": 0.0, "parameter_bytes": 0.0}
 SHORT = {"dataset_examples": 1.0, "compute_s": 0.1, "update_s": 0.0, "parameter_bytes": 0.0}
@@ -28,22 +27,6 @@ def test_a_walk_stays_in_the_space(preset: str | None) -> None:
             assert all(seconds == 0 or 0.01 <= seconds <= 10 for seconds in (job.update_s, job.transfer_s))
             assert (job.shards, job.duplex, job.max_nodes) == (1, "full", None)
     assert len({repr(data) for data, _ in met}) > 20
-
-
-@pytest.mark.parametrize("options", [{}, {"jobs": 1, "gpus": 3}])
-def test_draws_of_presets_are_in_the_space(options: dict[str, int]) -> None:
-    """Of all presets of the generator; with a preset of one's own there are no others."""
-    made = space.space_of(**options)
-    assert set(made.presets) == set(made.family.presets)
-    presets_are_kept(made)
-    assert space.space_of(preset="mixed").presets == {}
-
-
-@pytest.mark.parametrize("options", [{"jobs": 0}, {"gpus": -1}, {"preset": "none"}])
-def test_options_out_of_range_are_refused(options: dict[str, int | str]) -> None:
-    """By name."""
-    with pytest.raises(UsageError, match=next(iter(options))):
-        space.space_of(**options)  # type: ignore[arg-type]
 
 
 def test_an_equal_share_is_bad_for_one_long_job() -> None:

@@ -6,28 +6,14 @@ from itertools import chain, combinations
 import pytest
 
 from dlsched import matching_placement
-from dlsched.core.errors import UsageError
 from dlsched.worst.search import find_worst
 from dlsched.worst.space import Data
 from dlsched.worst.spaces.matching_placement import space_of
 from tests.worst.spaces.kept import (
-    changes_are_kept,
     draws,
-    draws_are_kept,
     instance_of,
-    presets_are_kept,
 )
 
-OPTIONS = [
-    {},
-    {"jobs": 1, "gpus": 4},
-    {"jobs": 4, "gpus": 8},
-    {"limited": True},
-    {"objective": "max_rho"},
-    {"objective": "alpha_fair", "alpha": 0.5, "gpus": 5},
-    {"preset": "few-types"},
-    {"preset": "published-rates", "jobs": 2, "gpus": 5},
-]
 SLOW, FAST = 1e9, 1e10
 
 
@@ -55,26 +41,6 @@ SLOW_NETWORK = data_of([("g1", SLOW), *[("g0", FAST)] * 5], job(1.0, 6.5e8, g0=8
 """Whoever begins on g1 gains nothing by a second worker, and nothing by a move: 10/8 s. On the other five 10/40 + .104 s."""
 DEAR_NEIGHBOUR = data_of([("g0", FAST), ("g1", SLOW), *[("g2", FAST)] * 4], job(200.0, 2.7e8, g0=8.0, g1=8.0, g2=3.1))
 """The market charges a worker a share of the ring at its own bandwidth: it takes g1, which slows the whole ring down."""
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_draws_are_in_the_space(options: Data) -> None:
-    """Feasible instances that repair leaves as they are."""
-    draws_are_kept(space_of(**options))
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_draws_of_presets_are_in_the_space(options: Data) -> None:
-    """In its figures, sizes and ranges; with a preset of one's own there are no others."""
-    space = space_of(**options)
-    assert bool(space.presets) == ("preset" not in options)
-    presets_are_kept(space)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_changes_stay_in_the_space(options: Data) -> None:
-    """Moves and steps of shrinking leave the data as they are, and lead to instances."""
-    changes_are_kept(space_of(**options))
 
 
 def test_sizes_are_kept() -> None:
@@ -125,22 +91,6 @@ def test_limits_are_repaired() -> None:
 def test_no_rate_is_beyond_repair() -> None:
     """A job that no worker can serve."""
     assert space_of().repair(data_of([("g0", SLOW)], job(1.0, 0.0, g1=1.0))) is None
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"jobs": 0}, "jobs"),
-        ({"jobs": 3, "gpus": 2}, "gpus"),
-        ({"preset": "none"}, "preset"),
-        ({"objective": "median"}, "objective"),
-        ({"alpha": 1.0}, "alpha"),
-    ],
-)
-def test_misuse_is_refused(options: Data, words: str) -> None:
-    """The argument is named."""
-    with pytest.raises(UsageError, match=words):
-        space_of(**options)
 
 
 def least_s(data: Data) -> float:

@@ -1,13 +1,10 @@
 """The space of ring_allocation: classes of tables, projections, options, and the worst instances known by hand."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.core.errors import UsageError
 from dlsched.core.figures import four_digits
 from dlsched.families import instance_from
 from dlsched.ring_allocation import Job
@@ -15,7 +12,7 @@ from dlsched.solving import solve
 from dlsched.worst.search import find_worst
 from dlsched.worst.spaces import CLASSES, COUNTS, drawn, holds, offered, projected, table_of, tabulated
 from dlsched.worst.spaces.ring_allocation import space_of
-from tests.worst.spaces.kept import presets_are_kept, walk
+from tests.worst.spaces.kept import walk
 
 
 @pytest.mark.parametrize("tables", CLASSES)
@@ -36,15 +33,6 @@ def test_a_walk_stays_in_the_space(tables: str, counts: str) -> None:
     assert len({repr(data) for data, _ in met}) > 10
 
 
-@pytest.mark.parametrize("options", [{}, {"tables": "any", "counts": "all"}, {"jobs": 1, "gpus": 3}])
-def test_draws_of_presets_are_in_the_space(options: dict[str, Any]) -> None:
-    """Of all presets of the generator; with a preset of one's own there are no others."""
-    space = space_of(**options)
-    assert set(space.presets) == set(space.family.presets)
-    presets_are_kept(space)
-    assert space_of(preset="table").presets == {}
-
-
 @pytest.mark.parametrize("preset", ["mixed", "table", "concave", "adversarial"])
 def test_jobs_of_presets_are_brought_into_the_space(preset: str) -> None:
     """The slowest takes 1000 s; the same seed draws the same."""
@@ -52,16 +40,6 @@ def test_jobs_of_presets_are_brought_into_the_space(preset: str) -> None:
     data = space.draw(np.random.default_rng(1))
     assert max(max(table_of(job).values()) for job in data["jobs"]) == 1000
     assert data == space.repair(data) == space.draw(np.random.default_rng(1))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"jobs": 0}, {"jobs": 27}, {"gpus": 0}, {"preset": "none"}, {"tables": "concave"}, {"counts": "odd"}],
-)
-def test_options_out_of_range_are_refused(options: dict[str, int | str]) -> None:
-    """By name."""
-    with pytest.raises(UsageError, match=next(iter(options))):
-        space_of(**options)  # type: ignore[arg-type]
 
 
 def test_few_gpus_few_jobs() -> None:

@@ -8,27 +8,13 @@ import numpy as np
 import pytest
 
 from dlsched import ring_embedding
-from dlsched.core.errors import UsageError
 from dlsched.worst.moves import moved
 from dlsched.worst.space import Data
 from dlsched.worst.spaces.ring_embedding import LINK, Racks, network_of, racks_of, space_of
 from tests.worst.spaces.kept import (
-    changes_are_kept,
     draws,
-    draws_are_kept,
     instance_of,
-    presets_are_kept,
 )
-
-OPTIONS = [
-    {},
-    {"utility": "capped"},
-    {"utility": "sqrt", "jobs": 1},
-    {"utility": "log", "gpus": 3},
-    {"servers": 2, "slots": 2},
-    {"preset": "small", "jobs": 3, "gpus": 4, "slots": 3},
-    {"preset": "general", "servers": 3},
-]
 
 
 def data_of(slots: int, gpus: list[float], *jobs: Data) -> Data:
@@ -51,26 +37,6 @@ def capped(workers: int, slope: float, cap: float) -> Data:
 
 def sigmoid(workers: int, height: float, midpoint: float) -> Data:
     return job(workers, 1e8, kind="sigmoid", height=height, steepness=2.0, midpoint=midpoint)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_draws_are_in_the_space(options: Data) -> None:
-    """Feasible instances that repair leaves as they are."""
-    draws_are_kept(space_of(**options))
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_draws_of_presets_are_in_the_space(options: Data) -> None:
-    """In its figures, sizes and ranges; with a preset of one's own there are no others."""
-    space = space_of(**options)
-    assert bool(space.presets) == ("preset" not in options)
-    presets_are_kept(space)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_changes_stay_in_the_space(options: Data) -> None:
-    """Moves and steps of shrinking leave the data as they are, and lead to instances."""
-    changes_are_kept(space_of(**options))
 
 
 def test_sizes_are_kept() -> None:
@@ -120,22 +86,6 @@ def test_networks_are_linked_again(change: Callable[[list[Data]], object], racks
     assert repaired is not None and racks_of(repaired) == racks
     assert space.repair(data | {"nodes": []}) is None
     assert space_of(gpus=2).repair(data) is None
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"jobs": 0}, "jobs: found 0"),
-        ({"slots": 0}, "slots: found 0"),
-        ({"preset": "none"}, "preset: found 'none'"),
-        ({"utility": "cubic"}, "utility: found 'cubic', allowed: sigmoid, capped, sqrt, log"),
-        ({"utility": "sqrt", "preset": "paper"}, "utility: found 'sqrt' with the preset paper"),
-        ({"gpus": 4, "servers": 2, "preset": "small"}, "servers: found 2 and 4 gpus"),
-    ],
-)
-def test_misuse_is_refused(options: Data, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        space_of(**options)
 
 
 def solved(data: Data, method: str) -> float:

@@ -6,29 +6,14 @@ import numpy as np
 import pytest
 
 from dlsched import srpt_mapping
-from dlsched.core.errors import UsageError
 from dlsched.worst.search import find_worst
 from dlsched.worst.space import Data
 from dlsched.worst.spaces.srpt_mapping import INTRA, NIC, space_of
 from tests.worst.spaces.kept import (
-    changes_are_kept,
     draws,
-    draws_are_kept,
     instance_of,
-    presets_are_kept,
 )
 
-OPTIONS = [
-    {},
-    {"jobs": 1, "gpus": 16},
-    {"jobs": 4, "gpus": 1},
-    {"gpus": 40},
-    {"prediction_error": 3.0},
-    {"sends": False, "gpus": 20},
-    {"preset": "communication-heavy"},
-    {"preset": "published", "jobs": 2, "gpus": 12},
-    {"preset": "recurring", "prediction_error": 2.0},
-]
 ACROSS, INSIDE = 11.0, 7 / 6
 """1 + 2 (5/6) 1e10 / (1e10 / 6), and 1 + 2 (5/6) 1e10 / 1e11: six replicas and 1e10 bytes on two servers, or on one of 6."""
 
@@ -56,26 +41,6 @@ WRONG_SERVERS = data_of([2, 6], job(0, 0.0, 100.0, stage(2, 1e10), stage(6, 1e10
 """Who fills the larger server first puts the stage of two there: that of six is then spread."""
 TOO_SOON = data_of([1], job(0, 0.0, 1000.0, stage(1)), job(1, 1.0, 1.0, stage(1)), job(2, 1.0, 1.0, stage(1)))
 """Who starts the long job at once lets the others wait: flow times 1000, 1000 and 1001, and not 1, 2 and 1003."""
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_draws_are_in_the_space(options: Data) -> None:
-    """Feasible instances that repair leaves as they are."""
-    draws_are_kept(space_of(**options))
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_draws_of_presets_are_in_the_space(options: Data) -> None:
-    """In its figures, sizes and ranges; with a preset of one's own there are no others."""
-    space = space_of(**options)
-    assert bool(space.presets) == ("preset" not in options)
-    presets_are_kept(space)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_changes_stay_in_the_space(options: Data) -> None:
-    """Moves and steps of shrinking leave the data as they are, and lead to instances."""
-    changes_are_kept(space_of(**options))
 
 
 def test_sizes_are_kept() -> None:
@@ -125,22 +90,6 @@ def test_repair() -> None:
 def test_beyond_repair(data: Data) -> None:
     """More GPUs than asked for, and a chain that is longer than there are GPUs."""
     assert space_of(gpus=8).repair(data) is None
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"jobs": 0}, "jobs"),
-        ({"gpus": 0}, "gpus"),
-        ({"preset": "none"}, "preset"),
-        ({"prediction_error": 0.5}, "prediction_error"),
-        ({"preset": "mixed", "sends": False}, "sends"),
-    ],
-)
-def test_misuse_is_refused(options: Data, words: str) -> None:
-    """The argument is named."""
-    with pytest.raises(UsageError, match=words):
-        space_of(**options)
 
 
 def test_wrong_servers_are_in_the_space() -> None:
