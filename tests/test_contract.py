@@ -2,9 +2,11 @@
 
 import dataclasses
 import functools
+import hashlib
 import io
 import json
 import math
+import pickle
 import sys
 from types import SimpleNamespace
 
@@ -104,7 +106,7 @@ def test_users_hold_heuristics_to_the_contract(family):
 
 @every_family
 def test_files_read_back_as_written(family, tmp_path):
-    """write, then read: the same data and the same hash; written again, the same bytes."""
+    """write, then read: the same instance, data and hash, which is that of docs/formats.md; written again, the same bytes."""
 
     @profile(30)
     @given(CASES[family].instances())
@@ -112,12 +114,26 @@ def test_files_read_back_as_written(family, tmp_path):
         path, second = tmp_path / "instance.json", tmp_path / "second.json"
         dlsched.write(instance, path)
         again = dlsched.read(path)
-        assert again.as_data() == instance.as_data()
-        assert again.sha256 == instance.sha256
+        assert again == instance == pickle.loads(pickle.dumps(instance))
+        assert again.as_data() == instance.as_data() and again.as_data()["format"] == f"dlsched/{family}/1"
+        canonical = json.dumps(instance.canonical_data(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        assert again.sha256 == instance.sha256 == hashlib.sha256(canonical.encode()).hexdigest()
         dlsched.write(again, second)
         assert path.read_bytes() == second.read_bytes()
 
     identity()
+
+
+@every_family
+def test_instances_are_immutable(family):
+    """Neither the instance nor a job can be changed; a changed copy is validated like an instance."""
+    instance = FAMILIES[family].example()
+    for part, field in ((instance, "name"), (instance.jobs[0], "id")):
+        with pytest.raises(ValueError, match="immutable"):
+            setattr(part, field, "other")
+    assert instance.model_copy(update={"name": "other"}).name == "other"
+    with pytest.raises(dlsched.InstanceError, match=r"^name: found"):
+        instance.model_copy(update={"name": ""})
 
 
 @every_family

@@ -7,14 +7,11 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.solution import Allocation, read_solution
 from dlsched.core.errors import InputError, InstanceError
-from dlsched.testing.async_sgd import async_sgd_instances
 
-SETTINGS = settings(max_examples=60, derandomize=True, deadline=None, database=None)
 JOB = {
     "id": "a",
     "epochs": 10,
@@ -263,37 +260,6 @@ def test_canonical_data_leaves_the_instance_as_it_is():
 def test_everything_that_matters_changes_the_hash(change):
     """Name, nodes and every field of a job."""
     assert read(**change).sha256 != read().sha256
-
-
-@SETTINGS
-@given(async_sgd_instances())
-def test_data_and_back(instance):
-    """Written and read again it is the same: equal, with its data and its hash by the standard library; pickled too."""
-    data = json.loads(json.dumps(instance.as_data()))
-    again = Instance(**{key: value for key, value in data.items() if key != "format"})
-    assert data["format"] == "dlsched/async_sgd/1"
-    assert again == instance
-    assert again.as_data() == instance.as_data()
-    for job in data["jobs"]:
-        if job.get("max_nodes") == instance.nodes:  # equal to its default
-            del job["max_nodes"]
-    assert again.sha256 == instance.sha256 == canonical(data)
-    assert pickle.loads(pickle.dumps(instance)) == instance
-
-
-def test_instances_are_immutable():
-    """Neither the instance nor a job can be changed."""
-    instance = read()
-    for change in (lambda: setattr(instance, "nodes", 7), lambda: setattr(instance.jobs[0], "epochs", 7.0)):
-        with pytest.raises(ValueError, match="immutable"):
-            change()
-
-
-def test_copies_are_validated():
-    """A copy with another number of nodes is an instance, or refused like one."""
-    assert read().model_copy(update={"nodes": 5}).nodes == 5
-    with pytest.raises(InstanceError, match=r"^nodes: found 0"):
-        read().model_copy(update={"nodes": 0})
 
 
 def test_numpy_numbers_are_numbers():

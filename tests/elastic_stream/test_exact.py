@@ -5,13 +5,27 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from nasty import hold
 
 from dlsched import Limits, elastic_stream
 from dlsched.columns.slot_costs import SlotPrices
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Budget, no_tick
 from dlsched.core.ticks import end_slot
-from dlsched.elastic_stream import Instance, Job, Stream, check, exact, example, generate, objective, simulate, solve
+from dlsched.elastic_stream import (
+    Instance,
+    Job,
+    Stream,
+    bound,
+    check,
+    exact,
+    example,
+    generate,
+    infeasible,
+    objective,
+    simulate,
+    solve,
+)
 from dlsched.elastic_stream import slots as room
 from dlsched.elastic_stream.bounds.ticks import slot_prices, ticked_prices
 from dlsched.elastic_stream.exact import SLOTS
@@ -23,6 +37,7 @@ from dlsched.families import FAMILIES
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 
+from .nasty import nasty
 from .streams import POLICIES, stream
 
 
@@ -358,3 +373,28 @@ def test_a_short_job_after_one_of_10_to_the_31_seconds(method: str) -> None:
     assert result.objective == pytest.approx(24.0) or result.objective == pytest.approx(2.4e31)
     if method in ("exact", "plan"):
         assert result.objective == pytest.approx(24.0)
+
+
+def holds(seed, ticked, skip=()):
+    """One stream; without ticks, where no optimum is known, the bound and the check of every result."""
+    instance = nasty(np.random.default_rng(seed), ticked)
+    if ticked:
+        found = brute_force_stream(instance)
+        return hold(instance, None if found is None else found[0], meeting=("plan",), skip=skip)
+    least = None if infeasible(instance) else bound(instance).value
+    return hold(instance, least, exact=False, skip=("milp",))
+
+
+@pytest.mark.parametrize("ticked", [True, False])
+def test_nasty_streams(ticked):
+    """A sample of the campaign; the program by HiGHS on a few."""
+    for seed in range(8):
+        holds(seed, ticked, () if seed < 2 else ("milp",))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ticked", [True, False])
+def test_2000_nasty_streams(ticked):
+    """The campaign; the program on every twentieth."""
+    for seed in range(2000):
+        holds(1000 + seed, ticked, () if seed % 20 == 0 else ("milp",))

@@ -2,20 +2,17 @@
 
 import pytest
 
-from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, generate
 from dlsched.elastic_stream.generator import PRESETS
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_the_same_arguments_give_the_same_stream(preset):
-    """Equal seeds, equal streams; another seed, another one; ids and arrivals in order; the command is its source."""
-    first, again, other = (generate(preset=preset, jobs=12, seed=seed) for seed in (4, 4, 5))
-    assert first == again and first.sha256 != other.sha256
-    arrivals = [job.arrival_s for job in first.jobs]
-    assert arrivals == sorted(arrivals) and [job.id for job in first.jobs] == [f"j{n}" for n in range(12)]
-    assert first.source == f"dlsched generate elastic_stream --preset {preset} --jobs 12 --gpus {first.units} --seed 4"
-    assert isinstance(first, Instance) and (first.tick_s is not None) == (preset == "slots")
+def test_ids_and_arrivals_are_in_order(preset):
+    """Jobs are numbered as they arrive; the preset of slots has ticks, the others none."""
+    instance = generate(preset=preset, jobs=12, seed=4)
+    arrivals = [job.arrival_s for job in instance.jobs]
+    assert arrivals == sorted(arrivals) and [job.id for job in instance.jobs] == [f"j{n}" for n in range(12)]
+    assert isinstance(instance, Instance) and (instance.tick_s is not None) == (preset == "slots")
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -44,21 +41,3 @@ def test_options_reach_the_stream():
     instance = generate(preset="slots", jobs=3, gpus=5, max_gpus=2, tick=30.0, load=0.5)
     assert (instance.units, instance.tick_s, instance.counts(0)) == (5, 30.0, (1, 2))
     assert instance.source.endswith("--seed 0 --max-gpus 2 --load 0.5 --tick 30")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"preset": "none"}, "preset: found 'none'"),
-        ({"jobs": 0}, "jobs: found 0"),
-        ({"gpus": 0}, "gpus: found 0"),
-        ({"max_gpus": 0}, "max_gpus: found 0"),
-        ({"seed": -1}, "seed: found -1"),
-        ({"load": 0.0}, "load: found 0.0, allowed: a number > 0"),
-        ({"tick": float("inf")}, "tick: found inf"),
-    ],
-)
-def test_arguments_out_of_range_are_refused(arguments, message):
-    """What was found, what is allowed."""
-    with pytest.raises(UsageError, match=message):
-        generate(**arguments)

@@ -9,7 +9,9 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from nasty import campaign
 
+from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import Instance, check, generate, objective, relaxation, solve
 from dlsched.ring_allocation.certificate import verify
@@ -17,6 +19,8 @@ from dlsched.ring_allocation.formulations import build_milp, build_minlp
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force
+
+from .nasty import nasty
 
 SOLVERS = ("highs", "cbc", "scip", "cpsat")
 CLOSE = 1e-9  # relative, of the checker's objectives
@@ -161,7 +165,7 @@ def compare(instance, tally):
     return [f"{instance.name}: {problem}" for problem in problems]
 
 
-def campaign(seeds):
+def proven_alike(seeds):
     """Compare on every seed; return the summary line and the messages."""
     tally, problems = Counter(), []
     for seed in seeds:
@@ -177,7 +181,7 @@ def campaign(seeds):
 @pytest.mark.parametrize("part", range(2))
 def test_sample_of_the_campaign(part, capsys):
     """Fifteen instances in each of two parts, every kind among them: no mismatch."""
-    summary, problems = campaign(range(15 * part, 15 * part + 15))
+    summary, problems = proven_alike(range(15 * part, 15 * part + 15))
     with capsys.disabled():
         print(f"\n{summary}")
     assert not problems, "\n".join([summary, *problems])
@@ -187,7 +191,29 @@ def test_sample_of_the_campaign(part, capsys):
 @pytest.mark.parametrize("part", range(5))
 def test_campaign_of_5000(part, capsys):
     """Five thousand instances, all routes, no mismatch."""
-    summary, problems = campaign(range(1000 * part, 1000 * part + 1000))
+    summary, problems = proven_alike(range(1000 * part, 1000 * part + 1000))
     with capsys.disabled():
         print(f"\n{summary}")
     assert not problems, "\n".join([summary, *problems[:50]])
+
+
+def test_a_sample():
+    """Own algorithms to 1e-9, HiGHS to 1e-6; the other solvers cost more and have the campaign."""
+    seen = campaign(nasty, brute_force, range(20), skip=("minlp",))
+    assert seen["exact optimal"] + seen["exact infeasible"] == 20
+
+
+@pytest.mark.long
+def test_thousands():
+    """As the sample, many more of them."""
+    seen = campaign(nasty, brute_force, range(1000, 5000), skip=("minlp",))
+    print(f"\nring_allocation on nasty numbers: {dict(sorted(seen.items()))}")
+
+
+@pytest.mark.long
+def test_hundreds_by_minlp():
+    """SCIP is right, or has no time left, or the instance is refused."""
+    others = ("exact", "dp", "milp", "doubling", "marginal", "fixed", "equal", "hull", "lagrange", "lp")
+    seen = campaign(nasty, brute_force, range(600), skip=others, limits=Limits(time_s=5.0))
+    print(f"\nminlp on nasty numbers: {dict(sorted(seen.items()))}")
+    assert not seen["minlp solver_error"]

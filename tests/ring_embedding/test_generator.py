@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dlsched.cluster.utility import KINDS
-from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import check, objective, utilities, worth
 from dlsched.ring_embedding.generator import PRESETS, example, generate
 from dlsched.ring_embedding.heuristics.baselines import density
@@ -64,20 +63,6 @@ def beside(instance):
     """How many servers each switch has."""
     servers = {server.id for server in instance.servers}
     return Counter(link.ends[1] for link in instance.links if link.ends[0] in servers)
-
-
-@every_preset
-def test_same_arguments_same_bytes(preset):
-    """The same seed gives the same JSON, another seed another; the name says the sizes, the source the command."""
-    sizes = {"jobs": 5, "servers": 6, "slots": 3}
-    texts = [json.dumps(generate(preset=preset, seed=seed, **sizes).as_data()) for seed in (5, 5, 6)]
-    assert texts[0] == texts[1] != texts[2]
-    instance = generate(preset=preset, seed=5, **sizes)
-    assert instance.name == f"{preset}-5x6x3-seed5"
-    command = f"dlsched generate ring_embedding --preset {preset} --jobs 5"
-    assert instance.source == f"{command} --servers 6 --slots 3 --seed 5"
-    counted = generate(preset=preset, jobs=5, gpus=7, slots=3, seed=5)
-    assert counted.source == f"{command} --gpus 7 --slots 3 --seed 5"
 
 
 @every_preset
@@ -305,34 +290,6 @@ def test_shapes(preset):
         assert preset != "general" or len(instance.paths) == 7 * 6 // 2
         shapes.add(next(node.id for node in instance.nodes if node.capacity is None).rstrip("0123456789"))
     assert shapes == {"general": {"leaf", "switch"}, "fat-tree": {"edge"}}.get(preset, {"rack"})
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"preset": "none"}, "preset: found 'none', allowed: paper, paper-sqrt"),
-        ({"jobs": 0}, "jobs: found 0, allowed: an integer >= 1"),
-        ({"servers": 0}, "servers: found 0, allowed: an integer >= 1"),
-        ({"gpus": 0}, "gpus: found 0, allowed: an integer >= 1"),
-        ({"slots": 0}, "slots: found 0, allowed: an integer >= 1"),
-        ({"seed": -1}, "seed: found -1, allowed: an integer >= 0"),
-        ({"preset": "fair", "alpha": -1.0}, "alpha: found -1.0, allowed: a number >= 0"),
-        ({"preset": "fair", "alpha": float("nan")}, "alpha: found nan, allowed: a number >= 0"),
-        (
-            {"preset": "paper", "alpha": 1},
-            "alpha: found 1.0 for the preset paper, allowed: for energy, paper-energy, paper-al",
-        ),
-        (
-            {"preset": "fair", "energy_price": 1.0},
-            "energy_price: found 1.0 for the preset fair, allowed: for energy, paper-energy",
-        ),
-        ({"servers": 2, "gpus": 3}, "servers: found 2 and 3 gpus, allowed: one of the two"),
-    ],
-)
-def test_arguments_out_of_range_are_misuse(arguments, message):
-    """UsageError says what was found and what is allowed."""
-    with pytest.raises(UsageError, match=message):
-        generate(**arguments)
 
 
 def split(**jobs):

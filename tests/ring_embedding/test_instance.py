@@ -1,19 +1,15 @@
 """What an instance refuses, and how it says so; what it accepts; its figures; its way to a file and back; its hash."""
 
 import copy
-import json
 import math
 
 import pytest
-from hypothesis import given, settings
 
 from dlsched.cluster.utility import KINDS, Sigmoid, Sqrt
 from dlsched.core.errors import InstanceError
 from dlsched.ring_embedding.checker import infeasible
 from dlsched.ring_embedding.instance import Instance, Job
-from dlsched.testing.ring_embedding import ring_embedding_instances
 
-SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 BASE = {
     "name": "base",
     "slots": 3,
@@ -312,18 +308,6 @@ def test_objects_are_taken_as_well():
     assert (copied.slots, copied.resources) == (9, ("gpu", "cpu"))
     with pytest.raises(InstanceError, match=r"jobs\[0\].arrival_slot"):
         instance.model_copy(update={"slots": 1})
-
-
-@SETTINGS
-@given(ring_embedding_instances())
-def test_to_data_and_back(instance):
-    """Through JSON too: the same instance, with the same hash."""
-    data = json.loads(json.dumps(instance.as_data()))
-    assert data.pop("format") == "dlsched/ring_embedding/1"
-    again = Instance(**data)
-    assert again == instance
-    assert again.sha256 == instance.sha256
-    assert again.as_data() == instance.as_data()
 
 
 def test_defaults_are_left_out_of_the_file():

@@ -10,6 +10,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from nasty import campaign
 
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
@@ -23,6 +24,8 @@ from dlsched.srpt_mapping.heuristics import POLICIES, STRICT
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing import layouts
 from dlsched.testing.srpt_mapping import brute_force_srpt
+
+from .nasty import nasty
 
 CLOSE = 1e-9  # relative, of the checker's objectives
 SOLVERS = 1e-6  # relative, of what a solver with tolerances, or a bound that meets, calls optimal
@@ -149,3 +152,17 @@ def test_the_campaign():
     for seed in range(200):
         agree(seed, seen)
     print(f"\nsrpt_mapping: {dict(seen)}, 0 mismatches")
+
+
+def test_a_sample_of_nasty_instances():
+    """Six; nothing fails, no method proves what is not so, and the exact one proves them all."""
+    seen = campaign(nasty, brute_force_srpt, range(6))
+    assert seen["exact optimal"] + seen["exact infeasible"] == 6
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_the_nasty_campaign(part):
+    """Three thousand more."""
+    seen = campaign(nasty, brute_force_srpt, range(1000 + 300 * part, 1300 + 300 * part))
+    print(f"\nsrpt_mapping, nasty: {dict(seen)}, 0 mismatches")

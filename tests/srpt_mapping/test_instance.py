@@ -1,18 +1,14 @@
 """What an instance refuses, and how it says so; what it accepts; its figures; its way to a file and back; its hash."""
 
 import copy
-import json
 import math
 
 import pytest
-from hypothesis import given, settings
 
 from dlsched.core.errors import InstanceError
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.testing.srpt_mapping import srpt_mapping_instances
 
-SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 BASE = {
     "name": "base",
     "intra_bandwidth_bytes_per_s": 16.0,
@@ -160,18 +156,6 @@ def test_a_job_larger_than_the_cluster_is_valid():
     assert infeasible(Instance(**changed(where, 4))) is None
     sentence = infeasible(Instance(**changed(where, 5)))
     assert sentence == "job 'a' takes 6 GPUs, all servers together have 5"
-
-
-@SETTINGS
-@given(srpt_mapping_instances())
-def test_to_data_and_back(instance):
-    """Through JSON too: the same instance, with the same hash."""
-    data = json.loads(json.dumps(instance.as_data()))
-    assert data.pop("format") == "dlsched/srpt_mapping/1"
-    again = Instance(**data)
-    assert again == instance
-    assert again.sha256 == instance.sha256
-    assert again.as_data() == instance.as_data()
 
 
 def test_defaults_are_left_out_of_the_file():
