@@ -19,10 +19,20 @@ from dlsched.elastic_stream import (
     simulate,
     solve,
 )
+from dlsched.elastic_stream.checker import first_excess
 from dlsched.elastic_stream.policies import EqualShare
 from dlsched.testing import elastic_stream_instances
 
 from .streams import stream
+
+
+def test_what_is_released_is_there_for_others():
+    """Two after two on two units fit; with one more in between three are held."""
+    after = [(0.0, 2, 0.0), (1.0, -2, 1.0), (1.0, 2, 1.0), (2.0, -2, 2.0)]
+    assert first_excess(after, 2) is None
+    between = sorted([*after, (0.5, 1, 0.5), (0.75, -1, 0.75)])
+    assert first_excess(between, 2) == (3, 0.5, 0.75)
+
 
 TIMES = {1: 100.0, 2: 60.0, 4: 40.0}
 ONE = stream((10.0, 1.0, TIMES, {"restart_s": 5.0}))

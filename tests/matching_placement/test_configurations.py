@@ -11,7 +11,6 @@ from dlsched.core.limits import TooMany
 from dlsched.matching_placement.arrays import arrays, counts_of
 from dlsched.matching_placement.checker import utility
 from dlsched.matching_placement.configurations import pricing, thresholds
-from dlsched.matching_placement.configurations.listing import configurations, solve_by_states
 from dlsched.matching_placement.configurations.pricing import Pricing, generate_columns
 from dlsched.matching_placement.configurations.thresholds import (
     alone,
@@ -23,6 +22,8 @@ from dlsched.matching_placement.configurations.thresholds import (
     lower,
     some_price,
 )
+from dlsched.matching_placement.exact import solve_by_states
+from dlsched.matching_placement.formulations.milp import configurations
 from dlsched.matching_placement.heuristics import best_local
 from dlsched.matching_placement.instance import equal_share_time
 

@@ -9,8 +9,8 @@ from dlsched.columns import slack as slack_search
 from dlsched.columns.slack import cheapest_within, close_gap, columns_within
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.configurations.listing import solve_by_states
 from dlsched.matching_placement.configurations.pricing import Pricing, first_pool, generate_columns
+from dlsched.matching_placement.exact import solve_by_states
 from dlsched.matching_placement.heuristics import best_local
 
 from .draw import draw

@@ -5,13 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dlsched.algorithms.compositions import composition_at, draw_below, draws_needed
+from dlsched.algorithms.count_vectors import composition_at, draw_below, draws_needed
 from dlsched.algorithms.time_costs import Costs
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement import markets
 from dlsched.matching_placement.arrays import Arrays, arrays, counts_of, placement
 from dlsched.matching_placement.checker import check, objective
-from dlsched.matching_placement.configurations.listing import solve_by_states
+from dlsched.matching_placement.exact import solve_by_states
 from dlsched.matching_placement.instance import Instance, Job, Worker
 from dlsched.matching_placement.markets import (
     DRAWS,

@@ -14,7 +14,7 @@ import dlsched
 from dlsched import FAMILIES
 from dlsched.algorithms import whole_rows
 from dlsched.catalogue.solvers import able
-from dlsched.cli.export import model_text
+from dlsched.cli.instances import model_text
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits, Stopped
 from dlsched.core.search import Search

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.core.figures import four_digits
+from dlsched.core.elementary import four_digits
 from dlsched.families import instance_from
 from dlsched.ring_allocation import Job
 from dlsched.solving import solve
