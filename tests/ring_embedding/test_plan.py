@@ -230,7 +230,7 @@ def test_plans_keep_their_books_and_never_get_worse(made_of, seed):
         step()
         held = found.embedding()
         assert check(instance, held) == []
-        assert list(worker_slots(instance, held).values()) == found.held
+        assert list(worker_slots(instance, held).values()) == found.spent
         assert found.gain() == pytest.approx(objective(instance, held) - nothing, rel=1e-9, abs=1e-9)
         assert found.gain() >= worth - 1e-9
         worth = found.gain()
