@@ -71,7 +71,7 @@ _OBJECTIVE = Objective(
 )
 
 FAMILY = Family(
-    name="async_sgd",
+    **LISTED.stated(),
     summary="how many nodes each job of asynchronous SGD with parameter servers gets",
     objectives=[_OBJECTIVE],
     instance=Instance,
@@ -82,14 +82,11 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="lagrange",
-    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: instance.nodes,
     figures=figures,
-    options=LISTED.options,
     stream=random_stream,
 )
 

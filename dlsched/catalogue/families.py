@@ -161,6 +161,12 @@ class ListedFamily:
         """Import what a target names in the family's folder."""
         return load(f"dlsched.{self.name}.{target}")
 
+    def stated(self) -> dict[str, Any]:
+        """Fields that the record of the family takes from here; linear models are imported."""
+        models = {name: self.load(target) for name, target in self.formulations.items()}
+        names = {"name": self.name, "aliases": self.aliases, "presets": self.presets, "options": self.options}
+        return {**names, "formulations": models}
+
     def functions(self, kind: Kind) -> Iterator[tuple[str, Callable[..., Any]]]:
         """Plain functions of the methods of a kind that are such, by name, each with its arguments."""
         for method in self.methods:

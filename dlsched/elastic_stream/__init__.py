@@ -92,7 +92,7 @@ _WEIGHTED = replace(
 )
 
 FAMILY = Family(
-    name="elastic_stream",
+    **LISTED.stated(),
     summary="malleable jobs that arrive over time: how many units each holds when",
     objectives=[_MEAN, _WEIGHTED],
     objective_of=lambda instance: _WEIGHTED if len({job.weight for job in instance.jobs}) > 1 else _MEAN,
@@ -102,17 +102,13 @@ FAMILY = Family(
     check=check,
     infeasible=infeasible,
     methods=METHODS,
-    aliases=LISTED.aliases,
     cross_check="milp",
     best_bound="bound",
-    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: instance.units,
     figures=figures,
-    options=LISTED.options,
     draw=draw,
     simulate=simulate,
 )

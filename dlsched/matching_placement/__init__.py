@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 FAMILY = Family(
-    name="matching_placement",
+    **LISTED.stated(),
     summary="which of heterogeneous workers each job gets",
     objectives=list(OBJECTIVES.values()),
     objective_of=objective_of,
@@ -51,14 +51,11 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="configuration-lp",
-    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: len(instance.workers),
     figures=figures,
-    options=LISTED.options,
 )
 
 solve = FAMILY.solve

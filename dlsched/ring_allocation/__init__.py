@@ -65,7 +65,7 @@ _OBJECTIVE = Objective(
 )
 
 FAMILY = Family(
-    name="ring_allocation",
+    **LISTED.stated(),
     summary="how many GPUs each ring all-reduce job gets",
     objectives=[_OBJECTIVE],
     instance=Instance,
@@ -74,12 +74,9 @@ FAMILY = Family(
     check=check,
     infeasible=infeasible,
     methods=METHODS,
-    aliases=LISTED.aliases,
     cross_check="milp",
     best_bound="lagrange",
-    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: instance.gpus,

@@ -82,7 +82,7 @@ def draw(
 
 
 FAMILY = Family(
-    name="ring_embedding",
+    **LISTED.stated(),
     summary="rings in a network, slot by slot",
     objectives=[SUM, NET, MAX_MIN],
     objective_of=objective_of,
@@ -94,14 +94,11 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="bound",
-    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: int(sum(node.capacity.get("gpu", 0) for node in instance.nodes if node.capacity)) or None,
     figures=figures,
-    options=LISTED.options,
     draw=draw,
 )
 

@@ -89,7 +89,7 @@ _OBJECTIVE = Objective(
 )
 
 FAMILY = Family(
-    name="srpt_mapping",
+    **LISTED.stated(),
     summary="when and where rigid gangs run",
     objectives=[_OBJECTIVE],
     instance=Instance,
@@ -100,15 +100,12 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="bound",
-    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: instance.total_gpus,
     constant=checker.constant,
     figures=checker.figures,
-    options=LISTED.options,
     draw=draw,
 )
 
