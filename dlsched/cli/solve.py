@@ -1,8 +1,9 @@
 """``dlsched solve`` and ``bound``: one method on one instance, and the best bound that is proven without solving."""
 
 import sys
+from collections.abc import Sized
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -231,7 +232,8 @@ def _first(lines: list[str]) -> list[str]:
     return [*lines[:_SHOWN], f"    ... ({len(lines)} slots in all; -o OUT writes them)"]
 
 
-def _entries(entries: Any) -> str:
+def _entries(entries: object) -> str:
+    assert isinstance(entries, Sized)
     if not isinstance(entries, dict):
         return f"{len(entries)} entries"
     if any(isinstance(value, dict) for value in entries.values()):
