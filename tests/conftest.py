@@ -78,6 +78,11 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return call
 
 
+def profile(examples: int, **more: Any) -> settings:
+    """Settings of Hypothesis that draw the same on every machine, without a clock."""
+    return settings(max_examples=examples, derandomize=True, deadline=None, database=None, **more)
+
+
 @functools.cache
 def tree_of(path: Path) -> ast.Module:
     """Return the syntax tree of a source, which nobody changes."""

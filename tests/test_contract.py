@@ -11,8 +11,8 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from conftest import drawn, on_each
-from hypothesis import given, settings
+from conftest import drawn, on_each, profile
+from hypothesis import given
 
 import dlsched
 from dlsched import FAMILIES, Limits, TerminationStatus
@@ -34,11 +34,6 @@ HEURISTICS = [
     and name in getattr(dlsched, family).__all__
 ]
 every_family = pytest.mark.parametrize("family", FAMILIES)
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 @functools.cache

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from conftest import profile
+from hypothesis import given
 
 from dlsched.async_sgd.checker import check, infeasible, objective
 from dlsched.async_sgd.instance import Instance, Job
@@ -27,11 +28,6 @@ BASE = {
     "bandwidth_bytes_per_s": 1.0,
     "compute_s": 1.0,
 }
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def made(nodes, *jobs):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import profile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,11 +39,6 @@ from .lone_jobs import cheapest
 from .streams import POLICIES, stream
 
 LAW = {"theta": [8.0, 0.5, 0.0, 0.0], "samples": 1.0, "model_bytes": 0.0}
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def test_area_by_hand():

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from conftest import profile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,11 +25,6 @@ from .lone_jobs import (
     random_prices,
 )
 from .streams import stream
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def close_below(value, expected, scale=None):

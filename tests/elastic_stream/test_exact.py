@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from conftest import profile
+from hypothesis import given
 from nasty import hold
 
 from dlsched import Limits, elastic_stream
@@ -39,11 +40,6 @@ from dlsched.testing import brute_force_stream, elastic_stream_instances
 
 from .nasty import nasty
 from .streams import POLICIES, stream
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def refuses(instance, *, step, tick):

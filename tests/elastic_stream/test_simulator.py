@@ -7,8 +7,8 @@ import tracemalloc
 from fractions import Fraction
 
 import pytest
-from conftest import drawn, on_each
-from hypothesis import given, settings
+from conftest import drawn, on_each, profile
+from hypothesis import given
 
 from dlsched.core.errors import InstanceError, PolicyError, UsageError
 from dlsched.elastic_stream import Period, Stream, check, figures, flow_times, generate, objective, run, simulate
@@ -355,11 +355,6 @@ def test_memory_is_linear_in_the_jobs_present():
         return most - 100 * arrivals  # the order of arrivals: positions and times
 
     assert peak(3000) < peak(200) + 50_000
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def holds_to_the_rules(instance, name):

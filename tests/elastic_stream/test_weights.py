@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import drawn, on_each
-from hypothesis import given, settings
+from conftest import drawn, on_each, profile
+from hypothesis import given
 
 from dlsched import Limits
 from dlsched.certificates import SrptCertificate, busy_value, srpt_value
@@ -31,11 +31,6 @@ from dlsched.elastic_stream.methods import METHODS
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 
 from .streams import POLICIES, stream
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def heavier(instance, factor):

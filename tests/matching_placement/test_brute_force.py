@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from conftest import profile
+from hypothesis import given
 
 from dlsched.matching_placement.arrays import arrays, infeasible
 from dlsched.matching_placement.checker import check, objective
@@ -13,11 +14,6 @@ from dlsched.matching_placement.formulations.milp import configurations, count_c
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 from dlsched.testing import brute_force_placement, matching_placement_instances
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 @profile(50)

@@ -6,13 +6,16 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
+from conftest import profile
+from documented import assert_named, documented
+from hypothesis import given
 from scipy.optimize import linprog
 
 from dlsched.algorithms.count_vectors import undominated
 from dlsched.catalogue.solvers import able
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
+from dlsched.matching_placement import example
 from dlsched.matching_placement.arrays import arrays, counts_of
 from dlsched.matching_placement.checker import check, objective
 from dlsched.matching_placement.formulations.assignment import build_assignment, build_minlp
@@ -22,11 +25,6 @@ from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force_placement, matching_placement_instances
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def made(*jobs, types="vvt", bandwidths=(("v", 4.0), ("t", 2.0)), ids=None):
@@ -245,3 +243,13 @@ def test_models_of_a_job_that_nobody_can_serve_are_infeasible():
             outcome = solve_milp(build(instance).model, solver=solver, isolated=False)
             assert outcome.status is TerminationStatus.INFEASIBLE
     assert solve_minlp(build_minlp(instance).model, isolated=False).status is TerminationStatus.INFEASIBLE
+
+
+def test_every_row_of_the_minlp_is_documented_and_the_other_way_round() -> None:
+    """Constraints, objective and variables of the Pyomo model are those of the README."""
+    pyo = pytest.importorskip("pyomo.environ")
+    model = build_minlp(example()).model
+    rows = [row.name for row in model.component_objects((pyo.Constraint, pyo.Objective))]
+    assert_named(rows, documented("matching_placement", "minlp", "Rows"))
+    variables = [variable.name for variable in model.component_data_objects(pyo.Var)]
+    assert_named(variables, documented("matching_placement", "minlp", "Variables"))

@@ -3,7 +3,8 @@
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from conftest import profile
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dlsched
@@ -273,11 +274,6 @@ def test_the_library_and_the_family_are_one():
     first, second = dlsched.solve(example()), solve(example())
     assert first.solution == second.solution
     assert dlsched.check(example(), first.solution) == [] == ring_allocation.check(example(), first.solution)
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def test_strategies_draw_the_awkward_cases():

@@ -4,7 +4,8 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given, settings
+from conftest import profile
+from hypothesis import given
 
 from dlsched.ring_embedding.checker import check, objective, slots_on, utilities
 from dlsched.ring_embedding.instance import Instance
@@ -12,11 +13,6 @@ from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_max_min, brute_force_ring, ring_embedding_instances
 
 KINDS = "sqrt", "log", "capped", "sigmoid", "alpha_fair", "loss", "table"
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def job(name="a", workers=3, load=1.0, **more):

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from conftest import profile
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import rings_of
-from .test_brute_force import TRIANGLE, job, made, profile
+from .test_brute_force import TRIANGLE, job, made
 from .test_campaign import draw
 
 LOOSE = 1e-8  # relative: capacities count with a little more than the checker's tolerance

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import profile
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ from dlsched.ring_embedding.slot.slot_program import close_slot, fill_slot, gain
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import racks, switches
-from .test_brute_force import TRIANGLE, job, made, profile
+from .test_brute_force import TRIANGLE, job, made
 from .test_certificate import LOOSE, holds, proven
 from .test_horizon import by_totals, capped, let_pass, utilities
 

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from conftest import profile
 from hypothesis import given
 
 import dlsched
@@ -20,7 +21,7 @@ from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import one_slot, racks, switches
-from .test_brute_force import job, made, profile
+from .test_brute_force import job, made
 from .test_campaign import draw
 
 pytestmark = pytest.mark.usefixtures("in_process")

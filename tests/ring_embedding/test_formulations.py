@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import profile
 from documented import assert_named, documented
 from hypothesis import assume, given
 from scipy.optimize import linprog
@@ -35,7 +36,7 @@ from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import one_slot
-from .test_brute_force import TRIANGLE, job, made, profile
+from .test_brute_force import TRIANGLE, job, made
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import profile
 from hypothesis import given
 
 from dlsched import ring_embedding
@@ -17,7 +18,7 @@ from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import Asked, racks, switches
-from .test_brute_force import TRIANGLE, job, made, profile
+from .test_brute_force import TRIANGLE, job, made
 
 LOOSE = 1e-8  # relative: capacities count with a little more than the checker's tolerance
 SOLVED = 1e-6

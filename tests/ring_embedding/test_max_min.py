@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import profile
 from documented import assert_named, documented
 from hypothesis import given
 
@@ -33,7 +34,7 @@ from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_max_min, ring_embedding_instances
 
-from .test_brute_force import job, made, profile
+from .test_brute_force import job, made
 from .test_campaign import draw
 from .test_formulations import SOLVED, rows_of, search_of
 

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from conftest import profile
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import racks, switches
-from .test_brute_force import job, made, profile
+from .test_brute_force import job, made
 from .test_campaign import draw
 
 

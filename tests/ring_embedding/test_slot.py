@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import profile
 from hypothesis import given
 
 from dlsched import ring_embedding
@@ -20,7 +21,7 @@ from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_inst
 
 from .small_networks import best_slot as enumerated
 from .small_networks import racks, rings_of, slots_of, switches
-from .test_brute_force import TRIANGLE, job, made, profile
+from .test_brute_force import TRIANGLE, job, made
 from .test_campaign import draw
 
 pytestmark = pytest.mark.usefixtures("in_process")

@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
+from conftest import profile
 from hypothesis import given
 
 import dlsched
@@ -14,7 +15,7 @@ from dlsched.ring_embedding.heuristics.slot_greedy import HALF, applies
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
-from .test_brute_force import job, made, profile
+from .test_brute_force import job, made
 from .test_campaign import draw
 
 pytestmark = pytest.mark.usefixtures("in_process")

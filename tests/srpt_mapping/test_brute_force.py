@@ -4,7 +4,8 @@ import itertools
 import random
 
 import pytest
-from hypothesis import given, settings
+from conftest import profile
+from hypothesis import given
 
 from dlsched.srpt_mapping.checker import check, infeasible, objective
 from dlsched.srpt_mapping.instance import Instance
@@ -12,11 +13,6 @@ from dlsched.srpt_mapping.placing import layouts
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.testing import brute_force_srpt, srpt_mapping_instances
 from dlsched.testing.srpt_mapping import _usages
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def made(sizes, *jobs, ring=0.0, inside=8.0, nic=2.0):

@@ -4,7 +4,8 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
+from conftest import profile
+from hypothesis import given
 
 from dlsched import srpt_mapping
 from dlsched.algorithms.start_tree import Tree
@@ -24,11 +25,6 @@ from .test_campaign import draw as of_campaign
 
 CLOSE = 1e-9  # relative
 SOLVED = 1e-6  # relative, of what objective and bound may differ by
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def drawn(seed, jobs, servers=3, most=2):

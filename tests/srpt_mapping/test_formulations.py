@@ -3,7 +3,8 @@
 import numpy as np
 import pulp
 import pytest
-from hypothesis import given, settings
+from conftest import profile
+from hypothesis import given
 from scipy.optimize import linprog
 
 from dlsched.catalogue.solvers import able
@@ -23,11 +24,6 @@ from .test_brute_force import made
 from .test_placing import of_layouts
 
 SOLVED = 1e-6  # relative, of what a solver with tolerances calls optimal
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def solved(problem, solver="highs"):

@@ -3,7 +3,8 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from conftest import profile
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.core.errors import SolverError
@@ -25,11 +26,6 @@ from .test_brute_force import made
 def in_order(instance, order, chosen):
     """The schedule of jobs in an order, with the layout of every job."""
     return timed(instance, [(index, chosen[index]) for index in order])
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 def starts(instance, order, numbers=None):
