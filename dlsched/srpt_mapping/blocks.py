@@ -22,32 +22,22 @@ from dlsched.srpt_mapping.solution import Schedule, Start, on_clock_of
 
 _CLOSED = 0.9 * MEETING
 """Relative gap at which a block counts as closed; if all blocks are closed, so is their sum."""
-_EXACT = 1e-9
+_EXACT = 1e-9  # relative gap that a bound of our own search would leave
 
 
 @dataclass(slots=True)
 class Block:
-    """Some jobs, their best schedule, and their bound.
-
-    Parameters
-    ----------
-    instance, found
-        The jobs on their own clock, and their layouts.
-    schedule, flow_s
-        The best schedule held and its sum of flow times.
-    bound_s
-        Lower bound on the sum of flow times.
-    """
+    """Jobs on their own clock, their layouts, their best schedule, its sum of flow times, and a lower bound on that sum."""
 
     instance: Instance
-    found: Layouts
+    choices: Layouts
     schedule: Schedule
     flow_s: float
     bound_s: float
 
     @property
     def closed(self) -> bool:
-        """Whether the bound meets the sum held."""
+        """Whether the bound meets the sum of the best schedule."""
         return self.flow_s - self.bound_s <= _CLOSED * self.flow_s
 
     @property
@@ -62,46 +52,36 @@ class Block:
         if not flow_s < self.flow_s:
             return False
         self.schedule, self.flow_s = schedule, flow_s
-        self.prove(self.bound_s, "the bound held")
+        self.prove(self.bound_s, "an earlier bound")
         return True
 
     def prove(self, bound_s: float, source: str) -> None:
-        """Take a bound if it is tighter.
-
-        Raises
-        ------
-        SolverError
-            The schedule held is better than the bound allows.
-        """
+        """Take a bound if it is tighter; ContradictionError: the best schedule is better than it allows."""
         if bound_s - self.flow_s > MEETING * self.flow_s:
-            held = f"bound {bound_s!r}, but flow times of {self.flow_s!r} are held"
-            raise ContradictionError(f"{source} and the checker disagree: {held}", where=CONTRADICTION)
+            conflict = f"bound {bound_s!r}, but a schedule with flow times of {self.flow_s!r}"
+            raise ContradictionError(f"{source} and the checker disagree: {conflict}", where=CONTRADICTION)
         self.bound_s = max(self.bound_s, bound_s)
 
 
-def blocks_of(instance: Instance, found: Layouts, schedule: Schedule, tick: Tick = no_tick) -> list[Block]:
-    """Split an instance by a schedule; each block holds its part of it, and the bound of its certificate.
+def blocks_of(instance: Instance, choices: Layouts, schedule: Schedule, tick: Tick = no_tick) -> list[Block]:
+    """Split a feasible instance by any of its schedules; each block has its part of it, and the bound of its certificate.
 
-    Parameters
-    ----------
-    instance, found, schedule
-        A feasible instance, its layouts, and any of its schedules.
-    tick
-        Called for every job; it may raise to stop.
+    ``choices`` are the layouts of the instance; ``tick`` is called for every job and may raise to stop.
     """
     own = instance.on_own_clock()
-    picked = picked_of(own, found, schedule)
+    picked = picked_of(own, choices, schedule)
     flows = flow_times(own, timed(own, picked, tick=tick))
-    shortest = [min(held) for held in lengths_s(own, found)]
+    shortest = [min(lengths) for lengths in lengths_s(own, choices)]
     blocks = []
+    # the bound of each block is that of its certificate, less its releases, as blocks count flow times
     for jobs in separated([job.release_s for job in own.jobs], shortest, flows, tick=tick):
         part, position = own.on_own_clock(jobs), {job: index for index, job in enumerate(jobs)}
         within = [(position[job], layout) for job, layout in picked if job in position]
-        held = timed(part, within, tick=tick)
+        best = timed(part, within, tick=tick)
         released = [Fraction(-job.release_s) for job in part.jobs]
         bound_s = rounded_down(exact_sum([Fraction(combined(part, tick=tick).value), *released]))
-        flow_s = math.fsum(flow_times(part, held))
-        blocks.append(Block(part, [found[job] for job in jobs], held, flow_s, bound_s))
+        flow_s = math.fsum(flow_times(part, best))
+        blocks.append(Block(part, [choices[job] for job in jobs], best, flow_s, bound_s))
     return blocks
 
 

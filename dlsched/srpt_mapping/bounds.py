@@ -92,14 +92,15 @@ def prices(
 
     def certificate() -> PricesCertificate:
         times, rates = first_s + best[0], best[1]
+        # pieces that vanish on the instance's clock are dropped
         apart = np.diff(times) > 0
         times, rates = np.concatenate([times[:-1][apart], times[-1:]]), rates[apart]
         value = prices_value(instance, times.tolist(), rates.tolist())
         return PricesCertificate(tuple(times.tolist()), tuple(rates.tolist()), rounded_down(value))
 
     try:
-        for found in best_prices(jobs, rounds, tick):
-            best = found
+        for record in best_prices(jobs, rounds, tick):
+            best = record
     except (Stopped, KeyboardInterrupt):
         better(certificate())
         raise
@@ -108,8 +109,8 @@ def prices(
 
 def bound(instance: Instance, *, rounds: int = ROUNDS, tick: Tick = no_tick) -> Certificate:
     """The better one of ``combined`` and ``prices``; otherwise as ``prices``."""
-    found: list[Certificate] = [combined(instance, tick=tick), prices(instance, rounds=rounds, tick=tick)]
-    return max(found, key=lambda certificate: certificate.value)
+    certificates: list[Certificate] = [combined(instance, tick=tick), prices(instance, rounds=rounds, tick=tick)]
+    return max(certificates, key=lambda certificate: certificate.value)
 
 
 def rigid_jobs(instance: Instance, tick: Tick = no_tick) -> RigidJobs:

@@ -48,16 +48,17 @@ def _placed_s(instance: Instance, job: Job) -> Fraction:
     """Seconds of an iteration of a job that has begun, where it runs, by their definition (``checker``)."""
     near, nic = 1 / Fraction(instance.intra_bandwidth_bytes_per_s), Fraction(instance.nic_bandwidth_bytes_per_s)
     runs: list[dict[str, int]] = [{} for _ in job.stages]
-    for held in job.begun or ():
-        runs[held.stage][held.server] = held.replicas
-    servers = {name for on in runs for name in on}
+    for part in job.begun or ():
+        runs[part.stage][part.server] = part.replicas
+    servers = {name for servers_of in runs for name in servers_of}
     far = {name: instance.servers[instance.server_index[name]].gpus / nic for name in servers}
+    # the slowest server of any stage; near and far are seconds per byte within and between servers
     slowest = Fraction(0)
-    for number, (stage, on) in enumerate(zip(job.stages, runs, strict=True)):
+    for number, (stage, servers_of) in enumerate(zip(job.stages, runs, strict=True)):
         each = Fraction(2, stage.replicas)
-        band = near if len(on) == 1 else max(far[name] for name in on)
+        band = near if len(servers_of) == 1 else max(far[name] for name in servers_of)
         alone = Fraction(stage.compute_s) + each * (stage.replicas - 1) * Fraction(stage.parameter_bytes) * band
-        for name in on:
+        for name in servers_of:
             seconds = alone
             for other, sent in job.graph.neighbours(number):
                 here = Fraction(runs[other].get(name, 0), job.stages[other].replicas)
@@ -97,11 +98,8 @@ def prices_value(instance: Instance, breakpoints: Sequence[float], prices: Seque
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
     """Return the bound on the sum of completion times that the certificate proves, exactly; jobs not named count as 0.
 
-    Raises
-    ------
-    ValueError
-        It is not a certificate of this family, names a job that does not exist, claims more than a job needs, or has
-        prices that are none.
+    ValueError: it is not a certificate of this family, names a job that does not exist, claims more than a job needs, or
+    has invalid prices.
     """
     names = [job.id for job in instance.jobs]
     lengths = None

@@ -27,7 +27,7 @@ from dlsched.core.result import Violation
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
 
-_LATEST_S = 1e101  # instances hold times up to 1e100
+_LATEST_S = 1e101  # times of instances are at most 1e100
 Times = dict[str, tuple[float, float]]  # start and seconds of jobs
 Event = tuple[float, int, str, int]  # time, kind (0: GPUs are given back, 1: used for no time, 2: taken), server, GPUs
 
@@ -61,21 +61,24 @@ def completion_times(instance: Instance, schedule: Schedule) -> dict[str, float]
 
 def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -> float:
     """alpha_i(x): seconds of one iteration of a job whose replicas are all placed."""
-    held: dict[int, dict[str, int]] = defaultdict(dict)  # replicas by server, by stage
+    replicas_of: dict[int, dict[str, int]] = defaultdict(dict)  # by stage and server
     for share in placement:
-        held[share.stage][share.server] = share.replicas
+        replicas_of[share.stage][share.server] = share.replicas
     slowest_s = 0.0
+    # every server of every stage: its computation, its exchange with both neighbours, and the stage's ring
     for number, stage in enumerate(job.stages):
-        shared = {server: instance.nic_bandwidth_bytes_per_s / _gpus(instance, server) for server in held[number]}
+        shared = {
+            server: instance.nic_bandwidth_bytes_per_s / _gpus(instance, server) for server in replicas_of[number]
+        }
         band = instance.intra_bandwidth_bytes_per_s if len(shared) == 1 else min(shared.values())
         ring_s = 2 * (stage.replicas - 1) / stage.replicas * stage.parameter_bytes / band
-        for server in held[number]:
+        for server in replicas_of[number]:
             transfer_s = 0.0
             for other in (number - 1, number + 1):
                 if not 0 <= other < len(job.stages):
                     continue
                 exchanged = job.stages[min(number, other)].output_bytes
-                near = held[other].get(server, 0) / job.stages[other].replicas
+                near = replicas_of[other].get(server, 0) / job.stages[other].replicas
                 inverse = near / instance.intra_bandwidth_bytes_per_s + (1 - near) / shared[server]
                 transfer_s += 2 * exchanged / stage.replicas * inverse
             slowest_s = max(slowest_s, stage.compute_s + transfer_s + ring_s)
@@ -84,8 +87,8 @@ def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -
 
 def check(instance: Instance, schedule: Schedule) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
-    found, times = _read(instance, schedule)
-    broken = list(found)
+    unplaced, times = _read(instance, schedule)
+    broken = list(unplaced)
     for job in (job for job in instance.jobs if job.id in times):
         start_s, length_s = times[job.id]
         early = job.release_s - start_s
@@ -116,12 +119,14 @@ def figures(instance: Instance, schedule: Schedule) -> dict[str, float]:
 
 
 def _placed_times(instance: Instance, schedule: Schedule) -> Times:
+    """Times of all jobs; UsageError if one is not placed."""
     broken, times = _read(instance, schedule)
     if broken:
         raise UsageError(f"no objective: {broken[0]}")
     return times
 
 
+# arguments and answer of the last call of ``_read``, as ``check`` and ``objective`` follow each other
 _last: list[tuple[Instance, Schedule, list[Violation], Times]] = []
 
 
@@ -142,6 +147,7 @@ def _read(instance: Instance, schedule: Schedule) -> tuple[list[Violation], Time
 
 
 def _broken_placements(instance: Instance, schedule: Schedule) -> list[Violation]:
+    """Violations of ``served`` and ``gang``, and starts that are no times."""
     others = [name for name in schedule.jobs if name not in instance.index]
     broken = [Violation("served", name, message="there is no such job") for name in others]
     for job in instance.jobs:
@@ -156,6 +162,7 @@ def _broken_placements(instance: Instance, schedule: Schedule) -> list[Violation
 
 
 def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> list[Violation]:
+    """Violations of ``gang`` by one job."""
     wrong, placed, seen = [], [0] * len(job.stages), set()
     for stage, server, replicas in placement:
         if type(stage) is not int or not 0 <= stage < len(job.stages):
@@ -171,10 +178,10 @@ def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> 
             seen.add((stage, server))
     if wrong:
         return [Violation("gang", job.id, message=message) for message in wrong]
-    for number, (count, held) in enumerate(zip(placed, job.stages, strict=True)):
-        if count != held.replicas:
-            message = f"stage {number} has {count} replicas, it needs {held.replicas}"
-            return [Violation("gang", job.id, float(abs(count - held.replicas)), message)]
+    for number, (count, needed) in enumerate(zip(placed, job.stages, strict=True)):
+        if count != needed.replicas:
+            message = f"stage {number} has {count} replicas, it needs {needed.replicas}"
+            return [Violation("gang", job.id, float(abs(count - needed.replicas)), message)]
     return []
 
 
@@ -184,7 +191,7 @@ def _elsewhere(job: Job, start: Start, allowed_s: float) -> list[Violation]:
     if off_s > allowed_s:
         message = f"it runs at {job.release_s!r} s, and is to start at {start.start_s!r} s"
         return [Violation("begun", job.id, off_s, message)]
-    runs = {(held.stage, held.server): held.replicas for held in job.begun or ()}
+    runs = {(part.stage, part.server): part.replicas for part in job.begun or ()}
     if {(stage, server): replicas for stage, server, replicas in start.placement} != runs:
         return [Violation("begun", job.id, message="it is not where it runs already")]
     return []
@@ -195,6 +202,7 @@ def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Viol
 
     A job that is over as soon as it starts, up to the tolerance, must not start while others run on its GPUs.
     """
+    # GPUs are free again a tolerance before the end; runs shorter than that are moments
     events: list[Event] = []
     moments: list[Event] = []
     for name, (start_s, length_s) in times.items():
@@ -220,13 +228,13 @@ def _too_many(instance: Instance, events: Sequence[Event]) -> dict[str, Violatio
     busy: dict[str, int] = defaultdict(int)
     broken: dict[str, Violation] = {}
     for time_s, kind, server, count in sorted(events):
-        taken = busy[server] + count
+        used = busy[server] + count
         if kind != 1:
-            busy[server] = taken
+            busy[server] = used
         gpus = _gpus(instance, server)
-        if taken > gpus and server not in broken:
-            message = f"{taken} of {gpus} GPUs are used from {time_s!r} s on"
-            broken[server] = Violation("gpus", server, float(taken - gpus), message)
+        if used > gpus and server not in broken:
+            message = f"{used} of {gpus} GPUs are used from {time_s!r} s on"
+            broken[server] = Violation("gpus", server, float(used - gpus), message)
     return broken
 
 

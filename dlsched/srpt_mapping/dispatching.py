@@ -63,7 +63,7 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 
 @dataclass(slots=True)
 class Aside:
-    """Placement of a queue's jobs as ``dispatch`` is told, and the jobs that wait for a better placement.
+    """Placement of a queue's jobs, with the arguments of ``dispatch``, and the jobs that wait for a better placement.
 
     ``waited_s``: seconds of its patience that each job has spent before the clock starts; empty: none.
     """
@@ -75,6 +75,7 @@ class Aside:
     waiting: Waiting | None = None
     least_s: Sequence[float] = ()
     waited_s: Sequence[float] = ()
+    # by waiting job the end of its wait; by graph the waiting jobs in order; a heap of ends; all that ever waited
     _until: dict[int, float] = field(default_factory=dict)
     _order: dict[JobGraph, list[tuple[float, int]]] = field(default_factory=dict)
     _ends: list[tuple[float, int]] = field(default_factory=list)
@@ -121,7 +122,10 @@ class Aside:
 
         If a job finds no good placement, later jobs with equal graphs are not tried at this moment.
         """
-        first = [(held[0], graph) for graph, held in self._order.items() if graph.gpus <= self.servers.total]
+        # the first job of every graph that fits, in the order of the queue
+        first = [
+            (waiting_jobs[0], graph) for graph, waiting_jobs in self._order.items() if graph.gpus <= self.servers.total
+        ]
         heads = {index: graph for (_, index), graph in first}
         order = [head for head, _ in first]
         heapq.heapify(order)
@@ -140,15 +144,17 @@ class Aside:
                     heads[self._order[graph][0][1]] = graph
 
     def _is_good(self, index: int, placed: Placed, waiting: Waiting) -> bool:
+        """Whether a placement is as fast as the rule asks for."""
         iteration_s = self.servers.iteration_s(self.instance.jobs[index].graph, placed)
         return iteration_s <= waiting.quality * self.least_s[index]
 
     def _leave(self, index: int) -> None:
+        """End the wait of a job."""
         del self._until[index]
         graph = self.instance.jobs[index].graph
-        held = self._order[graph]
-        del held[bisect_left(held, (self.keys[index], index))]
-        if not held:
+        waiting_jobs = self._order[graph]
+        del waiting_jobs[bisect_left(waiting_jobs, (self.keys[index], index))]
+        if not waiting_jobs:
             del self._order[graph]
 
 
@@ -246,7 +252,7 @@ def run_queue(
     begun: Begun | None = None,
     tick: Tick = no_tick,
 ) -> list[JobRun]:
-    """Run the queue as ``dispatch`` does; when it returns, all GPUs are free again and no job waits."""
+    """Run the queue as ``dispatch`` does; afterwards all GPUs are free again and no job waits."""
     jobs, keys, servers = aside.instance.jobs, aside.keys, aside.servers
     queue = _Queue(keys, [job.gpus for job in jobs], backfill=backfill)
     running: list[tuple[float, int, list[tuple[int, int]]]] = []
@@ -262,6 +268,7 @@ def run_queue(
         ran[job] = JobRun(now_s, length_s, servers.placement(placed))
         heapq.heappush(running, (now_s + length_s, job, servers.take(placed)))
 
+    # events in order of time: ends and arrivals, then waits that are over, then starts
     while arriving or running or aside:
         joins, ends = joins_s[arriving[-1]] if arriving else math.inf, running[0][0] if running else math.inf
         now_s = min(joins, ends, aside.next_s)

@@ -37,7 +37,7 @@ def prove_prices(instance: Instance, search: Search[Schedule]) -> None:
 
 
 def warm(instance: Instance, search: Search[Schedule]) -> None:
-    """Hold the answer of a policy or, if a limit stops even that, of a faster rule."""
+    """Offer the answer of a policy or, if a limit stops even that, of a faster rule."""
     try:
         search.offer(POLICIES[WARM](instance, tick=search.tick), source=WARM)
     except (Stopped, KeyboardInterrupt):
@@ -46,19 +46,19 @@ def warm(instance: Instance, search: Search[Schedule]) -> None:
 
 
 def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int = 1) -> list[Schedule]:
-    """Hold the best answer of all policies; return it, the one held before, and theirs. Each counts as ``nodes`` nodes."""
+    """Offer the answers of all policies; return the incumbent after and before, and theirs. Each counts as ``nodes`` nodes."""
     schedules = [search.incumbent]
     for name, policy in POLICIES.items():
         if name != WARM:
             search.tick(nodes)
-            found = policy(instance, tick=search.tick)
-            assert found is not None  # there is an incumbent
-            search.offer(found, source=name)
-            schedules.append(found)
+            schedule = policy(instance, tick=search.tick)
+            assert schedule is not None  # there is an incumbent
+            search.offer(schedule, source=name)
+            schedules.append(schedule)
     return [search.incumbent, *schedules]
 
 
-def anneal_held(instance: Instance, search: Search[Schedule], start: Schedule) -> None:
+def anneal_incumbent(instance: Instance, search: Search[Schedule], start: Schedule) -> None:
     """Simulated annealing over orders, with random numbers of its own: the same steps from the same start, whoever calls."""
 
     def better(schedule: Schedule) -> None:
@@ -67,8 +67,8 @@ def anneal_held(instance: Instance, search: Search[Schedule], start: Schedule) -
     anneal(instance, start, default_rng(search.seed), tick=search.tick, better=better)
 
 
-def plan_held(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:
-    """The plan from some schedules, and from prices; random as ``anneal_held``."""
+def plan_incumbent(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:
+    """The plan from some schedules, and from prices; random as ``anneal_incumbent``."""
 
     def better(schedule: Schedule) -> None:
         search.offer(schedule, source="plan")
@@ -79,18 +79,18 @@ def plan_held(instance: Instance, search: Search[Schedule], schedules: Sequence[
 BRANCHING = f"dlsched branching {VERSION}"
 
 _SLOWEST_S = 1e-3
-"""Seconds of a conflict that CP-SAT is given where time is limited: mostly it takes a third, but now and then a hundred times
-as long, and the other search has to have its turn."""
+"""Seconds of a conflict of CP-SAT where time is limited: mostly it takes a third, but now and then a hundred times as long,
+and the other search has to have its turn."""
 _FEWEST_S = 2.0
 """Seconds that CP-SAT has at least: starting its process and importing it take up to one."""
 
 
 class Closing:
-    """The blocks of an instance, starting from the answer held, and the steps that close them."""
+    """The blocks of an instance, starting from the incumbent, and the steps that close them."""
 
-    def __init__(self, instance: Instance, found: Layouts, search: Search[Schedule]) -> None:
+    def __init__(self, instance: Instance, choices: Layouts, search: Search[Schedule]) -> None:
         self._instance, self._search = instance, search
-        self.blocks = blocks_of(instance, found, search.incumbent, search.tick)
+        self.blocks = blocks_of(instance, choices, search.incumbent, search.tick)
         self._trees = [self._tree(block) for block in self.blocks]
         self._digits: list[int | None] = [None] * len(self.blocks)
         self._stuck = [False] * len(self.blocks)
@@ -105,7 +105,7 @@ class Closing:
     def adopt(self, schedule: Schedule) -> None:
         """Take over the parts of a whole schedule that improve a block."""
         for block in self.blocks:
-            self._take(block, picked_of(block.instance, block.found, schedule), BRANCHING)
+            self._take(block, picked_of(block.instance, block.choices, schedule), BRANCHING)
 
     def by_tree(self, index: int, looks: float) -> None:
         """Let our own search look at ``looks`` more layouts."""
@@ -127,6 +127,7 @@ class Closing:
         search, block = self._search, self.blocks[index]
         search.solver_version = version()
         digits = self._digits[index] or intervals.FEWEST_DIGITS
+        # finer units from solve to solve; stuck: even the finest leaves a gap by rounding
         while not self._stuck[index]:
             search.tick(1)
             whole = intervals.build_intervals(block, intervals.unit_s(block, digits))
@@ -160,27 +161,30 @@ class Closing:
         self._search.prove(bound_s, source=", ".join(sorted(self.sources)) or BRANCHING)
 
     def _take(self, block: Block, picked: Picked, source: str) -> None:
+        """Offer the whole schedule if jobs in this order improve a block."""
         if block.improve(picked, self._search.tick):
             self._search.offer(whole_schedule(self._instance, self.blocks), source=source)
 
     def _tree(self, block: Block) -> Tree:
+        """Our own search over the layouts of a block."""
+
         def better(modes: Modes) -> None:
-            self._take(block, [(job, block.found[job][mode]) for job, mode in modes], BRANCHING)
+            self._take(block, [(job, block.choices[job][mode]) for job, mode in modes], BRANCHING)
 
         capacities = [server.gpus for server in block.instance.servers]
         return Tree(
-            capacities, mode_jobs(block.instance, block.found), block.flow_s, better=better, tick=self._search.tick
+            capacities, mode_jobs(block.instance, block.choices), block.flow_s, better=better, tick=self._search.tick
         )
 
 
-def _limits(left: Limits, conflicts: int | None) -> Limits:
+def _limits(remaining: Limits, conflicts: int | None) -> Limits:
     """Remaining limits, but no more than ``conflicts`` and the time for them."""
     if conflicts is None:
-        return left
+        return remaining
     return replace(
-        left,
-        nodes=conflicts if left.nodes is None else min(conflicts, left.nodes),
-        time_s=None if left.time_s is None else min(left.time_s, max(_FEWEST_S, _SLOWEST_S * conflicts)),
+        remaining,
+        nodes=conflicts if remaining.nodes is None else min(conflicts, remaining.nodes),
+        time_s=None if remaining.time_s is None else min(remaining.time_s, max(_FEWEST_S, _SLOWEST_S * conflicts)),
     )
 
 
@@ -208,7 +212,7 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
     if _tight(search):
         return TerminationStatus.OPTIMAL
     try:
-        found = layouts(instance, tick=search.tick)
+        choices = layouts(instance, tick=search.tick)
     except UsageError as error:
         if search.proven:
             return TerminationStatus.OPTIMAL
@@ -218,7 +222,7 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
         prove_prices(instance, search)
         _by_heuristics(instance, search, schedules)
         return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
-    closing = Closing(instance, found, search)
+    closing = Closing(instance, choices, search)
     try:
         return _in_turns(instance, closing, search, schedules)
     finally:
@@ -228,9 +232,11 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
 def _in_turns(
     instance: Instance, closing: Closing, search: Search[Schedule], schedules: Sequence[Schedule]
 ) -> TerminationStatus:
+    """Close the blocks in turns; the status when all are closed, or when the turns are over."""
     with_solver = availability.SOLVERS["cpsat"].available
     few = len(instance.jobs) <= FEW
     turn = 0
+    # a turn goes through the open blocks, those of few jobs first; limits double from turn to turn
     while True:
         if turn == TURNS and not search.budget.limited:
             search.say(f"the search ended after {TURNS} turns; with a limit on time or nodes it goes on to that limit")
@@ -262,8 +268,8 @@ def _in_turns(
 def _by_heuristics(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:
     """``plan`` and ``annealing``, each as without the other: what the methods find, ``exact`` finds too."""
     if len(instance.jobs) <= LARGEST:
-        plan_held(instance, search, schedules)
-    anneal_held(instance, search, schedules[0])
+        plan_incumbent(instance, search, schedules)
+    anneal_incumbent(instance, search, schedules[0])
 
 
 def _tight(search: Search[Schedule]) -> bool:

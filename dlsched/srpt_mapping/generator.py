@@ -13,7 +13,7 @@ preset                    what it is
 ``uneven-servers``        the jobs of ``mixed`` on servers of 1, 2, 4 and 8 GPUs
 ========================  ========================================================================================
 
-Servers have 8 GPUs, or 2 or 4 where at most four such servers hold all; the last has what is left. Those of
+Servers have 8 GPUs, or 2 or 4 where at most four such servers hold all; the last has the rest. Those of
 ``uneven-servers`` are drawn, none above half of all GPUs. Jobs arrive as a Poisson process whose rate follows from the
 load: GPU-seconds that the jobs need at alpha^low, over those that the cluster has while they arrive.
 
@@ -52,7 +52,7 @@ _SIZES = [int(size) for size in RANGES["servers[].gpus"].choices]
 _ITERATION_S, _OUTPUTS, _PARAMETERS = (  # 2.5 to 250 million parameters of 4 bytes
     RANGES[f"jobs[].stages[].{name}"].usual for name in ("compute_s", "output_bytes", "parameter_bytes")
 )
-_HEAVIER = 3.0
+_HEAVIER = 3.0  # activations and parameters of ``communication-heavy``, times
 _LENGTHS_S = (60.0, 7200.0)
 _MOST_PUBLISHED = 16  # GPUs of a job
 _PER_GROUP, _PER_MODEL, _PER_USER = 4, 6, 8  # jobs, roughly
@@ -135,6 +135,7 @@ def generate(
         drawn = _recurring(generator, cluster, jobs)
     else:
         drawn = [_job(generator, cluster, preset, used) for _ in range(jobs)]
+    # a span at which the GPU-seconds needed are the load times those that the cluster has
     gpu_s = [job["iterations"] * (_graph(job["stages"]).gpus * cluster.iteration_s(job)) for job in drawn]
     span_s = math.fsum(gpu_s) / (load * total)
     if not 0 < span_s < 1e15:
@@ -175,19 +176,21 @@ def _stage(replicas: int, compute_s: float, output_bytes: float, parameter_bytes
 
 
 def _graph(stages: Sequence[Drawn]) -> JobGraph:
+    """The graph of drawn stages."""
     return JobGraph(*(tuple(stage[name] for stage in stages) for name in Stage.model_fields))
 
 
 def _even_sizes(gpus: int) -> list[int]:
+    """GPUs of servers of one size; the last has the rest."""
     size = 2 if gpus <= 8 else 4 if gpus <= 16 else 8
     return [min(size, gpus - before) for before in range(0, gpus, size)]
 
 
 def _uneven_sizes(generator: np.random.Generator, gpus: int) -> list[int]:
-    """1, 2, 4 or 8 with equal chances, of those that are left and at most half of all."""
+    """1, 2, 4 or 8 with equal chances, of those that still fit and are at most half of all."""
     sizes: list[int] = []
-    while (left := gpus - sum(sizes)) > 0:
-        able = [size for size in _SIZES if size <= min(left, max(1, gpus // 2))]
+    while (remaining := gpus - sum(sizes)) > 0:
+        able = [size for size in _SIZES if size <= min(remaining, max(1, gpus // 2))]
         sizes.append(int(generator.choice(able)))
     return sizes
 
@@ -219,6 +222,7 @@ def _size(generator: np.random.Generator, chances: dict[int, float], gpus: int) 
 def _chain(generator: np.random.Generator, gpus: int, most: int, heavier: float = 1.0) -> list[Drawn]:
     """Up to ``most`` stages with at least a replica each, seconds within some 30 % of each other."""
     stages = int(generator.integers(1, min(most, gpus) + 1))
+    # cut points without repetition, so every stage has a replica
     cuts = sorted((generator.permutation(gpus - 1)[: stages - 1] + 1).tolist())
     iteration_s = log_uniform(generator, *_ITERATION_S)
     return [
@@ -261,6 +265,7 @@ def _recurring(generator: np.random.Generator, cluster: _Cluster, jobs: int) -> 
     for index in range(-(-jobs // _PER_GROUP)):
         words = {"group": f"g{index}", "user": f"u{generator.integers(-(-jobs // _PER_USER))}"}
         groups.append((words | models[int(generator.integers(len(models)))], log_uniform(generator, *_LENGTHS_S)))
+    # lengths and predictions scatter about those of the group
     drawn = []
     for _ in range(jobs):
         job, typical_s = groups[int(generator.integers(len(groups)))]

@@ -1,10 +1,9 @@
 """The policies, their guarantee, and simulated annealing over the order of the jobs.
 
-*Simulated annealing* over orders of the queue (ours), which runs every order through ``dispatch``.
-
-An order is a list of all jobs; the queue is strict, jobs are placed by ``compact``, and communication-heavy ones wait for
-better placements as ``PATIENT`` says. The temperature (``algorithms.serial_schedule``) falls from ``TEMPERATURE`` of the first
-sum of flow times. It knows all jobs from the start, which no policy does.
+*Simulated annealing* over orders of the queue (ours) runs every order through ``dispatch``. An order is a list of all jobs; the
+queue is strict, jobs are placed by ``compact``, and communication-heavy ones wait for better placements as ``PATIENT`` says. The
+temperature (``algorithms.serial_schedule``) falls from ``TEMPERATURE`` of the first sum of flow times. It knows all jobs from
+the start, which no policy does.
 
 The policies: A-SRPT and its baselines. Each sees predicted iterations only.
 
@@ -61,7 +60,7 @@ from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing import Rule, Servers, compact, heavy_edge, in_order, placed_s, require_placeable
 from dlsched.srpt_mapping.solution import Schedule, Start, begun_starts, on_clock_of
 
-TEMPERATURE = 0.002
+TEMPERATURE = 0.002  # of the first sum of flow times
 STARTS = 100_000
 """Default number of simulated job starts: divided by the number of jobs it is the number of orders tried."""
 
@@ -114,10 +113,10 @@ def anneal(
         times = zip(releases, ran, strict=True)
         sum_s = math.fsum(x for release_s, (start_s, length_s, _) in times for x in (start_s, length_s, -release_s))
         if sum_s < now_s:
-            found = Schedule(on_clock_of(instance, own, schedule_of(own, ran)))
-            found_s = objective(instance, found)
-            if found_s < best_s:
-                best_s, best = found_s, found
+            schedule = Schedule(on_clock_of(instance, own, schedule_of(own, ran)))
+            schedule_s = objective(instance, schedule)
+            if schedule_s < best_s:
+                best_s, best = schedule_s, schedule
                 better(best)
         return sum_s
 
@@ -231,7 +230,7 @@ def fifo(
 def one_by_one(instance: Instance) -> Schedule | None:
     """Run one job after another, alone, those of the least predicted length first; None when infeasible.
 
-    They wait for those that have begun. What is held when the policies are stopped. Guarantee: none. Cost: O(I log I + M S)
+    They wait for those that have begun. The answer when the policies are stopped. Guarantee: none. Cost: O(I log I + M S)
     for every different job graph.
     """
     if infeasible(instance) is not None:
@@ -239,8 +238,9 @@ def one_by_one(instance: Instance) -> Schedule | None:
     require_placeable(instance)
     empty = Servers(instance)
     placed = {graph: in_order(graph, empty) for graph in {job.graph for job in instance.jobs}}
-    length_s = {graph: empty.iteration_s(graph, held) for graph, held in placed.items()}
+    length_s = {graph: empty.iteration_s(graph, placement) for graph, placement in placed.items()}
     starts = begun_starts(instance)
+    # all others start after the last release and the end of those that have begun
     last_s, elapsed_s = max(job.release_s for job in instance.jobs), 0.0
     for job in (instance.jobs[instance.index[name]] for name in starts):
         runs_s = empty.iteration_s(job.graph, empty.placed(job.graph, starts[job.id].placement))
@@ -263,7 +263,7 @@ fifo_backfill = partial(fifo, backfill=True)
 
 
 WARM = "work-compact"
-"""The policy whose answer exact methods hold first."""
+"""The policy whose answer is the first incumbent of exact methods."""
 
 _Order = Callable[[Instance], tuple[Sequence[float], Sequence[float]]]
 """From an instance on its own clock to when jobs join the queue, and their keys."""
@@ -288,6 +288,7 @@ def _queued(
     begun: Begun | None,
     tick: Tick,
 ) -> Schedule | None:
+    """Run a policy on the instance's own clock; UsageError for an unknown rule of placement."""
     if place not in PLACES:
         raise UsageError(where="place", found=repr(place), allowed=", ".join(PLACES))
     if infeasible(instance) is not None:
@@ -310,7 +311,7 @@ def _queued(
     return Schedule(on_clock_of(instance, own, schedule) | ({} if begun is None else dict(begun.starts)))
 
 
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # of the factor and the sums, far above what floats are off
 
 
 def factor(instance: Instance) -> float:

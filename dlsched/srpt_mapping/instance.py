@@ -34,7 +34,7 @@ from dlsched.core.part import Data, Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 from dlsched.core.ticks import from_the_first
 
-_ODD = 0.5, 60
+_ODD = 0.5, 60  # a range of ordinary numbers, for tests
 _SENT = Range(searched=(0.0, 1e10), ties=(1, 4), edges=(16, 64), tested=_ODD)
 RANGES: Ranges = {
     "intra_bandwidth_bytes_per_s": Range(
@@ -138,15 +138,16 @@ class Job(Part):
 
     @model_validator(mode="after")
     def _begun_whole(self) -> Self:
+        # every share once, on a stage that exists, and all replicas of every stage
         placed: Counter[int] = Counter()
         seen = set()
-        for index, held in enumerate(self.begun or ()):
-            if held.stage >= len(self.stages):
-                raise Refused(f"{held.stage}", f"stages 0 to {len(self.stages) - 1}", "begun", index, "stage")
-            if (held.stage, held.server) in seen:
-                raise Refused(f"stage {held.stage} on {held.server[:FOUND]!r} again", "each once", "begun", index)
-            seen.add((held.stage, held.server))
-            placed[held.stage] += held.replicas
+        for index, part in enumerate(self.begun or ()):
+            if part.stage >= len(self.stages):
+                raise Refused(f"{part.stage}", f"stages 0 to {len(self.stages) - 1}", "begun", index, "stage")
+            if (part.stage, part.server) in seen:
+                raise Refused(f"stage {part.stage} on {part.server[:FOUND]!r} again", "each once", "begun", index)
+            seen.add((part.stage, part.server))
+            placed[part.stage] += part.replicas
         for number, stage in enumerate(self.stages if self.begun else ()):
             if placed[number] != stage.replicas:
                 raise Refused(f"{placed[number]} replicas of stage {number}", f"{stage.replicas}, as it has", "begun")
@@ -222,6 +223,7 @@ class Instance(InstanceFile):
             for number, stage in enumerate(job.stages):
                 if not RANGES["jobs[].stages[].compute_s"].allows(stage.compute_s):
                     raise Refused(f"{stage.compute_s}", _ALLOWED, "jobs", index, "stages", number, "compute_s")
+            # true and predicted lengths must leave room for squares and quotients in double precision
             least, most = sorted((job.iterations, job.predicted))
             iteration_s = job.graph.uniform_s(self.slowest)
             if not (most * iteration_s <= MODERATE[1] and least * iteration_s >= MODERATE[0]):
@@ -231,20 +233,21 @@ class Instance(InstanceFile):
         return self
 
     def _room_for_begun(self) -> None:
+        """Refuse jobs that have begun after the first release, on unknown servers, or on more GPUs than there are."""
         room = {server.id: server.gpus for server in self.servers}
         first_s = min(job.release_s for job in self.jobs)
         for index, job in enumerate(self.jobs):
             if job.begun and job.release_s > first_s:
                 allowed = f"{first_s}, the earliest release, of a job that has begun"
                 raise Refused(f"{job.release_s}", allowed, "jobs", index, "release_s")
-            for number, held in enumerate(job.begun or ()):
+            for number, part in enumerate(job.begun or ()):
                 where = "jobs", index, "begun", number
-                if held.server not in room:
-                    raise Refused(f"{held.server[:FOUND]!r}", "the id of a server", *where, "server")
-                room[held.server] -= held.replicas
-                if room[held.server] < 0:
-                    gpus = self.servers[self.server_index[held.server]].gpus
-                    found = f"{gpus - room[held.server]} GPUs of {held.server[:FOUND]!r} held by jobs that have begun"
+                if part.server not in room:
+                    raise Refused(f"{part.server[:FOUND]!r}", "the id of a server", *where, "server")
+                room[part.server] -= part.replicas
+                if room[part.server] < 0:
+                    gpus = self.servers[self.server_index[part.server]].gpus
+                    found = f"{gpus - room[part.server]} GPUs of {part.server[:FOUND]!r} held by jobs that have begun"
                     raise Refused(found, f"the {gpus} that it has", *where, "replicas")
 
     @cached_property

@@ -6,7 +6,15 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude
 from dlsched.srpt_mapping import bounds
-from dlsched.srpt_mapping.exact import Closing, anneal_held, offer_policies, plan_held, prove, prove_prices, warm
+from dlsched.srpt_mapping.exact import (
+    Closing,
+    anneal_incumbent,
+    offer_policies,
+    plan_incumbent,
+    prove,
+    prove_prices,
+    warm,
+)
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.heuristics import one_by_one
 from dlsched.srpt_mapping.instance import Instance
@@ -15,13 +23,7 @@ from dlsched.srpt_mapping.solution import Schedule
 
 
 def run_intervals(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """Run CP-SAT with intervals, block by block, from the best policy's schedule; refine units until proven.
-
-    Raises
-    ------
-    UsageError
-        There are too many layouts.
-    """
+    """Run CP-SAT with intervals, block by block, in finer units until proven; UsageError: too many layouts."""
     warm(instance, search)
     closing = Closing(instance, layouts(instance, tick=search.tick), search)
     try:
@@ -38,13 +40,7 @@ def run_intervals(instance: Instance, search: Search[Schedule]) -> TerminationSt
 
 
 def run_milp(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """The mixed-integer linear program over layouts.
-
-    Raises
-    ------
-    UsageError
-        There are too many layouts, or too many rows.
-    """
+    """The mixed-integer linear program over layouts; UsageError: too many layouts or rows."""
     warm(instance, search)
     return solve_and_conclude(search, build_milp(instance, tick=search.tick))
 
@@ -52,20 +48,14 @@ def run_milp(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
 def run_annealing(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """Run every policy, then simulated annealing over orders from the best one; stops at a limit."""
     warm(instance, search)
-    anneal_held(instance, search, offer_policies(instance, search, nodes=0)[0])
+    anneal_incumbent(instance, search, offer_policies(instance, search, nodes=0)[0])
     return TerminationStatus.FEASIBLE
 
 
 def run_plan(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """Run every policy, then place and anneal orders from these and from prices; stops at a limit.
-
-    Raises
-    ------
-    UsageError
-        There are too many jobs.
-    """
+    """Run every policy, then place and anneal orders from these and from prices; UsageError: too many jobs."""
     warm(instance, search)
-    plan_held(instance, search, offer_policies(instance, search, nodes=0))
+    plan_incumbent(instance, search, offer_policies(instance, search, nodes=0))
     return TerminationStatus.FEASIBLE
 
 

@@ -1,8 +1,7 @@
-"""Placement of jobs: free GPUs of the servers, rules that place one job, all layouts of a job, and start times for given layouts.
+"""Placement of jobs: free GPUs of the servers, rules that place one job, all layouts of a job, and start times of layouts.
 
-*Rules* that place one job on the free GPUs of the servers: the paper's Heavy-Edge, and a tighter one of ours.
-
-Both choose servers first, then share out the replicas.
+*Rules* that place one job on the free GPUs of the servers: the paper's Heavy-Edge, and a tighter one of ours. Both choose
+servers first, then share out the replicas.
 
 *Layouts* of a job: every way in which the servers can give it its GPUs, each with the best seconds of an iteration.
 
@@ -43,13 +42,7 @@ _REMEMBERED = 2_000  # the same, of placements whose seconds are remembered
 
 
 def require_placeable(instance: Instance) -> None:
-    """Refuse jobs whose placements are too large to be written down.
-
-    Raises
-    ------
-    UsageError
-        Names the job, its stages and what is allowed.
-    """
+    """Refuse jobs whose placements are too large to be written down (UsageError)."""
     for job in instance.jobs:
         servers = min(len(instance.servers), job.gpus)
         if servers * len(job.stages) > MOST_STAGE_SERVERS:
@@ -60,7 +53,7 @@ def require_placeable(instance: Instance) -> None:
 
 
 def named(names: Sequence[str], rows: Iterable[tuple[int, tuple[int, ...]]]) -> list[Share]:
-    """A placement as solutions hold it."""
+    """A placement as shares; ``rows`` pairs a server's index with its replicas by stage."""
     return [Share(stage, names[server], count) for server, row in rows for stage, count in enumerate(row) if count]
 
 
@@ -74,6 +67,7 @@ class Servers:
         self.shares = [instance.shares[index] for index in self.servers]
         self.inside = instance.intra_bandwidth_bytes_per_s
         self.total = sum(self.free)
+        # seconds and shares of placements seen before
         self._known: dict[tuple[object, ...], float] = {}
         self._shares: dict[tuple[int, tuple[int, ...]], tuple[Share, ...]] = {}
 
@@ -90,11 +84,11 @@ class Servers:
         return known_s
 
     def named(self, placed: Placed) -> list[Share]:
-        """A placement as solutions hold it."""
+        """A placement as shares."""
         return named(self.names, placed)
 
     def placement(self, placed: Placed) -> tuple[Share, ...]:
-        """The same; what one server gets is made once."""
+        """The same, immutable; one object for equal placements on one server."""
         if len(placed) > 1:
             return tuple(self.named(placed))
         (each,) = placed
@@ -104,7 +98,7 @@ class Servers:
         return known
 
     def placed(self, graph: JobGraph, placement: Iterable[Share]) -> Placed:
-        """A placement of solutions as rules return it."""
+        """A placement, as rules return it."""
         index = {name: server for server, name in enumerate(self.names)}
         rows: dict[int, list[int]] = {}
         for share in placement:
@@ -155,15 +149,16 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
 
     Guarantee: none. Cost: as ``heavy_edge``, and the swaps once for every different job and set of rooms.
     """
-    free, chosen, left = servers.free, [], graph.gpus
-    if max(free) < left:
-        chosen = _most_free(left, free)[:-1]
-        left -= sum(room for _, room in chosen)
+    # full servers as long as none holds the rest, then the tightest one that does
+    free, chosen, remaining = servers.free, [], graph.gpus
+    if max(free) < remaining:
+        chosen = _most_free(remaining, free)[:-1]
+        remaining -= sum(room for _, room in chosen)
     taken = {server for server, _ in chosen}
-    tight = min((m for m, room in enumerate(free) if room >= left and m not in taken), key=free.__getitem__)
+    tight = min((m for m, room in enumerate(free) if room >= remaining and m not in taken), key=free.__getitem__)
     if not chosen:
         return [(tight, graph.replicas)]
-    chosen.append((tight, left))
+    chosen.append((tight, remaining))
     rooms = tuple(room for _, room in chosen)
     shares = tuple(servers.shares[server] for server, _ in chosen)
     rows = remembering(improved, graph, rooms)(graph, rooms, shares, servers.inside)
@@ -182,12 +177,12 @@ def in_order(graph: JobGraph, servers: Servers) -> Placed:
 def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[float]:
     """Seconds of an iteration of every job, which a rule reaches on the empty servers; they hold every job."""
     empty = Servers(instance)
-    known: dict[JobGraph, float] = {}
+    iteration_s: dict[JobGraph, float] = {}
     for job in instance.jobs:
-        if job.graph not in known:
+        if job.graph not in iteration_s:
             tick()
-            known[job.graph] = empty.iteration_s(job.graph, rule(job.graph, empty))
-    return [known[job.graph] for job in instance.jobs]
+            iteration_s[job.graph] = empty.iteration_s(job.graph, rule(job.graph, empty))
+    return [iteration_s[job.graph] for job in instance.jobs]
 
 
 def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
@@ -202,7 +197,7 @@ def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
     raise ValueError("the servers do not hold the job")
 
 
-LARGEST = 20_000
+LARGEST = 20_000  # layouts of all jobs
 MOST_SERVERS = 300
 _MOST_SUMS = 10_000_000  # GPUs of a job times servers: beyond it counting the layouts takes too long
 
@@ -226,14 +221,12 @@ Picked = Sequence[tuple[int, Layout]]
 def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
     """Every layout of every job; ``tick`` is called for each, and may raise to stop.
 
-    Raises
-    ------
-    UsageError
-        More than ``LARGEST`` layouts or ``MOST_SERVERS`` servers, or a job with too many ways to spread its replicas.
+    UsageError: more than ``LARGEST`` layouts or ``MOST_SERVERS`` servers, or too many ways to spread a job's replicas.
     """
     sizes = tuple(server.gpus for server in instance.servers)
     if len(sizes) > MOST_SERVERS:
         raise UsageError(where="layouts", found=f"{len(sizes):,} servers", allowed=MOST_SERVERS)
+    # count the layouts before any is made
     most, total = max((job.gpus for job in instance.jobs if job.begun is None), default=1), len(instance.jobs)
     if len(sizes) > 1:
         if most * len(sizes) > _MOST_SUMS:
@@ -255,10 +248,10 @@ def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
 
 def twins(instance: Instance) -> list[list[int]]:
     """Servers that may change places in any schedule: as many GPUs, and no job has begun there."""
-    told_apart = {share.server for start in begun_starts(instance).values() for share in start.placement}
+    distinct = {share.server for start in begun_starts(instance).values() for share in start.placement}
     by_size: dict[int, list[int]] = {}
     for m, server in enumerate(instance.servers):
-        if server.id not in told_apart:
+        if server.id not in distinct:
             by_size.setdefault(server.gpus, []).append(m)
     return list(by_size.values())
 
@@ -270,16 +263,14 @@ def freest(choices: Layouts) -> int:
 
 def without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[Layout]]:
     """All layouts, but for the freest job only those that take GPUs of equal servers in a fixed order."""
-    pairs, job = [pair for held in twins(instance) for pair in pairwise(held)], freest(choices)
-    kept = [layout for layout in choices[job] if all(layout.usage[a] >= layout.usage[b] for a, b in pairs)]
-    return [kept if i == job else held for i, held in enumerate(choices)]
+    pairs, job = [pair for group in twins(instance) for pair in pairwise(group)], freest(choices)
+    ordered = [layout for layout in choices[job] if all(layout.usage[a] >= layout.usage[b] for a, b in pairs)]
+    return [ordered if i == job else own for i, own in enumerate(choices)]
 
 
 def lengths_s(instance: Instance, found: Layouts) -> list[list[float]]:
     """Seconds that every job runs in each of its layouts."""
-    return [
-        [job.iterations * each.iteration_s for each in held] for job, held in zip(instance.jobs, found, strict=True)
-    ]
+    return [[job.iterations * each.iteration_s for each in own] for job, own in zip(instance.jobs, found, strict=True)]
 
 
 def mode_jobs(instance: Instance, found: Layouts) -> list[ModeJob]:
@@ -287,28 +278,28 @@ def mode_jobs(instance: Instance, found: Layouts) -> list[ModeJob]:
     return [
         ModeJob(
             job.release_s,
-            [(job.iterations * each.iteration_s, each.usage) for each in held],
+            [(job.iterations * each.iteration_s, each.usage) for each in own],
             (job.graph, job.iterations),
             job.begun is not None,
         )
-        for job, held in zip(instance.jobs, found, strict=True)
+        for job, own in zip(instance.jobs, found, strict=True)
     ]
 
 
 def shares(instance: Instance, layout: Layout) -> list[Share]:
-    """The placement of a layout, as solutions hold it."""
+    """The placement of a layout."""
     return named([server.id for server in instance.servers], enumerate(layout.rows))
 
 
 def picked_of(instance: Instance, found: Layouts, schedule: Schedule) -> list[tuple[int, Layout]]:
     """The jobs of a schedule in order of their starts (of equal ones the shorter first) and the layouts of their usages."""
     picked = []
-    for index, (job, held) in enumerate(zip(instance.jobs, found, strict=True)):
+    for index, (job, own) in enumerate(zip(instance.jobs, found, strict=True)):
         start_s, placement = schedule.jobs[job.id]
         usage = [0] * len(instance.servers)
         for share in placement:
             usage[instance.server_index[share.server]] += share.replicas
-        layout = next(layout for layout in held if layout.usage == tuple(usage))
+        layout = next(layout for layout in own if layout.usage == tuple(usage))
         picked.append((start_s, job.iterations * layout.iteration_s, index, layout))
     return [(index, layout) for *_, index, layout in sorted(picked, key=lambda each: each[:3])]
 
@@ -325,6 +316,7 @@ def _running(instance: Instance, job: Job, placement: Sequence[Share]) -> Layout
 
 
 def _layout(instance: Instance, job: Job, usage: tuple[int, ...], tick: Tick) -> Layout:
+    """The layout of a usage, its replicas spread in the best way; UsageError as ``layouts``."""
     tick()
     used = sorted((m for m, count in enumerate(usage) if count), key=lambda m: (instance.shares[m], usage[m]))
     rooms, bands = tuple(usage[m] for m in used), tuple(instance.shares[m] for m in used)

@@ -34,20 +34,16 @@ from dlsched.srpt_mapping.solution import Schedule, begun_starts, on_clock_of
 
 
 class Serial:
-    """Places the jobs of an instance in given orders, after their releases by the instance's clock.
+    """Places the jobs of a feasible instance in any order, after their releases by the instance's clock.
 
-    Parameters
-    ----------
-    instance
-        Feasible.
-    least_s
-        Seconds that no placement of a job undercuts, shape (I,).
+    ``least_s``: seconds that no placement of a job undercuts, shape (I,).
     """
 
     def __init__(self, instance: Instance, least_s: Sequence[float]) -> None:
         self.instance, self.least_s = instance, least_s
         self._servers = Servers(instance)
         self._sizes = list(self._servers.free)
+        # pieces of time, by their begins, and the free GPUs of every server in each; a run adds at most two
         self._times: list[float] = []
         self._free: IntArray = np.zeros((2 * len(instance.jobs) + 1, len(self._sizes)), dtype=np.int64)
         self._begun: dict[int, tuple[float, float, Placed]] = {}
@@ -83,29 +79,30 @@ class Serial:
             start_s = max(job.release_s, times[index])
             if start_s + least_s >= end_s:
                 break
-            found = self._placed(job, index, start_s, least_s)
-            if found is not None and start_s + found[0] < end_s:
-                best, end_s = (start_s, *found), start_s + found[0]
+            run = self._placed(job, index, start_s, least_s)
+            if run is not None and start_s + run[0] < end_s:
+                best, end_s = (start_s, *run), start_s + run[0]
         assert best is not None  # after the last piece all GPUs are free
         return best
 
     def _placed(self, job: Job, index: int, start_s: float, length_s: float) -> tuple[float, Placed] | None:
         """Length and placement of a job that starts in a piece of time; None if GPUs do not stay free."""
+        # a placement of what is free all along may be slow, and then has to fit for longer
         while True:
             last = max(index + 1, bisect_left(self._times, start_s + length_s))
             free = self._free[index:last].min(axis=0)
             if free.sum() < job.gpus:
                 return None
-            placed, found_s = self._fastest(job, free.tolist())
-            if found_s <= length_s or bisect_left(self._times, start_s + found_s) <= last:
-                return found_s, placed
-            length_s = found_s
+            placed, reached_s = self._fastest(job, free.tolist())
+            if reached_s <= length_s or bisect_left(self._times, start_s + reached_s) <= last:
+                return reached_s, placed
+            length_s = reached_s
 
     def _fastest(self, job: Job, free: list[int]) -> tuple[Placed, float]:
         """Place by ``compact`` on all servers or, if the job must be spread, on servers up to some size."""
         servers, choices = self._servers, []
         for size in sorted(set(self._sizes), reverse=True):
-            servers.free = [room if held <= size else 0 for room, held in zip(free, self._sizes, strict=True)]
+            servers.free = [room if gpus <= size else 0 for room, gpus in zip(free, self._sizes, strict=True)]
             if sum(servers.free) < job.gpus:
                 break
             placed = compact(job.graph, servers)
@@ -142,9 +139,8 @@ class Serial:
 LARGEST = 5_000
 """Largest number of jobs; with more, placing one order takes minutes."""
 PLACED = 40_000
-"""Default number of jobs placed on up to 16 servers: divided by the jobs it is the number of orders
-annealed."""
-TEMPERATURE = 0.0005
+"""Default number of jobs placed on up to 16 servers: divided by the jobs it is the number of orders annealed."""
+TEMPERATURE = 0.0005  # of the first sum of flow times
 _LAST = 5  # number of latest record prices over which means are taken
 
 
@@ -204,21 +200,25 @@ def plan(
         times = zip(releases_s, ran, strict=True)
         sum_s = math.fsum(x for release_s, (start_s, length_s, _) in times for x in (start_s, length_s, -release_s))
         if sum_s < now_s:
-            found = Schedule(on_clock_of(instance, serial.instance, schedule_of(serial.instance, ran)))
-            found_s = objective(instance, found)
-            if found_s < best_s:
-                best_s, best = found_s, found
+            schedule = Schedule(on_clock_of(instance, serial.instance, schedule_of(serial.instance, ran)))
+            schedule_s = objective(instance, schedule)
+            if schedule_s < best_s:
+                best_s, best = schedule_s, schedule
                 better(best)
         return sum_s
 
-    held = [np.array([schedule.jobs[job.id].start_s for job in instance.jobs]) for schedule in schedules]
-    priced = [found.start_s for found in (cheapest_starts(jobs, *prices) for prices in best_prices(jobs, ROUNDS, tick))]
+    start_times = [np.array([schedule.jobs[job.id].start_s for job in instance.jobs]) for schedule in schedules]
+    priced = [
+        starts.start_s for starts in (cheapest_starts(jobs, *prices) for prices in best_prices(jobs, ROUNDS, tick))
+    ]
+    # orders: mean start and mean middle at the latest prices, and the starts of the schedules
     start_s = np.mean(priced[-_LAST:], axis=0)
-    first = [_order(key) for key in (start_s, start_s + jobs.length_s / 2, *held)]
+    first = [_order(key) for key in (start_s, start_s + jobs.length_s / 2, *start_times)]
     tries = min(1_000, PLACED // count // -(-len(instance.servers) // 16)) if orders is None else orders
     anneal_orders(min(first, key=flow_s), flow_s, generator, tries=tries, temperature=TEMPERATURE)
     return best
 
 
 def _order(key: FloatArray) -> list[int]:
+    """Jobs by rising key."""
     return [int(job) for job in np.argsort(key, kind="stable")]

@@ -68,13 +68,14 @@ def predict(
         )
     if by == "perfect":
         return _carrying(instance, [None] * len(instance.jobs))
-    found = predictions(recurring(instance), by=by, seed=seed, trees=trees, retrain=retrain, prior=prior_iterations)
-    return _clipped(instance, found)
+    predicted = predictions(recurring(instance), by=by, seed=seed, trees=trees, retrain=retrain, prior=prior_iterations)
+    return _clipped(instance, predicted)
 
 
 def recurring(instance: Instance) -> Recurring:
     """The jobs as columns; hours of the day count time 0 as midnight."""
     jobs = instance.jobs
+    # known from the earliest end under any schedule on; recurs by the first key that known jobs share
     releases_s = np.array([job.release_s for job in jobs])
     iterations = np.array([job.iterations for job in jobs])
     words = [codes([getattr(job, word) for job in jobs], releases_s) for word in ("group", "user", "model")]
@@ -124,9 +125,10 @@ def _clipped(instance: Instance, predicted: FloatArray) -> Instance:
 
 
 def _carrying(instance: Instance, predicted: Sequence[float | None]) -> Instance:
-    kept = [name for name in Job.model_fields if name != "predicted_iterations"]
+    """The instance with these predictions; None: the truth."""
+    fields = [name for name in Job.model_fields if name != "predicted_iterations"]
     jobs = [
-        Job(predicted_iterations=each, **{name: getattr(job, name) for name in kept})
+        Job(predicted_iterations=each, **{name: getattr(job, name) for name in fields})
         for job, each in zip(instance.jobs, predicted, strict=True)
     ]
     return instance.model_copy(update={"jobs": jobs})

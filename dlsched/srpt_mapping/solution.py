@@ -41,7 +41,7 @@ class Schedule(Brief):
         object.__setattr__(self, "jobs", FrozenMapping({job: _frozen(start) for job, start in jobs.items()}))
 
     def as_data(self) -> dict[str, Any]:
-        """Return the schedule as result files hold it."""
+        """Return the schedule as in result files."""
         return {
             "jobs": {
                 job: {"start_s": start.start_s, "placement": [share._asdict() for share in start.placement]}
@@ -51,7 +51,7 @@ class Schedule(Brief):
 
 
 def _frozen(start: tuple[float, Iterable[tuple[int, str, int]]]) -> Start:
-    """The same as a ``Start``, which itself is one already."""
+    """The start as immutable tuples; itself if it is such already."""
     start_s, placement = start
     if type(start) is Start and type(placement) is tuple and all(type(share) is Share for share in placement):
         return start
@@ -67,7 +67,7 @@ def decided(schedule: Schedule) -> dict[str, dict[str, float] | dict[tuple[str, 
 def begun_starts(instance: Instance) -> dict[str, Start]:
     """The starts of the jobs that have begun, by id: at their release, where they run."""
     return {
-        job.id: Start(job.release_s, tuple(Share(held.stage, held.server, held.replicas) for held in job.begun))
+        job.id: Start(job.release_s, tuple(Share(part.stage, part.server, part.replicas) for part in job.begun))
         for job in instance.jobs
         if job.begun is not None
     }
@@ -77,14 +77,14 @@ def on_clock_of(instance: Instance, own: Instance, schedule: Schedule) -> dict[s
     """Return the starts of a schedule of ``own``, jobs of the instance on their own clock, on the clock of the instance."""
     if own is instance:
         return dict(schedule.jobs)
-    held = [schedule.jobs[job.id] for job in own.jobs]
+    starts = [schedule.jobs[job.id] for job in own.jobs]
     starts_s = put_back(
         [instance.jobs[instance.index[job.id]].release_s for job in own.jobs],
         [job.release_s for job in own.jobs],
-        [start.start_s for start in held],
+        [start.start_s for start in starts],
     )
     return {
-        job.id: Start(start_s, start.placement) for job, start_s, start in zip(own.jobs, starts_s, held, strict=True)
+        job.id: Start(start_s, start.placement) for job, start_s, start in zip(own.jobs, starts_s, starts, strict=True)
     }
 
 
@@ -101,9 +101,9 @@ def read_solution(data: Any, instance: Instance) -> Schedule:
         raise InputError(where="solution.jobs", found="no object", allowed="{job: {start_s, placement}}")
     read_object(data, {"jobs"}, ("solution",))
     starts: dict[str, tuple[float, list[Share]]] = {}
-    for job, held in data["jobs"].items():
+    for job, start in data["jobs"].items():
         where = ("solution", "jobs", job)
-        entry = read_object(held, {"start_s", "placement"}, where)
+        entry = read_object(start, {"start_s", "placement"}, where)
         placement = read_list(entry, "placement", where)
         shares = [_share(share, (*where, "placement", index)) for index, share in enumerate(placement)]
         starts[job] = read_number(entry, "start_s", where), shares
@@ -111,6 +111,7 @@ def read_solution(data: Any, instance: Instance) -> Schedule:
 
 
 def _share(data: Any, where: Where) -> Share:
+    """A share of a result file; InputError as ``read_solution``."""
     entry = read_object(data, {"stage", "server", "replicas"}, where)
     return Share(
         read_whole(entry, "stage", where), read_name(entry, "server", where), read_whole(entry, "replicas", where)

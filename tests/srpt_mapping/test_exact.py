@@ -255,7 +255,7 @@ def test_without_limits_the_search_ends_and_says_so(monkeypatch):
 def test_the_solver_comes_first_where_jobs_are_few(monkeypatch):
     """Ten gangs that intervals prove in a few conflicts are proven by `exact` before prices and the heuristics have a turn."""
     called = []
-    for name in ("prove_prices", "plan_held", "anneal_held"):
+    for name in ("prove_prices", "plan_incumbent", "anneal_incumbent"):
         monkeypatch.setattr(exact, name, lambda *_, name=name: called.append(name))
     instance = srpt_mapping.generate(preset="mixed", jobs=10, gpus=16, seed=2)
     assert solve(instance).status is TerminationStatus.OPTIMAL and called == []

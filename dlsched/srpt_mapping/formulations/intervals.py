@@ -22,9 +22,9 @@ starts later by one at least.
 The difference is at most some ``unit_s`` a job. Where that is too much the model is built again, in a unit of the better
 schedule found, or in a finer one.
 
-*Left out*: layouts and ends with which the sum would be more than that of the schedule held. *Without loss* (twins): servers
+*Omitted*: layouts and ends with which the sum would be more than that of the best schedule. *Without loss* (twins): servers
 with as many GPUs, on which no job has begun, may change places; so the job with the most layouts takes of them no fewer GPUs of
-one than of the next. The hint is the schedule held with these servers in that order.
+one than of the next. The hint is the best schedule with these servers in that order.
 """
 
 import math
@@ -55,39 +55,41 @@ Intervals = Formulation[IntervalModel, Picked]
 
 
 def unit_s(block: Block, digits: int) -> float:
-    """Seconds per unit such that the sum of the held schedule's ends has ``digits`` binary digits."""
+    """Seconds per unit such that the sum of the best schedule's ends has ``digits`` binary digits."""
     total_s = block.flow_s + math.fsum(job.release_s for job in block.instance.jobs)
     return math.ldexp(1.0, math.frexp(total_s)[1] - digits)
 
 
 def build_intervals(block: Block, unit_s: float) -> Intervals:
-    """Build the model with times in units of ``unit_s``, from the schedule held; its objective is the sum of the ends."""
+    """Build the model with times in units of ``unit_s``, from the best schedule; its objective is the sum of the ends."""
     instance, unit = block.instance, Fraction(unit_s)
     count, exact = len(instance.jobs), [Fraction(job.release_s) for job in instance.jobs]
     releases = tuple(_whole(job.release_s, unit) for job in instance.jobs)
-    rounded = [[_whole(length_s, unit) for length_s in held] for held in lengths_s(instance, block.found)]
-    off = count * sum(0 in held for held in rounded)
-    lengths = [[max(1, length) for length in held] for held in rounded]
+    rounded = [[_whole(length_s, unit) for length_s in own] for own in lengths_s(instance, block.choices)]
+    # what intervals of length 1 in place of 0 may add, and the ends that a better sum leaves room for
+    off = count * sum(0 in own for own in rounded)
+    lengths = [[max(1, length) for length in own] for own in rounded]
     total = math.floor(exact_sum([Fraction(block.flow_s), *exact]) / unit) + 1
-    soonest = [release + min(held) for release, held in zip(releases, lengths, strict=True)]
+    soonest = [release + min(own) for release, own in zip(releases, lengths, strict=True)]
     spare = max(0, total + off - sum(soonest))
     pairs = [
-        [(length, layout) for length, layout in zip(each, held, strict=True) if length <= min(each) + spare]
-        for each, held in zip(lengths, block.found, strict=True)
+        [(length, layout) for length, layout in zip(each, own, strict=True) if length <= min(each) + spare]
+        for each, own in zip(lengths, block.choices, strict=True)
     ]
-    allowed = [[layout for _, layout in held] for held in pairs]
-    kept, length_of = (
+    # layouts that remain, without twins, and their rounded lengths
+    allowed = [[layout for _, layout in own] for own in pairs]
+    modes_of, length_of = (
         without_twins(instance, allowed),
-        [{layout.usage: length for length, layout in held} for held in pairs],
+        [{layout.usage: length for length, layout in own} for own in pairs],
     )
-    seconds = lengths_s(instance, kept)
+    seconds = lengths_s(instance, modes_of)
     least = math.floor(exact_sum([Fraction(block.bound_s), *exact]) / unit)
     model = IntervalModel(
         capacities=tuple(server.gpus for server in instance.servers),
         releases=releases,
         modes=tuple(
-            tuple((lengths_of[layout.usage], layout.usage) for layout in held)
-            for lengths_of, held in zip(length_of, kept, strict=True)
+            tuple((lengths_of[layout.usage], layout.usage) for layout in own)
+            for lengths_of, own in zip(length_of, modes_of, strict=True)
         ),
         latest=tuple(end if job.begun else end + spare for job, end in zip(instance.jobs, soonest, strict=True)),
         least=max(sum(soonest), least - count * (count + 1)),
@@ -97,23 +99,23 @@ def build_intervals(block: Block, unit_s: float) -> Intervals:
         """The jobs by start; of equal starts the shorter job first, as its length may be 0."""
         modes = [int(values[f"mode_{job}"]) for job in range(count)]
         order = sorted(range(count), key=lambda job: (values[f"start_{job}"], seconds[job][modes[job]], job))
-        return [(job, kept[job][modes[job]]) for job in order]
+        return [(job, modes_of[job][modes[job]]) for job in order]
 
     usages = _in_order(instance, allowed, dict(picked_of(instance, allowed, block.schedule)))
     hint = values_of(
-        [[layout.usage for layout in held].index(usage) for held, usage in zip(kept, usages, strict=True)],
+        [[layout.usage for layout in own].index(usage) for own, usage in zip(modes_of, usages, strict=True)],
         [_whole(block.schedule.jobs[job.id].start_s, unit) for job in instance.jobs],
     )
     return Formulation(model, decode, unit_s, -off * unit_s, hint)
 
 
-def _in_order(instance: Instance, allowed: Layouts, held: Mapping[int, Layout]) -> list[tuple[int, ...]]:
+def _in_order(instance: Instance, allowed: Layouts, layout_of: Mapping[int, Layout]) -> list[tuple[int, ...]]:
     """GPUs of all jobs by server; equal servers are sorted by what the job with most layouts uses."""
-    given, order = held[freest(allowed)].usage, list(range(len(instance.servers)))
+    usage, order = layout_of[freest(allowed)].usage, list(range(len(instance.servers)))
     for group in twins(instance):
-        for place, server in zip(group, sorted(group, key=lambda m: -given[m]), strict=True):
+        for place, server in zip(group, sorted(group, key=lambda m: -usage[m]), strict=True):
             order[place] = server
-    return [tuple(held[job].usage[server] for server in order) for job in range(len(held))]
+    return [tuple(layout_of[job].usage[server] for server in order) for job in range(len(layout_of))]
 
 
 def proven_s(block: Block, intervals: Intervals, bound: float) -> float:
@@ -123,4 +125,5 @@ def proven_s(block: Block, intervals: Intervals, bound: float) -> float:
 
 
 def _whole(seconds: float, unit: Fraction) -> int:
+    """Whole units, rounded down."""
     return math.floor(Fraction(seconds) / unit)

@@ -25,19 +25,19 @@ objective                         minimise sum_i w_i + sum_il L_il z_il; the sum
 
 p_i = min_l L_il is the least length of job i. D_i is how long after its release job i has ended in some optimal schedule:
 
-* No later than the other jobs leave of the sum F of the flow times of any schedule: D_i <= F - sum of p_k over the others.
+* No later than the others allow, given the sum F of the flow times of any schedule: D_i <= F - sum of p_k over the others.
 * A job that has begun: D_i = p_i, so that w_i = 0, and no y_ji comes before it.
 * No later than max r + sum of max_l L_kl: after the last release an optimal schedule has no moment without a running job
   before a job that starts, as that job could start in it.
 
-*Left out*: layouts with L_il > D_i; and y_ij, with what hangs on it, where r_i + p_i > r_j + D_j - p_j, so i cannot end
+*Omitted*: layouts with L_il > D_i; and y_ij, with what hangs on it, where r_i + p_i > r_j + D_j - p_j, so i cannot end
 before j starts. *Fixed*: y_ij = 1 where r_i + D_i <= r_j. So all numbers are of the size of waits and lengths of good
 schedules, however late the clock.
 
 *Valid* (``busy``): the share g_i / G of one machine, see ``dlsched.algorithms.one_machine``.
 
 *Without loss* (twins). Servers with as many GPUs, on which no job has begun, may change places, so one job, that with the
-most layouts, takes from them no fewer GPUs of one than of the next; its other layouts are left out.
+most layouts, takes from them no fewer GPUs of one than of the next; its other layouts are omitted.
 
 *Complete.* Then D_i of a job that has not begun follows from the horizon, and all layouts stay, twins too. All rows hold for
 every schedule that ends by the horizon, which is a row of its own, ``until_<job>``: w_i + sum_l L_il z_il <= horizon - r_i;
@@ -124,6 +124,7 @@ def build_milp(
     def add(name: str, terms: Terms, sense: int, right: float) -> None:
         problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
 
+    # variables: layouts, waits, and orders of pairs; an order that is certain is fixed, an impossible one has none
     z = [
         [pulp.LpVariable(f"z_{jobs[i]}_{n}", 0, 1, pulp.LpInteger) for n in range(len(choices[i]))]
         or [pulp.LpVariable(f"z_{jobs[i]}_none", 0, 0, pulp.LpInteger)]
@@ -131,33 +132,34 @@ def build_milp(
     ]
     length = [list(zip(z[i], times.lengths[i], strict=False)) for i in indices]
     w = [pulp.LpVariable(f"w_{jobs[i]}", 0, within[i] - least[i]) for i in indices]
-    surely = {(i, j) for i, j in permutations(indices, 2) if release[i] + within[i] <= release[j]}
+    fixed = {(i, j) for i, j in permutations(indices, 2) if release[i] + within[i] <= release[j]}
     y = {
-        (i, j): pulp.LpVariable(f"y_{jobs[i]}_{jobs[j]}", int((i, j) in surely), 1, pulp.LpInteger)
+        (i, j): pulp.LpVariable(f"y_{jobs[i]}_{jobs[j]}", int((i, j) in fixed), 1, pulp.LpInteger)
         for i, j in permutations(indices, 2)
         if release[i] + least[i] <= release[j] + (within[j] - least[j])
     }
-    waits = [(wait, 1) for wait in w] + [pair for held in length for pair in held]
+    waits = [(wait, 1) for wait in w] + [pair for own_terms in length for pair in own_terms]
     problem.setObjective(pulp.LpAffineExpression(waits, constant(instance) / unit_s))
     for i in indices:
         add(f"gang_{jobs[i]}", [(chosen, 1) for chosen in z[i]], pulp.LpConstraintEQ, 1)
         if complete and instance.jobs[i].begun is None:
             add(f"until_{jobs[i]}", [(w[i], 1), *length[i]], pulp.LpConstraintLE, times.latest - release[i])
     for (i, j), before in y.items():
-        if (i, j) not in surely:
+        if (i, j) not in fixed:
             most = release[i] - release[j] + within[i]
             terms = [(w[j], 1), (w[i], -1), *((chosen, -each) for chosen, each in length[i]), (before, -most)]
             add(f"sequence_{jobs[i]}_{jobs[j]}", terms, pulp.LpConstraintGE, -within[i])
     for i, j in combinations(indices, 2):
         alone = instance.jobs[i].gpus + instance.jobs[j].gpus > instance.total_gpus
-        either = [(y[pair], 1) for pair in ((i, j), (j, i)) if pair in y and pair not in surely]
+        either = [(y[pair], 1) for pair in ((i, j), (j, i)) if pair in y and pair not in fixed]
         if either:
             add(f"pair_{jobs[i]}_{jobs[j]}", either, pulp.LpConstraintEQ if alone else pulp.LpConstraintLE, 1)
     for m, server in enumerate(separable_labels([server.id for server in instance.servers], "s")):
-        most_of = [max((layout.usage[m] for layout in held), default=0) for held in choices]
+        # flows between the jobs that can use this server, up to what both can take
+        most_of = [max((layout.usage[m] for layout in own), default=0) for own in choices]
         users = [i for i in indices if most_of[i]]
         used = {
-            i: [(chosen, -held.usage[m]) for chosen, held in zip(z[i], choices[i], strict=True) if held.usage[m]]
+            i: [(chosen, -layout.usage[m]) for chosen, layout in zip(z[i], choices[i], strict=True) if layout.usage[m]]
             for i in users
         }
         first = {i: pulp.LpVariable(f"first_{server}_{jobs[i]}", 0, most_of[i]) for i in users}
@@ -176,6 +178,7 @@ def build_milp(
             add(f"taken_{server}_{jobs[i]}", [(first[i], 1), *taken, *used[i]], pulp.LpConstraintEQ, 0)
             if handed:
                 add(f"handed_{server}_{jobs[i]}", [*handed, *used[i]], pulp.LpConstraintLE, 0)
+    # rows of the one-machine relaxation
     shares = [job.gpus / instance.total_gpus for job in instance.jobs]
     for number, (weights, right) in enumerate(busy_rows(release, least, shares) if all(choices) else ()):
         add(f"busy_{number}", [(w[i], weight) for i, weight in weights.items()], pulp.LpConstraintGE, right)
@@ -190,19 +193,20 @@ def build_milp(
         not_before_s = [each * unit_s for each in starts] if complete else None
         return Schedule(on_clock_of(instance, own, timed(own, picked, not_before_s=not_before_s)))
 
+    # what side constraints can refer to
     starts: dict[Key, pulp.LpAffineExpression] = {
         job.id: pulp.LpAffineExpression([(wait, unit_s)], job.release_s)
         for job, wait in zip(instance.jobs, w, strict=True)
     }
     ends: dict[Key, pulp.LpAffineExpression] = {
-        job.id: starts[job.id] + pulp.LpAffineExpression([(chosen, each * unit_s) for chosen, each in held])
-        for job, held in zip(instance.jobs, length, strict=True)
+        job.id: starts[job.id] + pulp.LpAffineExpression([(chosen, each * unit_s) for chosen, each in own_terms])
+        for job, own_terms in zip(instance.jobs, length, strict=True)
     }
     placed: dict[Key, pulp.LpAffineExpression] = {
         (job.id, server.id): pulp.LpAffineExpression(
-            [(chosen, 1) for chosen, layout in zip(variables, held, strict=False) if layout.usage[m]]
+            [(chosen, 1) for chosen, layout in zip(variables, own_terms, strict=False) if layout.usage[m]]
         )
-        for job, variables, held in zip(instance.jobs, z, choices, strict=True)
+        for job, variables, own_terms in zip(instance.jobs, z, choices, strict=True)
         for m, server in enumerate(instance.servers)
     }
     variables = Variables(starts=starts, ends=ends, placed=placed)
@@ -216,12 +220,12 @@ def _all_until(
     """All layouts of every job, and its times, with D_i from the horizon; ``first_s``: when the own clock starts."""
     choices = layouts(instance, tick=tick)
     lengths = lengths_s(instance, choices)
-    longest_s = math.fsum(max(held, default=0.0) for held in lengths)
+    longest_s = math.fsum(max(own, default=0.0) for own in lengths)
     latest_s = max(job.release_s for job in instance.jobs) + longest_s * (1 + MARGIN)
     if horizon_s is not None:
         latest_s = horizon_s - first_s
-    for job, held in zip(instance.jobs, lengths, strict=True):
-        soonest_s = job.release_s + min(held, default=0.0)
+    for job, own in zip(instance.jobs, lengths, strict=True):
+        soonest_s = job.release_s + min(own, default=0.0)
         if not soonest_s <= latest_s < math.inf:
             allowed = f"{first_s + soonest_s!r} s or later, when job {job.id!r} can end"
             raise UsageError(where="horizon_s", found=horizon_s, allowed=allowed)
@@ -232,12 +236,12 @@ def _worth_it(instance: Instance, tick: Tick = no_tick) -> tuple[list[list[Layou
     """The layouts that the model keeps of every job, and its times: none that takes longer than D_i, and no twins."""
     choices = without_twins(instance, layouts(instance, tick=tick))
     times = _times(instance, choices)
-    lengths, kept = [], []
-    for held, taken, most in zip(choices, times.lengths, times.within, strict=True):
-        short = [n for n, length in enumerate(taken) if length <= most]
-        kept.append([held[n] for n in short])
-        lengths.append([taken[n] for n in short])
-    return kept, replace(times, lengths=lengths)
+    lengths, layouts_of = [], []
+    for own, own_lengths, most in zip(choices, times.lengths, times.within, strict=True):
+        short = [n for n, length in enumerate(own_lengths) if length <= most]
+        layouts_of.append([own[n] for n in short])
+        lengths.append([own_lengths[n] for n in short])
+    return layouts_of, replace(times, lengths=lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +260,10 @@ def _times(instance: Instance, choices: list[list[Layout]], latest_s: float | No
     """Times with D_i of the best known schedule, or of the latest end of all jobs."""
     release = [job.release_s for job in instance.jobs]
     lengths = lengths_s(instance, choices)
-    least = [min(held, default=0.0) for held in lengths]
-    end_s = max(release) + sum(max(held, default=0.0) for held in lengths)
+    least = [min(own, default=0.0) for own in lengths]
+    end_s = max(release) + sum(max(own, default=0.0) for own in lengths)
     within, unit_s = [end_s - each for each in release], 1.0
+    # D_i by the best known schedule or the horizon, with a margin for tolerances; jobs that have begun do not wait
     if all(choices):
         flows = _known_s(instance, choices, least)
         flow_s = math.fsum(flows)
@@ -270,7 +275,7 @@ def _times(instance: Instance, choices: list[list[Layout]], latest_s: float | No
         unit_s = 1.0 if 1 <= flow_s <= 2**14 else math.ldexp(1.0, math.frexp(flow_s)[1] - 10)
     return _Times(
         unit_s,
-        [[each / unit_s for each in held] for held in lengths],
+        [[each / unit_s for each in own] for own in lengths],
         [each / unit_s for each in least],
         [each / unit_s for each in release],
         [max(each, shortest) / unit_s for each, shortest in zip(within, least, strict=True)],
@@ -281,7 +286,8 @@ def _times(instance: Instance, choices: list[list[Layout]], latest_s: float | No
 def _known_s(instance: Instance, choices: list[list[Layout]], least: list[float]) -> list[float]:
     """Flow times of the jobs in the best of some schedules in which every job has its fastest layout."""
     jobs = instance.jobs
-    chosen = [min(held, key=lambda layout: layout.iteration_s) for held in choices]
+    chosen = [min(own, key=lambda layout: layout.iteration_s) for own in choices]
+    # orders by earliest end, length, work and release
     keys = [(job.release_s + p, p, p * job.gpus, job.release_s) for job, p in zip(jobs, least, strict=True)]
     orders = [sorted(range(len(jobs)), key=[key[n] for key in keys].__getitem__) for n in range(4)]
     schedules = [timed(instance, [(i, chosen[i]) for i in order]) for order in orders]
@@ -290,10 +296,10 @@ def _known_s(instance: Instance, choices: list[list[Layout]], least: list[float]
 
 def _order(starts: Sequence[float], before: Sequence[tuple[int, int]]) -> list[int]:
     """Jobs in the order of their starts, but each after those that y puts before it: starts may be equal up to tolerance."""
-    left = sorted(range(len(starts)), key=starts.__getitem__)
+    remaining = sorted(range(len(starts)), key=starts.__getitem__)
     order: list[int] = []
-    while left:
-        waiting = {j for i, j in before if i in left}
-        order.append(next((i for i in left if i not in waiting), left[0]))
-        left.remove(order[-1])
+    while remaining:
+        waiting = {j for i, j in before if i in remaining}
+        order.append(next((i for i in remaining if i not in waiting), remaining[0]))
+        remaining.remove(order[-1])
     return order

@@ -47,7 +47,7 @@ from dlsched.srpt_mapping.placing import Placed
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-_DIGITS = 30
+_DIGITS = 30  # of the start's seconds in units: CP-SAT's sums stay far below 2^63
 LARGEST = 2**20
 """Most GPUs of a job; larger jobs are refused, as rounding may lose a unit for each GPU."""
 
@@ -62,7 +62,7 @@ class Room(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BestPlacement(Brief):
-    """Why CP-SAT stopped, the best placement held (server and replicas by stage), and the bound; in seconds.
+    """Why CP-SAT stopped, the best placement (server and replicas by stage), its seconds, and the bound in seconds.
 
     ``optimal``: the bound is within 1e-6 of the seconds; ``feasible``: CP-SAT ended, and rounding leaves more open.
     """
@@ -119,23 +119,24 @@ def best_placement(
 
     budget = Budget(limits)
     best_s = graph.uniform_s(min(inside, *shares)) if start is None else seconds(start)
-    held, bound_s = start, None
+    best, bound_s = start, None
+    # each solve is in the unit of the best placement so far; repeated while it finds a better one
     while True:
-        unit, left = Fraction(best_s) / int(2**_DIGITS), budget.left
+        unit, remaining = Fraction(best_s) / int(2**_DIGITS), budget.left
         function = "dlsched.srpt_mapping.formulations.placement:solve"
         room = Room(tuple(free), tuple(shares), inside)
         try:
-            status, placed, units = child.call(function, graph, room, held, unit, left, time_s=left.time_s)
+            status, placed, units = child.call(function, graph, room, best, unit, remaining, time_s=remaining.time_s)
         except child.OutOfTime:
             status, placed, units = TerminationStatus.TIME_LIMIT, None, None
         if status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE):
             raise SolverError(f"CP-SAT ended a placement that exists with {status}")
         before_s = best_s
-        if placed is not None and (held is None or seconds(placed) < best_s):
-            held, best_s = placed, seconds(placed)
+        if placed is not None and (best is None or seconds(placed) < best_s):
+            best, best_s = placed, seconds(placed)
         if units is not None:
             bound_s = max(bound_s or 0.0, rounded_down(units * unit))
-        if held is None:
+        if best is None:
             return BestPlacement(status, None, None, bound_s)
         if bound_s is not None:
             bound_s = min(best_s, bound_s)
@@ -144,7 +145,7 @@ def best_placement(
             if best_s < before_s:
                 continue
             status = TerminationStatus.FEASIBLE
-        return BestPlacement(status, held, best_s, bound_s)
+        return BestPlacement(status, best, best_s, bound_s)
 
 
 def solve(
@@ -155,9 +156,9 @@ def solve(
 
     formulation = build_placement(graph, room, start, unit)
     code, solver, bound = run(formulation.model, limits, symmetry=False)
-    held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    feasible = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     names = [variable.name for variable in formulation.model.proto.variables]
-    placed = formulation.decode(dict(zip(names, solver.response_proto.solution, strict=True))) if held else None
+    placed = formulation.decode(dict(zip(names, solver.response_proto.solution, strict=True))) if feasible else None
     return status_of(code, limits, solver), placed, None if bound is None else int(bound)
 
 
@@ -179,6 +180,7 @@ def build_placement(
         cp.add(replicas == 0).only_enforce_if(u[key].negated())
     for m in able:
         cp.add(sum(x[s, m] for s in stages) <= free[m])
+    # every stage binds the seconds of an iteration; equal servers are ordered
     seconds = _Seconds(cp, graph, unit, 1 / Fraction(inside), {m: 1 / Fraction(shares[m]) for m in able}, x, u)
     for s in stages:
         cp.add(sum(x[s, m] for m in able) == graph.replicas[s])
@@ -192,8 +194,8 @@ def build_placement(
         groups.setdefault((free[m], shares[m]), []).append(m)
     rows = dict(start or [])
     for group in groups.values():
-        held = sorted((rows.get(m, (0,) * len(stages)) for m in group), key=lambda row: sum(map(mul, row, count(1))))
-        for m, row in zip(group, held, strict=True):
+        ordered = sorted((rows.get(m, (0,) * len(stages)) for m in group), key=lambda row: sum(map(mul, row, count(1))))
+        for m, row in zip(group, ordered, strict=True):
             for s in stages:
                 cp.add_hint(x[s, m], row[s])
 
@@ -237,6 +239,7 @@ class _Seconds:
             cp.add(one == 0)
         else:
             cp.add(b >= self.down(ring * self.near)).only_enforce_if(one)
+        # ring and transfers on every server; what would exceed the start's seconds is forbidden
         for m, far in self.far.items():
             if ring * far > self.most:
                 cp.add_bool_or([u[s, m].negated(), one])
