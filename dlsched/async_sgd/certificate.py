@@ -15,11 +15,11 @@ the product and the sum in R'_k add <2>, the product in Q'_k <1>; from R'_k to X
 
 and by induction t'_k(n) = t_k(n) <8 n - 4>, g'(n) = g(n) <8 n>. Hence 1 / X'(n) = 1 / X(n) <16 n - 8>, and the seconds of the
 table, for which the batches are rounded and divided, are the job's <16 n - 6>. They are off by less than n 2^-48 of themselves,
-which is twice as much: 16 n u are left for the rounding of what is done with them here. Nothing may underflow or overflow, so
+which is twice as much: 16 n u remain for the rounding of what is done with them here. Nothing may underflow or overflow, so
 all numbers of a job have to be ``moderate``.
 
 As times are convex, the least of time + price x count lies behind every step that surely saves more than the price, and not
-behind one that surely saves less. Jobs whose table ends before such a step are left to exact arithmetic.
+behind one that surely saves less. Jobs whose table ends before such a step need exact arithmetic.
 
 The columns of ``milp`` are all counts n that fit beside one node for every other job. Times are those of
 ``queueing.exact_times``. They are convex in n (``queueing.throughput``), so where the next count on either side is no better,
@@ -60,20 +60,11 @@ _FURTHER = 0.25  # part of a job's counts examined beyond the table in that case
 
 
 def least_values(instance: Instance, table: CostTable, price: float) -> tuple[FloatArray, IntArray]:
-    """Return numbers r and counts n of all jobs, for which r + price n is not above min_m (time(m) + price m).
+    """Numbers r and counts n of all jobs, shape (J,), for which r + price n is not above min_m (time(m) + price m).
 
-    Parameters
-    ----------
-    table
-        Seconds of every job on 1, 2, ... nodes, as ``costs.cost_table`` makes them.
-
-    Returns
-    -------
-    tuple
-        Shape (J,) both; r is NaN where floats do not tell.
-
-    Cost: O(pairs of the table).
+    ``table`` is that of ``costs.cost_table``. r is NaN where floats do not decide. Cost: O(pairs of the table).
     """
+    # steps between neighbouring pairs of one job that surely save more than the price, or surely less
     starts, counts, times_s = table.starts, table.counts, table.costs
     owner = np.repeat(np.arange(table.jobs), np.diff(starts))
     error_s = times_s * (counts * _EACH)
@@ -83,17 +74,18 @@ def least_values(instance: Instance, table: CostTable, price: float) -> tuple[Fl
     surely_more = np.flatnonzero(within & (savings_s - slack_s > price))
     np.maximum.at(first, owner[surely_more], surely_more + 1)
     surely_less = np.flatnonzero(within & (savings_s + slack_s < price))
-    told = counts[last] == [instance.most(job) for job in range(table.jobs)]
-    told[owner[surely_less]] = True
+    decided = counts[last] == [instance.most(job) for job in range(table.jobs)]
+    decided[owner[surely_less]] = True
     np.minimum.at(last, owner[surely_less], surely_less)
 
+    # the least over the pairs between these steps, counted from the first of them
     pairs = np.arange(table.pairs)
     near = pairs[(pairs >= first[owner]) & (pairs <= last[owner])]
     values = _values(times_s[near], error_s[near], counts[near] - counts[first[owner[near]]], price)
     least, at = np.full(table.jobs, np.inf), counts[first]
     np.minimum.at(least, owner[near], values)
     usable = _usable(instance, price)
-    for job in np.flatnonzero(usable & ~told).tolist():
+    for job in np.flatnonzero(usable & ~decided).tolist():
         least[job], at[job] = _walked(instance, job, int(counts[starts[job + 1] - 1]), price)
     return np.where(usable, least, np.nan), at
 
@@ -108,20 +100,21 @@ def _values(times_s: FloatArray, error_s: FloatArray, further: IntArray, price: 
 def _usable(instance: Instance, price: float) -> BoolArray:
     """Mark the jobs whose numbers are all moderate, without underflow, so that the error bound holds."""
     networks = instance.networks
-    given = [[job.parameter_bytes > 0 for job in instance.jobs], [job.update_s > 0 for job in instance.jobs]]
-    lost = ((networks.demands == 0) & given).any(axis=0)
+    positive = [[job.parameter_bytes > 0 for job in instance.jobs], [job.update_s > 0 for job in instance.jobs]]
+    underflown = ((networks.demands == 0) & positive).any(axis=0)
     numbers = np.concatenate((networks.delays[np.newaxis], networks.demands, instance.batches[np.newaxis]))
-    return np.asarray(moderate(np.array([price])) & moderate(numbers).all(axis=0) & ~lost)
+    return np.asarray(moderate(np.array([price])) & moderate(numbers).all(axis=0) & ~underflown)
 
 
 def _walked(instance: Instance, job: int, tabulated: int, price: float) -> tuple[float, int]:
-    """Do the same for one job, with several steps at a time and further counts than are tabulated."""
+    """The same for one job, with several steps at a time and counts beyond the table."""
     most = instance.most(job)
     until = min(most, tabulated + int(_FURTHER * tabulated) + 1)
     rates = islice(iterate(instance.networks[job]), until)
     times_s = instance.batches[job] / np.fromiter(rates, dtype=np.float64, count=until)
     counts = np.arange(1, until + 1)
     error_s = times_s * (counts * _EACH)
+    # one step may save less than its error; a stride saves many times as much
     stride = 1 + until // _STRIDES
     savings_s, slack_s = times_s[:-stride] - times_s[stride:], error_s[:-stride] + error_s[stride:]
     surely_more = np.flatnonzero(savings_s - slack_s > price * stride)
@@ -139,9 +132,9 @@ VAST = 1e280
 MOST = 2**20
 """Counts of one job that are looked at."""
 
-_LONG = 2**14
-_CLOSE = Fraction(1, 2**40)
-_DIGITS = 256
+_LONG = 2**14  # bits of denominators that are added up exactly
+_CLOSE = Fraction(1, 2**40)  # relative distance from the floor at which a walk ends
+_DIGITS = 256  # binary digits of shortened numbers
 
 
 def exact_times(job: Job, *, tick: Tick) -> ExactTimes:
@@ -153,7 +146,7 @@ def exact_times(job: Job, *, tick: Tick) -> ExactTimes:
 
 
 def _minima(instance: Instance, price: Fraction, tick: Tick) -> list[Fraction]:
-    """Some tens of microseconds a job, and about ten for each node that is worth the price."""
+    """Least time + price x count of every job; some tens of microseconds each, and about ten for each node worth the price."""
     minima = []
     for index in range(len(instance.jobs)):
         tick()
@@ -162,6 +155,7 @@ def _minima(instance: Instance, price: Fraction, tick: Tick) -> list[Fraction]:
 
 
 def _minimum(instance: Instance, index: int, price: Fraction, tick: Tick) -> Fraction:
+    """Least time + price x count of one job, or the floor's if that is less."""
     times, counts, floor = _cheapest(instance, index, price, tick)
     values = [Fraction(*times.on(nodes).low) + price * nodes for nodes in counts]
     if floor is not None:
@@ -170,6 +164,7 @@ def _minimum(instance: Instance, index: int, price: Fraction, tick: Tick) -> Fra
 
 
 def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tick: Tick) -> list[Fraction]:
+    """Parts of the bound of duals: the choice, and all negative reduced costs of the job."""
     parts = []
     for index, choice in enumerate(choices):
         tick()
@@ -206,6 +201,7 @@ class _Cheapest(NamedTuple):
 
 def _cheapest(instance: Instance, index: int, price: Fraction, tick: Tick) -> _Cheapest:
     """Look for the cheapest count, first in floats."""
+    # from the float's count forward while steps may save more than the price, then back while they may save less
     job, most = instance.jobs[index], instance.most(index)
     ratio = Ratio(*price.as_integer_ratio())
     times = exact_times(job, tick=tick)
@@ -237,23 +233,24 @@ def _negative(instance: Instance, index: int, price: Fraction, choice: Fraction,
     """Sum of time + price x count - choice over the counts where it is negative: as it is convex, those around its least."""
     times, cheapest, floor = _cheapest(instance, index, price, tick)
     most, after = instance.most(index), cheapest[-1] + 1
-    found = []
+    parts = []
 
     def value(nodes: int) -> Fraction:
         return Fraction(*times.on(nodes).low) + price * nodes - choice
 
+    # down from the least, then up, as long as the reduced cost is negative
     for nodes in range(cheapest[-1], 0, -1):
         if (reduced := value(nodes)) < 0:
-            found.append(reduced)
+            parts.append(reduced)
         elif nodes <= cheapest[0]:
             break
     until = min(most, cheapest[-1] + MOST) if floor is None else cheapest[-1]
     while after <= until and (reduced := value(after)) < 0:
-        found.append(reduced)
+        parts.append(reduced)
         after += 1
     if after > until:  # still negative: the floor stands for the rest
-        found.append(_negative_from(after, most, times.least - choice, price))
-    return exact_sum(_shortened(found))
+        parts.append(_negative_from(after, most, times.least - choice, price))
+    return exact_sum(_shortened(parts))
 
 
 def _negative_from(first: int, most: int, value: Fraction, price: Fraction) -> Fraction:
@@ -272,6 +269,7 @@ def _shortened(numbers: list[Fraction]) -> list[Fraction]:
 
 
 def _rounded_down(number: Fraction) -> Fraction:
+    """The number, rounded down to about ``_DIGITS`` binary digits."""
     bits = _DIGITS - number.numerator.bit_length() + number.denominator.bit_length()
     if bits <= 0:
         return Fraction(number.numerator // (number.denominator << -bits) << -bits)

@@ -20,7 +20,7 @@ from dlsched.queueing.throughput import throughput_of
 def batches_per_s(job: Job, nodes: int, *, tick: Tick = no_tick) -> float:
     """Mini-batches a second of a job on that many nodes; examples a second are ``batch_examples`` times as many.
 
-    ``tick`` is called now and then; it may raise to stop. Figures of many nodes are kept for a while.
+    ``tick`` is called now and then; it may raise to stop. Throughputs of many nodes are remembered for a while.
 
     Raises
     ------

@@ -17,31 +17,21 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.queueing.levels import Levels, Step, levels
 from dlsched.queueing.throughput import iterate
 
-_LEAST_S = float(np.finfo(np.float64).tiny)  # least saving of a step for which a node is given
+_LEAST_S = float(np.finfo(np.float64).tiny)  # least saving of a step that is worth a node
 
 
 def cost_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
     """Tabulate every count that some optimal allocation may need, up to the step that saves nothing.
 
-    Parameters
-    ----------
-    instance
-        A valid instance, feasible or not.
-    tick
-        Called now and then.
-
-    Raises
-    ------
-    UsageError
-        More pairs than ``queueing.levels.LARGEST_TABLE``.
-
-    Cost: O(N log J) steps of mean value analysis, made for all jobs at a time.
+    UsageError: more pairs than ``queueing.levels.LARGEST_TABLE``. Cost: O(N log J) steps of mean value analysis, made for all
+    jobs at a time.
     """
-    found = useful_levels(instance, _saving, least=_LEAST_S, tick=tick)
-    order = np.argsort(found.jobs, kind="stable")
-    starts = np.concatenate(([0], np.cumsum(np.bincount(found.jobs))))
-    times_s = instance.batches[found.jobs] / found.throughputs
-    return CostTable(starts, found.counts[order].astype(np.int64), times_s[order])
+    steps = useful_levels(instance, _saving, least=_LEAST_S, tick=tick)
+    # levels come by rising count; the table goes job by job
+    order = np.argsort(steps.jobs, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(steps.jobs))))
+    times_s = instance.batches[steps.jobs] / steps.throughputs
+    return CostTable(starts, steps.counts[order].astype(np.int64), times_s[order])
 
 
 def complete_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:

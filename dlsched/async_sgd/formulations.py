@@ -1,6 +1,6 @@
 """async_sgd as a multiple-choice knapsack: the program of ``allocation.choice_program`` on its cost table.
 
-Its linear relaxation has an integral optimum, since costs are convex on consecutive counts; solvers find that out.
+Its linear relaxation has an integral optimum, since costs are convex on consecutive counts; solvers need no branching.
 """
 
 from typing import TYPE_CHECKING
@@ -56,5 +56,6 @@ def build_milp(
 
 
 def _require_size(pairs: int) -> None:
+    """Refuse models that are too large (UsageError)."""
     if pairs > LARGEST:
         raise UsageError(f"the model has {pairs} columns, pairs of job and count, allowed: up to {LARGEST}; use exact")

@@ -237,12 +237,12 @@ def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:
         for index, (other, step) in enumerate(used):
             if other is model:
                 places[step].append(f"j{index}")
-        found = {step: which for step, which in places.items() if which}
-        for step, which in found.items():
+        jobs_of = {step: jobs for step, jobs in places.items() if jobs}
+        for step, jobs in jobs_of.items():
             how = "" if step.how is None else f" ({step.how})"
-            name = f"{model.model} on {step.gpu}, batch {step.batch_samples} ({', '.join(which)})"
+            name = f"{model.model} on {step.gpu}, batch {step.batch_samples} ({', '.join(jobs)})"
             lines.append(f"{name}, seconds: {step.source}{how}")
-        if found:
+        if jobs_of:
             lines.append(f"{model.model}, parameters: {model.parameter_source}")
     return [*lines, IMAGENET_SOURCE, _CHOSEN]
 

@@ -20,7 +20,7 @@ from dlsched.core.family import Guarantee
 from dlsched.core.limits import Tick, no_tick
 from dlsched.queueing.levels import Step
 
-_SOON = 64  # nodes
+_SOON = 64  # nodes of a job whose throughput is computed at once
 _AT_ONCE = 2**20  # steps of the recursion, of all jobs together
 _ROUNDING = 1e-12  # of an efficiency
 _LEAST_TURN = 2.0**-60  # below that of any count
@@ -82,27 +82,28 @@ def knee(instance: Instance, *, theta: float = 0.5, tick: Tick = no_tick) -> All
 def proportional(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     """Share the nodes in proportion to the seconds that the jobs would take on one node.
 
-    Every job gets one; of the others floor(share), at most up to its ``max_nodes``; what is left is shared again in the
+    Every job gets one; of the others floor(share), at most up to its ``max_nodes``; the rest is shared again in the
     same way among those that may have more, in the end one each to the largest shares. Jobs without work get no more.
 
     Guarantee: none. Cost: O(J^2) at worst, a few passes as a rule. Source: a baseline of ours.
     """
     if infeasible(instance) is not None:
         return None
+    # scaled to at most 1, so that sums do not overflow
     times = np.array([job.batches * job.cycle_s for job in instance.jobs])
     times /= max(1.0, float(times.max()))
     nodes = np.ones(len(times), dtype=np.int64)
     room = np.array([instance.most(job) - 1 for job in range(len(times))], dtype=np.int64)
-    left = instance.nodes - len(times)
-    while left and (open_ := np.flatnonzero((room > 0) & (times > 0))).size:
-        shares = left * (times[open_] / times[open_].sum())
+    remaining = instance.nodes - len(times)
+    while remaining and (open_ := np.flatnonzero((room > 0) & (times > 0))).size:
+        shares = remaining * (times[open_] / times[open_].sum())
         more = np.minimum(np.floor(shares), room[open_]).astype(np.int64)
         if not more.any():
-            more[np.argsort(-shares, kind="stable")[:left]] = 1
-        more[int(np.argmax(more))] -= max(0, int(more.sum()) - left)  # of rounding
+            more[np.argsort(-shares, kind="stable")[:remaining]] = 1
+        more[int(np.argmax(more))] -= max(0, int(more.sum()) - remaining)  # of rounding
         nodes[open_] += more
         room[open_] -= more
-        left -= int(more.sum())
+        remaining -= int(more.sum())
     return _allocated(instance, nodes, tick)
 
 
@@ -126,13 +127,13 @@ def equal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
 
 
 def soon(instance: Instance) -> Allocation | None:
-    """Give equal shares, as far as these are soon timed: what a stopped method holds. Guarantee: none."""
+    """Give equal shares, as far as these are soon timed: the answer of a stopped method. Guarantee: none."""
     share = min(instance.nodes // len(instance.jobs), _SOON, _AT_ONCE // len(instance.jobs))
     return fixed(instance, nodes_per_job=max(1, share))
 
 
 def timed(instance: Instance, counts: Mapping[str, int], tick: Tick) -> Allocation:
-    """Work out the throughputs, which the checker will ask for, where a limit can still stop that."""
+    """The allocation; its throughputs, which the checker needs, are computed here where a limit can stop that."""
     if tick is not no_tick:
         for job in instance.jobs:
             tick()
@@ -141,6 +142,7 @@ def timed(instance: Instance, counts: Mapping[str, int], tick: Tick) -> Allocati
 
 
 def _allocated(instance: Instance, nodes: IntArray, tick: Tick) -> Allocation:
+    """The allocation of some counts by position, timed."""
     return timed(instance, dict(zip(ids(instance), nodes.tolist(), strict=True)), tick)
 
 

@@ -60,7 +60,7 @@ _COLUMNS = ("compute_s", "parameter_bytes", "bandwidth_bytes_per_s", "update_s",
 
 
 class Job(Part):
-    """A job of asynchronous SGD: one or more parameter servers of its own, and as many workers as it is given nodes.
+    """A job of asynchronous SGD: one or more parameter servers of its own, and as many workers as it has nodes.
 
     Parameters
     ----------
@@ -153,6 +153,7 @@ class Instance(InstanceFile):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         require_unique_ids([job.id for job in self.jobs], "jobs")
+        # figures of a solution add up examples a second of all jobs
         fastest = 0.0
         for index, job in enumerate(self.jobs):
             fastest += job.batch_examples / job.compute_s * self.nodes
@@ -200,7 +201,7 @@ class Instance(InstanceFile):
         return self.nodes
 
     def canonical_data(self) -> dict[str, Any]:
-        """Return what the hash covers; a ``max_nodes`` equal to ``nodes`` is the default and left out."""
+        """Return what the hash covers; a ``max_nodes`` equal to ``nodes`` is the default and omitted."""
         data = super().canonical_data()
         for job in data["jobs"]:
             if job.get("max_nodes") == self.nodes:

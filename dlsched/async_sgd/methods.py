@@ -35,7 +35,7 @@ def run_knapsack(instance: Instance, search: Search[Allocation]) -> TerminationS
 
 
 def warm(instance: Instance, search: Search[Allocation]) -> None:
-    """Hold equal shares if they are soon timed; marginal gain would leave solvers nothing to do."""
+    """Offer equal shares if they are soon timed; marginal gain, which is optimal, would leave solvers nothing to do."""
     search.offer(heuristics.soon(instance), source="fixed")
 
 

@@ -22,7 +22,7 @@ class Allocation(Brief):
         object.__setattr__(self, "nodes", plain_counts(self.nodes))
 
     def as_data(self) -> dict[str, dict[str, int]]:
-        """Return the allocation as result files hold it."""
+        """Return the allocation as in result files."""
         return {"nodes": dict(self.nodes)}
 
 

@@ -73,6 +73,7 @@ def to_stream(
     most = [min(instance.counts(index)[-1], instance.nodes) for index in range(len(jobs))]
     if sum(most) > LARGEST_TABLES:
         raise UsageError(found=f"{sum(most)} pairs of job and count", allowed=LARGEST_TABLES, limit="max_nodes")
+    # every job with its own table of speeds
     records = []
     for index, job in enumerate(jobs):
         records.append(
@@ -129,6 +130,7 @@ def random_stream(
             raise UsageError(where=name, found=number, allowed="a number > 0")
     if not 0 <= restart_s < math.inf:
         raise UsageError(where="restart", found=restart_s, allowed="a number >= 0")
+    # ends first, then arrivals: the order of the draws fixes the stream of a seed
     stops = draw_stops(early_stop, len(instance.jobs), generator)
     work = stops * np.array([job.batches * job.cycle_s for job in instance.jobs])
     span_s = float(work.sum()) / (load * instance.nodes)
@@ -171,8 +173,8 @@ def draw_stops(early_stop: EarlyStops, jobs: int, generator: np.random.Generator
 def _epoch_times_s(job: Job, most: int) -> dict[int, float]:
     """Seconds of an epoch on 1 .. ``most`` nodes.
 
-    X(n) grows with n, but by less than rounding once the links are full; it is kept from falling, so that no
-    node harms.
+    X(n) grows with n, but by less than rounding once the links are full; a running maximum keeps it from
+    falling, so that no node harms.
     """
     batches = job.dataset_examples / job.batch_examples
     rates = accumulate(islice(iterate(network_of(job)), most), max)

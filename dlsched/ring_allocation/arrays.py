@@ -27,8 +27,8 @@ from dlsched.cluster.speeds import SpeedLaw, SpeedTable
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.result import FrozenMapping
 
-Left = tuple[IntArray, FloatArray]
-"""Count of every job, and the seconds it has left on it; shape (J,)."""
+TimesLeft = tuple[IntArray, FloatArray]
+"""Count of every job, and its remaining seconds on that count; shape (J,)."""
 
 
 class RingJob(Protocol):
@@ -40,7 +40,7 @@ class RingJob(Protocol):
 
     @property
     def epochs(self) -> float:
-        """Epochs left."""
+        """Remaining epochs."""
 
     @property
     def epoch_time_s(self) -> SpeedTable | None:
@@ -84,11 +84,12 @@ class JobArrays:
     counts: IntArray
     times_s: FloatArray
     terms: FloatArray
-    _latest: dict[int, tuple[Mapping[str, int], Left | None]] = field(default_factory=dict, repr=False)
+    _latest: dict[int, tuple[Mapping[str, int], TimesLeft | None]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, jobs: Sequence[RingJob], gpus: int) -> Self:
         """Read the jobs of a cluster of that many GPUs."""
+        # jobs with a table, and those with a law; the pairs of all tables stand one after the other
         speeds = [job.epoch_time_s for job in jobs]
         tables = [table for table in speeds if table is not None]
         at = np.array([index for index, table in enumerate(speeds) if table is not None], dtype=np.int64)
@@ -100,6 +101,7 @@ class JobArrays:
         largest[list(laws)] = [jobs[index].max_gpus or gpus for index in laws]
         counts = _joined_counts(tables, starts, largest[at])
         least[at] = counts[starts[:-1]]
+        # jobs that run: any other count costs a restart
         running = {index: on for index, job in enumerate(jobs) if (on := job.current_gpus) is not None}
         current, restarts_s = np.zeros(len(jobs), dtype=np.int64), np.zeros(len(jobs))
         current[list(running)] = list(running.values())
@@ -148,23 +150,24 @@ class JobArrays:
         compute, theta1, theta2, theta3, model_bytes = self.terms[:, laws]
         return np.asarray(compute / w + theta1 * (w - 1) + theta2 * ((w - 1) / w * model_bytes) + theta3)
 
-    def seconds_left(self, given: Mapping[str, int]) -> Left | None:
-        """Count and remaining seconds of every job, shape (J,); kept for the latest immutable counts.
+    def seconds_left(self, gpus: Mapping[str, int]) -> TimesLeft | None:
+        """Count and remaining seconds of every job, shape (J,); remembered for the latest immutable counts.
 
         None if a job has no allowed count, or a count has no job.
         """
-        if not isinstance(given, FrozenMapping):
-            return self._seconds_left(given)
-        held, found = self._latest.get(0, (None, None))
-        if held is not given:
-            found = self._seconds_left(given)
-            self._latest[0] = given, found
-        return found
+        if not isinstance(gpus, FrozenMapping):
+            return self._seconds_left(gpus)
+        latest, times = self._latest.get(0, (None, None))
+        if latest is not gpus:
+            times = self._seconds_left(gpus)
+            self._latest[0] = gpus, times
+        return times
 
-    def _seconds_left(self, given: Mapping[str, int]) -> Left | None:
-        counts = self._plain(given)
-        if counts is None or len(given) != len(counts) or not ((self.least <= counts) & (counts <= self.largest)).all():
+    def _seconds_left(self, gpus: Mapping[str, int]) -> TimesLeft | None:
+        counts = self._plain(gpus)
+        if counts is None or len(gpus) != len(counts) or not ((self.least <= counts) & (counts <= self.largest)).all():
             return None
+        # a count of a table is allowed if it is the largest up to itself
         wanted = counts[self.tables]
         pairs = self._last_at_most(wanted)
         if not (self.counts[pairs] == wanted).all():
@@ -177,14 +180,15 @@ class JobArrays:
     def fastest_s(self, most: int) -> FloatArray:
         """Seconds per epoch on every table's fastest count up to max(``most``, its smallest); shape (T,)."""
         fitting = self._last_at_most(np.maximum(self.counts[self.starts[:-1]], most)) + 1
+        # minima over the pairs from starts to fitting, and between tables; only the former count
         ends = np.column_stack((self.starts[:-1], fitting)).ravel()
         inside = ends[: np.searchsorted(ends, len(self.times_s))]
         return np.asarray(np.minimum.reduceat(self.times_s, inside)[::2])
 
-    def _plain(self, given: Mapping[str, int]) -> IntArray | None:
+    def _plain(self, gpus: Mapping[str, int]) -> IntArray | None:
         """Counts in the order of the jobs, if all are there and integers."""
-        in_order = tuple(given) == self.ids
-        counts = list(given.values() if in_order else map(dict(given).get, self.ids))
+        in_order = tuple(gpus) == self.ids
+        counts = list(gpus.values() if in_order else map(dict(gpus).get, self.ids))
         if set(map(type, counts)) != {int}:
             return None
         try:
@@ -208,12 +212,14 @@ class JobArrays:
 
 
 def _terms(law: SpeedLaw) -> tuple[float, ...]:
+    """A column of ``JobArrays.terms``."""
     theta0, theta1, theta2, theta3 = law.theta
     return theta0 * law.samples, theta1, theta2, theta3, law.model_bytes
 
 
 def _joined_counts(tables: Sequence[SpeedTable], starts: IntArray, largest: IntArray) -> IntArray:
     """Counts of one table after the other; tables of 1 .. n, which are most, need no look at each count."""
+    # steps of 1, back to 1 at each table's first; their running sum is right for tables of 1 .. n
     counts, lengths = np.ones(starts[-1], dtype=np.int64), np.diff(starts)
     counts[starts[1:-1]] -= lengths[:-1]
     np.cumsum(counts, out=counts)

@@ -34,13 +34,14 @@ def exact_cost(job: Job, gpus: int) -> Fraction:
 
 
 def _minima(instance: Instance, price: Fraction, tick: Tick) -> Iterator[Fraction]:
-    """About 1 s for 10,000 jobs with 64 counts each."""
+    """Least cost + price x count of every job; about 1 s for 10,000 jobs with 64 counts each."""
     for index in range(len(instance.jobs)):
         tick()
         yield _minimum(instance, index, price)
 
 
 def _minimum(instance: Instance, index: int, price: Fraction) -> Fraction:
+    """Least cost + price x count of one job."""
     job = instance.jobs[index]
     table, candidates = job.epoch_time_s, list[int]()
     if table is not None:
@@ -51,7 +52,7 @@ def _minimum(instance: Instance, index: int, price: Fraction) -> Fraction:
 
 
 def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tick: Tick) -> Iterator[Fraction]:
-    """ValueError: more than ``_MOST`` columns of laws have a negative reduced cost."""
+    """Parts of the bound of duals; ValueError: over ``_MOST`` columns of laws have a negative reduced cost."""
     spare, seen = max(0, instance.gpus - instance.minimum_gpus), 0
     for index, (job, choice) in enumerate(zip(instance.jobs, choices, strict=True)):
         tick()
@@ -81,14 +82,16 @@ def _below(instance: Instance, price: float, tick: Tick) -> float:
     arrays = instance.arrays
     near, table = _near(arrays, price, tick)
     jobs = arrays.tables[table]
+    # decided: one count is surely the least, and its products do not underflow or overflow
     factors = np.stack((arrays.epochs[jobs], arrays.times_s[near], arrays.restarts_s[jobs], arrays.weights[jobs]))
-    told = (np.bincount(table)[table] == 1) & moderate(factors).all(axis=0)
-    counts = arrays.counts[near[told]]
-    epochs, times_s, restarts_s, weights = factors[:, told]
-    restarts_s = np.where(counts == arrays.current[jobs[told]], 0.0, restarts_s)
+    decided = (np.bincount(table)[table] == 1) & moderate(factors).all(axis=0)
+    counts = arrays.counts[near[decided]]
+    epochs, times_s, restarts_s, weights = factors[:, decided]
+    restarts_s = np.where(counts == arrays.current[jobs[decided]], 0.0, restarts_s)
     terms = [part for each in (*exact_product(epochs, times_s), restarts_s) for part in exact_product(weights, each)]
+    # the other jobs, and the price of the stock, as fractions
     others = np.ones(len(instance.jobs), dtype=bool)
-    others[jobs[told]] = False
+    others[jobs[decided]] = False
     rest = [Fraction(price) * (sum(counts.tolist()) - instance.gpus)]
     for index in np.flatnonzero(others).tolist():
         tick()
@@ -126,6 +129,7 @@ def _law_columns(job: Job, law: SpeedLaw, most: int, price: Fraction, choice: Fr
     def below(gpus: int) -> bool:
         return scale * law.exact_epoch_time_s(gpus) + restart + price * gpus < choice
 
+    # the law's cost is convex: counts below the choice are an interval around the least
     counts = range(0)
     if below(least):
         first = 1 + bisect_left(range(1, least + 1), True, key=below)

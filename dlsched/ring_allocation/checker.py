@@ -14,35 +14,36 @@ from dlsched.ring_allocation.solution import Allocation
 
 
 def objective(instance: Instance, allocation: Allocation) -> float:
-    """Weighted seconds that the jobs have left, restarts included; rounded once per job and once in the sum.
+    """Weighted remaining seconds of the jobs, restarts included; rounded once per job and once in the sum.
 
     Raises
     ------
     UsageError
         A job has no count, or one that it does not allow: then there is no time.
     """
-    found = instance.arrays.seconds_left(allocation.gpus)
-    if found is None:
+    remaining = instance.arrays.seconds_left(allocation.gpus)
+    if remaining is None:
         require_choices(instance, allocation.gpus, "GPUs")
-    assert found is not None
-    return math.fsum((instance.arrays.weights * found[1]).tolist())
+    assert remaining is not None
+    return math.fsum((instance.arrays.weights * remaining[1]).tolist())
 
 
 def job_cost(job: Job, gpus: int) -> float:
-    """Weighted seconds that one job has left on an allowed count of GPUs."""
+    """Weighted remaining seconds of one job on an allowed count of GPUs."""
     return job.weight * seconds_left(job, gpus)
 
 
 def seconds_left(job: Job, gpus: int) -> float:
-    """Seconds that one job has left on an allowed count of GPUs, restart included."""
+    """Remaining seconds of one job on an allowed count of GPUs, restart included."""
     changed = job.current_gpus is not None and gpus != job.current_gpus
     return job.epochs * job.speed.epoch_time_s(gpus) + (job.restart_s if changed else 0.0)
 
 
 def check(instance: Instance, allocation: Allocation) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
-    found = instance.arrays.seconds_left(allocation.gpus)
-    if found is not None and sum(found[0].tolist()) <= instance.gpus:
+    remaining = instance.arrays.seconds_left(allocation.gpus)
+    # the arrays decide for all jobs at once; only a broken rule needs its job
+    if remaining is not None and sum(remaining[0].tolist()) <= instance.gpus:
         return []
     return broken_rules(instance, allocation.gpus, "GPUs")
 

@@ -1,4 +1,4 @@
-"""The cost table of an instance: the counts that each job may be given, and their costs.
+"""The cost table of an instance: the counts that each job may get, and their costs.
 
 A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``:
 ``allocation.hyperbolic`` says up to which count it is useful, and that all laws together need about C pairs.
@@ -35,27 +35,16 @@ LARGEST_LAWS = 2**21
 def cost_table(instance: Instance, *, fitting: bool = True, current: bool = True, tick: Tick = no_tick) -> CostTable:
     """Tabulate cost_j(w) = weight (epochs tau(w) + restart) of every count that some optimal allocation may need.
 
-    Parameters
-    ----------
-    instance
-        A valid instance, feasible or not.
-    fitting
-        Leave out counts that do not fit beside the smallest counts of the other jobs. Otherwise the table
-        has all allowed counts, as far as memory allows, to find a price that proves much over these; the
-        bound itself comes from ``certificate.price_bound``.
-    current
-        Keep a law's current count even if all others of its size are left out.
-    tick
-        Called now and then.
+    ``fitting`` omits counts that do not fit beside the smallest counts of the other jobs. Otherwise the table has all allowed
+    counts, as far as memory allows, to find a price that proves much over these; the bound itself comes from
+    ``certificate.price_bound``. ``current`` keeps a law's current count even if it is beyond the useful ones.
 
-    Raises
-    ------
-    UsageError
-        More pairs than ``LARGEST_TABLE``, of laws more than ``LARGEST_LAWS``, or counts whose sum exceeds 64-bit integers.
+    UsageError: more pairs than ``LARGEST_TABLE``, of laws more than ``LARGEST_LAWS``, or counts that add up to over 2^62.
     """
     tick()
     arrays, most = instance.arrays, _most(instance, fitting)
     tick()
+    # tables alone that fit wholly are taken as they are
     tables, fits = _fitting(arrays, most)
     if fits is None and not len(arrays.laws):
         _require_size(len(arrays.counts), LARGEST_TABLE)
@@ -69,6 +58,7 @@ def cost_table(instance: Instance, *, fitting: bool = True, current: bool = True
     _require_size(int(lengths.sum()), LARGEST_TABLE)
     starts = np.concatenate(([0], np.cumsum(lengths)))
     tick()
+    # pairs of laws and of tables go to their jobs' places
     of_law = np.repeat(np.isin(np.arange(len(lengths)), arrays.laws), lengths)
     counts = _merged(of_law, counts, arrays.counts if fits is None else arrays.counts[fits])
     costs = _merged(of_law, costs, arrays.costs if fits is None else arrays.costs[fits])
@@ -85,7 +75,7 @@ def table_of(arrays: JobArrays) -> CostTable:
 
 
 def whole_table(instance: Instance, table: CostTable, *, tick: Tick = no_tick) -> CostTable:
-    """Return the table without ``fitting``, given the one with it: the same if nothing was left out."""
+    """Return the table without ``fitting``, from the one with it: the same if nothing was omitted."""
     if np.array_equal(_most(instance, True), _most(instance, False)):
         return table
     return cost_table(instance, fitting=False, tick=tick)
@@ -98,14 +88,9 @@ def undominated_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
 
 
 def tabulate(instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, tick: Tick = no_tick) -> CostTable:
-    """Tabulate cost_j(w) = weight (epochs tau(w) + restart) at the given counts, ascending, of every job.
+    """Tabulate cost_j(w) = weight (epochs tau(w) + restart) at some counts, ascending, of every job.
 
-    ``tick`` is called for every job.
-
-    Raises
-    ------
-    UsageError
-        More pairs than ``LARGEST_TABLE``, or counts whose sum exceeds 64-bit integers.
+    UsageError: more pairs than ``LARGEST_TABLE``, or counts whose sum exceeds 64-bit integers.
     """
     _require_size(sum(map(len, counts)), LARGEST_TABLE)
     _require_sum([int(useful[-1]) for useful in counts])
@@ -119,23 +104,19 @@ def tabulate(instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, 
 
 
 def _require_size(pairs: int, allowed: int) -> None:
+    """Refuse too many pairs (UsageError)."""
     if pairs > allowed:
         raise UsageError(found=f"{pairs} pairs of job and count", allowed=f"up to {allowed}", limit="max_gpus")
 
 
 def _require_sum(largest: Sequence[int]) -> None:
+    """Refuse counts whose sum exceeds 64-bit integers (UsageError)."""
     if 2 * sum(largest) > np.iinfo(np.int64).max:
         raise UsageError(f"the largest counts add up to {sum(largest)} GPUs, allowed: up to 2**62")
 
 
 def complete_table(instance: Instance, *, most_pairs: int, tick: Tick = no_tick) -> CostTable:
-    """Tabulate every allowed count that fits beside the smallest counts of the other jobs, useful or not.
-
-    Raises
-    ------
-    UsageError
-        More than ``most_pairs``.
-    """
+    """Tabulate every allowed count that fits beside the smallest of the other jobs; UsageError: over ``most_pairs``."""
     counts: list[Sequence[int] | IntArray] = []
     for index, most in enumerate(_most(instance, True).tolist()):
         allowed = instance.counts(index)
@@ -161,9 +142,10 @@ def _most(instance: Instance, fitting: bool) -> IntArray:
     arrays, jobs = instance.arrays, len(instance.jobs)
     if fitting:
         return np.asarray(np.minimum(arrays.largest, arrays.least + max(0, instance.gpus - instance.minimum_gpus)))
-    held = np.full(jobs, 2**61 // jobs)
-    held[arrays.laws] = max(2 * instance.gpus, 2**20 // jobs)
-    return np.asarray(np.minimum(arrays.largest, np.maximum(arrays.least, held)))
+    limit = np.full(jobs, 2**61 // jobs)
+    # sums of counts stay far below 2^62; of a law some counts beyond the cluster's do
+    limit[arrays.laws] = max(2 * instance.gpus, 2**20 // jobs)
+    return np.asarray(np.minimum(arrays.largest, np.maximum(arrays.least, limit)))
 
 
 def _reach(instance: Instance, most: IntArray) -> IntArray:
@@ -195,6 +177,7 @@ def _law_pairs(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Numbers of pairs of every law, shape (L,), their counts 1 .. reach, and maybe the current one beyond, and costs."""
     laws = arrays.laws
+    # a current count beyond the useful ones is the last pair of its law
     alone = current & (reach < arrays.current[laws]) & (arrays.current[laws] <= most[laws])
     lengths = reach + alone
     ends = np.cumsum(lengths)
@@ -212,6 +195,7 @@ def _merged(where: BoolArray, first: NumberArray, second: NumberArray) -> Number
 
 
 def _times(job: Job, counts: IntArray) -> FloatArray:
+    """Seconds per epoch on some counts."""
     if job.speed_law is not None:
         w = counts.astype(np.float64)
         law = job.speed_law

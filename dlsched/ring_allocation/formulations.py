@@ -1,12 +1,9 @@
 """ring_allocation as models: a multiple-choice knapsack (PuLP), and a non-linear integer program (Pyomo).
 
-The libraries are imported when a model is built.
+*Knapsack*: the program of ``allocation.choice_program`` on the cost table. Solvers get it as arrays (``build_arrays``),
+without the counts that no better answer can have.
 
-ring_allocation as a multiple-choice knapsack: the program of ``allocation.choice_program`` on its cost table.
-
-Solvers are given the same program as arrays (``build_arrays``), without the counts that no better answer can hold.
-
-ring_allocation as a non-linear integer program in Pyomo: time left is epochs over speed, as in the paper.
+*Non-linear program*: remaining time is epochs over speed, as in the paper.
 
 ====================  ===============================================================================================
 name                  mathematics
@@ -29,7 +26,7 @@ Source: Capes et al. 2018 (arXiv 1908.08082). Only the abstract was available, w
 non-linear, NP-hard integer program; the program itself is our reconstruction.
 
 SCIP's tolerances are absolute. So the model has only the counts that an answer no worse than ``hull``'s can
-hold, jobs with one such count are constants, and the unit of times is a power of two that makes the largest
+have, jobs with one such count are constants, and the unit of times is a power of two that makes the largest
 2^16 to 2^17.
 """
 
@@ -89,7 +86,7 @@ def build_milp(
         ``drop_dominated``.
     """
     if complete and drop_dominated:
-        raise UsageError("complete and drop_dominated are given, allowed: one of them")
+        raise UsageError("complete keeps all counts, drop_dominated omits some: use one of them")
     if complete:
         table = complete_table(instance, most_pairs=LARGEST, tick=tick)
     else:
@@ -110,10 +107,9 @@ def build_arrays(
 
 
 LARGEST_COUNT = 2**20
-"""Largest v_j, GPUs beyond the least count over their common divisor: SCIP's integers are whole to 1e-6
-only."""
+"""Largest v_j, GPUs beyond the least count over their common divisor: SCIP's integers are whole to 1e-6 only."""
 
-_POWER = 17
+_POWER = 17  # of two, of the largest time in units: SCIP's tolerances are absolute
 
 
 def build_minlp(instance: Instance, *, tick: Tick = no_tick) -> Formulation["pyo.ConcreteModel | None", Allocation]:
@@ -134,6 +130,7 @@ def build_minlp(instance: Instance, *, tick: Tick = no_tick) -> Formulation["pyo
         raise UsageError(
             where="method minlp", found=f"counts that are {grid.counts.max()} x {unit} GPUs apart", allowed=allowed
         )
+    # jobs with one open count are constants; the unit follows from the largest cost of the others
     jobs = [
         _Open(job, unit, *(array[begin:end].tolist() for array in (table.counts, grid.counts - 1, table.costs)))
         for job, begin, end in zip(instance.jobs, table.starts.tolist(), table.starts.tolist()[1:], strict=False)
@@ -184,6 +181,7 @@ class _Open(NamedTuple):
 
 
 def _program(jobs: list[_Open], free: list[int], spare: int, unit_s: float, tick: Tick) -> "pyo.ConcreteModel":
+    """The program of the jobs that have a choice; ``spare``: what all v_j may add up to."""
     import pyomo.environ as pyo
 
     laws = [index for index in free if jobs[index].is_law]
@@ -220,6 +218,7 @@ def _law_time(model: "pyo.ConcreteModel", index: int, job: _Open, unit_s: float)
     assert law is not None
     theta0, theta1, theta2, theta3 = law.theta
     scale, sent, least = job.job.weight * job.job.epochs / unit_s, theta2 * law.model_bytes, job.counts[0]
+    # the law, ordered by powers of w
     w = least + model.w[index]
     time = scale * (theta0 * law.samples - sent) / w + scale * theta1 * (w - 1) + scale * (sent + theta3)
     current = job.job.current_gpus

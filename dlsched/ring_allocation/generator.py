@@ -129,6 +129,7 @@ def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """A speed law: compute, an overhead per GPU, and a constant."""
     samples = float(whole(generator, *_SAMPLES))
     compute = four_digits(log_uniform(generator, *_COMPUTE_S))
+    # the count beyond which the overhead outweighs the compute
     fastest = float(generator.uniform(4, max(5, 2 * max_gpus)))
     law = {
         "theta": [
@@ -148,6 +149,7 @@ def _adversarial(generator: np.random.Generator, max_gpus: int) -> Drawn:
     base = float(float_power(10, generator.uniform(1, 3)))
     serial = float(generator.uniform(0, 0.05))
     hump = 1.0 + float(generator.uniform(0.01, 0.2))
+    # powers of two halve the parallel part; all counts in between are a hump above the lower power
     times = {}
     for w in range(1, max_gpus + 1):
         power = 2 ** (w.bit_length() - 1)

@@ -78,7 +78,7 @@ def fixed(instance: Instance, *, gpus_per_job: int = 8) -> Allocation | None:
     """Give every job its largest allowed count <= ``gpus_per_job``, else its smallest; None if they do not fit together.
 
     Guarantee: without super-linear speed at most the optimum times the largest ratio of a job's possible to
-    its given count; else none. Cost: O(J log W).
+    its actual count; else none. Cost: O(J log W).
 
     Raises
     ------
@@ -95,16 +95,17 @@ def equal(instance: Instance) -> Allocation | None:
 
 
 def smallest(instance: Instance) -> Allocation | None:
-    """Give every job its smallest allowed count: the answer if the time is up before another one is found."""
+    """Give every job its smallest allowed count: the answer of a method that stops before it has one."""
     return fixed(instance, gpus_per_job=1)
 
 
 def _allocation(instance: Instance, table: CostTable, chosen: IntArray | None) -> Allocation | None:
+    """The allocation of some pairs of a table."""
     return None if chosen is None else Allocation(table.counts_by_id(ids(instance), chosen))
 
 
-_LONGEST = 10**6
-_ROUNDING = 1e-9
+_LONGEST = 10**6  # counts of a job that guarantees examine
+_ROUNDING = 1e-9  # of sums of costs, with room
 
 
 def convex(instance: Instance) -> bool:
@@ -126,10 +127,12 @@ def doubling_loss(instance: Instance) -> float:
 
 
 def _too_long(instance: Instance) -> bool:
+    """Whether some job has more counts than guarantees examine."""
     return any(len(instance.counts(job)) > _LONGEST for job in range(len(instance.jobs)))
 
 
 def _whole_table(instance: Instance) -> CostTable:
+    """Costs of all allowed counts."""
     return tabulate(instance, [instance.counts(job) for job in range(len(instance.jobs))])
 
 
@@ -159,6 +162,7 @@ def fixed_factor(instance: Instance) -> float:
 
 
 def _factor(instance: Instance, of_table: Callable[[CostTable, int], float]) -> float:
+    """A factor of the whole table; infinite if that is too long."""
     return math.inf if _too_long(instance) else of_table(_whole_table(instance), instance.gpus)
 
 

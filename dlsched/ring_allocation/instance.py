@@ -97,6 +97,7 @@ class Instance(InstanceFile):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         require_unique_ids([job.id for job in self.jobs], "jobs")
+        # only where the sum of all times overflows does each job need a look
         if math.isfinite(self._at_most_s()):
             return self
         total = 0.0
@@ -146,5 +147,5 @@ class Instance(InstanceFile):
         return self.arrays.minimum
 
     def canonical_data(self) -> dict[str, Any]:
-        """Return what the hash covers; a ``max_gpus`` equal to ``gpus`` is the default and left out."""
+        """Return what the hash covers; a ``max_gpus`` equal to ``gpus`` is the default and omitted."""
         return without_default_counts(super().canonical_data(), self.gpus)

@@ -35,7 +35,7 @@ def _minlp(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
 
 
 def warm(instance: Instance, search: Search[Allocation]) -> None:
-    """Hold the hull heuristic's answer before a solver starts, or if there is no time at all."""
+    """Offer the hull heuristic's answer before a solver starts, or if there is no time at all."""
     start = heuristics.hull(instance, tick=no_tick if search.budget.none_at_all else search.tick)
     search.offer(start, source="hull")
 
@@ -49,14 +49,15 @@ COUNTING = Counting[Instance, Allocation](
 )
 
 
-def _held(run: Run[Instance, Allocation]) -> Run[Instance, Allocation]:
-    return holding(run, heuristics.smallest, "smallest counts")
+def _answering(run: Run[Instance, Allocation]) -> Run[Instance, Allocation]:
+    """The run, with the smallest counts as its answer if it stops before it has one."""
+    return holding(run, smallest, "smallest counts")
 
 
-run_knapsack = _held(COUNTING.run_knapsack)
-run_dp = _held(COUNTING.run_dp)
-run_milp = _held(COUNTING.run_milp(build_arrays))
-run_minlp = _held(_minlp)
+run_knapsack = _answering(COUNTING.run_knapsack)
+run_dp = _answering(COUNTING.run_dp)
+run_milp = _answering(COUNTING.run_milp(build_arrays))
+run_minlp = _answering(_minlp)
 run_lagrange = COUNTING.run_lagrange
 run_lp: Run[Instance, Allocation] = bound_by_duals(bounds.relaxation)
 

@@ -23,7 +23,7 @@ class Allocation(Brief):
         object.__setattr__(self, "gpus", plain_counts(self.gpus))
 
     def as_data(self) -> dict[str, dict[str, int]]:
-        """Return the allocation as result files hold it."""
+        """Return the allocation as in result files."""
         return {"gpus": dict(self.gpus)}
 
 
