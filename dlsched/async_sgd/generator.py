@@ -233,6 +233,7 @@ def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:
     """Sources of the models' figures, and assumptions made."""
     lines = []
     for model in published_steps():
+        # jobs by the step that was drawn for them
         places: dict[Step, list[str]] = {step: [] for step in model.steps}
         for index, (other, step) in enumerate(used):
             if other is model:

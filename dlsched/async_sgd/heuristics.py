@@ -74,6 +74,7 @@ def knee(instance: Instance, *, theta: float = 0.5, tick: Tick = no_tick) -> All
         return np.where(efficient, 1.0 / step.nodes, 0.0)
 
     steps = useful_levels(instance, turn, least=_LEAST_TURN, tick=tick)
+    # steps in order of their turns, as many as there are nodes to spare
     worth = np.flatnonzero(steps.gains >= _LEAST_TURN)  # the first level has NaN
     first = worth[np.argsort(-steps.gains[worth], kind="stable")][: instance.nodes - len(instance.jobs)]
     return _allocated(instance, 1 + np.bincount(steps.jobs[first], minlength=len(instance.jobs)), tick)

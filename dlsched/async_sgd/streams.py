@@ -166,6 +166,7 @@ def draw_stops(early_stop: EarlyStops, jobs: int, generator: np.random.Generator
         raise UsageError(
             where="early_stop", found=f"probabilities {chances}", allowed="numbers > 0 that add up to at most 1"
         )
+    # the rest of the probability is that of the full work
     weights = np.array([*chances, max(0.0, rest)])
     return generator.choice([*fractions, 1.0], size=jobs, p=weights / weights.sum())
 

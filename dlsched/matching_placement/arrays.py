@@ -99,7 +99,7 @@ class Arrays:
         times = self.times(job, counts)
         return self.costs.of(job, times)
 
-    def costs_of(self, jobs: Counts, counts: Counts) -> Floats:
+    def costs_of(self, jobs: Counts | slice, counts: Counts) -> Floats:
         """Costs of jobs, shape (N,), on one count vector each, shape (N, G)."""
         size = counts.sum(axis=1)
         slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=1)
@@ -114,11 +114,7 @@ class Arrays:
 
     def total(self, counts: Counts) -> float:
         """Minimised value of a placement, shape (S, G): the sum of the costs, or the largest cost."""
-        size = counts.sum(axis=1)
-        slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=1)
-        rate = row_dots(counts, self.rates)
-        times = self.work / rate + self.traffic * ((size - 1) / size) * slowness
-        costs = self.costs.of(EVERY, times)
+        costs = self.costs_of(EVERY, counts)
         return float(costs.max() if self.bottleneck else costs.sum())
 
     def softened(self, power: float, unit: float) -> Self:

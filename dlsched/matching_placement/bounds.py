@@ -117,6 +117,7 @@ def relaxation(instance: Instance, *, tick: Tick = no_tick, budget: Budget | Non
     require_feasible(instance)
     data = arrays(instance)
     prices = _tangents(data, best_local(data, tick), tick, budget or Budget())
+    # multipliers of all rows; the value is what the verifier makes of them
     labels = plain_labels([job.id for job in instance.jobs], "j")
     slopes = (_best_slopes(data, prices, tick) / data.jobs).tolist()
     rows = _by_type(instance, data.costs.multipliers(prices)) | {
@@ -146,6 +147,7 @@ def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats
         csr_array((values, (row, pairs)), shape=(rows, len(job) + 2 * jobs))
         for values, row, rows in ((one, job, jobs), (one, kind, data.types), (-share, job, jobs))
     )
+    # columns of rates and times; rows of stock, sizes and rates
     of_rate, of_time = len(job) + np.arange(jobs), len(job) + jobs + np.arange(jobs)
     rates += csr_array((np.ones(jobs), (np.arange(jobs), of_rate)), shape=rates.shape)
     rows = [vstack([stock, sizes, -sizes, rates], format="csr")]
@@ -202,6 +204,7 @@ def _best_slopes(data: Arrays, prices: Floats, tick: Tick) -> Floats:
     high = log(data.work) - 2 * log(slowest)
     for _ in range(_HALVINGS):
         tick()
+        # the minimiser of the linear part at the middle; its rate is the slope's second term
         middle = (low + high) / 2
         slopes = exp(middle)
         linear = paid - slopes[:, None] * data.rates

@@ -150,11 +150,13 @@ def generate(
     generator = np.random.default_rng(seed)
     recipe = _RECIPES.get(preset)
     kinds = _published_kinds(generator, total) if recipe is None else _kinds(generator, recipe, total)
+    # a worker of every type, the others of random types; then a random order in which jobs are promised workers
     several = [*range(len(kinds)), *generator.integers(len(kinds), size=total - len(kinds)).tolist()]
     kind_of = [kinds[index] for index in sorted(several)]
     order = generator.permutation(total).tolist()
     drawn: list[Drawn] = []
     used: list[PublishedRates] = []
+    # a job is drawn such that the workers promised to it can serve it
     for index in range(jobs):
         spare = len(order) - (jobs - index)
         sizes = _sizes(generator, spare)
@@ -209,6 +211,7 @@ def _kinds(generator: np.random.Generator, recipe: _Recipe, workers: int) -> lis
 def _job(generator: np.random.Generator, recipe: _Recipe, promised: Sequence[_Kind], kinds: Sequence[_Kind]) -> Drawn:
     """Work of 10 minutes to 5 days on a worker of speed 1, .1 to 2 s an iteration; memory the promised have."""
     iteration_s = log_uniform(generator, 0.1, 2)
+    # batches are powers of two; the promised workers have memory enough
     batch = 2 ** whole(generator, *(int(batch).bit_length() - 1 for batch in _BATCHES))
     needed_gb = float(generator.uniform(2, min(kind.memory_gb for kind in promised)))
     factors = [lognormal(generator, 0.25) for _ in kinds]

@@ -85,6 +85,7 @@ def equal(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
     data = arrays(instance)
     counts = np.zeros((data.jobs, data.types), dtype=np.int64)
     size = counts.sum(axis=1)
+    # workers type by type; a job takes one if it can use it and has room
     for kind, stock in enumerate(data.stock.tolist()):
         for _ in range(stock):
             tick()
@@ -305,6 +306,7 @@ def beam(
     if data.bottleneck:
         start = _lowered(data, start, width, tick, budget, lambda counts: better(placement(instance, counts)))
         return placement(instance, start)
+    # prices first; then the pool's own configurations, then all that are near the prices
     pool = first_pool(data, start)
     prices = generate_columns(data, start, pool=pool, tick=tick, budget=budget)
     slack = data.total(start) - prices.bound

@@ -30,6 +30,7 @@ def run_sampled_market(instance: Instance, search: Search[Placement]) -> Termina
 
 def _best_of(name: str, instance: Instance, search: Search[Placement], placed: Iterator[Counts]) -> TerminationStatus:
     """Offer the best of some placements, or a quick answer if a limit or Ctrl-C comes before any."""
+    # only improvements are offered: the checker need not see the others
     data, least = arrays(instance), math.inf
     try:
         for counts in placed:

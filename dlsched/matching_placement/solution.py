@@ -31,13 +31,7 @@ class Placement(Brief):
 
 
 def read_solution(data: Any, instance: Instance) -> Placement:
-    """Read the ``solution`` of a result file; whether it is feasible is the checker's question.
-
-    Raises
-    ------
-    InputError
-        It is not ``{"workers": {job: [worker, ...]}}``.
-    """
+    """Read the ``solution`` of a result file; InputError if it is not ``{"workers": {job: [worker, ...]}}``."""
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("workers"), dict):
         raise InputError(where="solution.workers", found="no object", allowed="{job: [worker, ...]}")

@@ -115,13 +115,8 @@ _POWER = 17  # of two, of the largest time in units: SCIP's tolerances are absol
 def build_minlp(instance: Instance, *, tick: Tick = no_tick) -> Formulation["pyo.ConcreteModel | None", Allocation]:
     """Build the model of a feasible instance; None stands for it where every job is constant.
 
-    ``unit`` of the formulation is in seconds, ``constant`` is the cost of the constant jobs. ``tick`` is
-    called before every job.
-
-    Raises
-    ------
-    UsageError
-        The instance is infeasible; or counts differ by more than ``LARGEST_COUNT`` times their common divisor.
+    ``unit`` of the formulation is in seconds, ``constant`` is the cost of the constant jobs. ``tick`` is called before every job.
+    UsageError: the instance is infeasible, or counts differ by more than ``LARGEST_COUNT`` times their common divisor.
     """
     table = open_pairs(cost_table(instance, tick=tick), instance.gpus, tick=tick)
     grid, room, unit = on_grid(table, instance.gpus)

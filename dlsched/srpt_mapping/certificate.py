@@ -89,6 +89,7 @@ def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:
 
 def prices_value(instance: Instance, breakpoints: Sequence[float], prices: Sequence[float]) -> Fraction:
     """Sum of completion times that prices of a GPU and second prove; errors as ``certificates.time_prices``."""
+    # shorter lengths prove less, so rounding down is safe
     lengths = [rounded_down(exact_length_s(instance, index)) for index in range(len(instance.jobs))]
     gpus = [job.gpus for job in instance.jobs]
     releases = [job.release_s for job in instance.jobs]

@@ -294,6 +294,7 @@ def run_queue(
 
 def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[tuple[int, int]]]], dict[int, JobRun]]:
     """Continue the jobs that have begun: a heap of ends, positions and GPUs, and the runs of all."""
+    # jobs that have ended by now only count as run
     running, ran, servers = [], {}, aside.servers
     for name, (start_s, placement) in begun.starts.items():
         index = aside.instance.index[name]

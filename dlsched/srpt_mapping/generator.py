@@ -241,6 +241,7 @@ def _published(generator: np.random.Generator, gpus: int) -> tuple[PublishedMode
     models = published_stages()
     model = models[int(generator.integers(len(models)))]
     most = min(_MOST_PUBLISHED, gpus)
+    # shapes that fit the cluster and the model's blocks, all equally likely
     shapes = [
         (stages, replicas)
         for stages in (1, 2, 4)

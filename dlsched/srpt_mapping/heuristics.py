@@ -96,6 +96,7 @@ def anneal(
     """
     count = len(instance.jobs)
     tries = max(1, min(1_000, 10 * count**2, STARTS // count)) if orders is None else orders
+    # one set of servers for all orders: a run leaves all GPUs free
     own = instance.on_own_clock()
     servers = Servers(own)
     releases = [job.release_s for job in own.jobs]
@@ -107,6 +108,7 @@ def anneal(
         nonlocal best_s, best
         tick(1)
         keys = [0.0] * count
+        # the queue follows the order by keys
         for rank, job in enumerate(order):
             keys[job] = float(rank)
         ran = run_queue(aside(keys=keys), releases, begun=begun, tick=tick)
@@ -294,6 +296,7 @@ def _queued(
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)
+    # late clocks are coarse: the queue runs from 0 on, and its schedule is put back
     own, rule = instance.on_own_clock(), PLACES[place]
     joins_s, keys = order(own)
     least_s = placed_s(own, rule, tick=tick) if waiting else ()

@@ -249,6 +249,7 @@ def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
 def twins(instance: Instance) -> list[list[int]]:
     """Servers that may change places in any schedule: as many GPUs, and no job has begun there."""
     distinct = {share.server for start in begun_starts(instance).values() for share in start.placement}
+    # servers with jobs that have begun are no twins of any
     by_size: dict[int, list[int]] = {}
     for m, server in enumerate(instance.servers):
         if server.id not in distinct:
@@ -296,6 +297,7 @@ def picked_of(instance: Instance, found: Layouts, schedule: Schedule) -> list[tu
     picked = []
     for index, (job, own) in enumerate(zip(instance.jobs, found, strict=True)):
         start_s, placement = schedule.jobs[job.id]
+        # the layout with the GPUs that the schedule uses
         usage = [0] * len(instance.servers)
         for share in placement:
             usage[instance.server_index[share.server]] += share.replicas
@@ -340,6 +342,7 @@ def timed(
     """
     jobs, sizes = instance.jobs, [server.gpus for server in instance.servers]
     picked = sorted(picked, key=lambda pick: jobs[pick[0]].begun is None)
+    # each job takes its GPUs from its earliest time on, in the order of the picks
     froms_s = [job.release_s for job in jobs] if not_before_s is None else not_before_s
     takes = [(froms_s[i], jobs[i].iterations * layout.iteration_s, layout.usage) for i, layout in picked]
     starts_s = earliest_starts(sizes, takes, tick=tick)

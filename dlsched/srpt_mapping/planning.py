@@ -160,31 +160,15 @@ def plan(
     tick: Callable[..., None] = lambda nodes=0: None,
     better: Callable[[Schedule], None] = lambda schedule: None,
 ) -> Schedule:
-    """Return the best schedule found; it knows all jobs, and how many iterations they run.
+    """Return the best schedule of a feasible instance; it knows all jobs, and how many iterations they run.
 
-    Parameters
-    ----------
-    instance
-        Feasible.
-    schedules
-        Feasible schedules, at least one, whose orders of starts are tried too; the returned schedule is
-        never worse.
-    generator
-        Draws the steps, and the chances of acceptance.
-    orders
-        Number of orders annealed; None: ``PLACED`` over the number of jobs and over the sixteens of servers,
-        at most 1,000.
-    tick
-        Called with 1 for every order and with nothing for every job of it; it may raise to stop.
-    better
-        Called with every schedule better than all before and than ``schedules``.
+    ``schedules``: feasible ones, at least one, whose orders of starts are tried too; the result is never worse. ``generator``
+    draws the steps and the chances of acceptance. ``orders``: number of orders annealed; None: ``PLACED`` over the number of
+    jobs and over the sixteens of servers, at most 1,000. ``tick`` is called with 1 for every order and with nothing for every
+    job of it; it may raise to stop. ``better`` is called with every schedule better than all before and than ``schedules``.
 
-    Guarantee: none. Cost: that of ``bounds.prices``, and of as many runs of ``Serial`` as orders.
-
-    Raises
-    ------
-    UsageError
-        More than ``LARGEST`` jobs.
+    Guarantee: none. Cost: that of ``bounds.prices``, and of as many runs of ``Serial`` as orders. UsageError: more than
+    ``LARGEST`` jobs.
     """
     require_few_jobs(instance)
     count = len(instance.jobs)

@@ -91,10 +91,7 @@ def on_clock_of(instance: Instance, own: Instance, schedule: Schedule) -> dict[s
 def read_solution(data: Any, instance: Instance) -> Schedule:
     """Read the ``solution`` of a result file; whether it is feasible is the checker's question.
 
-    Raises
-    ------
-    InputError
-        It is not ``{"jobs": {job: {"start_s": t, "placement": [{"stage": 0, "server": s, "replicas": n}]}}}``.
+    InputError: not ``{"jobs": {job: {"start_s": t, "placement": [{"stage": 0, "server": s, "replicas": n}]}}}``.
     """
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("jobs"), dict):

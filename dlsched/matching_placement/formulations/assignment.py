@@ -287,16 +287,11 @@ def require_minlp(instance: Instance) -> None:
 def build_minlp(
     instance: Instance, *, most_s: float = np.inf, tick: Tick = no_tick
 ) -> "Formulation[pyo.ConcreteModel, Placement]":
-    """Build the Pyomo model.
+    """Build the Pyomo model; UsageError: more than ``LARGEST_TERMS`` terms, or another objective than the mean.
 
     Its unit, ``unit_s``, is the mean time of jobs that each have the fastest workers to themselves and exchange nothing.
-    ``most_s``: total seconds of a known placement; only placements that take no longer need be points of the
-    model. ``tick`` is called for every worker of every job; it may raise to stop.
-
-    Raises
-    ------
-    UsageError
-        More than ``LARGEST_TERMS`` terms, or another objective than the mean.
+    ``most_s``: total seconds of a known placement; only placements that take no longer need be points of the model. ``tick`` is
+    called for every worker of every job; it may raise to stop.
     """
     import pyomo.environ as pyo
 
