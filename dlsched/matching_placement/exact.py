@@ -213,9 +213,9 @@ def by_thresholds(instance: Instance, search: Search[Placement]) -> TerminationS
         search.prove(certificate.value, source="certificate", certificate=certificate)
         # few labels first, which find good placements fast; the second search proves
         few = by_beam(data, tick=search.tick)
-        best = lower(data, start, low, few, tick=search.tick, budget=search.budget, found=offer)
+        best = lower(data, start, low, few, tick=search.tick, budget=search.budget, better=offer)
         record_bound = partial(search.prove, source=COLUMNS)
-        lower(data, best, low, choose, tick=search.tick, budget=search.budget, found=offer, proven=record_bound)
+        lower(data, best, low, choose, tick=search.tick, budget=search.budget, better=offer, proven=record_bound)
     except TooMany:
         certificate = bounds.threshold_certificate(instance, alone(data), np.zeros(data.types))
         search.prove(certificate.value, source="certificate", certificate=certificate)

@@ -279,9 +279,9 @@ def beam(
     """Search the placements near the linear programming bound job by job, keeping the ``width`` most promising at each.
 
     1. ``local_search``; prices of the types by column generation (``configurations.pricing``).
-    2. A beam search over the configurations of small reduced cost, of larger if nothing is found
+    2. A beam search over the configurations of small reduced cost, of larger if there is no better placement
        (``columns.slack.search_beam``).
-    3. Local search from what it found; the better of both.
+    3. Local search from its result; the better of both.
 
     For the largest ratio, 2. and 3. are the search of ``configurations.thresholds`` with ``width`` labels, as long as the
     configurations of a threshold can be listed.
@@ -333,7 +333,7 @@ def _lowered(
 
     with suppress(TooMany):
         low, _ = bound_by_prices(data, data.total(start), tick=tick, budget=budget)
-        lower(data, start, low, by_beam(data, width, tick), tick=tick, budget=budget, found=record)
+        lower(data, start, low, by_beam(data, width, tick), tick=tick, budget=budget, better=record)
     return improvements[-1]
 
 

@@ -269,12 +269,14 @@ def without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[
     return [ordered if i == job else own for i, own in enumerate(choices)]
 
 
-def lengths_s(instance: Instance, found: Layouts) -> list[list[float]]:
+def lengths_s(instance: Instance, choices: Layouts) -> list[list[float]]:
     """Seconds that every job runs in each of its layouts."""
-    return [[job.iterations * each.iteration_s for each in own] for job, own in zip(instance.jobs, found, strict=True)]
+    return [
+        [job.iterations * each.iteration_s for each in own] for job, own in zip(instance.jobs, choices, strict=True)
+    ]
 
 
-def mode_jobs(instance: Instance, found: Layouts) -> list[ModeJob]:
+def mode_jobs(instance: Instance, choices: Layouts) -> list[ModeJob]:
     """The jobs with their layouts as modes."""
     return [
         ModeJob(
@@ -283,7 +285,7 @@ def mode_jobs(instance: Instance, found: Layouts) -> list[ModeJob]:
             (job.graph, job.iterations),
             job.begun is not None,
         )
-        for job, own in zip(instance.jobs, found, strict=True)
+        for job, own in zip(instance.jobs, choices, strict=True)
     ]
 
 
@@ -292,10 +294,10 @@ def shares(instance: Instance, layout: Layout) -> list[Share]:
     return named([server.id for server in instance.servers], enumerate(layout.rows))
 
 
-def picked_of(instance: Instance, found: Layouts, schedule: Schedule) -> list[tuple[int, Layout]]:
+def picked_of(instance: Instance, choices: Layouts, schedule: Schedule) -> list[tuple[int, Layout]]:
     """The jobs of a schedule in order of their starts (of equal ones the shorter first) and the layouts of their usages."""
     picked = []
-    for index, (job, own) in enumerate(zip(instance.jobs, found, strict=True)):
+    for index, (job, own) in enumerate(zip(instance.jobs, choices, strict=True)):
         start_s, placement = schedule.jobs[job.id]
         # the layout with the GPUs that the schedule uses
         usage = [0] * len(instance.servers)

@@ -366,12 +366,12 @@ def lower(
     *,
     tick: Tick = no_tick,
     budget: Budget | None = None,
-    found: Callable[[Counts], None] | None = None,
+    better: Callable[[Counts], None] | None = None,
     proven: Callable[[float], None] | None = None,
 ) -> Counts:
     """Lower the largest ratio of the placement ``best``, above the bound ``low``, until ``choose`` finds no better one.
 
-    ``choose`` maps a level to a placement that keeps it, or None. ``found`` is called with every better placement, ``proven``
+    ``choose`` maps a level to a placement that keeps it, or None. ``better`` is called with every better placement, ``proven``
     with every ratio for which there is none; ``tick`` and ``budget`` as in ``level_at``.
     """
     # steps up from the lower bound; after a success try just below the new ratio, which may prove it optimal
@@ -391,8 +391,8 @@ def lower(
                 proven(low)
             continue
         best, high, step = choice, data.total(choice), 0.5
-        if found is not None:
-            found(best)
+        if better is not None:
+            better(best)
     return best
 
 
