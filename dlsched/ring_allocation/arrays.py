@@ -19,7 +19,7 @@ code                   mathematics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -27,11 +27,44 @@ from dlsched.cluster.speeds import SpeedLaw, SpeedTable
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.result import FrozenMapping
 
-if TYPE_CHECKING:
-    from dlsched.ring_allocation.instance import Job
-
 TimesLeft = tuple[IntArray, FloatArray]
 """Count of every job, and its remaining seconds on that count; shape (J,)."""
+
+
+class RingJob(Protocol):
+    """The fields of a job that its costs depend on; see ``instance.Job``."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    @property
+    def epochs(self) -> float:
+        """Remaining epochs."""
+
+    @property
+    def epoch_time_s(self) -> SpeedTable | None:
+        """Its table."""
+
+    @property
+    def speed_law(self) -> SpeedLaw | None:
+        """Its law."""
+
+    @property
+    def max_gpus(self) -> int | None:
+        """Largest count of a law."""
+
+    @property
+    def weight(self) -> float:
+        """Weight of its time."""
+
+    @property
+    def current_gpus(self) -> int | None:
+        """Count that it runs on."""
+
+    @property
+    def restart_s(self) -> float:
+        """Seconds of a change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +87,7 @@ class JobArrays:
     _latest: dict[int, tuple[Mapping[str, int], TimesLeft | None]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, jobs: "Sequence[Job]", gpus: int) -> Self:
+    def of(cls, jobs: Sequence[RingJob], gpus: int) -> Self:
         """Read the jobs of a cluster of that many GPUs."""
         # jobs with a table, and those with a law; the pairs of all tables stand one after the other
         speeds = [job.epoch_time_s for job in jobs]

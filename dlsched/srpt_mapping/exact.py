@@ -1,124 +1,28 @@
-"""The exact methods of srpt_mapping: blocks of jobs that overlap in no schedule worth considering, solved one by one.
+"""The exact methods of srpt_mapping."""
 
-Each block is solved on its own clock; ``dlsched.algorithms.start_tree`` says why that is exact, and why no large numbers
-are added to a block's.
-"""
-
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 
 from numpy.random import default_rng
 
-from dlsched.algorithms.start_tree import CLOSE, Modes, Tree, separated
-from dlsched.certificates import exact_sum, rounded_down
+from dlsched.algorithms.start_tree import CLOSE, Modes, Tree
 from dlsched.core.errors import ContradictionError, SolverError, UsageError
-from dlsched.core.gap import FEASIBLE, MEETING, rounding
-from dlsched.core.limits import Limits, Stopped, Tick, no_tick
+from dlsched.core.gap import FEASIBLE, rounding
+from dlsched.core.limits import Limits, Stopped
 from dlsched.core.result import Certificate
-from dlsched.core.search import CONTRADICTION, Search
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability
 from dlsched.solvers.conclude import settled
 from dlsched.solvers.outcome import Incumbent
+from dlsched.srpt_mapping.blocks import Block, blocks_of, whole_bound_s, whole_schedule
 from dlsched.srpt_mapping.bounds import combined, prices
-from dlsched.srpt_mapping.checker import flow_times
 from dlsched.srpt_mapping.heuristics import POLICIES, WARM, anneal, one_by_one
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import (
-    Layouts,
-    Picked,
-    Servers,
-    compact,
-    layouts,
-    lengths_s,
-    mode_jobs,
-    picked_of,
-    timed,
-)
+from dlsched.srpt_mapping.placing import Layouts, Picked, Servers, compact, layouts, mode_jobs, picked_of
 from dlsched.srpt_mapping.planning import LARGEST, plan
-from dlsched.srpt_mapping.solution import Schedule, Start, on_clock_of
+from dlsched.srpt_mapping.solution import Schedule
 from dlsched.version import VERSION
-
-_CLOSED = 0.9 * MEETING
-"""Relative gap at which a block counts as closed; if all blocks are closed, so is their sum."""
-_EXACT = 1e-9  # relative gap that a bound of our own search would leave
-
-
-@dataclass(slots=True)
-class Block:
-    """Jobs on their own clock, their layouts, their best schedule, its sum of flow times, and a lower bound on that sum."""
-
-    instance: Instance
-    choices: Layouts
-    schedule: Schedule
-    flow_s: float
-    bound_s: float
-
-    @property
-    def closed(self) -> bool:
-        """Whether the bound meets the sum of the best schedule."""
-        return self.flow_s - self.bound_s <= _CLOSED * self.flow_s
-
-    @property
-    def exact(self) -> bool:
-        """Whether the bound meets the sum as closely as a bound of our own search would."""
-        return self.flow_s - self.bound_s <= _EXACT * self.flow_s
-
-    def improve(self, picked: Picked, tick: Tick = no_tick) -> bool:
-        """Time jobs in an order, keep the schedule if it is better, and return whether it was."""
-        schedule = timed(self.instance, picked, tick=tick)
-        flow_s = math.fsum(flow_times(self.instance, schedule))
-        if not flow_s < self.flow_s:
-            return False
-        self.schedule, self.flow_s = schedule, flow_s
-        self.prove(self.bound_s, "an earlier bound")
-        return True
-
-    def prove(self, bound_s: float, source: str) -> None:
-        """Take a bound if it is tighter; ContradictionError: the best schedule is better than it allows."""
-        if bound_s - self.flow_s > MEETING * self.flow_s:
-            conflict = f"bound {bound_s!r}, but a schedule with flow times of {self.flow_s!r}"
-            raise ContradictionError(f"{source} and the checker disagree: {conflict}", where=CONTRADICTION)
-        self.bound_s = max(self.bound_s, bound_s)
-
-
-def blocks_of(instance: Instance, choices: Layouts, schedule: Schedule, tick: Tick = no_tick) -> list[Block]:
-    """Split a feasible instance by any of its schedules; each block has its part of it, and the bound of its certificate.
-
-    ``choices`` are the layouts of the instance; ``tick`` is called for every job and may raise to stop.
-    """
-    own = instance.on_own_clock()
-    picked = picked_of(own, choices, schedule)
-    flows = flow_times(own, timed(own, picked, tick=tick))
-    shortest = [min(lengths) for lengths in lengths_s(own, choices)]
-    blocks = []
-    # the bound of each block is that of its certificate, less its releases, as blocks count flow times
-    for jobs in separated([job.release_s for job in own.jobs], shortest, flows, tick=tick):
-        part, position = own.on_own_clock(jobs), {job: index for index, job in enumerate(jobs)}
-        within = [(position[job], layout) for job, layout in picked if job in position]
-        best = timed(part, within, tick=tick)
-        released = [Fraction(-job.release_s) for job in part.jobs]
-        bound_s = rounded_down(exact_sum([Fraction(combined(part, tick=tick).value), *released]))
-        flow_s = math.fsum(flow_times(part, best))
-        blocks.append(Block(part, [choices[job] for job in jobs], best, flow_s, bound_s))
-    return blocks
-
-
-def whole_schedule(instance: Instance, blocks: Sequence[Block]) -> Schedule:
-    """The schedule of all blocks, on the clock of the instance."""
-    starts: dict[str, Start] = {}
-    for block in blocks:
-        starts |= on_clock_of(instance, block.instance, block.schedule)
-    return Schedule(starts)
-
-
-def whole_bound_s(instance: Instance, blocks: Sequence[Block]) -> float:
-    """Lower bound on the sum of completion times, from the bounds of all blocks."""
-    return rounded_down(
-        exact_sum([Fraction(job.release_s) for job in instance.jobs] + [Fraction(block.bound_s) for block in blocks])
-    )
 
 
 def prove(search: Search[Schedule], certificate: Certificate) -> None:
@@ -296,7 +200,7 @@ GLANCE = LOOKS // 10
 
 
 def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """The bound and every policy; what these leave open is decided block by block where layouts are not too many.
+    """The bound and every policy; what these leave open is decided block by block (``blocks``) where layouts are not too many.
 
     Our own search and CP-SAT take turns, each twice as long as the one before, and share what they find; in between
     prices prove what they can, and ``plan`` and ``annealing`` run once, as the methods of these names do. Without limits it

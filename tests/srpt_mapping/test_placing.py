@@ -11,8 +11,8 @@ from dlsched.core.errors import SolverError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping import solve
+from dlsched.srpt_mapping.blocks import blocks_of, whole_bound_s, whole_schedule
 from dlsched.srpt_mapping.checker import check, completion_times, objective
-from dlsched.srpt_mapping.exact import blocks_of, whole_bound_s, whole_schedule
 from dlsched.srpt_mapping.formulations.intervals import build_intervals
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance

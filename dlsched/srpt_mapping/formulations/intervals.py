@@ -30,12 +30,12 @@ one than of the next. The hint is the best schedule with these servers in that o
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from dlsched.certificates import exact_sum, rounded_down
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.intervals import IntervalModel, values_of
 from dlsched.solvers.outcome import Incumbent
+from dlsched.srpt_mapping.blocks import Block
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing import (
     Layout,
@@ -48,22 +48,19 @@ from dlsched.srpt_mapping.placing import (
     without_twins,
 )
 
-if TYPE_CHECKING:
-    from dlsched.srpt_mapping.exact import Block
-
 FEWEST_DIGITS, MOST_DIGITS = 30, 32
 """Bits of the sum of all ends; with 34 CP-SAT 9.15 hung, aborted or erred on some tiny models."""
 
 Intervals = Formulation[IntervalModel, Picked]
 
 
-def unit_s(block: "Block", digits: int) -> float:
+def unit_s(block: Block, digits: int) -> float:
     """Seconds per unit such that the sum of the best schedule's ends has ``digits`` binary digits."""
     total_s = block.flow_s + math.fsum(job.release_s for job in block.instance.jobs)
     return math.ldexp(1.0, math.frexp(total_s)[1] - digits)
 
 
-def build_intervals(block: "Block", unit_s: float) -> Intervals:
+def build_intervals(block: Block, unit_s: float) -> Intervals:
     """Build the model with times in units of ``unit_s``, from the best schedule; its objective is the sum of the ends."""
     instance, unit = block.instance, Fraction(unit_s)
     count, exact = len(instance.jobs), [Fraction(job.release_s) for job in instance.jobs]
@@ -121,7 +118,7 @@ def _in_order(instance: Instance, allowed: Layouts, layout_of: Mapping[int, Layo
     return [tuple(layout_of[job].usage[server] for server in order) for job in range(len(layout_of))]
 
 
-def proven_s(block: "Block", intervals: Intervals, bound: float) -> float:
+def proven_s(block: Block, intervals: Intervals, bound: float) -> float:
     """Convert a bound on the model to one on the sum of flow times in seconds."""
     ends_s = (Fraction(bound) * Fraction(intervals.unit) + Fraction(intervals.constant)) * (1 - Fraction(1, 2**48))
     return rounded_down(exact_sum([ends_s, *(Fraction(-job.release_s) for job in block.instance.jobs)]))
