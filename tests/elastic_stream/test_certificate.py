@@ -10,6 +10,7 @@ from conftest import profile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dlsched
 from dlsched.certificates import PricesCertificate
 from dlsched.elastic_stream import Instance, example, solve
 from dlsched.elastic_stream.certificate import MOST_COUNTS, any_time_value, ticks_value, verify
@@ -388,5 +389,5 @@ def test_a_larger_value_is_refused():
     found = solve(example(), method="prices")
     forged = replace(found, certificate=replace(found.certificate, value=math.nextafter(found.bound, math.inf)))
     dearer = replace(found, certificate=replace(found.certificate, prices=(9.0,) * len(found.certificate.prices)))
-    assert not verify(example(), found).failures
-    assert all("is claimed, it proves" in verify(example(), each).failures[0] for each in (forged, dearer))
+    assert not dlsched.verify(example(), found).failures
+    assert all("is claimed, it proves" in dlsched.verify(example(), each).failures[0] for each in (forged, dearer))
