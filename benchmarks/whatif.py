@@ -18,13 +18,13 @@ from tempfile import TemporaryDirectory
 from table import machine, markdown
 
 from dlsched.evaluation import answer
-from dlsched.evaluation.clusters import HAPPENED, Cluster, clusters_of
+from dlsched.evaluation.answer import HAPPENED, Cluster, clusters_of
 from dlsched.evaluation.page import Unit, clusters_table, policies_table, sizes_table, unit_of
 from dlsched.evaluation.question import POLICIES, Question, audit_of, pieces, plan_of
 from dlsched.study.leader import run
 from dlsched.study.plans.plan import CellLimits
+from dlsched.study.reports.export import markdown_text
 from dlsched.study.reports.page_parts import Look, Table, looks
-from dlsched.study.reports.typeset import markdown_text
 from dlsched.traces import read_queue
 from dlsched.traces.queue import queue_window
 

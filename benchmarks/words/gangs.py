@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dlsched.core.messages import listed
 from dlsched.study import Study
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 from dlsched.traces import import_philly_gangs
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
+from cases import Cases, alike, cases, differs, interval, shown
 
 from dlsched import async_sgd
 from dlsched.core.arrays import FloatArray
@@ -11,8 +12,7 @@ from dlsched.core.messages import listed
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.policies import ORDERS
 from dlsched.study import Study
-from dlsched.study.figures.cases import Cases, alike, cases, differs, interval, shown
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 NAMES = [f"{order}-{sizing}" for sizing in SIZINGS for order in ORDERS]

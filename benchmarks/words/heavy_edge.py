@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 import numpy as np
+from cases import cases, compared, shown
 from studies.heavy_edge import cases as drawn
 
 from dlsched.study import Study
-from dlsched.study.figures.cases import cases, compared, shown
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 RULES = ("Heavy-Edge", "compact")

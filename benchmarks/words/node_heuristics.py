@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
+from cases import cases
 
 from dlsched.core.messages import listed
 from dlsched.study import Study
-from dlsched.study.figures.cases import cases
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from cases import cases, shown
 
 from dlsched.core.arrays import FloatArray
 from dlsched.study import Study
-from dlsched.study.figures.cases import cases, shown
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 if TYPE_CHECKING:

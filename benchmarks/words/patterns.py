@@ -3,12 +3,12 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
+from cases import cases, interval, shown
 from studies.patterns import FOUND
 
 from dlsched.core.arrays import FloatArray
 from dlsched.study import Study
-from dlsched.study.figures.cases import cases, interval, shown
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.reproduce.streams import COUNTS, MIXES
 from dlsched.study.rows import Row
 

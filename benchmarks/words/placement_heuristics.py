@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from cases import cases
 
 from dlsched.core.arrays import FloatArray
 from dlsched.core.quantities import per_cent
 from dlsched.study import Study
-from dlsched.study.figures.cases import cases
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 BARS = {"sampled-market": 0.0204, "beam": 0.005}

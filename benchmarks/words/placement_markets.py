@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
+from cases import cases
 from words.placement_heuristics import gap_of, mean_and_largest
 
 from dlsched.core.quantities import per_cent
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.markets import DRAWS, MOST_CATEGORIES, count_categories
 from dlsched.study import Study
-from dlsched.study.figures.cases import cases
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 COLUMNS = (

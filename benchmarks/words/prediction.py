@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from cases import Cases, cases, interval, shown
 
 from dlsched.core.messages import listed
 from dlsched.srpt_mapping import errors
 from dlsched.study import Study
-from dlsched.study.figures.cases import Cases, cases, interval, shown
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from cases import cases, shown
 
 from dlsched.core.arrays import FloatArray
 from dlsched.study import Study
-from dlsched.study.figures.cases import cases, shown
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 EXACT, FAIREST, MARKET, MEAN = "exact", "exact, then mean", "sampled-market", "mean"

@@ -10,7 +10,7 @@ from dlsched.core.gap import gap, ratio
 from dlsched.core.messages import listed
 from dlsched.study import Study
 from dlsched.study.figures.groups import instance_of
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 SHIPPED, GENERATED = "shipped, any time", "generated, any time"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
+from cases import Cases, cases, shown
 
 from dlsched.core.arrays import FloatArray
 from dlsched.core.quantities import per_cent
@@ -11,8 +12,7 @@ from dlsched.reproduce.gadget import BASELINES, TOTAL_UTILITY, fig4, shape_of
 from dlsched.ring_embedding import Instance, checker
 from dlsched.ring_embedding.rings.network import Network, utility_table
 from dlsched.study import Study
-from dlsched.study.figures.cases import Cases, cases, shown
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.reproduce.published import gadget
 from dlsched.study.rows import Row
 

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
+from cases import shown
 
 from dlsched.core.arrays import FloatArray
 from dlsched.core.messages import listed
@@ -16,8 +17,7 @@ from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.study import Study
-from dlsched.study.figures.cases import shown
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 COLUMNS = (

@@ -2,11 +2,12 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 
+from cases import alike, cases, compared, interval, shown
+
 from dlsched.core.arrays import FloatArray
 from dlsched.families import FAMILIES
 from dlsched.study import Study
-from dlsched.study.figures.cases import alike, cases, compared, interval, shown
-from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 
 EARLIER = {

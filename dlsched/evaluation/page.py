@@ -13,7 +13,7 @@ from dlsched.core.files import write_text
 from dlsched.core.messages import printable, several
 from dlsched.core.quantities import duration, percent, ratio, rounded, time_unit
 from dlsched.evaluation import answer
-from dlsched.evaluation.clusters import HAPPENED, Cluster, in_common
+from dlsched.evaluation.answer import HAPPENED, Cluster, in_common
 from dlsched.evaluation.measures import THRESHOLD_S, Part, means_by
 from dlsched.statistics.samples import fairness
 from dlsched.study.reports.page import embedded, parts_of

@@ -17,7 +17,7 @@ from dlsched.core.imports import needing
 from dlsched.core.limits import Progress, ProgressCallback, watched
 from dlsched.core.messages import Refused, printable, several
 from dlsched.core.quantities import percent
-from dlsched.evaluation.clusters import clusters_of
+from dlsched.evaluation.answer import clusters_of
 from dlsched.evaluation.page import PageContent, render, unit_of, write_page
 from dlsched.evaluation.question import LIMITS, POLICIES, Question, audit_of, methods_of, pieces, plan_of
 from dlsched.study.leader import StudyProgress

@@ -1,7 +1,7 @@
 """The cost table of an instance: the counts that each job may get, and their costs.
 
 A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``:
-``allocation.hyperbolic`` says up to which count it is useful, and that all laws together need about C pairs.
+``allocation.cost_table`` says up to which count it is useful, and that all laws together need about C pairs.
 
 *Doubling* visits only powers of two of a law.
 """
@@ -12,9 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dlsched.allocation.cost_table import CostTable, undominated
+from dlsched.allocation.cost_table import CostTable, undominated, useful_most
 from dlsched.allocation.counts import is_allowed
-from dlsched.allocation.hyperbolic import useful_most
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick

@@ -1,4 +1,4 @@
-"""Cost tables: the cost of each allowed count of units for each job, undominated pairs, and lower convex hulls."""
+"""Cost tables: the cost of each allowed count of units for each job, undominated pairs, lower hulls, largest useful counts."""
 
 import itertools
 from fractions import Fraction
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.allocation import cost_table
-from dlsched.allocation.cost_table import CostTable, hull, undominated
+from dlsched.allocation.cost_table import CostTable, hull, undominated, useful_most
 from dlsched.testing import cost_tables
 
 ROWS = [{4: 1.0, 1: 9.0, 2: 5.0}, {3: 4.0}, {2: 8.0, 5: -1.0}]
@@ -184,3 +184,32 @@ def test_one_long_job_beside_short_ones():
     """The scan in powers of two stops at job ends: 100 falling costs, then two jobs of one pair."""
     table = CostTable.from_rows([{1: 1000.0}, {w: 500.0 - w for w in range(1, 101)}, {1: 1.0}])
     assert undominated(table).all()
+
+
+def most(hyperbolic, linear, largest, spare, free=None):
+    """Of jobs that are all in F, unless told otherwise."""
+    free = [True] * len(hyperbolic) if free is None else free
+    return useful_most(
+        np.array(hyperbolic), np.array(linear), np.array(largest, dtype=float), np.array(free, dtype=bool), spare
+    )
+
+
+def test_no_further_than_the_cheapest_count():
+    """100 / w + w is least at 10; what only grows, at 1."""
+    assert most([100.0, -1.0], [1.0, 1.0], [64, 64], 1000) == [12, 3]
+
+
+def test_a_price_shares_the_capacity():
+    """100 equal jobs that want all: some units more than the three a job that rounding takes."""
+    found = most([100.0] * 100, [0.0] * 100, [10**6] * 100, 900)
+    assert set(found) <= {9 + 3 + 2 - 1, 9 + 3 + 2}
+
+
+def test_jobs_outside_do_not_count():
+    """Where none is in F no price is needed."""
+    assert most([100.0], [0.0], [64], 4, free=[False]) == [66]
+
+
+def test_no_job():
+    """An empty answer."""
+    assert most([], [], [], 4, free=[]) == []

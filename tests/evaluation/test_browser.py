@@ -9,7 +9,7 @@ import pytest
 from study.reports.synthetic import HOSTILE
 
 from dlsched.core.messages import printable
-from dlsched.evaluation.clusters import HAPPENED
+from dlsched.evaluation.answer import HAPPENED
 from dlsched.evaluation.page import write_page
 
 from .by_hand import cluster

@@ -5,7 +5,7 @@ import re
 import pytest
 from study.reports.synthetic import HOSTILE
 
-from dlsched.evaluation.clusters import HAPPENED, Cluster
+from dlsched.evaluation.answer import HAPPENED, Cluster
 from dlsched.evaluation.page import PageContent, policies_table, render, sizes_of, sizes_table, unit_of, users_table
 
 from .by_hand import cluster

@@ -15,7 +15,7 @@ from dlsched.statistics.samples import median
 from dlsched.study.figures.groups import Group, Instance, Line, instance_of
 from dlsched.study.figures.tables import mean_text, overview, remarks
 from dlsched.study.reports.content import Content
-from dlsched.study.reports.typeset import markdown, markdown_table, markdown_text
+from dlsched.study.reports.export import markdown, markdown_table, markdown_text
 from dlsched.study.rows import Row, table_columns
 
 MOST_INSTANCES = 100

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import alike, cases, compared, differs, interval, shown
 
 from dlsched.core.messages import listed
-from dlsched.study.figures.cases import alike, cases, compared, differs, interval, shown
 from tests.study.by_hand import answer, dead
 
 ROWS = [
