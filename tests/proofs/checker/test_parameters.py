@@ -112,7 +112,7 @@ def test_proofs_of_forged_models(name: str, part: float, tmp_path: Path, monkeyp
     prices, chance = [0.0] * len(instance.types), random.Random(f"{name}{part}")  # type: ignore[attr-defined]
     for scale in (0.0, 1.0, 1000.0):
         forged = [scale * chance.random() for _ in prices]
-        monkeypatch.setattr(exact, "found", lambda instance, forged=forged: (forged, repr(cutoff)))
+        monkeypatch.setattr(exact, "default_parameters", lambda instance, forged=forged: (forged, repr(cutoff)))
         proof = dlsched.prove(instance, path, formulation="priced")
         assert proof.status is not TerminationStatus.INFEASIBLE
         found = check_proof(path, instance)
