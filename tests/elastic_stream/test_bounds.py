@@ -221,7 +221,7 @@ def test_prices_on_other_breakpoints() -> None:
     assert resampled(times, values, np.array([-1.0, 0.0, 2.0, 5.0])).tolist() == [0.0, 1.0, 0.5]
 
 
-FOLDER = Path(__file__).parents[3] / "instances" / "elastic_stream"
+FOLDER = Path(__file__).parents[2] / "instances" / "elastic_stream"
 SHIPPED = [path for path in sorted(FOLDER.glob("*.json")) if not path.name.startswith("worst-")]
 """Without the worst of each policy, which are no sample."""
 
