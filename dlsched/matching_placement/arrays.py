@@ -38,10 +38,7 @@ EVERY = slice(None)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrays:
-    """S jobs and G types; see the module for the meaning of the fields and their order.
-
-    ``stock`` and ``bandwidth`` have shape (G,), ``rates`` (S, G), the other arrays (S,).
-    """
+    """S jobs and G types: fields as in the module, ``stock`` and ``bandwidth`` (G,), ``rates`` (S, G), the others (S,)."""
 
     stock: Counts
     bandwidth: Floats
@@ -82,10 +79,7 @@ class Arrays:
         return time
 
     def times_with_more(self, job: int, counts: Counts) -> Floats:
-        """Seconds with one more worker of each type than count vectors of shape (..., G), which may be 0; shape (..., G).
-
-        Valid only for types that can serve the job; infinite if no worker would train anything.
-        """
+        """Seconds with one more worker of each type that can serve the job; ``counts`` (..., G) may be 0; inf: nothing trains."""
         size = counts.sum(axis=-1)[..., None] + 1
         slow = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=-1)[..., None]
         slowness = np.maximum(slow, 1.0 / self.bandwidth)
@@ -96,8 +90,7 @@ class Arrays:
 
     def cost(self, job: int, counts: Counts) -> Floats:
         """Cost of the job on count vectors of shape (..., G), each with a worker; shape (...)."""
-        times = self.times(job, counts)
-        return self.costs.of(job, times)
+        return self.costs.of(job, self.times(job, counts))
 
     def costs_of(self, jobs: Counts | slice, counts: Counts) -> Floats:
         """Costs of jobs, shape (N,), on one count vector each, shape (N, G)."""
@@ -109,8 +102,7 @@ class Arrays:
 
     def cost_with_more(self, job: int, counts: Counts) -> Floats:
         """Cost of the job with one more worker of each type; arguments as for ``times_with_more``."""
-        times = self.times_with_more(job, counts)
-        return self.costs.of(job, times)
+        return self.costs.of(job, self.times_with_more(job, counts))
 
     def total(self, counts: Counts) -> float:
         """Minimised value of a placement, shape (S, G): the sum of the costs, or the largest cost."""
@@ -224,7 +216,8 @@ _NAMED = 5  # ids that a sentence lists
 def infeasible(instance: Instance) -> str | None:
     """Return a sentence that proves by counting that no placement exists, or None; then one exists."""
     # a set of jobs and all types that can serve any of them: too few workers for their least sizes (Hall)
-    jobs = [instance.jobs[index] for index in starved_jobs(instance)]
+    data = arrays(instance)
+    jobs = [instance.jobs[index] for index in starved(data.rates > 0, data.least, data.stock)]
     if not jobs:
         return None
     needed = sum(job.min_workers for job in jobs)
@@ -236,12 +229,6 @@ def infeasible(instance: Instance) -> str | None:
         names = ", ".join(job.id for job in jobs[:_NAMED]) + (", ..." if len(jobs) > _NAMED else "")
         who = f"jobs {names} together need" if len(jobs) > 1 else f"job {names} needs"
     return f"{who} at least {needed} workers, there are {available} that can serve {'them' if len(jobs) > 1 else 'it'}"
-
-
-def starved_jobs(instance: Instance) -> list[int]:
-    """Positions of jobs that need more workers than the types that can serve them have; empty when all can be served."""
-    data = arrays(instance)
-    return starved(data.rates > 0, data.least, data.stock)
 
 
 def require_feasible(instance: Instance) -> None:

@@ -1,25 +1,21 @@
 """Two lower bounds of matching_placement, with the multipliers that prove them.
 
-``configuration_lp``. The linear program over configurations (``configurations.pricing``): its value is
-the best Lagrangian bound for prices of the types, since each job is solved exactly at the prices. For the
-largest ratio the bound is the least threshold, up to ``NEAR``, that the linear program of
-``configurations.thresholds`` can keep.
+``configuration_lp``: the value of the linear program over configurations is the best Lagrangian bound for prices of the
+types, since each job is solved exactly at the prices. For the largest ratio the bound is the least threshold, up to
+``NEAR``, that the linear program of ``configurations.thresholds`` can keep.
 
-``relaxation``, for the mean only. Counts are real; communication runs on the fastest type that can serve the
-job, and follows its chord between the smallest size m_i and the largest size M_i: 1 - 1/n >= 1 - 1/m_i -
-1/M_i + n / (m_i M_i) for m_i <= n <= M_i (1 - 1/n is concave, and both sides are equal at both ends). This
-is a convex program in R_i:
+``relaxation``, for the mean only: counts are real; communication runs on the fastest type that can serve the job, and
+follows its chord between the smallest size m_i and the largest size M_i: 1 - 1/n >= 1 - 1/m_i - 1/M_i + n / (m_i M_i)
+for m_i <= n <= M_i (1 - 1/n is concave, and both sides are equal at both ends). This is a convex program in R_i:
 
     minimise sum_i w_i / R_i + b_i n_i + a_i
     [stock]  sum_i c_ig <= s_g      [rate]  R_i <= sum_g rho_ig c_ig      n_i = sum_g c_ig in [m_i, M_i],  0 <= c_ig <= s_g
 
-Rounds of linear programs with tangents (w / R >= 2 w / R0 - w R / R0^2) solve it (Kelley 1960) and give the
-prices of the stock rows. The multiplier lambda_i of a job's rate row is then the best one at these prices.
-The job adds 2 sqrt(w_i lambda) + min_c sum_g (p_g - lambda rho_ig + b_i) c_g to the bound. This is concave
-in lambda; its slope, sqrt(w_i / lambda) less the rate of the minimiser, is 0 between two bisected ends.
+Rounds of linear programs with tangents (w / R >= 2 w / R0 - w R / R0^2) solve it (Kelley 1960) and give the prices of the
+stock rows. The multiplier lambda_i of a job's rate row is then the best one at these prices: the job adds
+2 sqrt(w_i lambda) + min_c sum_g (p_g - lambda rho_ig + b_i) c_g to the bound. This is concave in lambda; its slope,
+sqrt(w_i / lambda) less the rate of the minimiser, is 0 between two bisected ends.
 """
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,9 +34,6 @@ from dlsched.matching_placement.heuristics import best_local
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of, require_served
 from dlsched.solvers.lp import linear_program
-
-if TYPE_CHECKING:
-    from scipy.sparse import dia_array
 
 _ROUNDS = 100  # of linear programs at most; a few tens are usual
 _CLOSE = 1e-5  # relative difference of w / R and its tangents at which rounds end
@@ -87,10 +80,8 @@ def by_thresholds(instance: Instance, *, tick: Tick, budget: Budget | None) -> D
 def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> DualsCertificate:
     """Make an unverified certificate of prices, its value lowered by the verifier's largest error.
 
-    ``certificate.verify`` subtracts ``ERROR`` from every least value, as its error may be that large; prices
-    over S times S, sums and quotients are off by some 2^-52. With p the power of a utility, the total error
-    is at most (3 ERROR + n 2^-52) max(1, p + 1) times the sum of the sizes of least values, offsets and p s:
-    less than a third of ``_ROUNDING`` for n of some thousands.
+    With p the power of a utility that error is at most (3 ``ERROR`` + n 2^-52) max(1, p + 1) times the sum of the sizes of
+    least values, offsets and p s, for sums of n terms: less than a third of ``_ROUNDING`` for n of some thousands.
     """
     room = _ROUNDING * float(prices.least.sum() + dot(prices.prices, data.stock))
     room = data.costs.steepness * (room + _ROUNDING * float(np.abs(data.costs.offset).sum()))
@@ -132,7 +123,10 @@ def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats
 
     Variables: c_ig, then every job's rate and time in parts of those it has in ``start``.
     """
-    from scipy.sparse import csr_array, hstack, vstack
+    from scipy.sparse import csr_array, dia_array, hstack, vstack
+
+    def diagonal(values: Floats) -> dia_array:
+        return dia_array((values[None], [0]), shape=(jobs, jobs))
 
     # variables: a pair for each type that can serve a job; coefficients too small or too large to matter are cut
     jobs = data.jobs
@@ -160,7 +154,7 @@ def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats
     fresh = [np.full(jobs, factor) for factor in _FIRST]
     for _ in range(_ROUNDS):
         for points in fresh:
-            tangent = hstack((csr_array((jobs, len(job))), _diagonal(-1 / points), _diagonal(-points)), format="csr")
+            tangent = hstack((csr_array((jobs, len(job))), diagonal(-1 / points), diagonal(-points)), format="csr")
             rows.append(tangent)
             right.append(np.full(jobs, -2.0))
         tick()
@@ -177,13 +171,6 @@ def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats
         fresh = [reached]
     prices: Floats = np.maximum(0.0, -answer.upper[: data.types]) * unit
     return prices
-
-
-def _diagonal(values: Floats) -> "dia_array":
-    """The square matrix with these values on its diagonal."""
-    from scipy.sparse import dia_array
-
-    return dia_array((values[None], [0]), shape=(len(values), len(values)))
 
 
 def _chords(data: Arrays) -> Floats:

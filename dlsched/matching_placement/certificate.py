@@ -137,10 +137,7 @@ def _rational(value: float) -> Fraction:
 
 
 def relaxed_value(instance: Instance, job: Job, prices: Mapping[str, float], slope: float) -> Fraction:
-    """One job's part of the bound of ``relaxation``, in seconds, exact but for a root rounded down.
-
-    ValueError: the job has no configuration.
-    """
+    """One job's part of the bound of ``relaxation``, in seconds, exact but for a root rounded down."""
     kinds = [kind for kind in instance.types if kind in job.samples_per_s]
     usable = sum(len(instance.types[kind]) for kind in kinds)
     least, most = job.min_workers, usable if job.max_workers is None else min(usable, job.max_workers)

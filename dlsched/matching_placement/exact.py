@@ -1,13 +1,4 @@
-"""The exact methods of matching_placement: dynamic programming, column generation with the closing of its gap, and models.
-
-*Columns.* Prices by column generation, then a search within the gap, or MILPs by HiGHS.
-
-For the largest ratio thresholds take the place of prices (``configurations.thresholds``).
-
-*Parameters of* ``priced``: by default prices of column generation, and the cutoff of the beam search.
-
-Neither has to be best: ``formulations.priced`` says which placements its model has at any prices and cutoff.
-"""
+"""The exact methods of matching_placement: dynamic programming, column generation with the closing of its gap, and models."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -64,10 +55,7 @@ _NODES = 100  # of that program, which is to be quick
 
 
 def run_columns(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """Column generation, then the search within its gap; a node is a round, or a job in which labels are extended.
-
-    If the search has too many labels, HiGHS goes on with MILPs over the configurations that can matter.
-    """
+    """Column generation, then the search within its gap; a node is a round, or a job in which labels are extended."""
     warm(instance, search)
     return objective_of(instance).run_columns(instance, search)
 
@@ -146,11 +134,7 @@ def _among_columns(instance: Instance, data: Arrays, pool: Pool, prices: Prices,
 def _by_programs(
     instance: Instance, data: Arrays, pool: Pool, prices: Prices, slack: float, search: Search[Placement]
 ) -> TerminationStatus:
-    """Solve MILPs over the configurations within a growing slack; other choices cost more than bound plus slack.
-
-    ``slack`` had too many labels. The first program has a part of it, larger than the slack searched; none
-    is above the gap.
-    """
+    """Solve MILPs over the configurations within a slack that grows from one too large to search; others cost more."""
     # the first program is a factor below the slack with too many labels; it grows until it covers the gap
     slack /= _MORE
     while not search.proven:
@@ -190,10 +174,7 @@ def _by_programs(
 
 
 def by_thresholds(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """Find prices, then search thresholds between their bound and the incumbent; a node is a threshold.
-
-    If the search has too many labels, HiGHS chooses among the configurations that keep the threshold.
-    """
+    """Find prices, then search thresholds between their bound and the incumbent (``thresholds``); a node is a threshold."""
     data = arrays(instance)
 
     def offer(counts: Counts) -> None:
@@ -246,10 +227,7 @@ def additions(data: Arrays, *, most: int | None = None) -> int:
 
 
 def solve_by_states(data: Arrays, *, step: Tick = no_tick, tick: Tick = no_tick) -> Counts | None:
-    """Return optimal counts, shape (S, G), or None when no placement exists.
-
-    ``step`` is called before every job, ``tick`` before every configuration; both may raise to stop.
-    """
+    """Optimal counts, shape (S, G), or None: no placement. ``step`` is called before every job."""
 
     def choices() -> Iterator[tuple[Counts, Floats]]:
         for job in range(data.jobs):
@@ -351,8 +329,8 @@ def build(
 ) -> "Formulation[pulp.LpProblem, Placement]":
     """Build ``priced``, with the errors of ``formulations.priced.build_priced``; ``complete``: all placements, which is ``milp``.
 
-    ``prices``: numbers by type, in order of the types' first workers, with blanks between them; None: the prices of the
-    linear program over configurations. ``cutoff``: an objective, or "none"; None: that of the beam search.
+    ``prices``: numbers by type, separated by blanks; None: those of column generation, at which few columns are left.
+    ``cutoff``: an objective, or "none"; None: that of the beam search.
     """
     if complete:
         return build_milp(instance, complete=True)

@@ -1,11 +1,9 @@
 """Instances of matching_placement: the example, and random ones from a seed.
 
-Each job is promised one or two workers of a random order and then drawn such that these can serve it. So the
-smallest sizes always fit together. All figures drawn are rounded to four significant digits.
-
-Rates of all presets (``PRESETS``) but ``published-rates``: a job takes c seconds an iteration on a worker of
-speed 1; its rate on a type is batch / c times the type's speed times a lognormal factor of job and type. A
-type whose memory is too small for a job cannot serve it.
+Each job is promised one or two workers of a random order and then drawn such that these can serve it, so the smallest
+sizes always fit together. Figures drawn are rounded to four significant digits. But for ``published-rates`` a job takes c
+seconds an iteration on a worker of speed 1; its rate on a type is batch / c times the type's speed times a lognormal
+factor of job and type. A type whose memory is too small for a job cannot serve it.
 """
 
 from collections.abc import Sequence
@@ -237,10 +235,7 @@ def _published_kinds(generator: np.random.Generator, workers: int) -> list[_Kind
 def _published_job(
     generator: np.random.Generator, promised: Sequence[_Kind], kinds: Sequence[_Kind]
 ) -> tuple[PublishedRates, Drawn]:
-    """A model published on the promised types (ResNet-50 is on all); 15 minutes to 2 days on one V100.
-
-    The published rate holds at the published batch on one GPU; it is taken for any share of the job's batch.
-    """
+    """A model published on the promised types (ResNet-50 is on all), its rates at one GPU and batch taken for any share."""
     able = [rates for rates in published_rates() if all(kind.name in rates.samples_per_s for kind in promised)]
     rates = able[int(generator.integers(len(able)))]
     batch = rates.batch_samples * 2 ** int(generator.integers(4))

@@ -31,12 +31,10 @@ LARGEST = 1_000_000
 def initial(arrays: Arrays) -> Counts:
     """Return min_i workers for every job, shape (S, G), of a feasible instance.
 
-    Minimises sum_ig T_i Pi_i / (min_i^2 rho_ig) c_ig with sum_g c_ig = min_i and sum_i c_ig <= s_g. A job's
-    term is its compute time on one type, and an upper bound of it on several types (the harmonic mean is
-    below the mean); it is divided by J_i(equal share) if the objective is made of such ratios. Each of a
-    job's min_i seats is assigned a worker. Beyond ``LARGEST`` pairs of seat and worker, jobs take their
-    fastest free workers instead, those with the most samples first; if that leaves some jobs short, the
-    result is ``smallest``.
+    Minimises sum_ig T_i Pi_i / (min_i^2 rho_ig) c_ig with sum_g c_ig = min_i and sum_i c_ig <= s_g. A job's term is its
+    compute time on one type, and an upper bound of it on several types (the harmonic mean is below the mean); it is divided
+    by J_i(equal share) if the objective is made of such ratios. Beyond ``LARGEST`` pairs of seat and worker, jobs take their
+    fastest free workers, those with the most samples first, or, if that leaves some short, those of ``smallest``.
 
     Cost: that of an assignment of n = sum_i min_i seats, O(n^2 K) at worst.
     """
@@ -111,11 +109,7 @@ def fastest_first(instance: Instance) -> Placement | None:
 
 
 def soon(instance: Instance) -> Placement | None:
-    """Answer as soon as possible: ``fastest_first``, or where that fails the smallest sizes with whichever workers fit.
-
-    Finds an answer whenever one exists; stopped methods hold it. Guarantee: none. Cost: O(S G log G) and a
-    maximum flow.
-    """
+    """``fastest_first``, or where that fails the smallest sizes with whichever workers fit: an answer whenever one exists."""
     if infeasible(instance) is not None:
         return None
     return fastest_first(instance) or placement(instance, smallest(arrays(instance)))
@@ -199,15 +193,10 @@ def best_local(data: Arrays, tick: Tick = no_tick) -> Counts:
 def improve(data: Arrays, counts: Counts, tick: Tick = no_tick) -> Counts:
     """Take the best of all steps until none lowers the sum of the costs; ``counts`` has shape (S, G).
 
-    For the largest ratio, the sums of powers of the ratios are lowered one after the other; the best is returned.
-
-    A step takes a worker of one type (or none) from a job and gives it one of another type (or none); what it gives up
-    goes to the idle, or in exchange to the job that the new one came from. That is every move of a worker to another
-    job, to or from the idle, and every swap of two workers of two jobs, or of a job and the idle.
-
-    Cost of a step: O(G^2), and O(G) for each job that holds a type which one of the two changed jobs held or
-    holds. Memory: that of ``Exchanges``. ``tick`` is called before every job and every step; it may raise to
-    stop.
+    A step takes a worker of one type (or none) from a job and gives it one of another type (or none), in exchange with the
+    idle or with another job: every move of a worker and every swap of two. For the largest ratio, the sums of powers of the
+    ratios are lowered one after the other; the best is returned. Cost of a step: O(G^2), and O(G) for each job that holds a
+    type which one of the two changed jobs held or holds. Memory: that of ``Exchanges``.
     """
     if not data.bottleneck:
         return _lower(data, counts, tick)

@@ -1,20 +1,14 @@
 """Job-worker markets: deferred acceptance over categories, and sampled markets.
 
-*Categories* are the vectors of how many workers each job gets, without saying which (``algorithms.count_vectors``).
-
-A category is (n_1 .. n_S) with min_i <= n_i <= most_i and sum_i n_i <= K. Idle workers can be best, so the sizes need not
-add up to K. Whether the types can serve a category is the market's question.
+*Categories* are vectors (n_1 .. n_S) of how many workers each job gets, min_i <= n_i <= most_i and sum_i n_i <= K, as idle
+workers can be best. Whether the types can serve a category is the market's question.
 
 *The matching market.* Inside a category every job is n_i unit buyers, who bid for workers until each has one it wants.
+Only the abstract of Liu, Wang, Huang, Pan (TPDS 2024) was available: the ascending prices are those of Demange, Gale and
+Sotomayor (``algorithms.resource_market`` has the symbols), and the valuations are our reconstruction. "Ours": in no paper.
 
-The body of the paper (Liu, Wang, Huang, Pan, TPDS 2024 [abstract]) was not available to us: the ascending prices are those of
-Demange, Gale and Sotomayor (``algorithms.resource_market`` has the symbols), and the valuations are our
-reconstruction. Parts called "ours" are in no paper.
-
-*The sampled market* is the market of some categories instead of all, drawn at random.
-
-The number of draws that is enough (``algorithms.count_vectors``) guarantees a rank, not a completion time: it does
-not tell how much longer the jobs take in the last category of the best part than in the best one.
+*The sampled market* is the market of some categories, drawn at random. The number of draws that is enough
+(``algorithms.count_vectors``) guarantees a rank, not how much longer jobs take than in the best category.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -64,10 +58,7 @@ def categories(arrays: Arrays) -> Iterator[Sizes]:
 
 
 def draw_category(arrays: Arrays, generator: np.random.Generator, table: Table) -> Sizes:
-    """Draw a category, all equally likely; ``table`` is that of ``category_table``. Cost: O(S + K).
-
-    UsageError: there is no category.
-    """
+    """Draw a category, all equally likely, from ``category_table``; cost O(S + K). UsageError: there is none."""
     count = table[0][-1]
     if count == 0:
         raise UsageError("no category: the smallest sizes do not fit")
@@ -202,10 +193,7 @@ def market(instance: Instance) -> Placement | None:
 
 
 def all_markets(data: Arrays, *, tick: Tick = no_tick, within: Tick = no_tick) -> Iterator[Counts]:
-    """Placement of every category that can be served, shape (S, G) each; errors as ``market``.
-
-    ``tick`` is called before every category, ``within`` often within its market; both may raise to stop.
-    """
+    """Placement of every category that can be served, shape (S, G); errors as ``market``. ``within`` is called in markets."""
     if next(islice(categories(data), MOST_CATEGORIES, None), None) is not None:
         raise UsageError(
             f"more than {MOST_CATEGORIES:,} categories, allowed: up to {MOST_CATEGORIES:,}; use sampled-market"

@@ -14,10 +14,11 @@ from dlsched.srpt_mapping.checker import check, completion_times, iteration_time
 from dlsched.srpt_mapping.dispatching import Waiting, dispatch
 from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_placement
 from dlsched.srpt_mapping.generator import example, generate
-from dlsched.srpt_mapping.heuristics import a_srpt, anneal, fifo, least_work_first, shortest_first
+from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance, Job, Server, Stage
 from dlsched.srpt_mapping.methods import METHODS
 from dlsched.srpt_mapping.placing import Servers, compact, heavy_edge
+from dlsched.srpt_mapping.planning import anneal
 from dlsched.srpt_mapping.predictor import errors, predict, with_error
 from dlsched.srpt_mapping.solution import Schedule, Share, Start, read_solution
 

@@ -64,10 +64,7 @@ class Block:
 
 
 def blocks_of(instance: Instance, choices: Layouts, schedule: Schedule, tick: Tick = no_tick) -> list[Block]:
-    """Split a feasible instance by any of its schedules; each block has its part of it, and the bound of its certificate.
-
-    ``choices`` are the layouts of the instance; ``tick`` is called for every job and may raise to stop.
-    """
+    """Split a feasible instance by any of its schedules; each block has its part of it, and the bound of its certificate."""
     own = instance.on_own_clock()
     picked = picked_of(own, choices, schedule)
     flows = flow_times(own, timed(own, picked, tick=tick))

@@ -79,12 +79,7 @@ def prices(
         Called with the best certificate so far when it is stopped.
 
     Cost: measured .5 s for 100 jobs, 1.5 s for 200, 12 s for 10,000 and 30 s for 82,247, of which the certificate's exact
-    value, also computed when it is stopped, takes 5 s; as ``length`` where no job has to wait.
-
-    Raises
-    ------
-    UsageError
-        The instance is infeasible.
+    value takes 5 s; as ``length`` where no job has to wait. UsageError: the instance is infeasible.
     """
     jobs = rigid_jobs(instance, tick)
     first_s = min(job.release_s for job in instance.jobs)

@@ -33,13 +33,7 @@ Event = tuple[float, int, str, int]  # time, kind (0: GPUs are given back, 1: us
 
 
 def objective(instance: Instance, schedule: Schedule) -> float:
-    """Sum of the completion times in seconds; of all starts and lengths, rounded once.
-
-    Raises
-    ------
-    UsageError
-        A job does not start, or its placement does not hold the job: then there is no time.
-    """
+    """Sum of the completion times in seconds, rounded once; UsageError: a job does not start, or its placement does not hold it."""
     return math.fsum(time_s for times in _placed_times(instance, schedule).values() for time_s in times)
 
 
@@ -198,11 +192,8 @@ def _elsewhere(job: Job, start: Start, allowed_s: float) -> list[Violation]:
 
 
 def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Violation]:
-    """The first moment at which each server is overfull.
-
-    A job that is over as soon as it starts, up to the tolerance, must not start while others run on its GPUs.
-    """
-    # GPUs are free again a tolerance before the end; runs shorter than that are moments
+    """The first moment at which each server is overfull; a run shorter than the tolerance is a moment."""
+    # GPUs are free again a tolerance before the end; a moment must not lie within runs on the same GPUs
     events: list[Event] = []
     moments: list[Event] = []
     for name, (start_s, length_s) in times.items():

@@ -1,15 +1,11 @@
 """Dispatching of jobs in an order of the queue, and waiting for better placements.
 
-*Waiting rule* of A-SRPT: jobs that bad placements slow down wait for better ones, and others pass them.
+*Dispatcher*: jobs join the queue over time and start, in an order, when enough GPUs are free. *Strict*: only the job at
+the head may start. *Backfilling* (work-conserving): the first job of the order that fits starts, on any servers.
 
-A job whose iteration may become slow by a bad placement, alpha^max / alpha^min > ``threshold``, does not start on servers
-that would make it ``quality`` times as slow as alpha^min; it steps aside for at most ``patience`` times its predicted
-length. Then it starts on any free GPUs, first in the order.
-
-*Dispatcher* of the real queue: jobs join it over time and start, in an order, when enough GPUs are free.
-
-*Strict*: only the job at the head may start. *Backfilling* (work-conserving): whenever GPUs are free, the first job of
-the order that fits starts. A job fits when as many GPUs as it needs are free, on any servers.
+*Waiting rule* of A-SRPT: a job whose iteration may become slow by a bad placement, alpha^max / alpha^min > ``threshold``,
+does not start on servers that would make it ``quality`` times as slow as alpha^min; it steps aside, and others pass it,
+for at most ``patience`` times its predicted length. Then it starts on any free GPUs, first in the order.
 """
 
 import heapq
@@ -63,10 +59,7 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 
 @dataclass(slots=True)
 class Aside:
-    """Placement of a queue's jobs, with the arguments of ``dispatch``, and the jobs that wait for a better placement.
-
-    ``waited_s``: seconds of its patience that each job has spent before the clock starts; empty: none.
-    """
+    """Placement of a queue's jobs, with the arguments of ``dispatch``, and the jobs that wait for a better placement."""
 
     instance: Instance
     servers: Servers
@@ -118,10 +111,7 @@ class Aside:
         return done
 
     def ready(self, tick: Tick) -> Iterator[tuple[int, Placed]]:
-        """Yield waiting jobs that now find good placements; each must start before the next is drawn.
-
-        If a job finds no good placement, later jobs with equal graphs are not tried at this moment.
-        """
+        """Yield waiting jobs that now find good placements, of equal graphs the first alone; each must start before the next."""
         # the first job of every graph that fits, in the order of the queue
         first = [
             (waiting_jobs[0], graph) for graph, waiting_jobs in self._order.items() if graph.gpus <= self.servers.total
@@ -159,10 +149,7 @@ class Aside:
 
 
 class Begun(NamedTuple):
-    """State of a queue at a moment: the time, and the starts of the jobs that have begun, by their ids.
-
-    Jobs that have ended by that time may have any placement; policies that look back use them.
-    """
+    """A moment, and the starts of the jobs that have begun by then, by id; of those that have ended any placement will do."""
 
     at_s: float
     starts: Mapping[str, Start]

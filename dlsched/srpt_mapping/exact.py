@@ -17,10 +17,10 @@ from dlsched.solvers.conclude import settled
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.blocks import Block, blocks_of, whole_bound_s, whole_schedule
 from dlsched.srpt_mapping.bounds import combined, prices
-from dlsched.srpt_mapping.heuristics import POLICIES, WARM, anneal, one_by_one
+from dlsched.srpt_mapping.heuristics import POLICIES, WARM, one_by_one
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing import Layouts, Picked, Servers, compact, layouts, mode_jobs, picked_of
-from dlsched.srpt_mapping.planning import LARGEST, plan
+from dlsched.srpt_mapping.planning import LARGEST, anneal, plan
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.version import VERSION
 
@@ -116,10 +116,7 @@ class Closing:
             self.sources.add(BRANCHING)
 
     def by_intervals(self, index: int, conflicts: int | None = None) -> TerminationStatus:
-        """Solve the model with intervals, again in finer units until its bound meets the answer.
-
-        ``conflicts``: the most of each solve. ``feasible``: rounding leaves a gap in the finest unit, which is not tried again.
-        """
+        """Solve the model with intervals, in finer units until its bound meets the answer; ``feasible``: rounding leaves a gap."""
         from dlsched.solvers.cpsat import version
         from dlsched.solvers.intervals import solve_intervals
         from dlsched.srpt_mapping.formulations import intervals
@@ -202,9 +199,8 @@ GLANCE = LOOKS // 10
 def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """The bound and every policy; what these leave open is decided block by block (``blocks``) where layouts are not too many.
 
-    Our own search and CP-SAT take turns, each twice as long as the one before, and share what they find; in between
-    prices prove what they can, and ``plan`` and ``annealing`` run once, as the methods of these names do. Without limits it
-    ends after ``TURNS`` turns, and says so. With too many layouts there are prices, a plan and annealing.
+    Our own search and CP-SAT take turns and share what they find; in between prices prove what they can, and ``plan`` and
+    ``annealing`` run once. With too many layouts there are prices, a plan and annealing.
     """
     warm(instance, search)
     prove(search, combined(instance, tick=search.tick))

@@ -1,11 +1,4 @@
-"""The policies, their guarantee, and simulated annealing over the order of the jobs.
-
-*Simulated annealing* over orders of the queue (ours) runs every order through ``dispatch``. An order is a list of all jobs; the
-queue is strict, jobs are placed by ``compact``, and communication-heavy ones wait for better placements as ``PATIENT`` says. The
-temperature (``algorithms.serial_schedule``) falls from ``TEMPERATURE`` of the first sum of flow times. It knows all jobs from
-the start, which no policy does.
-
-The policies: A-SRPT and its baselines. Each sees predicted iterations only.
+"""The policies, A-SRPT and its baselines, and their guarantee. Each sees predicted iterations only.
 
 =======================  =============================================================================================
 policy                   order of the queue
@@ -42,90 +35,21 @@ least SRPT's sum with true sizes. Last, n_k alpha_k <= rho n_k alpha^low_k, and 
 Where jobs have begun before the clock starts, nothing is claimed: they did not wait for their virtual completion.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from dlsched.algorithms.one_machine import srpt_completions
-from dlsched.algorithms.serial_schedule import anneal_orders
 from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Guarantee
 from dlsched.core.limits import Tick, no_tick
-from dlsched.srpt_mapping.checker import infeasible, objective
-from dlsched.srpt_mapping.dispatching import PATIENT, Aside, Begun, Waiting, dispatch, run_queue, schedule_of, with_own
+from dlsched.srpt_mapping.checker import infeasible
+from dlsched.srpt_mapping.dispatching import PATIENT, Begun, Waiting, dispatch
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing import Rule, Servers, compact, heavy_edge, in_order, placed_s, require_placeable
 from dlsched.srpt_mapping.solution import Schedule, Start, begun_starts, on_clock_of
-
-TEMPERATURE = 0.002  # of the first sum of flow times
-STARTS = 100_000
-"""Default number of simulated job starts: divided by the number of jobs it is the number of orders tried."""
-
-
-def anneal(
-    instance: Instance,
-    start: Schedule,
-    generator: np.random.Generator,
-    *,
-    orders: int | None = None,
-    tick: Callable[..., None] = lambda nodes=0: None,
-    better: Callable[[Schedule], None] = lambda schedule: None,
-) -> Schedule:
-    """Return the best schedule found by a search that begins with the order of a schedule's starts.
-
-    Parameters
-    ----------
-    instance
-        Feasible.
-    start
-        A feasible schedule; the returned schedule is never worse.
-    generator
-        Draws the steps, and the chances of acceptance.
-    orders
-        Number of orders tried; None: ten times the squared number of jobs, at most 1,000, at most ``STARTS``
-        over the number of jobs, and at least 1.
-    tick
-        Called with 1 for every order and with nothing for every job of it; it may raise to stop.
-    better
-        Called with every schedule better than all before, ``start`` included.
-
-    Guarantee: none. Cost: as many runs of ``dispatch`` as orders.
-    """
-    count = len(instance.jobs)
-    tries = max(1, min(1_000, 10 * count**2, STARTS // count)) if orders is None else orders
-    # one set of servers for all orders: a run leaves all GPUs free
-    own = instance.on_own_clock()
-    servers = Servers(own)
-    releases = [job.release_s for job in own.jobs]
-    aside = partial(Aside, own, servers, place=compact, waiting=PATIENT, least_s=placed_s(own, compact, tick=tick))
-    begun = with_own(own)
-    best_s, best = objective(instance, start), start
-
-    def flow_s(order: list[int], now_s: float) -> float:
-        nonlocal best_s, best
-        tick(1)
-        keys = [0.0] * count
-        # the queue follows the order by keys
-        for rank, job in enumerate(order):
-            keys[job] = float(rank)
-        ran = run_queue(aside(keys=keys), releases, begun=begun, tick=tick)
-        times = zip(releases, ran, strict=True)
-        sum_s = math.fsum(x for release_s, (start_s, length_s, _) in times for x in (start_s, length_s, -release_s))
-        if sum_s < now_s:
-            schedule = Schedule(on_clock_of(instance, own, schedule_of(own, ran)))
-            schedule_s = objective(instance, schedule)
-            if schedule_s < best_s:
-                best_s, best = schedule_s, schedule
-                better(best)
-        return sum_s
-
-    order = sorted(range(count), key=lambda job: (start.jobs[instance.jobs[job].id].start_s, job))
-    anneal_orders(order, flow_s, generator, tries=tries, temperature=TEMPERATURE)
-    return best
-
 
 PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
 SPEEDS = ("placed", "low")
@@ -230,11 +154,7 @@ def fifo(
 
 
 def one_by_one(instance: Instance) -> Schedule | None:
-    """Run one job after another, alone, those of the least predicted length first; None when infeasible.
-
-    They wait for those that have begun. The answer when the policies are stopped. Guarantee: none. Cost: O(I log I + M S)
-    for every different job graph.
-    """
+    """Run one job after another, alone, the least predicted length first; None when infeasible. Cost: O(I log I + M S) a graph."""
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)

@@ -1,13 +1,11 @@
 """Placement of jobs: free GPUs of the servers, rules that place one job, all layouts of a job, and start times of layouts.
 
-*Rules* that place one job on the free GPUs of the servers: the paper's Heavy-Edge, and a tighter one of ours. Both choose
+*Rules* place one job on the free GPUs of the servers: the paper's Heavy-Edge, and a tighter one of ours. Both choose
 servers first, then share out the replicas.
 
-*Layouts* of a job: every way in which the servers can give it its GPUs, each with the best seconds of an iteration.
-
-A layout fixes how many GPUs each server gives; the replicas are then spread in the best way (``cluster.replica_placement``). As
-only these numbers and the length matter to other jobs, some optimal schedule uses layouts only. A job that has
-begun has one layout, the one in which it runs.
+A *layout* fixes how many GPUs each server gives to a job; the replicas are then spread in the best way
+(``cluster.replica_placement``). As only these numbers and the length matter to other jobs, some optimal schedule uses
+layouts only. A job that has begun has one layout, the one in which it runs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -219,10 +217,7 @@ Picked = Sequence[tuple[int, Layout]]
 
 
 def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
-    """Every layout of every job; ``tick`` is called for each, and may raise to stop.
-
-    UsageError: more than ``LARGEST`` layouts or ``MOST_SERVERS`` servers, or too many ways to spread a job's replicas.
-    """
+    """Every layout of every job; UsageError: too many layouts or servers, or too many ways to spread a job's replicas."""
     sizes = tuple(server.gpus for server in instance.servers)
     if len(sizes) > MOST_SERVERS:
         raise UsageError(where="layouts", found=f"{len(sizes):,} servers", allowed=MOST_SERVERS)
@@ -338,9 +333,8 @@ def timed(
 ) -> Schedule:
     """Start every job at the earliest time at which its GPUs are free to its end, beside the jobs picked before it.
 
-    Those that have begun are first, whatever the order: they fit together, and start at their release. ``not_before_s``:
-    of every job in the order of the file, a time at or after its release; None: the releases. ``tick`` is called for every job,
-    and may raise to stop. Cost: O(I^2 M).
+    Those that have begun come first, and start at their release. ``not_before_s``: by job a time not before its release.
+    Cost: O(I^2 M).
     """
     jobs, sizes = instance.jobs, [server.gpus for server in instance.servers]
     picked = sorted(picked, key=lambda pick: jobs[pick[0]].begun is None)

@@ -1,43 +1,41 @@
 """Plans of srpt_mapping: insertion of jobs into a schedule, in the order of completion times of relaxations.
 
-*Serial placement* takes jobs in an order, and puts each where it ends first, possibly before earlier ones.
+*Serial placement* takes jobs in an order, and puts each where it ends first. A queue keeps GPUs idle for the gang at its
+head; here a job may run in that gap if it delays no job before it in the order. A job that would run slowly if started
+now is placed later if it then ends sooner.
 
-A queue starts jobs as time goes by, and a gang at its head keeps GPUs idle; here a job may run in that gap
-if it delays no job before it in the order. A job that would run slowly if started now is placed later if it
-then ends sooner.
+*Orders.* At good GPU prices over time a job is nearly indifferent between many starts, and the prices tried last disagree
+on the best one. The mean of these starts, or of the middles of the runs, gives an order (alpha points, Hall, Schulz,
+Shmoys and Wein 1997, do the same with one linear program), and so does each known schedule. Annealing begins with the
+best.
 
-*Schedule in hindsight.* It places orders from GPU prices over time and known schedules, and anneals the best.
-
-At good prices a job is nearly indifferent between many starts, and the prices tried last disagree on the
-best one. The mean of these starts, or of the middles of the runs, gives an order (alpha points, Hall,
-Schulz, Shmoys and Wein 1997, do the same with one linear program). Serial placement places each order; annealing
-begins with the best one.
+*Annealing* of orders of a strict queue: jobs are placed by ``compact``, and communication-heavy ones wait for better
+placements as ``PATIENT`` says. The temperature (``algorithms.serial_schedule``) falls from a part of the first sum of flow
+times. Both searches know all jobs from the start, which no policy does; both are ours.
 """
 
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from dlsched.algorithms.serial_schedule import anneal_orders
 from dlsched.columns.rigid_prices import best_prices, cheapest_starts
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.bounds import ROUNDS, rigid_jobs
 from dlsched.srpt_mapping.checker import objective
-from dlsched.srpt_mapping.dispatching import JobRun, schedule_of
+from dlsched.srpt_mapping.dispatching import PATIENT, Aside, JobRun, run_queue, schedule_of, with_own
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.placing import Placed, Servers, compact
+from dlsched.srpt_mapping.placing import Placed, Servers, compact, placed_s
 from dlsched.srpt_mapping.solution import Schedule, begun_starts, on_clock_of
 
 
 class Serial:
-    """Places the jobs of a feasible instance in any order, after their releases by the instance's clock.
-
-    ``least_s``: seconds that no placement of a job undercuts, shape (I,).
-    """
+    """Places the jobs of a feasible instance in any order; ``least_s``: seconds that no placement of a job undercuts, (I,)."""
 
     def __init__(self, instance: Instance, least_s: Sequence[float]) -> None:
         self.instance, self.least_s = instance, least_s
@@ -136,6 +134,89 @@ class Serial:
         self._times.insert(index, time_s)
 
 
+class _Orders:
+    """Orders of the jobs, run on their ``own`` clock, and the best schedule of the instance so far, ``start`` at first."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        own: Instance,
+        start: Schedule,
+        run: Callable[[list[int]], list[JobRun]],
+        better: Callable[[Schedule], None],
+    ) -> None:
+        self._instance, self._own, self._run, self._better = instance, own, run, better
+        self.best, self._best_s = start, objective(instance, start)
+
+    def flow_s(self, order: list[int], now_s: float = math.inf) -> float:
+        """Sum of the flow times of an order; where it is below ``now_s``, its schedule may be the best."""
+        ran = self._run(order)
+        times = zip(self._own.jobs, ran, strict=True)
+        sum_s = math.fsum(x for job, (start_s, length_s, _) in times for x in (start_s, length_s, -job.release_s))
+        if sum_s < now_s:
+            schedule = Schedule(on_clock_of(self._instance, self._own, schedule_of(self._own, ran)))
+            schedule_s = objective(self._instance, schedule)
+            if schedule_s < self._best_s:
+                self._best_s, self.best = schedule_s, schedule
+                self._better(schedule)
+        return sum_s
+
+
+ANNEALED_TEMPERATURE = 0.002  # of the first sum of flow times, in ``anneal``
+STARTS = 100_000
+"""Default number of simulated job starts: divided by the number of jobs it is the number of orders tried."""
+
+
+def anneal(
+    instance: Instance,
+    start: Schedule,
+    generator: np.random.Generator,
+    *,
+    orders: int | None = None,
+    tick: Callable[..., None] = lambda nodes=0: None,
+    better: Callable[[Schedule], None] = lambda schedule: None,
+) -> Schedule:
+    """Return the best schedule found by a search that begins with the order of a schedule's starts.
+
+    Parameters
+    ----------
+    instance
+        Feasible.
+    start
+        A feasible schedule; the returned schedule is never worse.
+    generator
+        Draws the steps, and the chances of acceptance.
+    orders
+        Number of orders tried; None: ten times the squared number of jobs, at most 1,000, at most ``STARTS``
+        over the number of jobs, and at least 1.
+    tick
+        Called with 1 for every order and with nothing for every job of it; it may raise to stop.
+    better
+        Called with every schedule better than all before, ``start`` included.
+
+    Guarantee: none. Cost: as many runs of ``dispatch`` as orders.
+    """
+    count = len(instance.jobs)
+    tries = max(1, min(1_000, 10 * count**2, STARTS // count)) if orders is None else orders
+    # one set of servers for all orders: a run leaves all GPUs free
+    own = instance.on_own_clock()
+    least_s = placed_s(own, compact, tick=tick)
+    aside = partial(Aside, own, Servers(own), place=compact, waiting=PATIENT, least_s=least_s)
+    releases_s, begun = [job.release_s for job in own.jobs], with_own(own)
+
+    def run(order: list[int]) -> list[JobRun]:
+        tick(1)
+        keys = [0.0] * count
+        for rank, job in enumerate(order):
+            keys[job] = float(rank)
+        return run_queue(aside(keys=keys), releases_s, begun=begun, tick=tick)
+
+    tried = _Orders(instance, own, start, run, better)
+    order = sorted(range(count), key=lambda job: (start.jobs[instance.jobs[job].id].start_s, job))
+    anneal_orders(order, tried.flow_s, generator, tries=tries, temperature=ANNEALED_TEMPERATURE)
+    return tried.best
+
+
 LARGEST = 5_000
 """Largest number of jobs; with more, placing one order takes minutes."""
 PLACED = 40_000
@@ -162,47 +243,29 @@ def plan(
 ) -> Schedule:
     """Return the best schedule of a feasible instance; it knows all jobs, and how many iterations they run.
 
-    ``schedules``: feasible ones, at least one, whose orders of starts are tried too; the result is never worse. ``generator``
-    draws the steps and the chances of acceptance. ``orders``: number of orders annealed; None: ``PLACED`` over the number of
-    jobs and over the sixteens of servers, at most 1,000. ``tick`` is called with 1 for every order and with nothing for every
-    job of it; it may raise to stop. ``better`` is called with every schedule better than all before and than ``schedules``.
-
-    Guarantee: none. Cost: that of ``bounds.prices``, and of as many runs of ``Serial`` as orders. UsageError: more than
-    ``LARGEST`` jobs.
+    ``schedules``: feasible ones, whose orders of starts are tried too; the result is never worse. ``orders``: how many are
+    annealed; None: ``PLACED`` over the number of jobs and over the sixteens of servers, at most 1,000. ``tick`` and ``better``
+    as in ``anneal``. Cost: that of ``bounds.prices``, and of as many runs of ``Serial`` as orders.
     """
     require_few_jobs(instance)
     count = len(instance.jobs)
     jobs = rigid_jobs(instance, tick)
     serial = Serial(instance.on_own_clock(), jobs.length_s.tolist())
-    best = min(schedules, key=lambda schedule: objective(instance, schedule))
-    best_s, releases_s = objective(instance, best), jobs.release_s.tolist()
 
-    def flow_s(order: list[int], now_s: float = math.inf) -> float:
-        nonlocal best, best_s
+    def run(order: list[int]) -> list[JobRun]:
         tick(1)
-        ran = serial.run(order, tick)
-        times = zip(releases_s, ran, strict=True)
-        sum_s = math.fsum(x for release_s, (start_s, length_s, _) in times for x in (start_s, length_s, -release_s))
-        if sum_s < now_s:
-            schedule = Schedule(on_clock_of(instance, serial.instance, schedule_of(serial.instance, ran)))
-            schedule_s = objective(instance, schedule)
-            if schedule_s < best_s:
-                best_s, best = schedule_s, schedule
-                better(best)
-        return sum_s
+        return serial.run(order, tick)
 
+    start = min(schedules, key=lambda schedule: objective(instance, schedule))
+    tried = _Orders(instance, serial.instance, start, run, better)
     start_times = [np.array([schedule.jobs[job.id].start_s for job in instance.jobs]) for schedule in schedules]
     priced = [
         starts.start_s for starts in (cheapest_starts(jobs, *prices) for prices in best_prices(jobs, ROUNDS, tick))
     ]
     # orders: mean start and mean middle at the latest prices, and the starts of the schedules
     start_s = np.mean(priced[-_LAST:], axis=0)
-    first = [_order(key) for key in (start_s, start_s + jobs.length_s / 2, *start_times)]
+    keys = (start_s, start_s + jobs.length_s / 2, *start_times)
+    first = [np.argsort(key, kind="stable").tolist() for key in keys]
     tries = min(1_000, PLACED // count // -(-len(instance.servers) // 16)) if orders is None else orders
-    anneal_orders(min(first, key=flow_s), flow_s, generator, tries=tries, temperature=TEMPERATURE)
-    return best
-
-
-def _order(key: FloatArray) -> list[int]:
-    """Jobs by rising key."""
-    return [int(job) for job in np.argsort(key, kind="stable")]
+    anneal_orders(min(first, key=tried.flow_s), tried.flow_s, generator, tries=tries, temperature=TEMPERATURE)
+    return tried.best

@@ -89,10 +89,7 @@ def on_clock_of(instance: Instance, own: Instance, schedule: Schedule) -> dict[s
 
 
 def read_solution(data: Any, instance: Instance) -> Schedule:
-    """Read the ``solution`` of a result file; whether it is feasible is the checker's question.
-
-    InputError: not ``{"jobs": {job: {"start_s": t, "placement": [{"stage": 0, "server": s, "replicas": n}]}}}``.
-    """
+    """Read the ``solution`` of a result file: ``{"jobs": {job: {"start_s": t, "placement": [share, ...]}}}``, or InputError."""
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("jobs"), dict):
         raise InputError(where="solution.jobs", found="no object", allowed="{job: {start_s, placement}}")

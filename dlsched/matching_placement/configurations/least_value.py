@@ -91,10 +91,7 @@ class Within:
 
 
 def least_value(data: Arrays, job: int, prices: Floats, law: Law | None = None) -> float:
-    """Least cost plus price p c over a job's configurations, with a relative error below ``ERROR``; inf: none.
-
-    ``law`` None: the cost is the time in seconds.
-    """
+    """Least cost (``law``; None: seconds) plus price p c over a job's configurations, up to a relative ``ERROR``; inf: none."""
     able = data.able(job)
     kinds = able[np.argsort(data.bandwidth[able], kind="stable")]
     rates, price, stock = data.rates[job, kinds], prices[kinds], data.stock[kinds]

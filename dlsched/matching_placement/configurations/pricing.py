@@ -1,26 +1,19 @@
 """Pricing of configurations: the least cost plus price of every job, and column generation on it.
 
-*Deviations.* Every configuration of a case that costs at most a threshold: the cheapest units, and deviations from them.
-
-At a case's R0 the n cheapest units are those below some p - lambda rho, its margin. Another vector of n workers costs more than
-the bound by at least the summed distances of units from the margin: of its units above the margin, and of
-missing units below it. So types further from the margin than threshold minus bound are fixed; the others,
-furthest first, extend labels as long as the threshold allows the deviations. The labels left at the end are
-evaluated.
-
-*Bounds.* The least J_i(c) + p c of every job at prices p of the types: bounds of all jobs at once, and configurations near them.
-
-A configuration has a slowest type, of bandwidth r, and a number n of workers. These two fix its ring, so its
-cost h(R) depends only on the rate R; h is convex and falls (``arrays``; for the mean, h(R) = w / R + the
-ring's seconds). So for every R0, with lambda = -h'(R0),
+*Bounds.* A configuration has a slowest type, of bandwidth r, and a number n of workers. These two fix its ring, so its
+cost h(R) depends only on the rate R; h is convex and falls (``arrays``; for the mean, h(R) = w / R + the ring's
+seconds). So for every R0, with lambda = -h'(R0) and P = p c at prices p of the types,
 
     h(R) + P >= h(R0) + lambda (R0 - R) + P >= h(R0) + lambda R0 + min over n units of sum (p_g - lambda rho_g),
 
-and that minimum takes the n cheapest units of the types of bandwidth r or more. The bound is concave in
-lambda, with slope R0 less the rate of these units, so R0 is found by halving; and the units themselves are
-configurations. A *case* is a job with an r and an n. It is dropped when its bound is above the job's known
-value; few cases survive, so R0 is refined only where it pays. ``deviations`` lists all configurations
-between the bound and the known value.
+and that minimum takes the n cheapest units of the types of bandwidth r or more. The bound is concave in lambda, with slope
+R0 less the rate of these units, so R0 is found by halving; and the units themselves are configurations. A *case* is a job
+with an r and an n. It is dropped when its bound is above the job's known value, so R0 is refined only where it pays.
+
+*Deviations* are all configurations of a case up to a threshold. At its R0 the n cheapest units are those below some
+p - lambda rho, its margin. Another vector of n workers costs more than the bound by at least the summed distances from
+the margin of its units above, and of missing units below it. So types further from the margin than threshold minus bound
+are fixed; the others, furthest first, extend labels as long as the threshold allows.
 """
 
 from collections.abc import Callable
@@ -102,10 +95,9 @@ def deviations(
     cells: int,
     tick: Tick,
 ) -> list[Rows]:
-    """List job, J(c) + p c and c of all vectors of the cases up to the jobs' thresholds.
+    """List job, J(c) + p c and c of all vectors of the cases up to the jobs' thresholds; ``at``: the R0 of each ``bound``.
 
-    ``many`` marks jobs with too many labels: the labels of one case may have ``cells`` numbers, and so may a
-    job's list. ``at`` is the R0 of each case, at which its bound was computed.
+    Labels of one case, and a job's list, may have ``cells`` numbers; ``many`` marks jobs that have more.
     """
     rows_of_parts: list[Rows] = []
     listed = np.zeros(len(many), dtype=np.int64)
@@ -382,11 +374,7 @@ def generate_columns(
     budget: Budget | None = None,
     proven: Callable[[Prices], None] | None = None,
 ) -> Prices:
-    """Return prices of the types whose bound is the linear program's value; ``start`` is a placement of a feasible instance.
-
-    ``pool`` holds the configurations; None: a new pool. Other arguments as for
-    ``columns.generation.generate``.
-    """
+    """Prices of the types whose bound is the linear program's value, from a placement; see ``columns.generation.generate``."""
     return generate(
         pool or first_pool(data, start),
         guess=None if held is not None else first_prices(data, data.total(start)),

@@ -1,22 +1,17 @@
 """The least largest ratio rho: which thresholds can be kept, by covers, prices and a search.
 
-*Covers* are minimal configurations with which a job ends within given seconds.
-
-Labels are extended type by type, by rising bandwidth, so the first type that gives a worker is the ring's
-slowest. A label is complete once it ends soon enough: more workers would be superfluous. A label is dropped
-if it is too slow even with its present ring and the fastest units to come, or too dear even if fractions of
-workers supplied the rate that it lacks.
-
-Whether every job can end within rho times its J(equal share) is a question of stock only: each needs one of
-its ``covers``. For prices p >= 0 of the types let u_i be the least p c of the covers c of job i. If sum u_i
-> p s, no choice keeps the stock, so the optimum is above rho. The prices that prove this first are the duals
-of
+Whether every job can end within rho times its J(equal share) is a question of stock only: each needs a *cover*, a minimal
+configuration with which it ends in time. For prices p >= 0 of the types let u_i be the least p c of the covers c of job i.
+If sum u_i > p s, no choice keeps the stock, so the optimum is above rho. The prices that prove this first are the duals of
 
     minimise t,   sum_c x_ic = 1 for every job,   sum_ic c_g x_ic <= t s_g for every type:     above rho if t > 1.
 
-If t <= 1, a choice that keeps the stock costs at most p s, so none of its configurations exceeds its u_i by
-more than p s - sum u_i. The dynamic program of ``columns.slack`` finds such a choice, or proves that there
-is none.
+If t <= 1, a choice that keeps the stock costs at most p s, so none of its configurations exceeds its u_i by more than
+p s - sum u_i. The dynamic program of ``columns.slack`` finds such a choice, or proves that there is none.
+
+Covers are labels, extended type by type by rising bandwidth, so the first type that gives a worker is the ring's slowest.
+A label is complete once it ends soon enough. It is dropped if it is too slow even with its present ring and the fastest
+units to come, or too dear even if fractions of workers supplied the rate that it lacks.
 """
 
 import math
@@ -48,8 +43,8 @@ def covers(
 ) -> Counts:
     """List configurations of at most ``most_s``, shape (N, G), so that each other one contains a listed one.
 
-    Omitted are those that cost more than ``limit`` at the types' ``prices``, shape (G,), and with ``cheapest`` all but one of
-    the cheapest, and some others. ``tick`` is called at every type. TooMany: labels would have more than ``cells`` entries.
+    Omitted are those above ``limit`` at ``prices``, and with ``cheapest`` others, but one of the cheapest stays. TooMany: labels
+    would have more than ``cells`` entries.
     """
     able = data.able(job)
     kinds = able[np.argsort(data.bandwidth[able], kind="stable")]
@@ -241,17 +236,13 @@ class Level:
 def level_at(
     data: Arrays, rho: float, guess: Floats, *, best: bool = True, tick: Tick = no_tick, budget: Budget | None = None
 ) -> Level:
-    """Find the prices that come closest to refuting a threshold; unless ``best``, any that do not refute it.
-
-    Tries ``guess`` first. ``TooMany`` as ``covers``; ``tick`` is called often, ``budget`` limits linear
-    programs.
-    """
+    """Prices that come closest to refuting a threshold, ``guess`` first; unless ``best``, any that do not refute it."""
     every = []
     for job, equal_s in enumerate(data.costs.equal.tolist()):
         every.append(Covers(data, job, rho * equal_s, tick))
         if not every[-1]:
             return Level(every, None)
-    # column generation for the program of the module: covers that are cheapest at its prices, until none is new
+    # covers that are cheapest at the program's prices are added until none is new
     master = Master(np.zeros(data.types), np.ones(data.jobs), tolerance=_TOLERANCE)
     master.add("t", 1.0, range(data.types), (-data.stock.astype(np.float64)).tolist())
     prices, budget = guess, budget or Budget()
@@ -282,11 +273,7 @@ def _join(master: Master, every: list[Covers], prices: Floats) -> tuple[bool, Fl
 def bound_by_prices(
     data: Arrays, upper: float, *, tick: Tick = no_tick, budget: Budget | None = None
 ) -> tuple[float, Floats]:
-    """Return a lower bound on the largest ratio, and prices that prove it; ``upper``: ratio of a placement.
-
-    Bisects thresholds on a logarithmic scale: first with fractions of workers, which need no covers, then
-    with whole workers until ``NEAR``. Raises ``TooMany`` as ``covers``.
-    """
+    """A lower bound on the largest ratio and prices that prove it, below the ratio ``upper`` of a placement; TooMany: covers."""
 
     def fluid(rho: float) -> Floats | None:
         tick()
@@ -320,10 +307,7 @@ def _halved(
 
 
 def _refuting(data: Arrays, rho: float, budget: Budget) -> Floats | None:
-    """Prices that refute a threshold even for fractional workers on the fastest network, or None.
-
-    A job then needs a rate R; a unit of rate costs min_g p_g / rho_g.
-    """
+    """Prices that refute a threshold even for fractional workers on the fastest network, or None."""
     fastest = np.where(data.rates > 0, data.bandwidth, 0.0).max(axis=1)
     remaining_s = rho * data.costs.equal - data.traffic * ((data.least - 1) / data.least) / fastest
     if (remaining_s <= 0).any():
@@ -346,10 +330,7 @@ def alone(data: Arrays) -> float:
 
 
 def choice_within(data: Arrays, level: Level, *, width: int | None = None, tick: Tick = no_tick) -> Counts | None:
-    """A placement that keeps the threshold, shape (S, G), or None: there is none, or with a ``width`` none was found.
-
-    TooMany: the labels of some job are too many.
-    """
+    """A placement that keeps the threshold, or None: there is none, or none within ``width`` labels. TooMany: of labels."""
     if level.refuted or level.prices is None:
         return None
     return cheapest_within(level.within(), level.prices, level.slack, width=width, tick=tick)
@@ -369,10 +350,9 @@ def lower(
     better: Callable[[Counts], None] | None = None,
     proven: Callable[[float], None] | None = None,
 ) -> Counts:
-    """Lower the largest ratio of the placement ``best``, above the bound ``low``, until ``choose`` finds no better one.
+    """Lower the largest ratio of ``best``, above the bound ``low``, until ``choose`` finds no placement that keeps a level.
 
-    ``choose`` maps a level to a placement that keeps it, or None. ``better`` is called with every better placement, ``proven``
-    with every ratio for which there is none; ``tick`` and ``budget`` as in ``level_at``.
+    ``better`` is called with every better placement, ``proven`` with every ratio for which there is none.
     """
     # steps up from the lower bound; after a success try just below the new ratio, which may prove it optimal
     step, below, guess = _FIRST, False, 1 / data.stock

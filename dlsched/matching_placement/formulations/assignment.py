@@ -32,25 +32,18 @@ Then ``l`` counts ``units`` of at least a millionth of these seconds instead of 
 from a job with min_i = 1 if it trains less than ``USELESS`` of the batch in that time (without it the
 others take longer by no more than that part).
 
-``minlp``, as the paper writes it:
+``minlp``, as the paper writes it; ``x[i,k]``, ``pi[i,k]``, ``l[i]``, ``one_job``, ``batch``, ``split``, ``slowest`` and ``order``
+as above:
 
 ======================  =============================================================================================
 name                    mathematics
 ======================  =============================================================================================
-``x[i,k]``              1 if worker k serves job i; only where its type has a rate
-``pi[i,k]``             pi_ik / Pi_i, the worker's part of the batch, in [0, 1]
-``l[i]``                l_i R_i* / Pi_i, the slowest worker's time, at least 1; R_i*: the largest rate i can have
 ``n[i]``                n_i, in [min_i, max_i]
 ``e[i]``                e_i = min_k r_k / r_i, how slowly the ring carries; only for jobs that may exchange something
 objective               minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + 2 D_i (1 - 1 / n_i) e_i / min_k r_k), in units of ``unit_s``
-``one_job``             sum_i x_ik <= 1
 ``served``              n_i = sum_k x_ik
-``batch``               sum_k pi_ik = 1
-``split``               pi_ik <= x_ik
-``slowest``             R_i* / rho_ik pi_ik <= l_i
 ``bandwidth``           e_i >= min_k r_k / r_k x_ik, over the workers that can serve i
 ``rate``                l_i sum_k rho_ik / R_i* x_ik >= 1
-``order``               sum_{j<=i} x_jm <= sum_{j<=i} x_jk for workers k, then m, of one type, next to each other
 ======================  =============================================================================================
 
 ``rate`` and ``order`` help SCIP and cut off no placement, up to the names of workers
@@ -108,26 +101,11 @@ def build_assignment(
 ) -> "Formulation[pulp.LpProblem, Placement]":
     """Build the model; ``variables.workers[job, worker]`` is 1 if the worker serves the job.
 
-    Its unit is 1 unless the ratio that is known is ``TINY``; then it is a power of two near that, which the model's name states.
-
-    Parameters
-    ----------
-    instance
-        A valid instance but of ``alpha_fair``, whose utilities are not linear here.
-    complete
-        Keep every placement: no rows ``order``, which leave one of those that differ by the names of equal workers.
-        A worker whose type has no rate for a job has no variable there.
-    most_s
-        Upper bound on the seconds of each job in a better placement, one for all jobs or one for each, shape
-        (S,): the total seconds of a known placement. Only placements that take no longer need be points of
-        the model.
-    tick
-        Called for every worker of every job; it may raise to stop.
-
-    Raises
-    ------
-    UsageError
-        More than ``LARGEST`` coefficients, or alpha_fair; or ``complete`` and ``most_s``.
+    ``complete`` keeps every placement: no rows ``order``, which leave one of those that differ by the names of equal workers.
+    ``most_s``: the total seconds of a known placement, or one bound for each job, shape (S,); only placements whose jobs take
+    no longer need be points of the model. The unit is 1 unless the known ratio is ``TINY``; then it is a power of two near
+    that, which the model's name states. UsageError: more than ``LARGEST`` coefficients, or alpha_fair, whose utilities are
+    not linear here; or ``complete`` and ``most_s``.
     """
     import pulp
 
@@ -227,10 +205,7 @@ def _unit(data: Arrays, most: Sequence[float]) -> float:
 
 
 def units(work: float, best: float, most_s: float) -> tuple[float, float, float]:
-    """Seconds of one unit of a job's ``l``, and the least and the largest ``l``; the latter is at most about ``UNITS``.
-
-    The unit is the job's least time, but no less than a millionth of ``most_s``.
-    """
+    """Seconds of one unit of a job's ``l`` (its least time, at least a millionth of ``most_s``), and its range."""
     if most_s == np.inf:
         return work / best, 1.0, np.inf
     unit = max(work / best, most_s / UNITS)
@@ -290,8 +265,7 @@ def build_minlp(
     """Build the Pyomo model; UsageError: more than ``LARGEST_TERMS`` terms, or another objective than the mean.
 
     Its unit, ``unit_s``, is the mean time of jobs that each have the fastest workers to themselves and exchange nothing.
-    ``most_s``: total seconds of a known placement; only placements that take no longer need be points of the model. ``tick`` is
-    called for every worker of every job; it may raise to stop.
+    ``most_s``: total seconds of a known placement; only placements that take no longer need be points of the model.
     """
     import pyomo.environ as pyo
 

@@ -23,11 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.algorithms.count_vectors import (
-    all_vectors,
-    number_of_vectors,
-    undominated,
-)
+from dlsched.algorithms.count_vectors import all_vectors, number_of_vectors, undominated
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.limits import Tick, TooMany, no_tick
 from dlsched.core.messages import plain_labels
@@ -81,30 +77,12 @@ def build_milp(
 ) -> "Formulation[pulp.LpProblem, Placement]":
     """Build the model; ``variables.counts[job, type]`` is the number of workers of that type that the job gets.
 
-    Parameters
-    ----------
-    instance
-        A valid instance.
-    complete
-        Keep every placement, up to which workers of a type a job gets: all configurations there are. The model has
-        them by default too; ``complete`` refuses the arguments that leave some out.
-    columns
-        Configurations of every job, arrays of shape (N_i, G) without repetition; None: all there are.
-    drop_dominated
-        Leave out configurations that are no faster than another one with no more workers of any type; the optimum stays.
-    most
-        Leave out configurations that cost more (``Arrays.cost``). With the total cost of a known placement
-        as ``most``, no better placement is lost, and vast costs do not drown the others.
-    within
-        Ask for any placement of the configurations left: no objective, and neither ``rho`` nor its rows.
-    tick
-        Called often; it may raise to stop.
-
-    Raises
-    ------
-    UsageError
-        More than ``LARGEST`` columns, or ``LARGEST_CELLS`` counts in them; or ``complete`` beside what leaves out
-        placements.
+    ``complete`` keeps every placement, up to which workers of a type a job gets: all configurations, as by default, but it
+    refuses the arguments that leave some out. ``columns``: configurations of every job, shape (N_i, G), without repetition;
+    None: all. ``drop_dominated`` leaves out those no faster than another with no more workers of any type, ``most`` those
+    that cost more (``Arrays.cost``): with the total cost of a known placement no better one is lost, and vast costs do not
+    drown the others. ``within`` asks for any placement: no objective, and neither ``rho`` nor its rows. UsageError: more than
+    ``LARGEST`` columns, or ``LARGEST_CELLS`` counts in them; or ``complete`` beside what leaves out placements.
     """
     import pulp
 
@@ -236,10 +214,7 @@ def by_programs(instance: Instance, search: Search[Placement]) -> TerminationSta
 
 
 def within(instance: Instance, data: Arrays, listed: Sequence[Counts], search: Search[Placement]) -> Counts | None:
-    """A placement of the configurations listed, by HiGHS, or None: there is none.
-
-    TooMany: a program cannot take that many configurations. SolverError: HiGHS decides neither way.
-    """
+    """A placement of the configurations listed, by HiGHS, or None. TooMany: too many for a program. SolverError: undecided."""
     if sum(map(len, listed)) > LARGEST:
         raise TooMany
     outcome = _solve_within(instance, data, listed, np.inf, search)

@@ -70,10 +70,9 @@ WORK = 400_000_000
 def build_priced(
     instance: Instance, prices: Sequence[float], cutoff: float | None
 ) -> "Formulation[pulp.LpProblem, Placement]":
-    """Build the model at prices of the types' workers, in costs as the module says.
+    """Build the model at prices of the types' workers; it has every placement up to the objective ``cutoff`` (None: all).
 
-    ``cutoff``: the objective up to which every placement is in the model; None: all are. UsageError: prices or cutoff are no
-    such numbers, more columns than ``milp`` may have, or too many vectors on the way to them.
+    UsageError: prices or cutoff are no such numbers, or too many columns, or too many vectors on the way to them.
     """
     if cutoff is None:
         return build_milp(instance)
@@ -109,14 +108,10 @@ def columns_within(data: Arrays, instance: Instance, prices: Sequence[float], cu
 def listed(data: Arrays, job: int, law: Law, prices: Floats, allowed: float) -> tuple[Counts, int]:
     """List every configuration of a job with cost and price of at most ``allowed``; and how many counts that took.
 
-    Count vectors are extended type by type, by rising bandwidth, for all sizes n of the whole at once. The first type that is
-    taken is the slowest, so it and n say how long the ring takes. A vector of rate R and price P is dropped if too few
-    workers are left for its n, or if P and the least of
-
-        cost at the rate R + x  and  price of x,    x >= 0 made of the types to come, fractions of workers allowed,
-
-    are more than ``allowed``: this is no more than what any of its extensions costs. With no types to come x is 0, so what is
-    left at the end are configurations within ``allowed``.
+    Count vectors are extended type by type, by rising bandwidth, for all sizes n of the whole at once. The first type taken is
+    the slowest, so it and n fix the ring. A vector of rate R and price P is dropped if too few workers are left for its n, or
+    if P and the least of cost at the rate R + x and price of x, x >= 0 made of fractions of the types to come, are more than
+    ``allowed``: no extension costs less.
     """
     # one vector for each size; ``missing`` workers are still to come
     able = data.able(job)

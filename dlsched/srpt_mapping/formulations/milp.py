@@ -85,27 +85,15 @@ def build_milp(
 ) -> "Formulation[pulp.LpProblem, Schedule]":
     """Build the model; its unit is the seconds of its unit of time.
 
-    The unit is 1 s where some schedule's sum of flow times is from 1 to 2**14 s, else a power of two that brings it
-    to 2**9 or more and below 2**10: solvers have absolute tolerances. The model's name states it where it is not 1 s.
-    The schedule has the layouts and the order of the values; its times are made anew, exactly, and are no later.
+    That is 1 s where some schedule's sum of flow times is from 1 to 2**14 s, else a power of two that brings it to 2**9 or
+    more and below 2**10: solvers have absolute tolerances. The model's name states it where it is not 1 s. The schedule has
+    the layouts and the order of the values; its times are made anew, exactly, and are no later.
 
-    Parameters
-    ----------
-    instance
-        A valid instance; a job larger than the cluster makes an infeasible model.
-    complete
-        Whether all schedules that end by the horizon remain, in every layout with its replicas spread in the fastest way; jobs
-        then start when the values say, later only by what a solver's tolerance let overlap. Else one optimum remains.
-    horizon_s
-        With ``complete``: the latest end of a job, on the instance's clock. None: after the last release there is room for all
-        jobs one by one in their slowest layouts.
-    tick
-        Called for every layout and every job; it may raise to stop.
-
-    Raises
-    ------
-    UsageError
-        Too many layouts or pairs (``layouts``, ``LARGEST``), or arguments that do not go together.
+    ``complete`` keeps all schedules that end by the horizon, in every layout with its replicas spread in the fastest way; jobs
+    then start when the values say, later only by what a solver's tolerance let overlap. Else one optimum remains.
+    ``horizon_s``, with it: the latest end of a job on the instance's clock; None: after the last release there is room for all
+    jobs one by one in their slowest layouts. UsageError: too many layouts or pairs (``layouts``, ``LARGEST``), or arguments
+    that do not go together.
     """
     import pulp
 
