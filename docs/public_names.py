@@ -34,9 +34,11 @@ ALSO = {
         "dlsched.cluster.topologies": [
             *("Topology", "racks", "fat_tree", "leaf_spine", "ring_of_switches", "torus", "general"),
         ],
-        "dlsched.cluster.published_stages": ["published_stages", "PublishedModel", "PublishedStage"],
         "dlsched.cluster.published": [
             *(
+                "published_stages",
+                "PublishedModel",
+                "PublishedStage",
                 "published_speeds",
                 "PublishedSpeed",
                 "published_rates",

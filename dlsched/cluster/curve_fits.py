@@ -1,38 +1,20 @@
 """Fits of measured epoch times by the speed law, and of the training loss by a curve.
 
-*The speed law* is fitted by non-negative least squares in seconds.
-
-====================  ==============================================================
-code                  mathematics
-====================  ==============================================================
-``gpus``              w_i, i = 1..k measurements
-``epoch_time_s``      t_i, measured seconds per epoch
-``samples``           m_i, samples of one epoch of the job measured
-``model_bytes``       n_i, bytes of its gradients
-``thetas``            theta >= 0 that minimises sum_i (t_i - tau_i(w_i; theta))^2
-====================  ==============================================================
+*The speed law* is fitted by non-negative least squares in seconds: theta >= 0 minimises sum_i (t_i - tau_i(w_i; theta))^2
+over measurements of t_i seconds per epoch on w_i GPUs, of jobs of m_i samples per epoch and n_i bytes of gradients.
 
 Identifiability. Row i of the matrix is (m/w, w-1, (w-1) n/w, 1). Within one job, m and n fixed, the third
 column is n - n/w: a combination of the first and the last. So the matrix has rank 3, and any three distinct
 counts determine the curve tau(w) = hyperbolic / w + linear w + constant, but theta + t (n/m, 0, 1, -n) gives
 the same curve for every t. Jobs of other m or n, n > 0, break the tie (rank 4).
 
-*The training loss* is a curve of the epochs done, which tells the remaining epochs to a target.
-
-====================  ==============================================================
-code                  mathematics
-====================  ==============================================================
-``epochs``            e_i >= 0, i = 1..k measurements
-``losses``            l_i > 0
-``curve.loss(e)``     loss(e) = 1 / (b0 e + b1) + b2, b >= 0
-``curve.b2``          the floor that the loss never reaches
-====================  ==============================================================
-
-For a fixed b2 below every loss, with y = l - b2, the reciprocal 1/y = b0 e + b1 is a non-negative least-squares
-problem. An error of the reciprocal is an error of the loss times y f, f = 1 / (b0 e + b1) being the fitted value:
-f - y = y f (1/y - 1/f). So row i is weighted by y_i f_i, with y_i for the unknown f_i in the first pass and the first
-pass' f_i in the second: nearly the least squares of the loss. b2 is then chosen by the loss itself, the smallest
-sum_i (l_i - loss(e_i))^2: a grid, finer near the smallest loss, then golden sections around its best point.
+*The training loss* after e epochs is loss(e) = 1 / (b0 e + b1) + b2, b >= 0, with a floor b2 that it never reaches; it tells
+the remaining epochs to a target. For a fixed b2 below every measured loss l, with y = l - b2, the reciprocal
+1/y = b0 e + b1 is a non-negative least-squares problem. An error of the reciprocal is an error of the loss times y f,
+f = 1 / (b0 e + b1) being the fitted value: f - y = y f (1/y - 1/f). So row i is weighted by y_i f_i, with y_i for the
+unknown f_i in the first pass and the first pass' f_i in the second: nearly the least squares of the loss. b2 is then
+chosen by the loss itself, the smallest sum_i (l_i - loss(e_i))^2: a grid, finer near the smallest loss, then golden
+sections around its best point.
 """
 
 import math
@@ -251,7 +233,7 @@ class LossCurve:
 
 @dataclass(frozen=True, slots=True)
 class LossFit:
-    """The fitted curve and ``residuals``, measured minus fitted loss in the order of the measurements; immutable."""
+    """The curve, and ``residuals``: measured minus fitted loss in the order of the measurements; immutable."""
 
     curve: LossCurve
     residuals: tuple[float, ...]

@@ -1,16 +1,16 @@
 """Placement of a job's replicas on servers: the exact fastest spread, Heavy-Edge, chain order, swaps, and best fit.
 
 *Exact*: a branch and bound tries, stage by stage, every split of the stage's replicas over servers that give fixed numbers
-of GPUs. Once the next stage is split too, the seconds of a stage are known, and the search cuts branches that are no
-better than the best known spread. It is meant for small jobs.
+of GPUs. The seconds of a stage are known once the next one is split too; branches that are no better than the best spread
+are cut. It is meant for small jobs.
 
-*Heavy-Edge* fills rooms on servers; swaps improve it. Only the abstract of Luo et al. (INFOCOM 2025) was available, which
-does not describe Heavy-Edge: its steps are our reconstruction, on the idea that the ends of heavy edges belong together.
+*Heavy-Edge* fills rooms on servers; swaps improve it. Only the abstract of Luo et al. (INFOCOM 2025) was available: the
+steps are our reconstruction, on the idea that the ends of heavy edges belong together.
 
 *Best fit* packs runs of stages, so that heavy edges of a chain, and rings, stay on one server. Stages joined by a heavy edge,
-one that would take long between servers, form a *block*. Blocks go on servers from the largest block to the smallest, each
-on the server with the least room in which it fits (best fit decreasing). Bisection finds the lightest level of heavy edges
-at which all blocks can be packed.
+one that would take long between servers, form a *block*. Blocks go on servers from the largest to the smallest, each on the
+server with the least room in which it fits (best fit decreasing). Bisection finds the lightest level of heavy edges at
+which all blocks can be packed.
 """
 
 import math
@@ -35,11 +35,9 @@ _known: dict[tuple[JobGraph, tuple[int, ...], tuple[float, ...], float], tuple[f
 def best_rows(
     graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float, *, tick: Tick = no_tick
 ) -> tuple[float, Rows]:
-    """Return the least seconds of an iteration and the rows that attain it; results are cached.
+    """The least seconds of an iteration, and rows that attain it, where servers give ``usage`` GPUs, > 0; results are cached.
 
-    ``usage``: GPUs of every server used, > 0, in all as many as replicas; ``shares`` and ``inside`` as in
-    ``dlsched.cluster.job_graph``; ``tick`` is called for every split and may raise to stop. ``TooMany``: the job is too
-    large for this search.
+    ``TooMany``: the job is too large for this search.
     """
     key = graph, usage, shares, inside
     if key not in _known:
@@ -98,7 +96,7 @@ def splits_of(count: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def splits_up_to(most: int, rooms: Sequence[int], *, tick: Tick = no_tick) -> list[int]:
-    """Count the ways in which the rooms can take 0 .. ``most`` replicas; call ``tick`` for every room.
+    """Count the ways in which the rooms can take 0 .. ``most`` replicas.
 
     >>> splits_up_to(3, [2, 2])
     [1, 2, 3, 2]
@@ -123,9 +121,8 @@ _REMEMBERED = 2_000  # stages times rooms up to which rows are remembered
 def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
     """Heavy-Edge: share the replicas out to rooms that hold exactly as many; rows by room and stage.
 
-    Each room in turn first gets the two ends of the heaviest edge between unplaced replicas; then, one by one, the
-    replica with the largest weight of edges to those in the room (ties: the earliest stage). Weights: 2 O_sv / (k_s
-    k_v) between replicas of neighbour stages, 2 h_s / k_s between replicas of one stage. Cost: O(g S). After
+    Each room in turn first gets the two ends of the heaviest edge between unplaced replicas (``edge_weight``); then, one by
+    one, the replica with the largest weight of edges to those in the room (ties: the earliest stage). Cost: O(g S). After
     ``_MOST_STEPS`` / S replicas or groups of replicas, the rest follows in the order of the chain.
     """
     if len(rooms) == 1:
@@ -232,8 +229,7 @@ def _turns(graph: JobGraph, best: int, unplaced: Sequence[int], pull: Sequence[f
     for other in (best - 1, best + 1):
         if 0 <= other < len(unplaced) and unplaced[other]:
             faster = graph.edge_weight(best, other) - graph.edge_weight(best, best)
-            # After n turns the pull of ``other`` has gained n ``faster`` on the best stage's; ties go to the earlier
-            # stage.
+            # after n turns the pull of ``other`` has gained n ``faster`` on the best; ties go to the earlier stage
             ahead = pull[best] - pull[other]
             if faster > 0 and ahead < turns * faster:
                 turns = max(1, math.ceil(ahead / faster) if other < best else math.floor(ahead / faster) + 1)
@@ -257,13 +253,12 @@ Packed = list[tuple[int, tuple[int, ...]]]
 
 
 def best_fit(graph: JobGraph, free: Sequence[int], shares: Sequence[float], inside: float) -> Packed:
-    """Pack the stages of a job on servers with enough free GPUs in all; return the fastest packing of the bisection.
+    """Pack the stages of a job on servers with enough ``free`` GPUs; return the fastest packing of the bisection.
 
-    ``free``: GPUs a server; ``shares``: B/s of one GPU's share of its card, both shape (M,); ``inside``: B/s between
-    GPUs of one server. Cost: O(M log M + S log S (log M + servers used)). Every stage is packed whole if that is
-    possible and there are at most two stages, or the numbers of replicas divide one another (such as powers of two):
-    some level packs each stage alone, and best fit decreasing then places all whenever possible. A stage that no server
-    holds takes the servers with the most room; its rest goes to the server that it fits best.
+    Cost: O(M log M + S log S (log M + servers used)). Every stage is packed whole if that is possible and there are at most two
+    stages, or the numbers of replicas divide one another (such as powers of two): some level packs each stage alone, and best
+    fit decreasing then places all whenever possible. A stage that no server holds takes the servers with the most room; its
+    rest goes to the server that it fits best.
     """
     rooms = sorted((room, server) for server, room in enumerate(free) if room)
     edges = _cut_s(graph, min(shares[server] for _, server in rooms))
@@ -319,8 +314,7 @@ def _packed(graph: JobGraph, rooms: Sequence[tuple[int, int]], blocks: Sequence[
             insort(rest, (room - sum(counts), server))
 
     sized = [(sum(graph.replicas[stages.start : stages.stop]), stages) for stages in blocks]
-    # Largest block first; a stage larger than every server fills the roomiest ones, and its rest is placed like a
-    # block.
+    # largest block first; a stage larger than every server fills the roomiest, and its rest is placed like a block
     for size, stages in sorted(sized, key=lambda each: -each[0]):
         while rest[-1][0] < size:
             if len(stages) > 1:

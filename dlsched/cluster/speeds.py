@@ -107,8 +107,8 @@ class SpeedLaw(Part):
 def smallest_minimiser(hyperbolic: Fraction, linear: Fraction, most: int) -> int:
     """Smallest integer w in 1 .. ``most`` that minimises hyperbolic / w + linear w, exactly.
 
-    Going from w to w + 1 saves hyperbolic / (w (w + 1)) - linear, which falls with w where hyperbolic > 0: the answer
-    is the first w with w (w + 1) >= hyperbolic / linear. With hyperbolic <= 0 every further unit costs.
+    From w to w + 1 it falls by hyperbolic / (w (w + 1)) - linear, less and less where hyperbolic > 0: the answer is the first w
+    with w (w + 1) >= hyperbolic / linear.
 
     >>> smallest_minimiser(Fraction(100), Fraction(1), 64)
     10
@@ -127,12 +127,9 @@ KeyT = TypeVar("KeyT")
 
 
 class SpeedTable(Mapping[int, float]):
-    """Immutable mapping from an allowed count of GPUs (>= 1, ascending) to seconds per epoch (> 0).
+    """Immutable mapping from an allowed count of GPUs (ascending) to seconds per epoch.
 
-    Raises
-    ------
-    Refused
-        An empty table, a count that is not a plain integer from 1 to 2**53, a time that is not a positive finite number.
+    Refused: an empty table, a count that is not a plain integer from 1 to 2**53, a time that is not a positive finite number.
 
     >>> SpeedTable({1: 138.0, 2: 81.9})[2]
     81.9
@@ -244,9 +241,7 @@ def _packer(length: int) -> Callable[..., bytes]:
     return Struct(f"{length}d").pack
 
 
-_COUNTS: dict[
-    str, int
-] = {}  # keys of tables that were read, and their counts: reading a number takes three times as long as looking it up
+_COUNTS: dict[str, int] = {}  # keys of tables that were read, and their counts: looked up faster than read again
 _MOST = 2**16
 
 

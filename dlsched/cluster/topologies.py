@@ -36,8 +36,7 @@ Link = tuple[str, str, float]
 class Topology(Brief):
     """A network; no two links join the same nodes.
 
-    ``paths``: nodes from one server to the other for every connected pair, the same on the way back; None for a tree,
-    which has one path between any two nodes.
+    ``paths``: the nodes of one path for every connected pair of servers; None for a tree, which has only one.
     """
 
     nodes: tuple[str, ...]
@@ -63,11 +62,10 @@ def racks(sizes: Sequence[int], server_bandwidth: Bandwidths, rack_bandwidth: Ba
 def fat_tree(k: int, bandwidth: float, *, servers: int | None = None, bundled: bool = True) -> Topology:
     """K pods of k/2 edge and k/2 aggregation switches, (k/2)^2 core switches, and k/2 servers at each edge switch.
 
-    Bundled, it is a tree: one link of their summed bandwidth replaces the k/2 links from an edge switch up, and another
-    the (k/2)^2 links from a pod to the core. What fits the links fits the bundles; the reverse holds if traffic can be
-    split over links. Otherwise every switch and link stands by itself, with shortest paths. ``servers`` limits the
-    network to the first so many and the switches above them; None: all k^3/4. ValueError: ``k`` is odd or < 2, or
-    another argument is out of range.
+    Bundled, it is a tree: one link of their summed bandwidth replaces the k/2 links from an edge switch up, and another the
+    (k/2)^2 links from a pod to the core. What fits the links fits the bundles; the reverse holds if traffic can be split over
+    links. Otherwise every switch and link stands by itself, with shortest paths. ``servers``: the first so many alone, with the
+    switches above them; None: all k^3/4. ValueError: ``k`` is odd or < 2, or another argument is out of range.
 
     >>> fat_tree(4, 1e9).links[0], fat_tree(4, 1e9).links[16], fat_tree(4, 1e9).links[-1]
     (('s0', 'edge0', 1000000000.0), ('edge0', 'pod0', 2000000000.0), ('pod3', 'core', 4000000000.0))

@@ -22,7 +22,7 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import pairwise
 
-from dlsched.cluster.routes import Router
+from dlsched.cluster.network import Router
 from dlsched.core.gap import tolerance
 from dlsched.core.result import Violation
 from dlsched.ring_embedding.instance import Instance, Job

@@ -1,7 +1,7 @@
 """Verifier of srpt_mapping certificates: exact bounds from the instance's own numbers, without a solver.
 
 *Seconds of an iteration.* No placement of job i has an iteration shorter than alpha_i: see
-``cluster.least_iteration``. A job that has begun stays where it is: its alpha_i is that of its placement.
+``cluster.job_graph``. A job that has begun stays where it is: its alpha_i is that of its placement.
 
 *Machine.* Running job i on g_i of G GPUs is running it at rate g_i / G on one machine of speed 1 that may serve many at a
 time: size at least n_i g_i alpha_i / G. Serving them one by one, in the order in which they end, ends none later; so
@@ -28,7 +28,7 @@ from dlsched.certificates import (
     srpt_value,
 )
 from dlsched.certificates.time_prices import rigid_value
-from dlsched.cluster.least_iteration import exact_least_iteration_s
+from dlsched.cluster.job_graph import exact_least_iteration_s
 from dlsched.core.limits import Tick, no_tick
 from dlsched.core.result import Certificate
 from dlsched.srpt_mapping.instance import Instance, Job

@@ -33,7 +33,13 @@ Event = tuple[float, int, str, int]  # time, kind (0: GPUs are given back, 1: us
 
 
 def objective(instance: Instance, schedule: Schedule) -> float:
-    """Sum of the completion times in seconds, rounded once; UsageError: a job does not start, or its placement does not hold it."""
+    """Sum of the completion times in seconds, rounded once.
+
+    Raises
+    ------
+    UsageError
+        A job does not start, or its placement does not hold it: then there is no time.
+    """
     return math.fsum(time_s for times in _placed_times(instance, schedule).values() for time_s in times)
 
 

@@ -116,7 +116,7 @@ class Closing:
             self.sources.add(BRANCHING)
 
     def by_intervals(self, index: int, conflicts: int | None = None) -> TerminationStatus:
-        """Solve the model with intervals, in finer units until its bound meets the answer; ``feasible``: rounding leaves a gap."""
+        """Solve the model with intervals, in finer units until its bound meets the answer; ``feasible``: a gap by rounding."""
         from dlsched.solvers.cpsat import version
         from dlsched.solvers.intervals import solve_intervals
         from dlsched.srpt_mapping.formulations import intervals

@@ -30,7 +30,7 @@ import numpy as np
 
 from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.published_stages import PublishedModel, published_stages
+from dlsched.cluster.published import PublishedModel, published_stages
 from dlsched.core.arguments import drawing, require_arguments, require_positive
 from dlsched.core.elementary import exp, four_digits, log, log_uniform, lognormal
 from dlsched.core.errors import UsageError

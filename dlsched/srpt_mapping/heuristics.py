@@ -154,7 +154,7 @@ def fifo(
 
 
 def one_by_one(instance: Instance) -> Schedule | None:
-    """Run one job after another, alone, the least predicted length first; None when infeasible. Cost: O(I log I + M S) a graph."""
+    """Run one job after another, alone, the least predicted length first; None when infeasible. Cost: O(I log I + I M S)."""
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)

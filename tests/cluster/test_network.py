@@ -4,8 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dlsched.cluster.network import Link, Node, forest
-from dlsched.cluster.routes import Router
+from dlsched.cluster.network import Link, Node, Router, forest
 
 
 def drawn(seed):

@@ -17,10 +17,10 @@ from dlsched.cluster.published import (
     Step,
     published_rates,
     published_speeds,
+    published_stages,
     published_steps,
     speeds_json,
 )
-from dlsched.cluster.published_stages import published_stages
 
 SPEED = PublishedSpeed("ResNet-50", None, 64, None, 6400, (1, 2, 4), (9.0, 10.0, 3.5), "invented")
 

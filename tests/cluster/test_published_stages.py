@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.cluster.published import published_rates
-from dlsched.cluster.published_stages import Block, PublishedModel, balanced_cut, published_stages
+from dlsched.cluster.published import Block, PublishedModel, balanced_cut, published_rates, published_stages
 
 GAVEL = Path(__file__).parents[2].parent / "shared" / "data" / "gavel_physical_cluster_throughputs.json"
 MODELS = [model.model for model in published_stages()]

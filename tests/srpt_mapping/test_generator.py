@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dlsched.cluster.published_stages import published_stages
+from dlsched.cluster.published import published_stages
 from dlsched.srpt_mapping.checker import check, infeasible
 from dlsched.srpt_mapping.generator import PRESETS, example, generate
 from dlsched.srpt_mapping.heuristics import fifo

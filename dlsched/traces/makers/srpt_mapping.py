@@ -1,7 +1,7 @@
 """Instances of srpt_mapping: of a queue, and straight from the job traces of Philly, Gavel and Tiresias.
 
 A job is a gang on exactly the GPUs that it held or that its user asked for. A trace knows how long a job ran there, not what
-it computed and sent: stages come from ``dlsched.cluster.published_stages``, the number of iterations makes up the length.
+it computed and sent: stages come from ``dlsched.cluster.published``, the number of iterations makes up the length.
 """
 
 import functools
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.published_stages import PublishedModel, published_stages
+from dlsched.cluster.published import PublishedModel, published_stages
 from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.instance import Instance, Server, Stage
 from dlsched.srpt_mapping.placing import compact, placed_s

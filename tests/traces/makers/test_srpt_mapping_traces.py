@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dlsched.cluster.published_stages import published_stages
+from dlsched.cluster.published import published_stages
 from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.checker import iteration_time
 from dlsched.srpt_mapping.heuristics import PLACES
