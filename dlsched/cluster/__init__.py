@@ -7,13 +7,13 @@ module                               content
 ``speeds``                           seconds of an epoch by count of GPUs, as a law and as a table
 ``curve_fits``                       fits of the speed law and of the loss curve to measurements
 ``training_job``                     fields and counts of a data-parallel job, shared by two families
-``job_graph``, ``least_iteration``   pipeline and data-parallel stages; lower bound on the seconds of an iteration
+``job_graph``                        pipeline and data-parallel stages; lower bound on the seconds of an iteration
 ``replica_placement``                splits of replicas over servers: fastest, by Heavy-Edge, by best fit
-``network``, ``routes``              nodes, links and paths, trees of them; routes between servers
+``network``                          nodes, links and paths, trees of them; routes between servers
 ``topologies``                       racks, fat trees and other topologies; random networks
 ``utility``                          utility of a job's total work
 ``arrivals``                         random arrival times
-``published``, ``published_stages``  published measurements, with their sources
+``published``                        published measurements, with their sources
 ===================================  ==================================================================================
 """
 
