@@ -331,8 +331,9 @@ class PublishedModel(Brief):
             work=[block.work for block in self.blocks],
             output_bytes=[block.output_bytes for block in self.blocks[:-1]],
         )
-        for record in (self, *self.blocks):
-            _require_words(record)
+        _require_words(self)
+        for block in self.blocks:
+            _require_words(block)
         names = [block.name for block in self.blocks]
         if len(set(names)) < len(names):
             raise ValueError(f"name of a block must occur once, found {names}")
