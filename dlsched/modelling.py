@@ -33,8 +33,6 @@ from dlsched.solvers.outcome import Incumbent
 if TYPE_CHECKING:
     import pulp
 
-    from dlsched.core.family import Modelled
-
     Built: TypeAlias = Formulation[pulp.LpProblem, Any]
 
 LINEAR = tuple(dict.fromkeys((*able("milp"), *able("integer milp"))))
@@ -89,7 +87,7 @@ def formulate(
     for argument in (*arguments, *more):
         if argument not in known:
             raise UsageError(f"formulation {name} of {instance.family} takes no {argument}")
-    return cast("Built", builders[name](instance, **arguments, **more))
+    return builders[name](instance, **arguments, **more)
 
 
 def solve_formulation(
@@ -109,7 +107,7 @@ def solve_formulation(
     if origin is None or not isinstance(formulation.model, pulp.LpProblem):
         raise UsageError("only formulations of dlsched that are PuLP models can be solved so; use dlsched.solve")
     now = _readable(formulation.model)
-    before = from_pulp(cast("Modelled", origin.build()).model)
+    before = from_pulp(cast("Built", origin.build()).model)
     if not origin.complete and not _same(now, before):
         found = "a model that was changed, and that leaves out solutions no optimum needs"
         raise UsageError(where="formulation", found=found, allowed="one that was built with complete=True")
@@ -204,10 +202,9 @@ def _run_changed(
 
 
 def _start(formulation: "Formulation[pulp.LpProblem, SolutionT]", search: Search[SolutionT]) -> Incumbent | None:
-    """Return values of the model that decide what the user's start does; None: there is none, or no time for it.
+    """Return values of the model that decide what the user's start does, and the rest as well as can be.
 
-    What a solution leaves open, such as variables of the user's own, is set as well as can be. UsageError: the start
-    breaks a row of the model.
+    None: there is no start, or no time for it. UsageError: it breaks a row of the model.
     """
     if search.start is None:
         return None

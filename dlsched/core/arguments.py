@@ -60,18 +60,16 @@ def file_of(thing: object) -> str:
 LARGEST_SEED = 10**4000
 """Seeds are below this: Python writes integers of up to 4,300 digits."""
 LARGEST_DRAWN = 100_000_000
-"""Largest count that a generator accepts: no memory holds an instance of more jobs. Files may hold larger
-counts."""
+"""Largest count that a generator accepts: no memory holds an instance of more jobs."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def drawing(generate: Callable[P, T]) -> Callable[P, T]:
-    """Make a generator raise ``UsageError`` for arguments that yield no valid instance.
+    """Make a generator raise ``UsageError``, naming the arguments given, when they yield no valid instance.
 
-    The defaults always yield a valid instance, so the arguments that the caller gave are to blame. UsageError: names
-    the arguments given, and what is wrong with the instance.
+    The defaults always yield a valid instance, so the arguments that the caller gave are to blame.
     """
 
     @functools.wraps(generate)
@@ -92,9 +90,7 @@ def drawing(generate: Callable[P, T]) -> Callable[P, T]:
 
 
 def require_arguments(presets: Collection[str], preset: str, seed: int, **counts: int | None) -> None:
-    """Refuse an unknown preset, a count below 1 or above ``LARGEST_DRAWN`` (None: not given), or a negative seed.
-
-    UsageError: names the first such argument, what was found and what is allowed.
+    """Refuse an unknown preset, a count below 1 or above ``LARGEST_DRAWN`` (None: not given), or a wrong seed (UsageError).
 
     >>> require_arguments(["mixed"], "mixed", 0, jobs=10, gpus=0)
     Traceback (most recent call last):
@@ -113,26 +109,23 @@ def require_arguments(presets: Collection[str], preset: str, seed: int, **counts
 
 def require_seed(seed: object) -> None:
     """Refuse a seed that is no integer >= 0, or too large to be written (UsageError)."""
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        raise UsageError(where="seed", found=repr(seed), allowed="an integer >= 0")
-    if seed < 0:
-        raise UsageError(where="seed", found=shown(seed), allowed="an integer >= 0")
+    number = isinstance(seed, int) and not isinstance(seed, bool)
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        found = shown(seed) if number else repr(seed)
+        raise UsageError(where="seed", found=found, allowed="an integer >= 0")
     if seed >= LARGEST_SEED:
         raise UsageError(where="seed", found=shown(seed), allowed="an integer of at most 4,000 digits")
 
 
 def require_positive(**numbers: float | None) -> None:
-    """Refuse a number that is not finite and > 0 (None: not given).
-
-    UsageError: names the first such argument, what was found and what is allowed.
-    """
+    """Refuse a number that is not finite and > 0 (UsageError; None: not given)."""
     for name, number in numbers.items():
         if number is not None and not (isinstance(number, int | float) and 0 < number < math.inf):
             raise UsageError(where=name, found=repr(number), allowed="a number > 0")
 
 
 def require_moderate(**numbers: float | None) -> None:
-    """Refuse a number that is not > 0 and of a size that files hold, ``MODERATE`` (None: not given); errors as above."""
+    """Refuse a number that is not > 0 and of a size that files hold, ``MODERATE`` (UsageError; None: not given)."""
     require_positive(**numbers)
     low, high = MODERATE
     for name, number in numbers.items():
@@ -140,16 +133,12 @@ def require_moderate(**numbers: float | None) -> None:
             raise UsageError(where=name, found=number, allowed=f"a number from {low:g} to {high:g}")
 
 
-Parameters = ParamSpec("Parameters")
-Returned = TypeVar("Returned")
-
-
-def renamed(**names: str) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
+def renamed(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let a function take arguments by their old names, too; ``names``: the new names by the old ones."""
 
-    def decorate(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)
-        def call(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
+        def call(*arguments: P.args, **named: P.kwargs) -> T:
             for old, new in names.items():
                 if old in named:
                     message = f"{function.__qualname__}: {old}= is now {new}=, and goes in the next release"

@@ -14,9 +14,7 @@ _FEW, _SHORT = 64, 256  # up to so many terms, sums run from the first to the la
 
 
 def dot(first: Numbers, second: Numbers) -> Any:
-    """Return ``first @ second``, added up in an order that depends on the number of terms alone.
-
-    BLAS, which NumPy's own product calls for floats, adds in another order on another processor.
+    """Return ``first @ second``, added up in an order that depends on the number of terms alone (BLAS differs by processor).
 
     >>> dot(np.array([[1, 2], [3, 4]]), np.array([10.0, 0.5])).tolist()
     [11.0, 32.0]
@@ -35,11 +33,7 @@ def dot(first: Numbers, second: Numbers) -> Any:
 
 
 def row_dots(first: Numbers, second: Numbers) -> FloatArray:
-    """Return the product of each row of one matrix with the same row of another, shape (N,), added up in order.
-
-    >>> row_dots(np.array([[1, 2], [3, 4]]), np.array([[10.0, 0.5], [0.0, 1.0]])).tolist()
-    [11.0, 4.0]
-    """
+    """Return the product of each row of one matrix with the same row of another, shape (N,), added up in order."""
     if len(first) <= _SHORT or not first.shape[1]:
         return np.cumsum(np.pad(first * second, ((0, 0), (1, 0))), axis=1, dtype=np.float64)[:, -1]
     total: FloatArray = np.asarray(first[:, 0] * second[:, 0], dtype=np.float64)

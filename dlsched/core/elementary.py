@@ -9,14 +9,14 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dlsched.core.arrays import FloatArray
 
-
+FloatsT = TypeVar("FloatsT", float, "FloatArray")
 Floats: TypeAlias = Any
 """A float, or an array of floats: whoever calls knows which."""
 Pair = tuple[Floats, Floats]
@@ -325,15 +325,11 @@ def _of_array(function: str, x: "FloatArray", y: float = 0.0) -> "FloatArray":
     return found.reshape(np.shape(x))
 
 
-def _of(function: str, x: "float | FloatArray", y: float = 0.0) -> "float | FloatArray":
+def _of(function: str, x: FloatsT, y: float = 0.0) -> FloatsT:
     return _of_float(function, float(x), y) if isinstance(x, float | int) else _of_array(function, x, y)
 
 
-@overload
-def log(x: float) -> float: ...
-@overload
-def log(x: "FloatArray") -> "FloatArray": ...
-def log(x: "float | FloatArray") -> "float | FloatArray":
+def log(x: FloatsT) -> FloatsT:
     """Natural logarithm, correctly rounded; of 0 it is -inf, of a negative number nan.
 
     >>> log(2.0)
@@ -342,11 +338,7 @@ def log(x: "float | FloatArray") -> "float | FloatArray":
     return _of("log", x)
 
 
-@overload
-def log1p(x: float) -> float: ...
-@overload
-def log1p(x: "FloatArray") -> "FloatArray": ...
-def log1p(x: "float | FloatArray") -> "float | FloatArray":
+def log1p(x: FloatsT) -> FloatsT:
     """ln(1 + x), correctly rounded.
 
     >>> log1p(1e-20)
@@ -355,11 +347,7 @@ def log1p(x: "float | FloatArray") -> "float | FloatArray":
     return _of("log1p", x)
 
 
-@overload
-def exp(x: float) -> float: ...
-@overload
-def exp(x: "FloatArray") -> "FloatArray": ...
-def exp(x: "float | FloatArray") -> "float | FloatArray":
+def exp(x: FloatsT) -> FloatsT:
     """e^x, correctly rounded; infinite where it is beyond all floats.
 
     >>> exp(1.0)
@@ -368,11 +356,7 @@ def exp(x: "float | FloatArray") -> "float | FloatArray":
     return _of("exp", x)
 
 
-@overload
-def expm1(x: float) -> float: ...
-@overload
-def expm1(x: "FloatArray") -> "FloatArray": ...
-def expm1(x: "float | FloatArray") -> "float | FloatArray":
+def expm1(x: FloatsT) -> FloatsT:
     """e^x - 1, correctly rounded.
 
     >>> expm1(1e-20)
@@ -381,11 +365,7 @@ def expm1(x: "float | FloatArray") -> "float | FloatArray":
     return _of("expm1", x)
 
 
-@overload
-def float_power(x: float, y: float) -> float: ...
-@overload
-def float_power(x: "FloatArray", y: float) -> "FloatArray": ...
-def float_power(x: "float | FloatArray", y: float) -> "float | FloatArray":
+def float_power(x: FloatsT, y: float) -> FloatsT:
     """x^y for one exponent y, correctly rounded.
 
     >>> float_power(2.0, 0.5), float_power(10.0, -3)
@@ -397,11 +377,7 @@ def float_power(x: "float | FloatArray", y: float) -> "float | FloatArray":
 
 
 def decade(x: float) -> int:
-    """The power of ten of x, which is not 0, written in as few digits as it needs.
-
-    >>> decade(1000.0), decade(999.9), decade(1e-6)
-    (3, 2, -6)
-    """
+    """The power of ten of x, which is not 0, written in as few digits as it needs."""
     return decimal.Decimal(repr(float(x))).adjusted()
 
 
@@ -434,9 +410,5 @@ def whole(generator: "np.random.Generator", low: float, high: float) -> int:
 
 
 def four_digits(value: float) -> float:
-    """Round to four significant digits.
-
-    >>> four_digits(12345.6)
-    12350.0
-    """
+    """Round to four significant digits."""
     return float(f"{value:.4g}")

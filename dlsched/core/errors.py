@@ -1,24 +1,7 @@
 """The errors that dlsched raises on purpose; everything else that escapes is a defect of dlsched.
 
-========================  ==================================================  =========
-error                     raised when                                         exit code
-========================  ==================================================  =========
-``UsageError``            a method, option or size that cannot be used         2
-``InfeasibleError``       what needs a solution, and counting shows none       4
-``InputError``            a file that is missing, malformed or does not fit    3
-``InstanceError``         the same, of an instance                             3
-``SolverMissingError``    a solver that is not installed, or not loaded       6
-``SolverError``           a solver failed or broke its promises                1
-``SolverKilledError``     a signal killed a solver's process                  1
-``ContradictionError``    two proofs exclude each other                        1
-``DisagreementError``     two solvers, or rows of a store, contradict           7
-``PolicyError``           a policy answered what cannot be done                7
-``ProofError``            a proof states what is not so                        7
-========================  ==================================================  =========
-
-Errors are records: the place, what was found and what is allowed are fields, and the text is composed from
-them. Programs read the fields, only people read the text. A file may have several wrong fields at once: the
-error then holds one sentence for each.
+Errors are records: the place, what was found and what is allowed are fields, and the text is composed from them. A file may
+have several wrong fields at once: the error then holds one sentence for each.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -135,8 +118,6 @@ class SolverMissingError(DlschedError, ImportError):
 
 class SolverError(DlschedError, RuntimeError):
     """A solver failed, or returned what its model does not allow."""
-
-    exit_code = 1
 
 
 class SolverKilledError(SolverError):

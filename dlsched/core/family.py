@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from dlsched.catalogue.families import Kind, ListedFamily, ListedMethod, Option
 from dlsched.core.arguments import require_seed
@@ -20,21 +20,7 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 
 if TYPE_CHECKING:
-    import pulp
-
-
-class Modelled(Protocol):
-    """What a builder of a linear model returns."""
-
-    @property
-    def model(self) -> "pulp.LpProblem":
-        """The linear model with named variables and rows, built once."""
-        ...
-
-    @property
-    def unit(self) -> float:
-        """What one unit of the model's objective is worth in the instance's."""
-        ...
+    from dlsched.modelling import Built
 
 
 def status_of_run(
@@ -72,14 +58,8 @@ Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]
 class Guarantee(Generic[InstanceT]):
     """What a heuristic promises, in words and as data.
 
-    Parameters
-    ----------
-    words
-        One sentence.
-    holds_for
-        Whether the promise is made for an instance.
-    worst
-        Takes an instance and its optimum, returns the worst objective that keeps the promise.
+    ``holds_for``: whether the promise is made for an instance. ``worst`` takes an instance and its optimum, and returns the worst
+    objective that keeps the promise.
     """
 
     words: str
@@ -99,10 +79,8 @@ class Method(Generic[InstanceT, SolutionT]):
         Takes an instance, hands its findings to a ``Search``, and returns why it stopped.
     guarantee
         A heuristic's promise, None when it has none.
-    solvers
-        Solvers that can serve, the default first; empty when none is needed.
-    seeded
-        Whether it draws from ``Search.generator``.
+    solvers, seeded
+        Solvers that can serve, the default first; whether it draws from ``Search.generator``.
     warm
         For methods that improve on a start: offers an answer at once. With a limit of no time or no node,
         nothing else runs.
@@ -126,13 +104,7 @@ class Method(Generic[InstanceT, SolutionT]):
         return words.get(self.kind, "none" if self.guarantee is None else self.guarantee.words)
 
     def follow(self, instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
-        """Run the method, beginning with the user's start if there is one.
-
-        Raises
-        ------
-        Stopped, UsageError
-            A limit was reached; the method refuses the instance.
-        """
+        """Run the method, beginning with the user's start if there is one (Stopped: a limit; UsageError: it refuses)."""
         if self.require is not None:
             self.require(instance)
         if self.warm is not None:
@@ -152,8 +124,7 @@ class Family(Objectives[InstanceT, SolutionT]):
     name, summary
         Name as in file formats, and one sentence.
     objectives, objective_of
-        The records of its objectives; ``objective_of`` returns an instance's where its fields choose one, None: all have the
-        first.
+        The records of its objectives, and which one is an instance's; None: all have the first.
     instance, read_solution
         The instance class, and the reader of a result file's ``solution`` (raises ``InputError``).
     objective, check, infeasible
@@ -165,19 +136,14 @@ class Family(Objectives[InstanceT, SolutionT]):
         The bound method that ``dlsched bound`` runs; builders of linear models by name, for ``dlsched export``.
     verify
         Exact value of a certificate; raises ``ValueError`` if the certificate belongs to another instance.
-    presets, generate, example
-        Presets, the generator of random instances (preset, jobs, gpus, seed), and the example instance.
+    presets, generate, example, options
+        Presets, the generator of random instances, and the example instance; arguments of ``generate`` besides ``preset``,
+        ``jobs``, ``gpus``, ``max_gpus``, ``seed``, for the command line.
     gpus, constant
-        An instance's number of GPUs (units, workers, nodes); the part of its objective that no solution
-        changes.
-    figures
-        Further figures of a feasible solution, by name.
-    options
-        Arguments of ``generate`` besides ``preset``, ``jobs``, ``gpus``, ``max_gpus``, ``seed``, for the
-        CLI.
-    draw
-        Draws answers, each with a label, into a file of some width in inches; raises ``ValueError`` for what cannot be drawn.
-        None where there is no picture.
+        An instance's number of GPUs (units, workers, nodes); the part of its objective that no solution changes.
+    figures, draw
+        Further figures of a feasible solution, by name. Draws answers, each with a label, into a file of some width in inches;
+        raises ``ValueError`` for what cannot be drawn.
     simulate, stream
         ``simulate`` runs a user's policy and calls ``step`` now and then; ``stream`` makes an instance of
         another family, in which the jobs arrive over time. None: the family has no such function.
@@ -194,7 +160,7 @@ class Family(Objectives[InstanceT, SolutionT]):
     methods: Mapping[str, Method[InstanceT, SolutionT]]
     cross_check: str
     best_bound: str
-    formulations: Mapping[str, Callable[[InstanceT], Modelled]]
+    formulations: "Mapping[str, Callable[[InstanceT], Built]]"
     verify: Callable[[InstanceT, Certificate], Fraction]
     presets: Mapping[str, str]
     generate: Callable[..., InstanceT]
@@ -210,13 +176,7 @@ class Family(Objectives[InstanceT, SolutionT]):
     stream: Callable[..., InstanceFile] | None = None
 
     def method(self, name: str) -> Method[InstanceT, SolutionT]:
-        """Return the method of that name.
-
-        Raises
-        ------
-        UsageError
-            The family has no such method; the message lists its methods.
-        """
+        """Return the method of that name; UsageError: there is none, and the message lists the methods."""
         name = self.aliases.get(name, name)
         if name not in self.methods:
             raise UsageError(where="method", found=repr(name), allowed=", ".join(self.methods))
@@ -375,13 +335,11 @@ def heuristic(
     *,
     early: bool = False,
 ) -> Run[InstanceT, SolutionT]:
-    """Run a plain heuristic as a method.
+    """Run a plain heuristic as a method; a ``PolicyError`` becomes the message of a result without a solution.
 
     A function with a parameter ``tick`` gets ``Search.tick``, which stops it at a limit; the search then
-    holds the answer of ``quick``, a faster heuristic. Functions without ``tick`` ignore limits. A function
-    with a parameter ``step`` gets ``Search.report``, to report progress. ``early``: with a limit of time,
-    ``quick`` runs first, since it too takes a while on large instances. A ``PolicyError`` of the function
-    becomes the message of a result without a solution.
+    holds the answer of ``quick``, a faster heuristic. One with a parameter ``step`` gets ``Search.report``. ``early``: with a
+    limit of time, ``quick`` runs first, since it too takes a while on large instances.
     """
     known = inspect.signature(function).parameters
 

@@ -33,10 +33,7 @@ class _RepeatedKey(dict[str, Json]):
 
 
 def read_json(path: str | os.PathLike[str]) -> Json:
-    """Parse a JSON file (``-``: standard input); refuses duplicate keys.
-
-    InputError: the file cannot be read, is not UTF-8 or not JSON, or an object repeats a key.
-    """
+    """Parse a JSON file (``-``: standard input); InputError: it is unreadable, not UTF-8, not JSON, or an object repeats a key."""
     return parse_json(read_text(path), path)
 
 
@@ -62,10 +59,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def parse_json(text: str, path: str | os.PathLike[str]) -> Json:
-    """Parse the text of a JSON file; ``path`` is for messages.
-
-    InputError: it is not JSON, or an object repeats a key.
-    """
+    """Parse the text of a JSON file; ``path`` is for messages. InputError: it is not JSON, or an object repeats a key."""
     name = _shown(path)
     repeated: list[str] = []
 
@@ -105,12 +99,10 @@ def _shown(path: str | os.PathLike[str]) -> str:
 
 
 def _parsed(text: str) -> tuple[Json, bool]:
-    """Parse, and say whether counting colons proves that no key is repeated.
+    """Parse, and say whether counting colons proves that no key is repeated, in a third of the time of a look at every pair.
 
-    The count takes a third of the time of a look at every pair. A quote or a blank precedes the colon of
-    each pair, so there are at most as many pairs as such colons. If all objects together have as many
-    different keys, no key is repeated. Colons inside strings only make the count larger, and the proof
-    fails.
+    A quote or a blank precedes the colon of each pair, so there are at most as many pairs as such colons. If all objects
+    together have as many different keys, no key is repeated. Colons inside strings only make the proof fail.
     """
     keys = 0
 
@@ -161,10 +153,7 @@ def _dump(value: object) -> str:
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that cannot be written; called before long work.
-
-    InputError: the folder of the path is missing or read-only, or the path is a folder or a read-only file.
-    """
+    """Refuse, before long work, a path whose folder is missing or read-only, or that is a folder or read-only (InputError)."""
     if path_of(path) != "-":
         _target(path)
 
@@ -198,11 +187,7 @@ def _unwritable(path: str | os.PathLike[str], why: str) -> InputError:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a temporary file and rename it, so that readers never see half a file (``-``: standard output).
-
-    Links are followed; an existing file keeps its permissions; devices and pipes are written to directly. InputError:
-    the file cannot be written.
-    """
+    """Write a file as ``whole_file`` does, so that readers never see half of it (``-``: standard output)."""
     if path_of(path) == "-":
         sys.stdout.write(text)
         return
@@ -214,8 +199,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a temporary file; it gets its final name if the block ends without an error, else it is removed.
 
-    ``-`` is standard output; links are followed; devices and pipes are written to directly. InputError: the file cannot
-    be written.
+    ``-`` is standard output; links are followed; an existing file keeps its permissions; devices and pipes are written to
+    directly. InputError: the file cannot be written.
     """
     if path_of(path) == "-":
         sys.stdout.flush()
@@ -249,10 +234,7 @@ Where = tuple[str | int, ...]
 
 
 def read_object(data: object, fields: set[str], where: Where) -> dict[str, Json]:
-    """Return an object that has only these fields; the readers of its fields refuse missing ones.
-
-    InputError: it is not an object, or has another field.
-    """
+    """Return an object that has only these fields; InputError: it is no object, or has another field."""
     if not isinstance(data, dict):
         raise InputError(where=field_path(where), found=shown(data), allowed="an object")
     other = next((key for key in data if key not in fields), None)

@@ -25,11 +25,7 @@ The one that is loaded second fails (OR-Tools 9.14 and 9.15, highspy 1.15)."""
 
 
 def import_failure(error: ImportError) -> ImportError:
-    """Turn another package's failed import into an error that says what is wrong; leave dlsched's own as is.
-
-    The message tells three cases apart: the package cannot be found, one of its modules cannot be found, or
-    the import failed for another cause, which is shown.
-    """
+    """Turn another package's failed import into an error that says whether it, or a module of it, is missing or broken."""
     package = _package(error)
     if isinstance(error, SolverMissingError) or package in ("", "dlsched"):
         return error
@@ -38,12 +34,7 @@ def import_failure(error: ImportError) -> ImportError:
 
 @contextlib.contextmanager
 def needing(what: str, extra: str, kind: type[DlschedError] = SolverMissingError) -> Iterator[None]:
-    """Turn failed imports within the block into an error that names the extra of dlsched to install.
-
-    ``what``: begins the message: ``plots need Matplotlib``. ``extra``: name of the extra, as in ``dlsched[plots]``.
-    ``kind``: the error that is raised. DlschedError: a package is not installed, or cannot be loaded; the message says
-    which of the two, and why.
-    """
+    """Turn failed imports within the block into an error that begins with ``what`` and says why, or which extra to install."""
     try:
         yield
     except ImportError as error:
@@ -87,10 +78,7 @@ def _clash(package: str, error: ImportError) -> str:
 
 
 def _package(error: ImportError) -> str:
-    """Name the package that failed to import, from the file that could not be loaded, or else the module.
-
-    An extension gives its own name without its package: ``cp_model_helper``, in ``ortools/sat/python``.
-    """
+    """Name the package that failed to import: by the file that could not be loaded, as extensions omit it, else the module."""
     within = [folder for folder in sys.path if folder and (error.path or "").startswith(folder.rstrip(os.sep) + os.sep)]
     if error.path and within:  # a folder of packages may lie in another
         return os.path.relpath(error.path, max(within, key=len)).split(os.sep)[0].partition(".")[0]
@@ -103,10 +91,8 @@ T = TypeVar("T")
 def compiled(loop: Callable[..., T], *parts: Callable[..., object]) -> Callable[..., T] | None:
     """Return the loop compiled for its argument types, cached on disk where possible; None without Numba.
 
-    Where Numba is installed but cannot be loaded, a ``RuntimeWarning`` says why.
-
-    The loop may call its ``parts`` (plain functions that are compiled with it), functions that Numba knows,
-    and ``bisect_left(entries, entry)`` or ``insort(entries, entry)`` on entries that all differ.
+    A ``RuntimeWarning`` says why an installed Numba cannot be loaded. The loop may call its ``parts`` (plain functions that are
+    compiled with it), functions that Numba knows, and ``bisect_left`` or ``insort`` on entries that all differ.
     """
     return _compiled(loop, *parts)
 

@@ -36,8 +36,8 @@ class Frame(Protocol):
 class Rows:
     """The rows of a frame as plain data without absent values, and their names in error messages.
 
-    ``field`` is the field of the instance that they are; ``labels`` are those of the frame where they differ, else
-    positions; ``absent`` has what stands where a value is absent (None, NaN ...), by position and column.
+    ``labels`` are those of the frame where they differ, else positions; ``absent`` has what stands where a value is absent
+    (None, NaN ...), by position and column.
     """
 
     field: str
@@ -47,10 +47,7 @@ class Rows:
 
     @classmethod
     def of(cls, field: str, frame: Frame, part: type[Part]) -> Self:
-        """Read a frame whose rows are parts of that kind.
-
-        ``InstanceError``: it is no frame, or lacks a column of a required field, has one twice or one that is no field.
-        """
+        """Read a frame whose rows are parts of that kind; InstanceError: no frame, or its columns are not the fields."""
         if not is_frame(frame):
             kind = f"a {type(frame).__name__}"
             raise InstanceError(where="frame", found=kind, allowed="a DataFrame, such as one of pandas or Polars")
@@ -203,13 +200,7 @@ def _told(rows: Sequence[Rows], sentence: str) -> str:
 
 
 class InstanceFile(Part):
-    """Base of the families' instances: immutable, strict, with name, source and what is known.
-
-    Raises
-    ------
-    InstanceError
-        A field is missing, unknown, of the wrong type or out of range; the message names its path.
-    """
+    """Base of the families' instances: immutable, strict, with name, source and what is known."""
 
     family: ClassVar[str]
     nullable: ClassVar[frozenset[str]] = frozenset()
@@ -265,8 +256,7 @@ class InstanceFile(Part):
     def _sentences(cls, data: Mapping[str, object], error: ValidationError) -> list[str]:
         """Return at most ``ENOUGH`` sentences, one for each error; the first says how many more there are.
 
-        The validator stops at the first wrong entry of a list, so the entries after it are validated again
-        on their own.
+        The validator stops at the first wrong entry of a list, so the later entries are validated again.
         """
         frames = [field for field, value in data.items() if is_frame(value)]
         if frames:

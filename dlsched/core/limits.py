@@ -103,10 +103,7 @@ def no_tick() -> None:
 
 
 class Budget:
-    """The limits of a run, its clock and its nodes; without arguments nothing is limited.
-
-    ``limits``: when to stop. ``counted``: called when nodes were counted.
-    """
+    """The limits of a run, its clock and its nodes; ``counted`` is called when nodes were counted."""
 
     def __init__(self, limits: Limits | None = None, counted: Tick = no_tick) -> None:
         self.limits = limits or Limits()
@@ -157,10 +154,7 @@ EVERY_S = 1.0
 
 
 def limits_of(limits: Limits | None, time_limit: float | None = None) -> Limits:
-    """Return the limits of a call, to which ``time_limit`` adds seconds.
-
-    UsageError: ``limits`` is none, both say a time, or the seconds are none.
-    """
+    """Return the limits of a call, to which ``time_limit`` adds seconds (UsageError: both say a time, or one is none)."""
     if not isinstance(limits := limits or Limits(), Limits):
         raise UsageError(where="limits", found=repr(limits), allowed="Limits(time_s=...)")
     if time_limit is None:
@@ -180,11 +174,7 @@ def watched(
     what: str = "",
     words: Callable[[Progress], str] | None = None,
 ) -> Iterator[tuple[Limits, ProgressCallback | None]]:
-    """Yield the limits and the callback of a call: its own, and one that prints if it is ``verbose``.
-
-    ``what``, ``words``: what begins every line, and what else stands on it; None: ``line_of``. UsageError: as
-    ``limits_of``.
-    """
+    """Yield the limits and the callback of a call: its own, and one that prints ``what`` and ``words`` if it is ``verbose``."""
     call_limits = limits_of(limits, time_limit)
     if progress is not None and not callable(progress):
         raise UsageError(where="progress", found=repr(progress), allowed="a function of a Progress")
@@ -205,10 +195,7 @@ def watched(
 
 
 class Lines(Generic[ProgressT]):
-    """Prints progress on standard error, a line a second; the last one when the search ends.
-
-    ``what``, ``words``: what begins every line, and what else stands on it. ``clock``: seconds, from any moment on.
-    """
+    """Prints progress on standard error: ``what`` and ``words``, a line a second, the last one when the search ends."""
 
     def __init__(
         self, what: str, words: Callable[[ProgressT], str], clock: Callable[[], float] = time.monotonic
@@ -234,10 +221,6 @@ class Lines(Generic[ProgressT]):
 
 
 def line_of(now: Progress) -> str:
-    """Say where a search stands: seconds, incumbent, bound, gap, nodes, and whence the last of them came.
-
-    >>> line_of(Progress(1.25, 12.0, 9.0, 7, "heuristic", gap=0.25))
-    '1.2 s, incumbent 12, bound 9, gap 25 %, 7 nodes, heuristic'
-    """
+    """Say where a search stands: seconds, incumbent, bound, gap, nodes, and whence the last of them came."""
     figures = f"incumbent {number(now.objective)}, bound {number(now.bound)}, gap {percent(now.gap)}"
     return f"{now.elapsed_s:.1f} s, {figures}, {now.nodes} nodes, {now.doing}"

@@ -23,11 +23,7 @@ class Refused(ValueError):  # noqa: N818  says what happened to the value
 
 
 def field_path(where: tuple[str | int, ...]) -> str:
-    """Write a path as a person would.
-
-    >>> field_path(("jobs", 3, "epochs"))
-    'jobs[3].epochs'
-    """
+    """Write a path as a person would: ``jobs[3].epochs``."""
     path = ""
     for step in where:
         if isinstance(step, int):
@@ -85,7 +81,7 @@ def told_apart(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def located(error: ValidationError, unions: Collection[str] = (), below: tuple[str, ...] = ()) -> str:
-    """Write the first error of Pydantic's as a sentence, with the number of further errors.
+    """Write the first of Pydantic's errors as a sentence, with the number of further errors.
 
     ``unions``: fields whose value may be of several kinds; Pydantic adds the kind to the path after such a
     field. ``below``: path of the validated value within the file.

@@ -15,11 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Late(Generic[T]):
-    """A function by its module and name, imported when it is called.
-
-    Checkers and models import the record of an objective, so the record cannot import their functions at
-    load time.
-    """
+    """A function by its module and name, imported when it is called: checkers and models import the record that names it."""
 
     target: str
 
@@ -40,16 +36,14 @@ class Objective(Generic[InstanceT, SolutionT]):
 
     Parameters
     ----------
-    name
-        Its name among the objectives of its family.
-    sense, unit
-        Whether it is minimised; its unit.
+    name, sense, unit
+        Its name in the family; whether it is minimised; its unit.
     value
         The checker's function from an instance and a solution to the objective.
     refused, instead
         Methods that cannot serve it; the methods to use instead, in words.
     lexicographic
-        Whether it is the first of several values: of solutions that are equal in it, the next values decide.
+        Whether it is the first of several values, the next of which decide between solutions that are equal in it.
     quantity, remark
         What ratios divide, in words: the objective less the ``constant`` of the family; and what readers of ratios should
         know of it beside that.
@@ -83,10 +77,7 @@ class Objective(Generic[InstanceT, SolutionT]):
 
 
 class Objectives(Generic[InstanceT, SolutionT]):
-    """Base of families: the objectives, which one is an instance's, and what they say.
-
-    ``objectives``, ``objective_of``: as ``Family`` has them.
-    """
+    """Base of families: ``objectives`` and ``objective_of``, as ``Family`` has them, and what they say."""
 
     objectives: Sequence[Objective[InstanceT, SolutionT]]
     objective_of: Callable[[InstanceT], Objective[InstanceT, SolutionT]] | None

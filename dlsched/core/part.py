@@ -1,4 +1,4 @@
-"""Pydantic validators that stop after a few errors; Pydantic's own keep all, 2 GB for a million.
+"""Parts of instances, and Pydantic validators that stop after a few errors; Pydantic's own keep all, 2 GB for a million.
 
 They leave a list or tuple at its first wrong entry, leave a long object after the first hundred entries that
 contain an error, and look at only a few of the unknown fields of an object.
@@ -73,10 +73,7 @@ Data: TypeAlias = Mapping[str, object]
 
 
 class Part(Brief, BaseModel):
-    """Base of jobs, workers, laws and instances: immutable, strict, made from fields by name.
-
-    InstanceError: a field is missing, unknown, of the wrong type or out of range; or an assignment to a field.
-    """
+    """Base of jobs, workers, laws and instances: immutable, strict, made from fields by name (InstanceError: one is wrong)."""
 
     model_config = STRICT
     unions: ClassVar[frozenset[str]] = frozenset()

@@ -5,10 +5,13 @@ many as its interval needs.
 """
 
 import math
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from dlsched.core.elementary import decade
 from dlsched.core.gap import MEETING
+
+if TYPE_CHECKING:
+    from dlsched.statistics.inference import Estimate
 
 DIGITS = 3
 MOST = 6
@@ -19,25 +22,6 @@ TIME_UNITS = (("days", 86_400.0, 172_800.0), ("h", 3_600.0, 7_200.0), ("min", 60
 """Units of time, their seconds, and the seconds from which a time is written in them."""
 LEAST_S = 0.0001
 """Shorter times are not told apart."""
-
-
-class Estimated(Protocol):
-    """A mean with the ends of its interval, None where it has none."""
-
-    @property
-    def value(self) -> float:
-        """The mean."""
-        ...
-
-    @property
-    def low(self) -> float | None:
-        """Lower end."""
-        ...
-
-    @property
-    def high(self) -> float | None:
-        """Upper end."""
-        ...
 
 
 def number(value: float | None) -> str:
@@ -141,7 +125,7 @@ def ratio(value: float | None, at_most: bool = False) -> str:
     return AT_MOST * at_most + rounded(value, min(_decimals(abs(value - 1)) + 1, MOST) if abs(value - 1) < 0.1 else 0)
 
 
-def mean(estimate: Estimated | None, at_most: bool = False) -> str:
+def mean(estimate: "Estimate | None", at_most: bool = False) -> str:
     """Write a mean ratio with its interval, all to the first digit in which the interval's ends differ from the middle.
 
     >>> from dlsched.statistics.inference import Estimate

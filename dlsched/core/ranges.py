@@ -1,21 +1,9 @@
 """Ranges of the numbers in instances: a ``Range`` for each, in ``RANGES`` of the family's ``instance.py``.
 
 A number is named by its path in the file, as in ``jobs[].epoch_time_s{}``: ``[]`` for all entries of a list,
-``{}`` for all values of a mapping. All code that draws instances of the family looks the ranges up there:
-
-======================  ==========================================================  =============================================
-of a ``Range``          what it is                                                  who looks it up
-======================  ==========================================================  =============================================
-``allowed``             what an instance accepts                                    its validation
-``usual, choices``      what occurs, in orders of magnitude                         ``generator.py``
-``searched``            round figures, which people can read                        ``worst/spaces``, without a preset
-``of_presets``          all that the generator draws, and beyond                    ``worst/spaces``, with a preset
-``ties, edges, tested`` small figures, which brute force takes exactly              the strategy of hypothesis in ``testing``
-``nasty``               what breaks algorithms in floating point                    the campaigns of the tests, in ``nasty.py``
-======================  ==========================================================  =============================================
-
-Figures of a single preset, and factors from which the generator computes a number, are in the generator. The
-number of jobs is an argument of each function that draws.
+``{}`` for all values of a mapping. All code that draws instances of the family looks the ranges up there. Figures of a
+single preset, and factors from which the generator computes a number, are in the generator; the number of jobs is an
+argument of each function that draws.
 """
 
 import math
@@ -44,21 +32,17 @@ class Range:
     Parameters
     ----------
     allowed
-        Least and largest value that an instance accepts, where its type does not say it.
-    usual
-        Least and largest value that the generator draws.
-    choices
-        Values that the generator chooses from.
+        Least and largest value that an instance accepts, where its type does not say it; its validation looks it up.
+    usual, choices
+        Least and largest value that ``generator.py`` draws, in orders of magnitude, or the values that it chooses from.
     searched, of_presets
-        Least and largest value of a search for worst instances: without a preset, and with one.
-    ties
-        Values that strategies draw most often, so that numbers tie.
-    edges
-        Values that strategies also draw: the least and the largest, near ties, values far from all others.
-    tested
-        Least and largest of the other values of strategies: numbers of many digits, or any count.
+        Least and largest value in ``worst/spaces``: round figures without a preset; with one, all that the generator draws,
+        and beyond.
+    ties, edges, tested
+        What the strategy in ``testing`` draws, small enough for brute force: values that tie; the least and the largest, near
+        ties, values far from all others; and least and largest of any others.
     nasty
-        Values that campaigns choose from; empty: any of ``MAGNITUDES``.
+        Values that break algorithms in floating point, for the campaigns of the tests; empty: any of ``MAGNITUDES``.
     """
 
     allowed: Ends = (0.0, math.inf)

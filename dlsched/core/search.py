@@ -24,10 +24,8 @@ class Search(Generic[SolutionT]):
     ----------
     objective, check
         The family's checker, bound to the instance.
-    sense
-        Whether less or more is better.
-    constant
-        The part of the objective that no solution changes.
+    sense, constant
+        As ``Result`` has them.
     limits, seed, solver, start, progress
         As ``solve`` was called.
     name
@@ -107,13 +105,8 @@ class Search(Generic[SolutionT]):
     def offer(self, solution: SolutionT | None, *, source: str, or_equal: bool = False) -> bool:
         """Keep a solution when the checker passes it and it is better than the one held; say whether it was kept.
 
-        None means that a heuristic found nothing. ``or_equal``: the solution is better in a respect that the
-        objective does not measure, so it also replaces one whose objective is equal up to rounding.
-
-        Raises
-        ------
-        SolverError
-            The checker rejects it: ``source`` broke its promise.
+        None means that a heuristic found nothing. ``or_equal``: the solution is better in a respect that the objective does not
+        measure, so it also replaces one whose objective is equal up to rounding. SolverError: the checker rejects it.
         """
         if solution is None:
             return False
@@ -140,10 +133,7 @@ class Search(Generic[SolutionT]):
     def prove(self, bound: float, *, source: str, certificate: Certificate | None = None) -> None:
         """Record a bound when it is tighter than the one held, and a certificate when it proves more than the one held.
 
-        Raises
-        ------
-        SolverError
-            The solution held is better than the bound allows: ``source`` broke its promise.
+        SolverError: the solution held is better than the bound allows, so ``source`` broke its promise.
         """
         self._require_consistent(self.objective, bound, f"{source} and the checker")
         current = self.certificate
@@ -177,10 +167,7 @@ class Search(Generic[SolutionT]):
         self.watch(doing, None, None, 0)
 
     def watch(self, doing: str, objective: float | None, bound: float | None, nodes: int) -> None:
-        """Tell it so while a solver runs, which says what it holds: the better of that and of what is held counts.
-
-        Nothing is recorded: a solver's solutions are offered, and its bounds proven, when it hands them over.
-        """
+        """Report what a running solver says it holds, or what is held where that is better; nothing is recorded."""
         if self._progress is None:
             return
         # A solver may not know the incumbent that other methods offered: the better of the two is shown.

@@ -12,19 +12,14 @@ from dlsched.core.gap import rounding, tolerance
 
 
 def from_the_first(releases_s: Sequence[float]) -> list[float]:
-    """Return releases on a clock of their own, whose zero is the first of them.
-
-    >>> from_the_first([7.0, 5.0])
-    [2.0, 0.0]
-    """
+    """Return releases on a clock of their own, whose zero is the first of them."""
     first_s = min(releases_s)
     return [release_s - first_s for release_s in releases_s]
 
 
 def put_back(releases_s: Sequence[float], own_s: Sequence[float], starts_s: Sequence[float]) -> list[float]:
-    """Return starts on the clock of the file.
+    """Return starts on the clock of the file; a job that starts at its release does so there too.
 
-    A job that starts at its release does so there too; other starts are rounded to the clock of the file.
     ``releases_s``, ``own_s``: releases on the clock of the file, and on the clock of ``from_the_first``. ``starts_s``:
     starts on the clock of ``own_s``.
 
@@ -69,11 +64,7 @@ def slots_for(needed_s: float, hair_s: float, tick_s: float) -> int:
 
 
 def end_slot(slot: float, needed_s: float, hair_s: float, tick_s: float) -> float:
-    """Return the first slot after a job that begins in ``slot`` and needs ``needed_s - hair_s`` seconds.
-
-    At times so late that neighbouring slots begin at the same float, this is the next slot that begins
-    later.
-    """
+    """Return the first slot after a job that begins in ``slot`` and needs ``needed_s - hair_s`` seconds."""
     end = slot + slots_for(needed_s, hair_s, tick_s)
     later_s = slot * tick_s
     # Late slots may begin at the same float: go on to the first that begins later.

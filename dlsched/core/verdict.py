@@ -46,10 +46,8 @@ class Known:
 class Reference:
     """The value against which the answers to an instance are measured.
 
-    ``value``, ``kind``: a proven ``optimum``; a ``bound``, so that the true ratio may be smaller; or the ``answer`` of
-    a method. ``sense``, ``constant``: sense and constant part of the objective. ``proofs``: values that no answer
-    beats, whatever the reference is: the optimum, and the tightest bound. ``answered``: whether a solution is known to
-    exist.
+    ``kind``: a proven ``optimum``; a ``bound``, so that the true ratio may be smaller; or the ``answer`` of a method.
+    ``proofs``: values that no answer beats, whatever the reference is. ``answered``: whether a solution is known to exist.
     """
 
     value: float
@@ -62,13 +60,11 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An answer against a reference.
+    """An answer against a reference, of which ``reference`` and ``kind`` are value and kind.
 
-    ``reference``, ``kind``: value and kind of the reference; None and empty without. ``ratio``, ``gap``: as defined in
-    ``core.gap``; 1 and 0 if the answer is better by rounding only; None without answer or reference. ``met``: whether
-    the answer is as good as the reference, up to rounding. ``unbounded``: whether there is no ratio because only the
-    denominator is 0. ``contradicts``: the proven value that the answer beats by more than rounding: one of the two is
-    wrong. None where it beats none.
+    ``ratio``, ``gap``: as in ``core.gap``; 1 and 0 if the answer is better by rounding only. ``met``: whether it is as good, up
+    to rounding. ``unbounded``: whether there is no ratio because only the denominator is 0. ``contradicts``: the proven value
+    that the answer beats by more than rounding, so that one of the two is wrong.
     """
 
     reference: float | None = None
@@ -95,10 +91,8 @@ def reference_of(
 ) -> Reference | None:
     """Find the reference of an instance; None: nothing is proven, or the named method found nothing.
 
-    ``answers``: the answers of all methods. ``sense``, ``known``: sense of the instance's objective, and the facts
-    known before methods ran. ``named``: answers of the method that is to be the reference; None: the best proven value
-    is. ``taken``: kinds of values of the named method, by preference: the first that the method has becomes the
-    reference.
+    ``answers``: of all methods. ``known``: before methods ran. ``named``: answers of the method that is to be the reference,
+    whose first value among the kinds ``taken`` it is; None: the best proven value is the reference.
     """
     optimum, bound = _optimum(answers, known), _bound(answers, sense, known)
     if optimum is None:  # an answer that meets the best bound is one, whoever proved the bound
