@@ -76,10 +76,7 @@ def objective_name(instance: InstanceFile) -> str:
 
 
 def find_family(name: str | ModuleType) -> AnyFamily:
-    """Return the family of that name, or of that module.
-
-    UsageError: there is no such family; the message lists all families.
-    """
+    """Return the family of that name, or of that module (UsageError: there is none)."""
     if isinstance(name, ModuleType):
         name = name.__name__.rpartition(".")[2]
     if name not in FAMILIES:

@@ -8,8 +8,8 @@ from typing import ClassVar, TypeVar
 
 from dlsched.catalogue.families import Kind
 from dlsched.catalogue.solvers import SOLVERS
+from dlsched.core.display import Table
 from dlsched.core.family import AnyFamily
-from dlsched.core.table import Table
 from dlsched.families import FAMILIES, find_family
 
 

@@ -44,10 +44,7 @@ MethodLike: TypeAlias = str | AnyMethod | Callable[..., object] | Decider
 
 
 def method_of(family: AnyFamily, method: MethodLike) -> AnyMethod:
-    """Return what is meant by a method, whichever way it is given; see the module.
-
-    UsageError: there is no such method, or it is nothing that answers.
-    """
+    """Return what is meant by a method, whichever way it is given; UsageError: there is none, or nothing that answers."""
     if isinstance(method, Method):
         require_own(family, method)
         return method
@@ -63,10 +60,7 @@ def method_of(family: AnyFamily, method: MethodLike) -> AnyMethod:
 
 
 def method_named(family: AnyFamily, text: str) -> AnyMethod:
-    """Return a method of the family by its name, or one of the user's own if the name has a colon.
-
-    UsageError: there is no such method, or the user's own cannot be imported.
-    """
+    """Return a method of the family by its name, or one of the user's own, which has a colon (UsageError: there is none)."""
     return _stoppable(family, find_method_of_user(family, text), text) if ":" in text else family.method(text)
 
 
@@ -75,9 +69,8 @@ def _stoppable(
 ) -> AnyMethod:
     """Have a method run in a process of its own whenever the time is limited.
 
-    ``family``, ``method``: the family of the instances, and the method as it runs here. ``text``: its name, for
-    messages. ``thing``: what it calls, which cloudpickle sends to the process; None: what the process imports by
-    ``text``.
+    ``text``: its name, for messages. ``thing``: what it calls, which cloudpickle sends to the process; None: what the process
+    imports by ``text``.
     """
     folder, number = os.getcwd(), next(_numbers)
 

@@ -318,10 +318,10 @@ def test_pulp_and_ortools_in_both_orders(order):
 
 def test_cbc_is_found():
     """The program that PuLP carries is there and says its version."""
-    from dlsched.solvers import availability, cbc
+    from dlsched.solvers import cbc
 
     assert Path(cbc.program()).is_file()
-    assert availability.SOLVERS["cbc"].available
+    assert SOLVERS["cbc"].available
     assert cbc.version().startswith("CBC 2.")
 
 

@@ -14,11 +14,7 @@ from typing import Any, Literal
 
 
 def load(target: str) -> Any:
-    """Import what a target names.
-
-    >>> load("math:gcd")(6, 4)
-    2
-    """
+    """Import what a target names: ``load("math:gcd")``."""
     module, _, name = target.partition(":")
     return getattr(import_module(module), name)
 
@@ -28,28 +24,12 @@ Value = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a command.
+    """An option of a command: its name in plans (on the command line with ``--``, and ``-`` for ``_``), type and description.
 
-    Parameters
-    ----------
-    name
-        As in plans; on the command line with ``--``, and ``-`` for ``_``.
-    kind, metavar
-        Its type; the word for its value, empty for a switch.
-    words
-        What it is, without a full stop.
-    of
-        To what it belongs, and its default there; empty where it is for all.
-    argument
-        Its name in Python, empty where that is the same.
-    choices
-        Its values, for shells; empty where they are not listed.
-    negated
-        Of a switch: whether ``--no-NAME`` is taken too.
-    alone
-        What it is in commands that read nothing but queues, with its default; empty where ``words`` and ``of`` say it.
-    makes
-        Of queues: the families of the instances that it shapes; empty where it shapes none.
+    ``metavar``: the word for its value. ``of``: to what it belongs, and its default there. ``argument``: its name in Python where
+    it differs. ``choices``: its values, for shells. ``negated``: whether a switch has ``--no-NAME`` too. ``alone``: what replaces
+    ``words`` and ``of`` in commands that read nothing but queues. ``makes``: of queues, the families of the instances that it
+    shapes.
     """
 
     name: str
@@ -102,19 +82,9 @@ Kind = Literal["exact", "heuristic", "bound"]
 class ListedMethod:
     """A method of a family, as its record is made of it; targets are relative to the family's folder.
 
-    Parameters
-    ----------
-    name, kind
-        As on the command line.
-    run
-        Target of a function that runs it: from an instance and a ``Search`` to the reason it stopped.
-    function, arguments
-        Target of a plain function instead, and keywords that it is called with: of a heuristic from an instance to a solution,
-        of a bound from an instance to a certificate.
-    guarantee, warm, require
-        Targets, empty where it has none: as ``core.family.Method`` says.
-    solvers, seeded
-        As ``core.family.Method`` says.
+    ``run``: target of its ``Method.run``. ``function``, ``arguments``: target of a plain function instead, and its keywords,
+    of a heuristic from an instance to a solution, of a bound from an instance to a certificate. The rest is as
+    ``core.family.Method`` says; ``guarantee``, ``warm``, ``require`` are targets.
     """
 
     name: str
@@ -131,22 +101,10 @@ class ListedMethod:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedFamily:
-    """What there is of a family by name.
+    """What there is of a family by name; ``methods`` in the order exact, heuristics, bounds, ``presets`` with the default first.
 
-    Parameters
-    ----------
-    name
-        As in file formats.
-    methods, aliases
-        Exact methods, heuristics, bounds; further names of some.
-    presets
-        Kinds of random instances, the default first, and what each is.
-    formulations
-        Linear models, for ``dlsched export``: targets.
-    options
-        Of ``dlsched generate``, beside those of all families.
-    space
-        Options of the space in which ``dlsched worst`` searches, beside those of all families; None: there is no space.
+    ``formulations``: targets of linear models. ``options``, ``space``: options of ``dlsched generate`` and of the space in which
+    ``dlsched worst`` searches, beside those of all families; None: there is no space.
     """
 
     name: str

@@ -36,18 +36,15 @@ class Solver:
     ----------
     name, full_name
         As on the command line, and as people write it; versions in results begin with the latter.
-    package
-        The Python package that carries it, by the name of its module and of pip.
+    package, extra
+        The Python package that carries it, as imported and as pip has it; the extra of dlsched that installs it, if any.
     models
         The kinds of models it takes; see the module.
-    extra
-        The extra of dlsched that installs the package; None where it comes with dlsched.
     program
         ``module:function`` with the path of a program that it runs, or None where the package has none; and what pip is to
         install then.
     takes_start, takes_threads, takes_seed
-        Whether it uses a solution to start from, a number of threads, a seed. Of a solver that takes no seed the same call
-        gives the same answer.
+        Whether it uses them. Of a solver that takes no seed the same call gives the same answer.
     tells_incumbents, tells_bounds
         Whether it tells of better solutions, and of better bounds, while it runs.
     node

@@ -159,11 +159,10 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A kind of file that ``dlsched import`` reads.
+    """A kind of file that ``dlsched import`` reads: its name on the command line, and what it is.
 
-    ``name``, ``words``: as on the command line, and what it is. ``reader``: reads it as a queue; None: it is none.
-    ``importer``, ``options``, ``family``: the importer of its own, a target, its options, and the family of its
-    instances; empty: it is only read as a queue. ``times``: the times of a trace that has such an importer, a target.
+    ``reader``: reads it as a queue. ``importer``, ``options``, ``family``: the target of its own importer, its options, and the
+    family of its instances; empty: it is only read as a queue. ``times``: target of the times of a trace that has one.
     """
 
     name: str

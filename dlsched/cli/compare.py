@@ -23,13 +23,13 @@ from dlsched.comparison.comparison import (
     tables_of,
 )
 from dlsched.comparison.rows import Compared, methods_of, owners_of, rows_of, stray_row
+from dlsched.core.display import csv_text
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import read_json, require_writable
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
-from dlsched.core.table import csv_text
 from dlsched.families import family_of, instance_from
 from dlsched.results.reading import Claim, claim_from
 

@@ -22,7 +22,7 @@ from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, write
 from dlsched.results.reading import disproof
-from dlsched.solvers.availability import require
+from dlsched.solvers.outcome import require
 from dlsched.solving import bound, method_named, solve
 
 if TYPE_CHECKING:

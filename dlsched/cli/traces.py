@@ -13,10 +13,10 @@ from dlsched.catalogue.sources import OPTIONS, READING_OPTIONS, SOURCES, of_queu
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, OutPath, taking
 from dlsched.cli.output import print_json, print_table
+from dlsched.core.display import csv_text
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json, json_text, require_writable, write_text
 from dlsched.core.messages import printable
-from dlsched.core.table import csv_text
 from dlsched.families import write
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from dlsched.comparison.rows import Compared, methods_of, owners_of, rows_of, stray_row
 from dlsched.core.arguments import renamed, require_seed
+from dlsched.core.display import Table
 from dlsched.core.errors import UsageError
 from dlsched.core.files import path_of, read_json
 from dlsched.core.imports import needing
@@ -20,7 +21,6 @@ from dlsched.core.limits import Limits, ProgressCallback, limits_of, watched
 from dlsched.core.messages import printable, several
 from dlsched.core.quantities import AT_MOST, duration, number, percent, ratio
 from dlsched.core.result import Result, Solution
-from dlsched.core.table import Table
 from dlsched.families import family_of, read, read_or_same
 from dlsched.results.reading import Claim, claim_from
 from dlsched.solving import MethodLike

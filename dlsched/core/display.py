@@ -1,7 +1,7 @@
-"""How objects show themselves: ``repr`` in a few lines, however much they hold, and a table for notebooks."""
+"""How objects show themselves: ``repr`` in a few lines, tables of texts, and cells that a spreadsheet does not run."""
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from html import escape
 from itertools import islice
 
@@ -80,3 +80,55 @@ class Brief:
         if len(only) > _ROWS:
             facts["…"] = f"{len(only) - _ROWS:,} more"
         return table(facts)
+
+
+def csv_text(value: object) -> object:
+    """Escape a cell of text: spreadsheets take a cell that begins with = + - @ for a formula.
+
+    >>> csv_text("=1+1"), csv_text("-"), csv_text(-2.5)
+    ("'=1+1", '-', -2.5)
+    """
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if value[:1] in tuple("=+-@\t\r") and value != "-" else text
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts: names of columns, rows, columns aligned to the right, and whether equal first entries are a group."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[str] = ()
+    grouped: bool = True
+
+    def text(self, *, between: int = 3, ruled: bool = True) -> str:
+        """Write it in columns of equal width; ``between``: spaces between them, ``ruled``: with a line below the head."""
+        rows = [tuple(map(printable, row)) for row in (self.columns, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        right = [name in self.right for name in self.columns]
+        lines = [
+            (" " * between)
+            .join(
+                cell.rjust(width) if last else cell.ljust(width)
+                for cell, width, last in zip(row, widths, right, strict=True)
+            )
+            .rstrip()
+            for row in rows
+        ]
+        return "\n".join([lines[0], *(["-" * max(map(len, lines))] if ruled else []), *lines[1:]])
+
+    def html(self) -> str:
+        """Write it for a notebook."""
+        right = [name in self.right for name in self.columns]
+
+        def row(cells: Sequence[str], tag: str) -> str:
+            entries = (
+                f'<{tag} style="text-align:{"right" if last else "left"}">{escape(printable(cell))}</{tag}>'
+                for cell, last in zip(cells, right, strict=True)
+            )
+            return f"<tr>{''.join(entries)}</tr>"
+
+        body = "".join(row(cells, "td") for cells in self.rows)
+        return f"<table><thead>{row(self.columns, 'th')}</thead><tbody>{body}</tbody></table>"

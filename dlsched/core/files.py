@@ -33,7 +33,7 @@ class _RepeatedKey(dict[str, Json]):
 
 
 def read_json(path: str | os.PathLike[str]) -> Json:
-    """Parse a JSON file (``-``: standard input); InputError: it is unreadable, not UTF-8, not JSON, or an object repeats a key."""
+    """Parse a JSON file (``-``: standard input); InputError: it is unreadable, no UTF-8, no JSON, or repeats a key."""
     return parse_json(read_text(path), path)
 
 

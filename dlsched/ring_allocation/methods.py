@@ -21,10 +21,10 @@ REDUCTION = f"dlsched reduction {VERSION}"
 def _minlp(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
     """The non-linear integer program by SCIP; costs are >= 0, so 0 is proven in any case."""
     from dlsched.ring_allocation.formulations import build_minlp, laws
-    from dlsched.solvers import availability
     from dlsched.solvers.minlp import solve_minlp
+    from dlsched.solvers.outcome import require
 
-    availability.require("scip", "minlp")
+    require("scip", "minlp")
     warm(instance, search)
     formulation = build_minlp(instance, tick=search.tick)
     if formulation.model is None:

@@ -99,12 +99,11 @@ def call(
     of: str = SOLVER,
     grace_s: float = GRACE_S,
 ) -> Any:
-    """Call ``module:function(*arguments)`` in the child and return its result; both are pickled.
+    """Call ``module:function(*arguments)`` in the child of kind ``of`` and return its result; both are pickled.
 
     With ``heard`` the function gets one more argument, a function whose calls are forwarded to ``heard`` here.
-    ``waiting`` is called here whenever nothing was heard for ``SILENCE_S``. The child of kind ``of`` (``SOLVER`` or
-    ``FUNCTION``) is killed ``grace_s`` after ``time_s``, which raises OutOfTime, and on Ctrl-C.
-    Raises SolverError if the child died, or if the function raised anything but a ``DlschedError`` (those pass).
+    ``waiting`` is called here whenever nothing was heard for ``SILENCE_S``. The child is killed ``grace_s`` after ``time_s``
+    (OutOfTime), and on Ctrl-C. SolverError: it died, or the function raised anything but a ``DlschedError``, which passes.
     """
     child = _local.children.get(of)
     if child is None or not child.usable:

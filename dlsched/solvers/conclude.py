@@ -13,7 +13,7 @@ from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.formulation import Formulation, ModelT
-from dlsched.solvers.outcome import Bounded, Outcome, Standing
+from dlsched.solvers.outcome import Bounded, Outcome, Standing, require
 
 if TYPE_CHECKING:
     import pulp
@@ -27,10 +27,7 @@ def solve_and_conclude(
     *,
     limits: Limits | None = None,
 ) -> TerminationStatus:
-    """Solve a linear model by the solver that the search names (default: HiGHS), then call ``conclude``.
-
-    ``limits``: by default the search's remaining ones.
-    """
+    """Solve a linear model by the solver that the search names (default: HiGHS), then call ``conclude``."""
     from dlsched.solvers.milp import solve_milp
 
     decode, unit, constant = formulation.decode, formulation.unit, formulation.constant
@@ -57,7 +54,7 @@ def conclude(
 ) -> TerminationStatus:
     """Pass a solver's solution and bound, in terms of the instance, to the search; return the status.
 
-    Raises SolverError if the solver claims infeasibility of a feasible instance, or the checker rejects its solution.
+    SolverError: the solver claims infeasibility of a feasible instance, or the checker rejects its solution.
     """
     search.solver_version = outcome.solver
     search.budget.nodes += outcome.nodes or 0
@@ -81,10 +78,7 @@ def conclude(
 
 
 def _prove(search: Search[SolutionT], known: Bounded, formulation: Formulation[ModelT, SolutionT]) -> None:
-    """Record what a solver's bound proves, under the solver's name: weakened by its tolerances where they could matter.
-
-    Minimised objectives of instances are sums of terms >= 0 and the constant, which is therefore a bound too.
-    """
+    """Record what a solver's bound proves, weakened by its tolerances, and no weaker than the constant where that bounds."""
     bound = known.bound * formulation.unit + formulation.constant
     slack = known.slack * abs(formulation.unit)
     least = search.constant if search.sense is Sense.MINIMIZE and not search.of_model else -math.inf
@@ -111,10 +105,10 @@ def bound_by_duals(relaxation: Callable[..., Certificate]) -> Run[InstanceT, Sol
     """Wrap a linear programming bound, a function of an instance, ``time_s`` and ``tick``, as a method."""
 
     def run(instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
-        from dlsched.solvers import availability, child
+        from dlsched.solvers import child
 
         search.tick()
-        search.solver_version = availability.require(able("multipliers")[0], "milp").version()
+        search.solver_version = require(able("multipliers")[0], "milp").version()
         try:
             certificate = relaxation(instance, time_s=search.left.time_s, tick=search.tick)
         except child.OutOfTime:

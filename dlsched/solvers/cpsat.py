@@ -104,12 +104,10 @@ def run(
     cuts: bool = True,
     probing: bool = True,
 ) -> "tuple[int, cp_model.CpSolver, float | None]":
-    """Solve a CP-SAT model to a gap of 0; return its code, the solver, and its bound; nodes are conflicts.
+    """Solve a CP-SAT model to a gap of 0; return its code, the solver, and its bound, None if unknown; nodes are conflicts.
 
-    The bound is None if unknown. Without a solution CP-SAT states a bound of 0 that it has not proven; then
-    the last bound that was passed to ``bounded`` is returned. ``bounded`` gets every better bound and must
-    not raise. ``linear``: size of the linear relaxation, 0 to 2. ``symmetry``, ``cuts``: whether CP-SAT
-    looks for symmetries, and for cutting planes. ``probing``: whether it probes between restarts.
+    Without a solution CP-SAT states a bound of 0 that it has not proven; then the last bound that was passed to ``bounded``,
+    which gets every better one and must not raise, is returned. ``linear``: size of the linear relaxation, 0 to 2.
 
     Probing before the search stays off: with it CP-SAT 9.15 proved wrong optima for models whose enforced rows had
     coefficients near 2**40, and, with symmetries and a hint, for times near 2**34. Without probing it still

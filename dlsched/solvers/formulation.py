@@ -41,10 +41,9 @@ class UnknownChoiceError(UsageError, KeyError):
 
 
 class Choices(Mapping[AnyKey, "Value"]):
-    """Variables of a PuLP model, or affine expressions of them, by what they decide.
+    """Variables of a PuLP model, or affine expressions of them, by what they decide: a name, or a tuple of names and numbers.
 
-    A key is a name, or a tuple of names and numbers. A choice that no solution has may be absent. A missing key raises
-    UsageError, whose message lists the keys.
+    A choice that no solution has may be absent. A missing key raises UsageError, whose message lists the keys.
     """
 
     def __init__(self, name: str, values: "Mapping[Key, Value]") -> None:
@@ -139,15 +138,13 @@ class Formulation(Generic[ModelT, AnswerT]):
     unit, constant
         The objective of the instance is ``unit`` times that of the model, plus ``constant``.
     start
-        Values by name of a solution to start from; None: no start.
+        Values by name of a solution to start from.
     limit, parameters
-        Objective of the instance up to which every solution is in the model, None: all are; and what builds the same model
-        again (``solvers.formulation``).
-    variables
-        What the variables of a PuLP model mean.
-    chosen
-        What a solution decides: values by key of some mappings of ``variables``, in which all other keys are 0. With it a
-        solution is a start of the model.
+        Objective of the instance up to which every solution is in the model, None: all are; and what ``Parametric`` builders
+        make the same model of.
+    variables, chosen
+        What the variables of a PuLP model mean; and what a solution decides, so that it is a start of the model: values by key
+        of some mappings of ``variables``, in which all other keys are 0.
     origin
         How it was built; None for models that are not extended.
     horizon_s
@@ -260,10 +257,7 @@ class Parametric(Generic[ModelT, AnswerT]):
 
 
 def rebuilt(build: Callable[..., object], instance: object, comments: Mapping[str, str], name: str) -> AnyModel:
-    """Build the model of a proof from the instance and the parameters among the comments of the file of that name.
-
-    Raises InputError if a parameter is missing or wrong, UsageError if the instance has no such model.
-    """
+    """Build the model of a proof from the instance and the parameters among the comments of the file ``name`` (InputError)."""
     if not isinstance(build, Parametric):
         return cast(AnyModel, build(instance))
     missing = [parameter for parameter in build.names if parameter not in comments]
@@ -283,9 +277,6 @@ def bound_of_all(bound: Fraction | None, limit: float | None, sense: Sense, *, i
 
     >>> bound_of_all(Fraction(7), 5.0, Sense.MINIMIZE, infeasible=False)
     Fraction(5, 1)
-    >>> bound_of_all(None, 5.0, Sense.MAXIMIZE, infeasible=True)
-    Fraction(5, 1)
-    >>> bound_of_all(None, 5.0, Sense.MINIMIZE, infeasible=False)
     """
     if limit is None or (bound is None and not infeasible):
         return bound

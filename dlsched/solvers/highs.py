@@ -118,7 +118,7 @@ def _watched(standing: StandingCallback | None) -> Iterator[None]:
     """Let the HiGHS of SciPy call back with where it stands, which SciPy itself does not ask for.
 
     The class that SciPy's wrapper makes is replaced by one that first starts HiGHS' own callbacks of its log; they steer
-    nothing. Where a SciPy has no such class, HiGHS stays silent: progress then says only that it runs.
+    nothing. A SciPy without such a class leaves HiGHS silent.
     """
     try:
         from scipy.optimize._highspy import _highs_wrapper as wrapper

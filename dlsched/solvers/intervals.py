@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers import availability, child
+from dlsched.solvers import child
 from dlsched.solvers.cpsat import run, status_of, version
-from dlsched.solvers.outcome import Bounded, Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.outcome import Bounded, Incumbent, IncumbentCallback, Outcome, require
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -46,11 +46,10 @@ def solve_intervals(
 ) -> Outcome:
     """Solve in a child process, so that limits hold and Ctrl-C works; nodes are conflicts.
 
-    The sum of all times must stay below 2**53. ``start`` is a solution as from ``values_of``; ``found`` is called with every
-    better one. Raises SolverMissingError without OR-Tools.
+    The sum of all times must stay below 2**53. ``start`` is a solution as from ``values_of``.
     """
     limits = limits or Limits()
-    availability.require("cpsat", "milp")
+    require("cpsat", "milp")
     limits = child.prepared("cpsat", limits)
     known: float | None = None
 

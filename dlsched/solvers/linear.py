@@ -69,10 +69,10 @@ _ROWS = 20  # rows of whole numbers below 2**20 stay as they are: their toleranc
 
 
 def scaled(model: LinearModel) -> tuple[LinearModel, float]:
-    """Scale costs, and rows of fractions, to a common magnitude by powers of two, which keeps all digits.
+    """Scale costs, and rows of fractions, by powers of two, which keeps all digits; return the model and its unit.
 
-    Returns the scaled model without its constant, and its unit: its objective times the unit, plus the constant, is that of
-    ``model``. Rows with all coefficients below 1 are scaled up to 1, rows of integer columns above 2**20 down to that.
+    The scaled model's objective times the unit, plus the constant of ``model``, is that of ``model``. Rows with all coefficients
+    below 1 are scaled up to 1, rows of integer columns above 2**20 down to that.
     """
     largest = float(np.abs(model.costs).max(initial=0.0))
     power = math.frexp(largest)[1] - _COSTS if largest > 0 else 0
@@ -171,10 +171,7 @@ def maximisation(
     integer: npt.ArrayLike,
     equal: Sequence[int] = (),
 ) -> LinearModel:
-    """Maximise ``costs`` x over A x <= ``right``, 0 <= x <= ``upper``, in rows ``equal`` with equality.
-
-    Columns are named ``x<index>``.
-    """
+    """Maximise ``costs`` x over A x <= ``right``, 0 <= x <= ``upper``, in rows ``equal`` with equality; columns ``x<index>``."""
     rows, columns = matrix.shape
     row_upper = np.asarray(right, dtype=np.float64)
     row_lower = np.full(rows, -np.inf)

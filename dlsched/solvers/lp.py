@@ -97,14 +97,11 @@ def linear_program(
     time_s: float | None = None,
     isolated: bool | None = None,
 ) -> LpAnswer:
-    """Solve a linear program that has an optimum.
+    """Solve a linear program that has an optimum; SolverError: no attempt finds it; Stopped: ``time_s`` seconds are over.
 
-    Rows are sparse or dense, shape (R, V), with right-hand sides of shape (R,); ``bounds`` are lower and upper bound of every
-    variable, shape (V, 2), or one pair for all. ``tolerance``: HiGHS' feasibility tolerances, 1e-10 to 1e-7, if its default
-    is too loose. ``vertex`` asks for a vertex, which is integral if the matrix is totally unimodular. ``isolated``: in
-    the child process, where Ctrl-C works at once; None: if the program is large.
-
-    Raises SolverError if HiGHS finds no optimum in any attempt, Stopped when ``time_s`` seconds are over.
+    Rows are sparse or dense, shape (R, V); ``bounds`` are lower and upper bound of every variable, shape (V, 2), or one pair for
+    all. ``tolerance``: HiGHS' feasibility tolerances, 1e-10 to 1e-7. ``vertex`` asks for one, which is integral if the matrix
+    is totally unimodular. ``isolated``: in the child process, where Ctrl-C works at once; None: if the program is large.
     """
     from scipy.sparse import csr_array
 
@@ -194,9 +191,8 @@ def _scalings(
 ) -> Iterator[tuple[Integers, Integers, int]]:
     """Yield scalings to try in turn: powers of two of rows, columns and variables; the last is weak.
 
-    The unit is that of the right-hand sides; if a bound would then count as infinite, a unit in which none
-    does comes first. The last unit is that of the bounds, for right-hand sides that may be rounding errors
-    of 0.
+    The unit is that of the right-hand sides; if a bound would then count as infinite, a unit in which none does comes
+    first. The last unit is that of the bounds, for right-hand sides that may be rounding errors of 0.
     """
     right, finite = np.concatenate(rights), np.where(np.isfinite(bounds), bounds, 0.0)
     last = []
@@ -273,10 +269,7 @@ def report_relaxation(model: LinearModel, budget: Budget, bounded: BoundCallback
 
 
 def relaxed_bound(model: LinearModel, time_s: float | None = None) -> float | None:
-    """Return a proven bound from the linear relaxation, in the model's sense; None: none, or no time for it.
-
-    Cost: one linear program.
-    """
+    """Return a proven bound from the linear relaxation, in the model's sense; None: none, or no time for it."""
     multipliers = _multipliers(model, time_s)
     return None if multipliers is None else proven_by(model, multipliers)
 
@@ -316,8 +309,7 @@ def _multipliers(model: LinearModel, time_s: float | None) -> Floats | None:
 def proven_by(model: LinearModel, multipliers: Floats) -> float | None:
     """Return the bound that multipliers of the rows, shape (R,), prove, rounded safely; None: no bound.
 
-    Multipliers of a sign that proves nothing count as 0; all shrink a little if a column without bound needs
-    it.
+    Those of a sign that proves nothing count as 0; all shrink a little if a column without bound needs it.
     """
     costs = model.sign * model.costs
     y = np.where(np.isfinite(np.where(multipliers > 0, model.row_lower, model.row_upper)), multipliers, 0.0)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.arrays import dot
 from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers import availability, child
+from dlsched.solvers import child
 from dlsched.solvers.linear import LinearModel, from_pulp, scaled
 from dlsched.solvers.outcome import (
     BoundCallback,
@@ -23,6 +24,7 @@ from dlsched.solvers.outcome import (
     Outcome,
     Standing,
     StandingCallback,
+    require,
     rescaled,
 )
 
@@ -53,24 +55,18 @@ def solve_milp(
 ) -> Outcome:
     """Solve a mixed-integer linear model to a gap of 0; the solver gets it ``scaled``.
 
-    ``solver`` is a name of ``dlsched.catalogue.solvers``; ``start`` a solution by variable name (missing ones are 0), for the
-    solvers that take one. ``isolated`` runs the solver in a child process, so that limits hold and Ctrl-C works; without
-    it calls cost less. Callbacks, for solvers that report:
-
-    ``found``: with every better solution.
-    ``bounded``: with bounds, first with that of the linear relaxation, which HiGHS computes before a solver that reports none.
-    The outcome of a stopped solver has the best of them.
-    ``standing``: about once a second with the solver's latest report (HiGHS and SCIP have one; 0 nodes before the first);
-    while the solver is silent only if ``isolated``.
-
-    Raises SolverMissingError, or UsageError for a model that is not of the solver's kind.
+    ``start``: a solution by variable name (missing ones are 0), for the solvers that take one. ``isolated`` runs the solver in a
+    child process, so that limits hold and Ctrl-C works; without it calls cost less. ``found`` is called with every better
+    solution; ``bounded`` with bounds, first that of the linear relaxation where the solver reports none; ``standing`` about once
+    a second with the latest report of HiGHS and SCIP, and while the solver is silent only if ``isolated``. The outcome of a
+    stopped solver has the best of the bounds. SolverMissingError; UsageError: the model is not of the solver's kind.
     """
     limits = limits or Limits()
     budget = Budget(limits)
-    availability.require(solver, "milp")
+    require(solver, "milp")
     original = problem if isinstance(problem, LinearModel) else from_pulp(problem)
     if not original.names:
-        return _without_variables(original, availability.SOLVERS[solver].version())
+        return _without_variables(original, SOLVERS[solver].version())
     constant = original.constant
     model, unit = scaled(original)
     slack = _slack(model) * unit
@@ -133,11 +129,8 @@ def run(
     wanted: tuple[bool, bool, bool],
     say: Callable[[Incumbent | Bounded | Standing], None],
 ) -> Outcome:
-    """Run a solver in this process; ``wanted``: whether to report solutions, bounds and its standing to ``say``.
-
-    Solvers whose ``solve`` has a parameter ``standing`` report it.
-    """
-    solve = importlib.import_module(availability.SOLVERS[solver].code).solve
+    """Run a solver in this process; ``wanted``: whether to report solutions, bounds and its standing to ``say``."""
+    solve = importlib.import_module(SOLVERS[solver].code).solve
     found, bounded, standing = (say if each else None for each in wanted)
     if standing is not None and "standing" in inspect.signature(solve).parameters:
         solve = partial(solve, standing=throttled(standing))

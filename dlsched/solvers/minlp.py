@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers import availability, child
-from dlsched.solvers.outcome import Outcome, failure
+from dlsched.solvers import child
+from dlsched.solvers.outcome import Outcome, failure, require
 
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
@@ -26,11 +26,10 @@ def solve_minlp(
 ) -> Outcome:
     """Solve a Pyomo model with one objective to a relative gap of 0, in a child process if ``isolated``.
 
-    The objective should be much larger than ``feasibility``, SCIP's tolerance on rows and non-linear terms; each of its
-    ``terms`` non-linear terms may be off by that. Raises SolverMissingError without SCIP.
+    The objective should be much larger than ``feasibility``, SCIP's tolerance on rows and each of its ``terms`` non-linear terms.
     """
     limits = limits or Limits()
-    availability.require("scip", "minlp")
+    require("scip", "minlp")
     slack = feasibility * (1 + terms)
     if not isolated:
         return replace(solve(model, limits, feasibility), slack=slack)

@@ -43,10 +43,7 @@ def lp_text(model: LinearModel, title: str, head: Sequence[str] = ()) -> str:
 
 
 def mps_text(model: LinearModel, title: str, head: Sequence[str] = ()) -> str:
-    """Return a model in the MPS format as a minimisation; costs of a maximised model are negated.
-
-    Not every reader of MPS knows the section for the sense, and without it all minimise.
-    """
+    """Return a model in the MPS format as a minimisation, since not every reader knows the section for the sense."""
     rows = _rows(model)
     entries: list[list[tuple[str, float]]] = [[] for _ in model.names]
     for label, terms, _, _ in rows:
@@ -76,10 +73,6 @@ def mps_text(model: LinearModel, title: str, head: Sequence[str] = ()) -> str:
 def objective_words(unit: str, constant: float, *, factor: float = 1.0, negated: bool = False) -> list[str]:
     """Say what the optimum of a file is short of, for comments at its head; a unit of the model is ``factor`` units.
 
-    >>> objective_words("s", 2.5)
-    ['unit of the objective: s', 'constant that the objective lacks: 2.5; add it to the optimum of this file']
-    >>> objective_words("s", 0.0, factor=0.5)[0]
-    'unit of the objective: 0.5 s'
     >>> objective_words("utility", 0.0, negated=True)[1:]
     ['the objective is negated: take the optimum with the other sign', 'constant that the objective lacks: 0']
     """

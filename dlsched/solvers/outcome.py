@@ -1,9 +1,22 @@
-"""The outcome of a solver: its status, solution, and claimed bound; and what it reports while it runs."""
+"""A solver that is installed, its outcome (status, solution, claimed bound), and what it reports while it runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dlsched.catalogue.solvers import SOLVERS, Solver
+from dlsched.core.errors import SolverMissingError, UsageError
 from dlsched.core.status import TerminationStatus
+
+
+def require(name: str, kind: str) -> Solver:
+    """Return a solver; UsageError: there is none for this kind of model; SolverMissingError: it is not installed."""
+    able = [solver.name for solver in SOLVERS.values() if kind in solver.kinds]
+    if name not in able:
+        raise UsageError(where="solver", found=repr(name), allowed=", ".join(able))
+    missing = SOLVERS[name].missing(kind)
+    if missing is not None:
+        raise SolverMissingError(f"solver {name} is not here; install {SOLVERS[name].full_name}: pip install {missing}")
+    return SOLVERS[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,10 +24,9 @@ class Outcome:
     """The answer of a solver, in terms of the model.
 
     ``status`` is never ``FEASIBLE``: a solver proves, or something stopped it. ``UNBOUNDED`` of a solver means unbounded or
-    infeasible; ``solve_milp`` finds out which, and ``values`` are then some feasible point. ``solver`` is its name and
-    version; ``values`` has the value of every variable by name, only those present may be read. ``objective`` and ``bound``
-    are as the solver states them, None if it states none; ``slack`` is the largest error of the bound from the solver's
-    tolerances, in the unit of the objective. ``nodes`` counts branch-and-bound nodes; ``message`` describes a failure.
+    infeasible; ``solve_milp`` finds out which, and ``values``, of which only those present may be read, are then some feasible
+    point. ``objective`` and ``bound`` are as the solver states them; ``slack`` is the largest error of the bound from the
+    solver's tolerances, in the unit of the objective. ``message`` describes a failure.
     """
 
     status: TerminationStatus
@@ -29,10 +41,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A bound, in terms of the model, that is known while the solver still runs, with its slack as in ``Outcome``.
-
-    ``solver`` is name and version of the solver that proved it; for a relaxation this may be another one.
-    """
+    """A bound, in terms of the model, known while the solver runs; ``solver`` proved it, of a relaxation another one."""
 
     bound: float
     solver: str

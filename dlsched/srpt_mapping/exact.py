@@ -12,7 +12,6 @@ from dlsched.core.limits import Limits, Stopped
 from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers import availability
 from dlsched.solvers.conclude import settled
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.blocks import Block, blocks_of, whole_bound_s, whole_schedule
@@ -229,7 +228,7 @@ def _in_turns(
     instance: Instance, closing: Closing, search: Search[Schedule], schedules: Sequence[Schedule]
 ) -> TerminationStatus:
     """Close the blocks in turns; the status when all are closed, or when the turns are over."""
-    with_solver = availability.SOLVERS["cpsat"].available
+    with_solver = SOLVERS["cpsat"].available
     few = len(instance.jobs) <= FEW
     turn = 0
     # a turn goes through the open blocks, those of few jobs first; limits double from turn to turn

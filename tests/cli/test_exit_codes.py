@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import dlsched
+from dlsched.catalogue.solvers import SOLVERS, Solver
 from dlsched.core.errors import SolverError
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers.availability import SOLVERS, Solver
 from dlsched.solvers.outcome import Outcome
 
 from .conftest import PROGRAM

@@ -56,7 +56,7 @@ def test_every_solver_solves_its_smoke_model(cli: Any) -> None:
 
 def test_the_table_names_them(cli: Any, monkeypatch: Any) -> None:
     """For people; what is not here is told with how to install it, and is no failure."""
-    monkeypatch.setattr("dlsched.solvers.availability.Solver.available", property(lambda self: False))
+    monkeypatch.setattr("dlsched.catalogue.solvers.Solver.available", property(lambda self: False))
     ended = cli("doctor")
     assert ended.code == 0
     assert "pip install pyscipopt" in ended.out and "pip install 'dlsched[gurobi]'" in ended.out

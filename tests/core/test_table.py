@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlsched.core.table import csv_text
+from dlsched.core.display import csv_text
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "-x"])

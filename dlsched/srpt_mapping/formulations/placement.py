@@ -38,10 +38,10 @@ from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.gap import MEETING
 from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers import availability, child
+from dlsched.solvers import child
 from dlsched.solvers.cpsat import run, status_of
 from dlsched.solvers.formulation import Formulation
-from dlsched.solvers.outcome import Incumbent
+from dlsched.solvers.outcome import Incumbent, require
 from dlsched.srpt_mapping.placing import Placed
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def best_placement(
         raise UsageError(where="free", found=f"{sum(free)} GPUs", allowed=f"{graph.gpus} or more, what the job takes")
     if graph.gpus > LARGEST:
         raise UsageError(where="placement", found=f"a job of {graph.gpus:,} GPUs", allowed=f"{LARGEST:,}")
-    availability.require("cpsat", "milp")
+    require("cpsat", "milp")
 
     def seconds(placed: Placed) -> float:
         return graph.iteration_s([row for _, row in placed], [shares[m] for m, _ in placed], inside)

@@ -5,10 +5,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dlsched.core.display import Table
 from dlsched.core.messages import listed, printable, several
 from dlsched.core.quantities import mean, per_cent, percent
 from dlsched.core.status import Sense
-from dlsched.core.table import Table
 from dlsched.statistics.inference import Estimate
 from dlsched.study.figures.groups import FILES, SEARCHED, Group, Line
 from dlsched.study.figures.tables import note_of, overview, p_value_text, remarks, table, title

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import BinaryIO
 
+from dlsched.core.display import csv_text
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import whole_file, write_text
 from dlsched.core.imports import needing
 from dlsched.core.messages import printable
 from dlsched.core.quantities import AT_MOST
-from dlsched.core.table import csv_text
 from dlsched.study.figures.groups import FILES, Group
 from dlsched.study.figures.summary import summarise
 from dlsched.study.figures.tables import KEYS, RATIOS, note, note_of, paper_keys_of, table, title
