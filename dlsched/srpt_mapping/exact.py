@@ -6,6 +6,7 @@ from dataclasses import replace
 from numpy.random import default_rng
 
 from dlsched.algorithms.start_tree import CLOSE, Modes, Tree
+from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.errors import ContradictionError, SolverError, UsageError
 from dlsched.core.gap import FEASIBLE, rounding
 from dlsched.core.limits import Limits, Stopped
