@@ -87,7 +87,7 @@ def formulate(
     for argument in (*arguments, *more):
         if argument not in known:
             raise UsageError(f"formulation {name} of {instance.family} takes no {argument}")
-    return builders[name](instance, **arguments, **more)
+    return cast("Built", builders[name](instance, **arguments, **more))
 
 
 def solve_formulation(

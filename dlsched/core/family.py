@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from dlsched.catalogue.families import Kind, ListedFamily, ListedMethod, Option
 from dlsched.core.arguments import require_seed
@@ -20,7 +20,21 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 
 if TYPE_CHECKING:
-    from dlsched.modelling import Built
+    import pulp
+
+
+class Modelled(Protocol):
+    """What a builder of a linear model returns."""
+
+    @property
+    def model(self) -> "pulp.LpProblem":
+        """The linear model with named variables and rows."""
+        ...
+
+    @property
+    def unit(self) -> float:
+        """What one unit of the model's objective is worth in the instance's."""
+        ...
 
 
 def status_of_run(
@@ -160,7 +174,7 @@ class Family(Objectives[InstanceT, SolutionT]):
     methods: Mapping[str, Method[InstanceT, SolutionT]]
     cross_check: str
     best_bound: str
-    formulations: "Mapping[str, Callable[[InstanceT], Built]]"
+    formulations: Mapping[str, Callable[[InstanceT], Modelled]]
     verify: Callable[[InstanceT, Certificate], Fraction]
     presets: Mapping[str, str]
     generate: Callable[..., InstanceT]
