@@ -8,9 +8,9 @@ from dlsched.core.limits import Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import worth
-from dlsched.ring_embedding.horizon.columns import Columns, slot_certificate, slot_gains
-from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated, relax
+from dlsched.ring_embedding.columns import Columns, slot_certificate, slot_gains
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.relaxation import Relaxed, aggregated, relax
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation

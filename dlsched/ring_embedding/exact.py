@@ -20,6 +20,7 @@ from dlsched.core.limits import Budget, Limits, Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
+from dlsched.ring_embedding.columns import slot_gains
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import Circuit, build_circuit
 from dlsched.ring_embedding.formulations.span import build_span
@@ -27,10 +28,9 @@ from dlsched.ring_embedding.formulations.workers import Goal
 from dlsched.ring_embedding.heuristics.baselines import by_density, keeping, quick
 from dlsched.ring_embedding.heuristics.plan import Plan, Split, ascend
 from dlsched.ring_embedding.heuristics.slot_greedy import rings_wanted, steady
-from dlsched.ring_embedding.horizon.columns import slot_gains
-from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of
+from dlsched.ring_embedding.relaxation import Relaxed, aggregated
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
@@ -346,7 +346,7 @@ def _ascend(plan: Plan, search: Search[Embedding]) -> None:
 
 def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search[Embedding]) -> Plan:
     """The better of ``plan`` and one from S-shaped totals, whose bound SCIP proves."""
-    from dlsched.ring_embedding.horizon.relaxation import build_totals
+    from dlsched.ring_embedding.relaxation import build_totals
     from dlsched.solvers.milp import solve_milp
 
     program = relaxed.program

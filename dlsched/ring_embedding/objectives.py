@@ -51,8 +51,8 @@ SUM = RingObjective(
     value=Late("ring_embedding.checker:total"),
     goal=Late("ring_embedding.formulations.workers:add_sum"),
     proven=Late("ring_embedding.certificate:total_proven"),
-    aggregated=Late("ring_embedding.horizon.relaxation:aggregated"),
-    horizon=Late("ring_embedding.horizon.relaxation:horizon"),
+    aggregated=Late("ring_embedding.relaxation:aggregated"),
+    horizon=Late("ring_embedding.relaxation:horizon"),
     plan=Late("ring_embedding.heuristics.plan:plan"),
     warm=Late("ring_embedding.heuristics.baselines:warm"),
     run_plan=Late("ring_embedding.exact:run_plan"),
@@ -113,12 +113,12 @@ def require_served(instance: Instance, method: str) -> None:
 
 
 def aggregated(instance: Instance, budget: Budget | None = None) -> "DualsCertificate":
-    """All slots and servers as one pool, see ``horizon.relaxation.aggregated`` and ``max_min.plan.aggregated``."""
+    """All slots and servers as one pool, see ``relaxation.aggregated`` and ``max_min.plan.aggregated``."""
     return objective_of(instance).aggregated(instance, budget)
 
 
 def horizon(instance: Instance, budget: Budget | None = None) -> "DualsCertificate":
-    """The relaxation over all slots, without rings, see ``horizon.relaxation.relax`` and ``max_min.plan.Water``."""
+    """The relaxation over all slots, without rings, see ``relaxation.relax`` and ``max_min.plan.Water``."""
     return objective_of(instance).horizon(instance, budget)
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import worth
-from dlsched.ring_embedding.horizon.columns import Columns, slot_gains
-from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon, relax
+from dlsched.ring_embedding.columns import Columns, slot_gains
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.relaxation import aggregated, horizon, relax
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.rings.rows import classes

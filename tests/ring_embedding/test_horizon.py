@@ -11,8 +11,8 @@ from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.certificate import verify
-from dlsched.ring_embedding.horizon.columns import Columns
-from dlsched.ring_embedding.horizon.relaxation import aggregated, build_totals, horizon, relax
+from dlsched.ring_embedding.columns import Columns
+from dlsched.ring_embedding.relaxation import aggregated, build_totals, horizon, relax
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances

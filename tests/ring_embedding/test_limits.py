@@ -7,12 +7,11 @@ from dlsched.certificates import DualsCertificate
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import aggregated, example, objective, solve
+from dlsched.ring_embedding import aggregated, example, objective, relaxation, solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import check
 from dlsched.ring_embedding.heuristics.baselines import quick
 from dlsched.ring_embedding.heuristics.plan import Plan
-from dlsched.ring_embedding.horizon import relaxation
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.rings import network

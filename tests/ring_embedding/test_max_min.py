@@ -23,11 +23,11 @@ from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.formulations.workers import Stairs
 from dlsched.ring_embedding.heuristics.plan import Plan
-from dlsched.ring_embedding.horizon.relaxation import relax
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.max_min import methods
 from dlsched.ring_embedding.max_min.methods import levelled, run_rounds
 from dlsched.ring_embedding.max_min.plan import Filling, Water, ascending, raise_levels
+from dlsched.ring_embedding.relaxation import relax
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.rows import rows
 from dlsched.ring_embedding.solution import Embedding

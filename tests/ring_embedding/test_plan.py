@@ -20,7 +20,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.rings.rows import epochs
-from dlsched.ring_embedding.slot.filling import emptied, fill, opened, shares, switched
+from dlsched.ring_embedding.slot.slot_program import emptied, fill, opened, shares, switched
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 

@@ -117,6 +117,7 @@ class WorkersModel:
         self.y: dict[tuple[int, int, int], pulp.LpVariable] = {}
         self.on: dict[tuple[int, int], pulp.LpVariable] = {}
         self.of: list[Terms] = [[] for _ in instance.jobs]
+        # Workers of every job on every server that holds one; ``on`` only where the power of a server has a price.
         for i, t in self.rings():
             for s in self.hosts(i):
                 label = f"y_{self.jobs[i]}_{self.servers[s]}_{t}"

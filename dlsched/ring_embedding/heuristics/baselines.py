@@ -35,7 +35,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import require_served
 from dlsched.ring_embedding.rings.network import Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot, embedding, holding, tightest
-from dlsched.ring_embedding.slot.filling import fill, shares, switched
+from dlsched.ring_embedding.slot.slot_program import fill, shares, switched
 from dlsched.ring_embedding.solution import Embedding
 
 _ROUNDING = 1e-12  # absolute, of worker-slots times a share
@@ -147,10 +147,10 @@ def density(instance: Instance, *, budget: Budget | None = None, keep: Keep = fo
 
     What a job gains by a worker is read off the concave envelope of its utility from where it stands to where it can get
     in the slots left. So an S-shaped job counts with its best average gain, not with the little of its first steps.
-    Servers are switched on and off where that pays (``slot.filling``); nothing runs where that would be worth more.
+    Servers are switched on and off where that pays (``slot.slot_program``); nothing runs where that would be worth more.
     The objective ``max_min`` is refused (``UsageError``). ``budget``, ``keep``: see the module.
 
-    Guarantee: none. Cost: that of ``slot.filling.fill`` in every slot.
+    Guarantee: none. Cost: that of ``slot.slot_program.fill`` in every slot.
     """
 
     def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:

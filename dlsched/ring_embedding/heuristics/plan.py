@@ -1,40 +1,27 @@
-"""Plans of worker-slots for the whole horizon, and their embedding slot by slot.
+"""Plans of worker-slots for the whole horizon: a relaxation sets each job's worker-slots by epoch; then rings are placed.
 
-Improvement of a plan by switching servers off and on, slot after slot, if that pays.
-
-*Off.* The rings of a server move to servers that are on in the slot or cost less; workers that do not fit
-there get worker-slots in other slots, if those need no further server. What fits nowhere is lost. Servers
-that cost the most for each of their workers come first.
-
-*On.* Servers that several rings pay for together (``slot.filling``). Then what is free is filled. Ours; no paper.
-
-Filling of slots with worker-slots, one after the other, each where it gains the most.
-
-The next goes to the job with the largest average gain per share of the resources, up to the next corner of its envelope, in a
-slot in which its ring can be closed, until nothing fits or gains any more. It has to gain more than its
-energy costs, including the power of the servers that it switches on; slots that need no further server come
-first.
-
-The heuristic ``plan``: a relaxation sets each job's worker-slots by epoch; then rings are placed.
-
-1. *Totals.* The optimum of ``horizon.relaxation.relax``; where it lies between two corners of an S-shaped envelope it is
-   worth less than the envelope says, so it is brought down to the corner below, and what that frees is left to step 4.
+1. *Totals.* The optimum of ``relaxation.relax``; where it lies between two corners of an S-shaped envelope it is
+   worth less than the envelope says, so it is brought down to the corner below, and what that frees is used by step 4.
 2. *Slots.* A job's worker-slots of an epoch are spread as evenly as integers can be; the odd ones go round the slots from
    one job to the next, so that slots differ by one in all.
 3. *Rings.* Slot by slot, the largest rings first, each where it does least harm (``rings.placing``); where it does not fit,
    with fewer workers.
 4. *Filling.* Worker-slots go, one after the other, to the job with the largest average gain per share of the resources (up
    to the next corner of its envelope), in a slot in which its ring can be closed, until nothing fits or gains any more.
-   A worker-slot has to gain more than its energy costs, with the power of the servers that it switches on.
-   Where servers that are on cost something, some are switched off before that, and some on (``merging``). If what is left is
+   They have to gain more than their energy costs, with the power of the servers that they switch on; slots that need no
+   further server come first. Where servers that are on cost something, ``merge`` comes before that. If the answer is
    worth less than running nothing, the slots are filled from nothing.
 
-The plan has no guarantee by itself; the relaxation's certificate bounds it. Ours; no paper.
+*Merging* switches servers off and on, slot after slot, if that pays. *Off*: the rings of a server move to servers that are on
+in the slot or cost less; workers that do not fit there get worker-slots in other slots, if those need no further server;
+what fits nowhere is lost. Servers that cost the most for each of their workers come first. *On*: servers that several rings
+pay for together (``slot.slot_program``). Then free capacity is filled.
 
-*Ascent* chooses the rings of each slot anew, best for the other slots' rings, until no slot gains.
+*Ascent* chooses the rings of each slot anew, best for the other slots' rings, until no slot gains: by the program of one slot
+(``slot.slot_program``), with gains mu_i(zeta_i (z_i' + n)) - mu_i(zeta_i z_i') where z_i' are the worker-slots in the others,
+less what energy costs. The objective never falls.
 
-The program of one slot (``slot.slot_program``), with gains mu_i(zeta_i (z_i' + n)) - mu_i(zeta_i z_i') where z_i' are the
-worker-slots in the others, less what energy costs. The objective never falls. Ours; no guarantee beyond that of where it starts.
+A plan has no guarantee by itself; the relaxation's certificate bounds it. Ours; no paper.
 """
 
 import heapq
@@ -47,14 +34,13 @@ from dlsched.algorithms.utility_tables import Floats, UtilityTable
 from dlsched.core.gap import MEETING
 from dlsched.core.limits import Budget
 from dlsched.ring_embedding.heuristics.slot_greedy import net_tables
-from dlsched.ring_embedding.horizon.relaxation import relax
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.relaxation import relax
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.rings.rows import epochs
-from dlsched.ring_embedding.slot.filling import opened, shares, without
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
-from dlsched.ring_embedding.slot.slot_program import fill_slot, gained
+from dlsched.ring_embedding.slot.slot_program import fill_slot, gained, opened, shares, without
 from dlsched.ring_embedding.solution import Embedding
 
 Full = set[tuple[int, float]]
@@ -176,7 +162,7 @@ def merge(plan: WorkerSlots) -> None:
     """Switch servers off and on in place and fill free capacity, in rounds; the objective never falls.
 
     Cost: in every round one search for servers per worker on servers that cost something, and few more in other slots; and
-    ``slot.filling.fill`` for every kind of server in every slot.
+    ``slot.slot_program.fill`` for every kind of server in every slot.
     """
     worth = plan.gain()
     for _ in range(MERGING_ROUNDS):

@@ -2,8 +2,8 @@
 
 The heuristic ``steady``: equal stretches of slots, with the same rings in all slots of a stretch.
 
-The first slot of a stretch is filled greedily (``slot.filling``) with what n workers gain in all of it, for each slot, on the
-concave envelope if a utility is S-shaped. So the work does not grow with the number of slots, and in large
+The first slot of a stretch is filled greedily (``slot.slot_program``) with what n workers gain in all of it, for each slot, on
+the concave envelope if a utility is S-shaped. So the work does not grow with the number of slots, and in large
 instances a search holds this answer before it solves the relaxation. Jobs that arrive within a stretch wait
 for the next one.
 """
@@ -21,9 +21,9 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import SUM, objective_of, require_served
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
-from dlsched.ring_embedding.slot.filling import fill, shares
 from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
+from dlsched.ring_embedding.slot.slot_program import fill, shares
 from dlsched.ring_embedding.solution import Embedding
 
 SolveSlot = Callable[[Network, Sequence[int], Gains], Slot]
@@ -48,7 +48,7 @@ class Progress:
     """Worker-slots of every job so far; a job is finished if its budget is spent or more would gain nothing.
 
     ``tables``: utilities less the price of the workers' energy; ``count``, shape (I,): what jobs have; ``enough``: the least
-    worker-slots that are worth as much as any that a job can have; ``share``: as ``slot.filling.shares``.
+    worker-slots that are worth as much as any that a job can have; ``share``: as ``slot.slot_program.shares``.
     """
 
     def __init__(self, network: Network) -> None:
@@ -187,7 +187,7 @@ STRETCHES = 40
 def steady(network: Network, keep: Keep = forget) -> Embedding:
     """Fill stretch after stretch (see the module); if anything raises, ``keep`` receives the stretches so far.
 
-    Guarantee: none. Cost: ``STRETCHES`` times that of ``slot.filling.fill``, and the rings of all slots. Source: ours.
+    Guarantee: none. Cost: ``STRETCHES`` times that of ``slot.slot_program.fill``, and the rings of all slots. Source: ours.
     """
     progress, last = Progress(network), network.slots[-1]
     length = -(-len(network.slots) // STRETCHES)

@@ -2,7 +2,7 @@
 
 *Upper bounds* on the least utility: the largest v whose quotas z_i >= n_i(v) a relaxation can meet, with certificates.
 
-All worker-slots that jobs need for v, or all that they can have, are asked of the relaxation of ``horizon.relaxation``,
+All worker-slots that jobs need for v, or all that they can have, are asked of the relaxation of ``relaxation``,
 
     maximise theta:  theta n_i(v) <= z_i = sum_ec w_iec,  theta <= 1,
 
@@ -10,23 +10,17 @@ over its rows. Where theta < 1, v is out of reach, and at the prices pi of the r
 sum_i pi_i n_i(v') <= theta sum_i pi_i n_i(v) is the next to be tried: it is below v, and no v between them is in reach
 (Newton's method for the root of theta(v) = 1, as Dinkelbach 1967 has it). In the end theta = 1, and w are a fractional plan.
 
-*Filling and repair.* The poorest job gets free worker-slots, then those of richer jobs.
+The heuristic ``plan``: levels of the relaxation set quotas, for which rings are placed.
 
-*Filling.* The job with the least utility gets the next worker-slots that raise it, in slots in which its ring can be closed,
-until no job can have more.
-
-*Repair.* A job that finds no room takes worker-slots from another job, the richest first, if the donor keeps
-a higher utility than the taker had. Every step makes the ascending utilities lexicographically larger, so it
-ends.
-
-The heuristic ``plan`` for max_min: levels of the relaxation set quotas, for which rings are placed.
-
-1. *Levels.* The largest level that all jobs can have in the relaxation (``Water``); the jobs that hold it down keep their
+1. *Levels.* The largest level that all jobs can have in the relaxation (``Water``); the jobs that limit it keep their
    quotas, the others rise to the next level, and so on.
 2. *Rings.* Quotas are spread over the slots as the relaxation spreads them, as ``heuristics.plan`` does.
-3. *Filling and repair.* ``max_min.plan``.
+3. *Filling.* The job with the least utility gets the next worker-slots that raise it, in slots in which its ring can be
+   closed, until no job can have more.
+4. *Repair.* A job that finds no room takes worker-slots from another job, the richest first, if the donor keeps a higher
+   utility than the taker had. Every step makes the ascending utilities lexicographically larger, so it ends.
 
-Where the least utility stays below the first level, 2 and 3 begin again: from quotas a little lower, and from the largest rings
+Where the least utility stays below the first level, 2 to 4 begin again: from quotas a little lower, and from the largest rings
 of every slot.
 
 The plan has no guarantee by itself; the relaxation's certificate bounds it. Ours; it fills progressively, as
@@ -47,8 +41,8 @@ from dlsched.core.limits import Budget
 from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.checker import utilities
 from dlsched.ring_embedding.heuristics.plan import Plan
-from dlsched.ring_embedding.horizon.relaxation import Program
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.relaxation import Program
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.rings.rows import Ceilings
@@ -70,7 +64,7 @@ def aggregated(instance: Instance, budget: Budget | None = None) -> DualsCertifi
 
 
 def horizon(instance: Instance, budget: Budget | None = None) -> DualsCertificate:
-    """The largest v that the relaxation over all slots can meet; errors as ``horizon.relaxation.relax``."""
+    """The largest v that the relaxation over all slots can meet; errors as ``relaxation.relax``."""
     water = Water(instance, budget)
     water.rise(float(water.quotas.tops.min()))
     return water.certificate()
@@ -315,7 +309,7 @@ def raise_levels(water: Water, first: Callable[[], None] = lambda: None) -> floa
 
 
 def place(network: Network, water: Water, least: float, keep: Callable[[Embedding], bool]) -> None:
-    """Steps 2 and 3, from one start after another until ``keep`` accepts a plan; it also receives unfinished ones."""
+    """Steps 2 to 4, from one start after another until ``keep`` accepts a plan; it also receives unfinished ones."""
 
     def lower() -> Water:
         other = Water(network.instance, network.budget)

@@ -154,6 +154,7 @@ class Ceilings:
             self.closed.append(frozenset(link for link, width in enumerate(widths) if load > width))
             by_class = [fits(instance, job, self.rows, number) for number in range(len(self.members))]
             self.fits.append([by_class[number] for number in self.of])
+            # A ring lies within one part, so that bounds its workers; a budget bounds them over all slots.
             together = max(sum(self.fits[job][server] for server in part) for part in self.parts(job))
             most = min(record.max_workers, together)
             total = most * (instance.slots - record.arrival_slot + 1)

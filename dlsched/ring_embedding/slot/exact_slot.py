@@ -42,7 +42,6 @@ from dlsched.core.limits import Budget, Limits
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot
-from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.slot_program import (
     Better,
@@ -53,6 +52,7 @@ from dlsched.ring_embedding.slot.slot_program import (
     fill_slot,
     filled,
     polish,
+    shares,
 )
 from dlsched.ring_embedding.solution import Ring
 from dlsched.solvers.milp import solve_milp

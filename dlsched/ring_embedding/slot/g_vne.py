@@ -39,8 +39,8 @@ from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot
-from dlsched.ring_embedding.slot.filling import fill, shares, switched
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation, Weighted
+from dlsched.ring_embedding.slot.slot_program import fill, shares, switched
 
 THIRD = 1 / 3
 

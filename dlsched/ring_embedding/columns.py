@@ -26,9 +26,9 @@ from dlsched.core.limits import Budget
 from dlsched.core.messages import separable_labels
 from dlsched.core.status import Sense
 from dlsched.ring_embedding.certificate import certified
-from dlsched.ring_embedding.horizon.relaxation import Relaxed, relax
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import require_served
+from dlsched.ring_embedding.relaxation import Relaxed, relax
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.rows import Ceilings, Epoch, epochs
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation

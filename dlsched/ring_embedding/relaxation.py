@@ -1,21 +1,16 @@
-"""The relaxation of the horizon: a linear program over epochs, and the most worker-slots of each job.
+"""The relaxation of the horizon, without rings: a linear program over epochs and classes of servers, and its bounds.
 
-The relaxation of ``horizon`` with S-shaped utilities taken as they are: binaries choose the stretch in which z_i lies.
+``certificate`` proves the bounds. They use one fact about links: in a forest a job has no more workers in a slot than fit on
+servers that links wide enough for it connect.
 
-The worker-slots 0 .. Z_i of an S-shaped job are cut into stretches; on each its utility is below the concave envelope of
-that stretch alone. One of them is chosen:
+*S-shaped utilities* (``build_totals``) are taken as they are by binaries. The worker-slots 0 .. Z_i of a job are cut into
+stretches; on each its utility is below the concave envelope of that stretch alone. One of them is chosen:
 
     sum_k b_ik = 1     lo_k b_ik <= z_ik <= hi_k b_ik     theta_ik <= tangents of the envelope of stretch k, times b_ik
     z_i = sum_k z_ik   theta_i = sum_k theta_ik
 
-Every theta is in a unit of its own job, so that a solver's tolerance is small beside that job's utility.
-The program keeps the rows of the relaxation. So every embedding is a point of it, and its bound holds for
-the total utility; the solver proves this bound, and no certificate verifies it.
-
-Upper bounds without rings: capacities and energy, by epoch and class of servers.
-
-``certificate`` proves them. They use one fact about links: in a forest a job has no more workers in a slot
-than fit on servers that links wide enough for it connect.
+Every theta is in a unit of its own job, so that a solver's tolerance is small beside that job's utility. The rows of the
+relaxation stay, so every embedding is a point of the program. The solver proves its bound, and no certificate verifies it.
 """
 
 import math
@@ -133,6 +128,7 @@ class Program:
         pairs = sum(record.arrival_slot <= span.first for record in instance.jobs for span in self.spans)
         if pairs > LARGEST:
             raise Stopped(TerminationStatus.MEMORY_LIMIT)
+        # Too many columns of single classes: all classes of an epoch share one column for each job.
         one = one or pairs * len(members) > LARGEST
         self.groups = [list(range(len(members)))] if one else [[number] for number in range(len(members))]
         self.columns: list[tuple[int | None, int, int]] = []
@@ -144,6 +140,7 @@ class Program:
         for e in range(len(self.spans)):
             tick()
             self._add_epoch(e)
+        # One row for each job: its worker-slots z are those of all its columns.
         spent: list[list[tuple[int, float]]] = [[] for _ in instance.jobs]
         for column, (i, _, _) in enumerate(self.columns):
             if i is not None:

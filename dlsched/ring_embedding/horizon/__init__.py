@@ -1,1 +1,0 @@
-"""All slots: the relaxation without rings, column generation with them, and totals of S-shaped utilities."""
