@@ -8,8 +8,8 @@ from dlsched.cluster.network import Link, Node, Path
 from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.family import Family
 from dlsched.ring_embedding import certificate
+from dlsched.ring_embedding.bounds import columns
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
-from dlsched.ring_embedding.columns import columns
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.span import build_span

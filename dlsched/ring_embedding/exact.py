@@ -19,8 +19,7 @@ from dlsched.core.gap import CLOSED, MEETING
 from dlsched.core.limits import Budget, Limits, Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
-from dlsched.ring_embedding.columns import slot_gains
+from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns, slot_gains
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import Circuit, build_circuit
 from dlsched.ring_embedding.formulations.span import build_span

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from dlsched.certificates import LengthsCertificate, PricesCertificate, SrptCertificate, rounded_down
-from dlsched.columns.rigid_prices import RigidJobs, best_prices
+from dlsched.columns.price_ascent import RigidJobs, best_prices
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Stopped, Tick, no_tick
 from dlsched.core.result import Certificate

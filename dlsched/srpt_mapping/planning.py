@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 
 from dlsched.algorithms.serial_schedule import anneal_orders
-from dlsched.columns.rigid_prices import best_prices, cheapest_starts
+from dlsched.columns.price_ascent import best_prices, cheapest_starts
 from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import dlsched.columns.rigid_prices as rigid_prices
+import dlsched.columns.price_ascent as rigid_prices
 from dlsched.certificates.time_prices import rigid_value
-from dlsched.columns.rigid_prices import RigidJobs, best_prices, cheapest_starts, pooled_starts, usage, waiting_prices
+from dlsched.columns.price_ascent import RigidJobs, best_prices, cheapest_starts, pooled_starts, usage, waiting_prices
 
 
 def drawn(seed, count=8):

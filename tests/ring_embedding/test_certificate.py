@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.ring_embedding import solve
+from dlsched.ring_embedding.bounds import slot_certificate
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import worth
-from dlsched.ring_embedding.columns import slot_certificate
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.rows import Tree, classes, epochs, rows

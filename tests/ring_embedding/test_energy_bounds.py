@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.ring_embedding import solve
+from dlsched.ring_embedding.bounds import Columns, slot_gains
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import worth
-from dlsched.ring_embedding.columns import Columns, slot_gains
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.relaxation import aggregated, horizon, relax
 from dlsched.ring_embedding.rings.network import Network

@@ -10,8 +10,8 @@ from dlsched.algorithms.utility_tables import power_of_two
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import solve
+from dlsched.ring_embedding.bounds import Columns
 from dlsched.ring_embedding.certificate import verify
-from dlsched.ring_embedding.columns import Columns
 from dlsched.ring_embedding.relaxation import aggregated, build_totals, horizon, relax
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.solvers.milp import solve_milp

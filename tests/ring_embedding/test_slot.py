@@ -8,8 +8,8 @@ from hypothesis import given
 from dlsched import ring_embedding
 from dlsched.core.limits import Budget, Limits, TooMany
 from dlsched.core.status import TerminationStatus
+from dlsched.ring_embedding.bounds import slot_gains
 from dlsched.ring_embedding.checker import worth
-from dlsched.ring_embedding.columns import slot_gains
 from dlsched.ring_embedding.rings.network import ForestPrices, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot import exact_slot, slot_program
