@@ -121,9 +121,9 @@ class Columns:
         self._pieces = self._cut()
 
     def search(self, *, better: Callable[[], None] = lambda: None, enough: Callable[[], None] | None = None) -> None:
-        """Improve the prices of worker-slots, and the ``relaxations`` that prove them.
+        """Improve the prices of worker-slots, and the ``relaxations`` that prove them; ``better`` is called if the bound fell.
 
-        ``better`` is called if the bound fell; ``enough`` in every round and epoch; it may raise to stop the search.
+        ``enough`` is called in every round and epoch, and may raise to stop the search.
         """
         trial = self._pi
         for _ in range(_ROUNDS):

@@ -1,9 +1,6 @@
 """Exact methods: the search over the whole horizon, and models that a solver takes whole.
 
-Exact methods that hand the whole horizon to a solver: the span model, the arc model, and circuits.
-
-``nodes``: node limit of the solver if the search has no limits at all; with ``max_min`` the limit of each
-question (``max_min.methods``).
+``nodes``: node limit of the solver if the search has no limits at all; with ``max_min`` of each question (``max_min.methods``).
 """
 
 from collections.abc import Callable, Mapping
@@ -29,13 +26,13 @@ from dlsched.ring_embedding.heuristics.plan import Plan, Split, ascend
 from dlsched.ring_embedding.heuristics.slot_greedy import rings_wanted, steady
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of
-from dlsched.ring_embedding.relaxation import Relaxed, aggregated
+from dlsched.ring_embedding.relaxation import Relaxed, aggregated, build_totals
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.conclude import settled, solve_and_conclude
-from dlsched.solvers.cpsat import version
+from dlsched.solvers.cpsat import run, status_of, version
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import LinearModel, from_pulp
 from dlsched.solvers.milp import solve_milp
@@ -83,8 +80,6 @@ def solve_circuit(
     """Run CP-SAT on a circuit model: status, solver, answer, bound; ``found`` receives the incumbents."""
     from ortools.sat.python import cp_model
 
-    from dlsched.solvers.cpsat import run, status_of, version
-
     def decoded(value: Callable[[cp_model.IntVar], int]) -> Embedding:
         return circuit.decode({name: value(variable) for name, variable in circuit.decided.items()})
 
@@ -100,8 +95,7 @@ def solve_circuit(
 
 
 SMALL = 600
-"""Largest number of jobs times servers times slots for which ``exact`` hands the whole instance to
-solvers."""
+"""Largest number of jobs times servers times slots for which ``exact`` hands the whole instance to solvers."""
 SMALL_SLOT = 150
 """Largest number of jobs times servers for which it does so, if there is one slot."""
 
@@ -222,23 +216,20 @@ SPAN_CONFLICTS = 10_000
 LARGE = 50_000
 """Number of usable rings from which on steady rings and the plan come before the greedy."""
 FEW = 5000
-"""Largest number of rings in a plan for which every better plan is checked and held, not only the last
-one."""
+"""Largest number of rings in a plan for which every better plan is checked and held, not only the last one."""
 SHORT = 60
 """Largest number of slots for which ``exact`` without limits improves a plan slot by slot."""
 CLOSING_CONFLICTS = 10_000
-"""Conflicts of CP-SAT, without limits, once the answer is proven and only its last millionth is still
-open."""
+"""Conflicts of CP-SAT, without limits, once the answer is proven and only its last millionth is still open."""
 
 
 def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """Run a greedy, the relaxation and its plan; then close the gap by exact programs and better bounds.
 
-    In large instances the greedy comes after the plan, which takes less time and is as good.
-    One slot: the program over mappings, closed exactly, in a forest by CP-SAT on the links that rings span. Several:
-    S-shaped totals by SCIP; slot by slot ascent; the bound of column generation; and in small instances CP-SAT on circuits.
-    After the proof, the search goes on until objective and bound meet within ``CLOSED``, without limits only in small
-    instances. A failed or missing solver is an error before the proof, and a message after it.
+    One slot: the program over mappings, closed exactly, in a forest by CP-SAT on the links that rings span. Several: S-shaped
+    totals by SCIP; slot by slot ascent; the bound of column generation; and in small instances CP-SAT on circuits. After the
+    proof, the search goes on until objective and bound meet within ``CLOSED``, without limits only in small instances. A failed
+    or missing solver is an error before the proof, and a message after it.
     """
     try:
         status = _search(instance, search)
@@ -265,7 +256,11 @@ def _search(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     if large and not _enough(instance, search):
         by_density(instance, search)
     if not _enough(instance, search):
-        plan = max(plan, _concentrate(network, search), key=Plan.gain)
+        other = Plan(network)
+        other.concentrate()
+        other.fill()
+        search.offer(other.embedding(), source="largest rings")
+        plan = max(plan, other, key=Plan.gain)
     if _enough(instance, search):
         return TerminationStatus.OPTIMAL
     if instance.one_slot:
@@ -314,23 +309,15 @@ def _follow(network: Network, by_epoch: Split, totals: Floats, search: Search[Em
     return plan
 
 
-def _concentrate(network: Network, search: Search[Embedding]) -> Plan:
-    plan = Plan(network)
-    plan.concentrate()
-    plan.fill()
-    search.offer(plan.embedding(), source="largest rings")
-    return plan
-
-
 def _ascend(plan: Plan, search: Search[Embedding]) -> None:
     """Improve a plan slot by slot, if there are few slots or a limit."""
-    keep, better = keeping(search, "ascent"), 0
+    keep, better = keeping(search, "ascent"), False
     # Making an embedding of many rings costs more than a step of the ascent: then only the last plan is offered.
     few = sum(len(slot.rings) for slot in plan.slots.values()) <= FEW
 
     def heard() -> None:
         nonlocal better
-        better += 1
+        better = True
         if few:
             keep(plan.embedding())
 
@@ -345,9 +332,6 @@ def _ascend(plan: Plan, search: Search[Embedding]) -> None:
 
 def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search[Embedding]) -> Plan:
     """The better of ``plan`` and one from S-shaped totals, whose bound SCIP proves."""
-    from dlsched.ring_embedding.relaxation import build_totals
-    from dlsched.solvers.milp import solve_milp
-
     program = relaxed.program
     outcome = solve_milp(build_totals(program), solver="scip", limits=limits_of(search, NODES))
     search.solver_version = outcome.solver
@@ -396,10 +380,7 @@ def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -
 
 
 def _by_programs(instance: Instance, search: Search[Embedding], otherwise: str) -> TerminationStatus:
-    """Solve by CP-SAT on circuits, or as a linear program if amounts share no unit; neither unless the instance is small.
-
-    ``otherwise`` says in a message why there is no proof then.
-    """
+    """Solve by circuits or linear programs if the instance is small; else the message ``otherwise`` says why there is none."""
     closing = search.proven
     if not small(instance):
         search.say("" if closing else f"no proof: {otherwise}")

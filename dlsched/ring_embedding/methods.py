@@ -17,24 +17,19 @@ from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
 from dlsched.ring_embedding.solution import Embedding
 
 
+def _of_objective(name: str) -> Run[Instance, Embedding]:
+    """Run the function that the record of the instance's objective has under this name."""
+
+    def follow(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
+        status: TerminationStatus = getattr(objective_of(instance), name)(instance, search)
+        return status
+
+    return follow
+
+
 def warm(instance: Instance, search: Search[Embedding]) -> None:
     """Offer the quick answer."""
     objective_of(instance).warm(instance, search)
-
-
-def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """Run the best exact method of the instance's objective."""
-    return objective_of(instance).run_exact(instance, search)
-
-
-def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """Run the plan of the instance's objective, and its relaxation, which bounds it."""
-    return objective_of(instance).run_plan(instance, search)
-
-
-def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """Run the best bound of the instance's objective."""
-    return objective_of(instance).run_bound(instance, search)
 
 
 def _warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
@@ -75,6 +70,7 @@ def _gadget(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedd
     return gadget(instance, search.generator, budget=search.budget, keep=keep)
 
 
+run_exact, run_plan, run_bound = map(_of_objective, ("run_exact", "run_plan", "run_bound"))
 run_milp = _warmed(exact.run_milp)
 run_arc = _warmed(exact.run_arc)
 run_circuit = _warmed(exact.run_circuit)

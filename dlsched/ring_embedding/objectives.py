@@ -1,7 +1,4 @@
-"""Objectives of ring_embedding, one record each: properties, functions, and unsuitable methods.
-
-A further one is a name in ``instance.Instance.objective``, a record here, and the functions that it names.
-"""
+"""Objectives of ring_embedding, one record each; a further one is a name in ``Instance.objective`` and a record here."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -22,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RingObjective(Objective[Instance, Embedding]):
-    """An objective of embeddings.
+    """An objective of embeddings; further fields are its functions, and its methods by name.
 
-    ``additive``: it is a sum over jobs, so gains of slots add up. ``goal`` adds it to a linear model
-    (``formulations.workers``). ``proven``: upper bound at prices of worker-slots, given the worth of all other rows.
-    ``run_program`` runs the model named ``program`` with a node limit; the others are functions and methods by name.
+    ``additive``: it is a sum over jobs, so gains of slots add up. ``goal`` adds it to a linear model (``formulations.workers``).
+    ``proven``: upper bound at prices of worker-slots, given the worth of all other rows.
+    ``run_program`` runs the model named ``program`` with a node limit.
     """
 
     additive: bool

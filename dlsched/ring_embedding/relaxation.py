@@ -60,11 +60,10 @@ class Relaxed:
 
 
 def aggregated(instance: Instance, budget: Budget | None = None) -> DualsCertificate:
-    """All slots and servers as one pool: for every row one fractional greedy, of which the least bound is kept.
+    """All slots and servers as one pool: for every row one fractional greedy, of which the least bound is kept. No solver.
 
     A worker-slot is served in order of the slope of its job's concave envelope, less the price of its energy, per unit of the
-    row; where that is more than the servers have that are worth their energy at this price, it is the price. No solver; any
-    size. ``budget`` is asked for every row and job.
+    row; where that is more than the servers have that are worth their energy at this price, it is the price.
     Cost: O(Q (sum of Z_i)) for Q rows.
     """
     tick = (budget or Budget()).tick
@@ -116,8 +115,7 @@ def relax(instance: Instance, budget: Budget | None = None) -> Relaxed:
 class Program:
     """The relaxation's rows, its tangents, and its last optimum; utilities are those beyond that of nothing.
 
-    ``columns`` are w by job, epoch and group of classes, and on, without a job, by epoch and class, with their ``upper``
-    bounds and ``costs``; z and theta of the jobs come after them.
+    ``columns``: w by job, epoch and group of classes, and on, without a job, by epoch and class; then come z and theta of jobs.
     """
 
     def __init__(self, instance: Instance, tick: Tick) -> None:

@@ -18,7 +18,7 @@ from dlsched.ring_embedding.rings.rows import classes
 from dlsched.ring_embedding.slot import slot_program
 from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
-from dlsched.ring_embedding.slot.slot_program import close_slot, fill_slot, gained
+from dlsched.ring_embedding.slot.slot_program import close_slot, fill_slot
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import racks, switches
@@ -238,7 +238,7 @@ def test_a_start_that_loses_is_given_up():
     start = {0: ({0: 2}, (0,), [])}
     slot = Slot(network)
     slot.put(0, start[0])
-    assert gained(slot, gains) == pytest.approx(2 * 0.75 - 9)
+    assert slot.worth(gains) == pytest.approx(2 * 0.75 - 9)
     found = fill_slot(network, gains, MappingProgram(network), start=start)
     assert (found.gain, found.slot.rings) == (0.0, {})
     assert close_slot(network, gains, found).proven
@@ -252,7 +252,7 @@ def test_servers_that_are_on_cost_no_more():
     slot.put(0, ({0: 1}, (0,), []))
     found = slot_program._anew(network, gains, slot, set())
     assert {each: placed[0] for each, placed in found.rings.items()} == {0: {0: 1}, 1: {0: 1}}
-    assert gained(found, gains) == pytest.approx(0.0)
+    assert found.worth(gains) == pytest.approx(0.0)
     assert slot_program._anew(network, gains, slot, {0}).rings in ({}, found.rings)
 
 

@@ -15,7 +15,7 @@ from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.g_vne import g_vne, likeliest
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
-from dlsched.ring_embedding.slot.slot_program import fill, shares
+from dlsched.ring_embedding.slot.slot_program import fill
 
 from .small_networks import best_slot, racks, switches
 
@@ -267,7 +267,7 @@ def test_filling_is_feasible_and_leaves_no_room_for_a_worker_that_gains(made, se
     network = Network(instance)
     slot = Slot(network)
     gains = first_gains(network)
-    fill(slot, gains, shares(network))
+    fill(slot, gains)
     assert check(everyone_arrived(instance), embedding(network, {1: slot})) == []
     for job, gain in gains.items():
         if job not in slot.rings and len(gain) > 1 and gain[1] > 0:
@@ -279,7 +279,7 @@ def test_filling_takes_the_most_gain_for_the_least_of_the_scarcest_resource():
     network = one_server(4, 2, 1, 1, most=3)
     gains = {0: np.array([0.0, 3.0]), 1: np.array([0.0, 2.0]), 2: np.array([0.0, 0.0, 0.0, 9.0])}
     slot = Slot(network)
-    fill(slot, gains, shares(network))
+    fill(slot, gains)
     assert {job: slot.count(job) for job in slot.rings} == {2: 3, 1: 1}
 
 

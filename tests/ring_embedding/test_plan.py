@@ -20,7 +20,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.rings.rows import epochs
-from dlsched.ring_embedding.slot.slot_program import emptied, fill, opened, shares, switched
+from dlsched.ring_embedding.slot.slot_program import emptied, fill, opened, switched
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
@@ -153,7 +153,7 @@ NOTHING = Embedding({})
 def filled(network, jobs, gains):
     del jobs
     slot = Slot(network)
-    fill(slot, gains, shares(network))
+    fill(slot, gains)
     return slot
 
 
@@ -246,47 +246,47 @@ def two_jobs(on, gpus=(2,), slots=1, **more):
 
 
 def slot_of(instance, rings):
-    """A slot with rings on one server each, its gains, and shares."""
+    """A slot with rings on one server each, and its gains."""
     network = Network(instance)
     slot = Slot(network)
     for index, server in rings.items():
         slot.put(index, ({server: 1}, (server,), []))
-    return slot, {index: network.gains(index, 0, 1) for index in range(len(instance.jobs))}, shares(network)
+    return slot, {index: network.gains(index, 0, 1) for index in range(len(instance.jobs))}
 
 
 def test_no_ring_pays_for_a_server_alone_but_two_do():
     """Two rings worth 1 each on a server that costs 1.5: filling leaves it off, switching turns it on."""
-    slot, gains, share = slot_of(two_jobs([1.5]), {})
-    fill(slot, gains, share)
+    slot, gains = slot_of(two_jobs([1.5]), {})
+    fill(slot, gains)
     assert slot.rings == {} and slot.worth(gains) == 0
-    found = switched(slot, gains, share)
+    found = switched(slot, gains)
     assert sorted(found.rings) == [0, 1] and found.worth(gains) == 0.5
     assert slot.rings == {} and slot.used.tolist() == [0]
 
 
 def test_two_rings_do_not_pay_for_a_server_that_costs_what_they_gain():
     """At a price of 2 it stays off."""
-    slot, gains, share = slot_of(two_jobs([2]), {})
-    assert opened(slot, gains, share).rings == {}
+    slot, gains = slot_of(two_jobs([2]), {})
+    assert opened(slot, gains).rings == {}
 
 
 def test_a_server_is_emptied_onto_one_that_is_on():
     """Each on a server of its own: one of the two is enough, and the dearer one goes off."""
-    slot, gains, share = slot_of(two_jobs([0.5, 0.25], gpus=(2, 2)), {0: 0, 1: 1})
-    found = emptied(slot, gains, share)
+    slot, gains = slot_of(two_jobs([0.5, 0.25], gpus=(2, 2)), {0: 0, 1: 1})
+    found = emptied(slot, gains)
     assert found.on == {1} and found.worth(gains) == 1.75
     assert slot.on == {0, 1}
 
 
 def test_what_gains_less_than_its_server_costs_is_dropped():
     """No other server has room: the ring that does not pay goes."""
-    slot, gains, share = slot_of(two_jobs([0.5, 1.5], gpus=(1, 1)), {0: 0, 1: 1})
-    assert emptied(slot, gains, share).rings.keys() == {0}
+    slot, gains = slot_of(two_jobs([0.5, 1.5], gpus=(1, 1)), {0: 0, 1: 1})
+    assert emptied(slot, gains).rings.keys() == {0}
 
 
 def test_rings_go_where_servers_are_on_and_else_where_they_cost_least_for_what_they_hold():
     """Four GPUs for 2 are cheaper than one for 1; a second ring joins the first, though a smaller server has less room."""
-    slot, _, _ = slot_of(two_jobs([1, 2, 0.9], gpus=(1, 4, 1)), {})
+    slot, _ = slot_of(two_jobs([1, 2, 0.9], gpus=(1, 4, 1)), {})
     assert slot.resize(0, 1) and slot.on == {1}
     assert slot.resize(1, 1) and slot.on == {1}
     assert slot.on_price == 2

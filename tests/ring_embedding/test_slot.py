@@ -15,7 +15,7 @@ from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot import exact_slot, slot_program
 from dlsched.ring_embedding.slot.exact_slot import best_slot, close_by_spans
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
-from dlsched.ring_embedding.slot.slot_program import Filled, close_slot, fill_slot, gained, rings_within
+from dlsched.ring_embedding.slot.slot_program import Filled, close_slot, fill_slot, rings_within
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
@@ -84,10 +84,10 @@ def test_best_slot_is_the_best_of_all():
     for number, (instance, kind) in enumerate(CASES[4:]):
         network, rng = Network(instance), np.random.default_rng(number)
         gains = gains_of(network, rng, kind)
-        best = gained(enumerated(network, None, gains), gains)
+        best = enumerated(network, None, gains).worth(gains)
         filled = fill_slot(network, gains, MappingProgram(network))
         fits(network, filled.slot)
-        assert filled.gain == pytest.approx(gained(filled.slot, gains), rel=1e-12)
+        assert filled.gain == pytest.approx(filled.slot.worth(gains), rel=1e-12)
         assert filled.gain <= best * (1 + CLOSE) <= filled.bound * (1 + 2 * CLOSE) + CLOSE
         found = best_slot(network, gains, np.random.default_rng(0))
         fits(network, found.slot)
@@ -109,13 +109,13 @@ def test_closing_begins_where_filling_ended():
         gains = gains_of(network, rng, kind)
         best = enumerated(network, None, gains)
         filled = fill_slot(network, gains, MappingProgram(network), start=best.rings)
-        assert filled.gain == pytest.approx(gained(best, gains), rel=1e-12)
+        assert filled.gain == pytest.approx(best.worth(gains), rel=1e-12)
         limited = Network(instance, Budget(Limits(nodes=0)))
         worse = fill_slot(limited, gains, MappingProgram(limited))
         closed = close_slot(network, gains, worse, better=heard.append)
         fits(network, closed.slot)
         assert closed.gain >= worse.gain
-        assert closed.gain == pytest.approx(gained(best, gains), rel=SOLVED, abs=SOLVED)
+        assert closed.gain == pytest.approx(best.worth(gains), rel=SOLVED, abs=SOLVED)
     assert heard
 
 
@@ -355,7 +355,7 @@ def test_it_is_the_best_of_all():
     for number, instance in enumerate(forests()):
         network, rng = Network(instance), np.random.default_rng(number)
         gains = gains_of(network, rng, KINDS[number % 4])
-        best = gained(enumerated(network, None, gains), gains)
+        best = enumerated(network, None, gains).worth(gains)
         found = closed(network, gains, better=heard.append)
         fits(network, found.slot)
         size = SOLVED * max(1.0, best)

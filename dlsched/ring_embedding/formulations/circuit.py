@@ -60,10 +60,7 @@ _LARGEST_OBJECTIVE = 2.0**40
 
 @dataclass(eq=False)
 class Circuit(Formulation["cp_model.CpModel", Embedding]):
-    """The model.
-
-    ``decided``: the variables that ``decode`` reads, by name; ``error``: largest rounding error of the utility.
-    """
+    """The model: ``decided``, the variables that ``decode`` reads, by name; ``error``, largest rounding error of the utility."""
 
     decided: "dict[str, cp_model.IntVar]" = field(default_factory=dict)
     error: float = 0.0

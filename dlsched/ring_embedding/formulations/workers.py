@@ -207,8 +207,7 @@ class WorkersModel:
 def paying(network: Network, tables: Sequence[UtilityTable]) -> list[UtilityTable]:
     """Cut tables after the largest count worth its energy; jobs and servers never worth it fit nothing.
 
-    Some best embedding runs no job that earns less than its energy, and turns no server on that costs more than all jobs
-    can earn. So no price in a model exceeds what jobs can earn.
+    Some best embedding keeps to that. So no price in a model exceeds what jobs can earn.
     """
     if not network.instance.charges:
         return list(tables)
@@ -246,10 +245,10 @@ def embedded(network: Network, found: Found, *, complete: bool = False) -> Embed
 
 @dataclass(frozen=True)
 class Stairs:
-    """Quotas of worker-slots over all slots, by stair (from 0) and job; they never fall from stair to stair.
+    """Quotas of worker-slots over all slots, by stair (from 0) and job; they never fall from stair to stair, None: out of reach.
 
-    None: the job cannot reach that stair; all jobs must meet stair 0. ``counts``: by stair, how many jobs must meet their
-    quota at least. ``maximise``: as many as possible meet the last one; otherwise any answer will do.
+    All jobs must meet stair 0. ``counts``: by stair, how many jobs must meet their quota at least. ``maximise``: as many as
+    possible meet the last one; otherwise any answer will do.
     """
 
     quotas: tuple[tuple[int | None, ...], ...]

@@ -1,20 +1,17 @@
 """Baselines of ring_embedding, and the first embeddings of a search.
 
-Baselines: FIFO, least attained service, dominant resource fairness, and the greedy by density.
-
-All go slot by slot, place every ring that ``rings.placing`` can close, and are deterministic; ties go to the
-job that stands first in the instance. A job is finished once it has spent its budget or gains nothing by
-more worker-slots. None has a guarantee. In the paper's comparison FIFO and LAS run with a fixed number of
-workers (Yu et al., INFOCOM 2022).
+Baselines: FIFO, least attained service, dominant resource fairness, and the greedy by density. All go slot by slot, place
+every ring that ``rings.placing`` can close, and are deterministic; ties go to the job that stands first in the instance. A
+job is finished once it has spent its budget or gains nothing by more worker-slots. None has a guarantee. In the paper's
+comparison FIFO and LAS run with a fixed number of workers (Yu et al., INFOCOM 2022).
 
 *The fixed number* of a job is our reading: the most workers with which its ring can be closed in the empty network, and
 no more than ``workers`` where that is given; in its last slot fewer, when only they are of use.
 
 *Energy.* FIFO, LAS and DRF do not ask what the power of servers costs: their objective may be below that of running nothing.
 
-The heuristics ask the ``budget`` before every slot and ring, and for the time left, part of which they
-reserve for checking the answer. If anything raises, they hand the slots filled so far, a feasible embedding,
-to ``keep``.
+The heuristics ask the ``budget`` before every slot and ring, and for the time left, part of which they reserve for checking
+the answer. If anything raises, they hand the slots filled so far, a feasible embedding, to ``keep``.
 """
 
 import heapq
@@ -35,7 +32,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import require_served
 from dlsched.ring_embedding.rings.network import Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot, embedding, holding, tightest
-from dlsched.ring_embedding.slot.slot_program import fill, shares, switched
+from dlsched.ring_embedding.slot.slot_program import fill, switched
 from dlsched.ring_embedding.solution import Embedding
 
 _ROUNDING = 1e-12  # absolute, of worker-slots times a share
@@ -111,7 +108,7 @@ def las(
     of_use = _Fixed(workers)
 
     def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
-        slot, service = Slot(progress.network), progress.count * progress.share
+        slot, service = Slot(progress.network), progress.count * progress.network.share
         key = service if threshold is None else service >= threshold * (1 - _ROUNDING)
         waiting = progress.available(number)
         for job in sorted(waiting, key=lambda job: (key[job], instance.jobs[job].arrival_slot, job)):
@@ -136,7 +133,7 @@ def drf(instance: Instance, *, budget: Budget | None = None, keep: Keep = forget
         while waiting:
             _, job, count = heapq.heappop(waiting)
             if slot.resize(job, count) and count < progress.most(job):
-                heapq.heappush(waiting, (count * float(progress.share[job]), job, count + 1))
+                heapq.heappush(waiting, (count * float(progress.network.share[job]), job, count + 1))
         return slot
 
     return slot_by_slot(Network(instance, budget), fill_slot, keep)
@@ -156,8 +153,8 @@ def density(instance: Instance, *, budget: Budget | None = None, keep: Keep = fo
     def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
         slot, slots_ahead = Slot(progress.network), instance.slots - number + 1
         gains = {job: _ahead(progress, job, slots_ahead) for job in progress.available(number)}
-        fill(slot, gains, progress.share)
-        return switched(slot, gains, progress.share)
+        fill(slot, gains)
+        return switched(slot, gains)
 
     require_served(instance, "density")
     found, nothing = slot_by_slot(Network(instance, budget), fill_slot, keep), Embedding({})
@@ -222,7 +219,7 @@ def quick(instance: Instance) -> Embedding:
     """
     network = Network(instance)
     tables, price = net_tables(network), network.on_price
-    slot, share, last = Slot(network), shares(network), network.slots[-1]
+    slot, last = Slot(network), network.slots[-1]
     # By job: minus its average gain per share, its workers on one server, and the worker-slots of most utility.
     chosen: list[tuple[float, int, int, int]] = []
     for job, table in enumerate(tables):
@@ -230,7 +227,7 @@ def quick(instance: Instance) -> Embedding:
         total = min(int(np.argmax(table.values)), count * (last - instance.jobs[job].arrival_slot + 1))
         if total:
             gain = float(table.values[total] - table.values[0])
-            chosen.append((-gain / total / float(share[job]), job, min(count, total), total))
+            chosen.append((-gain / total / float(network.share[job]), job, min(count, total), total))
     slots: dict[int, Slot] = {}
     remaining = _RINGS
     for _, job, most, total in sorted(chosen):
@@ -272,7 +269,7 @@ def by_density(instance: Instance, search: Search[Embedding]) -> None:
 def in_time(name: str, function: Callable[[Instance, Search[Embedding], Keep], Embedding]) -> Run[Instance, Embedding]:
     """Make a method of a heuristic that, if stopped, gives its partial answer to its last argument.
 
-    If the answer of ``quick`` is better, that is the incumbent.
+    The incumbent is then that, or the answer of ``quick`` if it is better.
     """
 
     def run(instance: Instance, search: Search[Embedding]) -> TerminationStatus:

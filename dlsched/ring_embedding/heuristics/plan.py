@@ -36,11 +36,11 @@ from dlsched.core.limits import Budget
 from dlsched.ring_embedding.heuristics.slot_greedy import net_tables
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.relaxation import relax
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
-from dlsched.ring_embedding.slot.slot_program import fill_slot, gained, opened, shares, without
+from dlsched.ring_embedding.slot.slot_program import fill_slot, opened, without
 from dlsched.ring_embedding.solution import Embedding
 
 Full = set[tuple[int, float]]
@@ -51,201 +51,6 @@ FREE = 1e-300
 MERGING_ROUNDS = 10
 _LITTLE = 1e-3  # relative gain; the first round below it is the last
 _MERGING_ROUNDING = 1e-9
-
-
-class WorkerSlots:
-    """Slots, and the worker-slots of every job in them.
-
-    ``net``: utilities less the price of the workers' energy; ``charged``: whether servers that are on cost anything.
-    """
-
-    def __init__(self, network: Network) -> None:
-        self.network, self.tables, self.net = network, network.tables, net_tables(network)
-        self.charged = bool(network.on_price.any())
-        self.slots: dict[int, Slot] = {}
-        for number in network.slots:
-            network.tick()
-            self.slots[number] = Slot(network)
-        self._rings = 0  # placed so far, including those removed again
-        self.spent = [0] * len(self.tables)
-        self.share = shares(network)
-
-    def tick(self) -> None:
-        """Stop at a limit, or earlier by the time that making and checking the answer takes."""
-        self.network.tick(self._rings)
-
-    def embedding(self) -> Embedding:
-        """The embedding of the slots as they are."""
-        return embedding(self.network, self.slots)
-
-    def gain(self) -> float:
-        """Total utility beyond that of running nothing, less the price of energy, in floats."""
-        pairs = zip(self.net, self.spent, strict=True)
-        gained = sum(float(table.values[count] - table.values[0]) for table, count in pairs)
-        return gained - sum(slot.on_price for slot in self.slots.values())
-
-    def resize(self, job: int, number: int, count: int) -> bool:
-        """Give the job ``count`` workers in a slot if its ring can be closed; the caller keeps the job's limits."""
-        slot = self.slots[number]
-        before = slot.count(job)
-        done = slot.resize(job, count)
-        if done:
-            self.spent[job] += count - before
-            self._rings += not before
-        return done
-
-    def replace(self, number: int, slot: Slot) -> None:
-        """Replace a slot by another."""
-        for job in range(len(self.spent)):
-            self.spent[job] += slot.count(job) - self.slots[number].count(job)
-        self.slots[number] = slot
-
-    def fill(self) -> None:
-        """Fill the slots (see the module); the objective never falls."""
-        queue = [entry for job in range(len(self.spent)) for entry in self._next(job)]
-        heapq.heapify(queue)
-        full: dict[int, Full] = {job: set() for job in range(len(self.spent))}
-        while queue:
-            # An entry is stale when its job has got worker-slots in the meantime.
-            _, job, steps, spent = heapq.heappop(queue)
-            if spent != self.spent[job]:
-                continue
-            self.tick()
-            if self._grow(job, steps, full[job]):
-                for entry in self._next(job):
-                    heapq.heappush(queue, entry)
-
-    def _next(self, job: int) -> list[tuple[float, int, int, int]]:
-        slope, steps = self.net[job].slope(self.spent[job])
-        return [(-slope / float(self.share[job]), job, steps, self.spent[job])] if slope > 0 else []
-
-    def _grow(self, job: int, steps: int, full: Full) -> bool:
-        """Give a job ``steps`` more worker-slots, or none.
-
-        ``full``: slots known to take none, by the price that may be paid there.
-        """
-        most, begin = int(self.network.most[job]), self.network.instance.jobs[job].arrival_slot
-        values = self.net[job].values
-        worth = float(values[self.spent[job] + steps] - values[self.spent[job]])
-        done: list[tuple[int, int]] = []
-        # First slots in which no further server has to be switched on, then those whose power the gain pays for.
-        for limit in (FREE, math.inf) if self.charged else (math.inf,):
-            for number in range(begin, self.network.instance.slots + 1):
-                if (number, limit) in full:
-                    continue
-                slot = self.slots[number]
-                before, paid = slot.count(job), slot.on_price
-                count = before
-                while len(done) < steps and count < most and self.afford(job, number, count + 1, min(limit, worth)):
-                    count += 1
-                    done.append((number, before))
-                    worth, paid = worth - (slot.on_price - paid), slot.on_price
-                if len(done) == steps:
-                    return True
-                full.add((number, limit))
-        for number, before in reversed(done):
-            self.resize(job, number, before)
-        return False
-
-    def afford(self, job: int, number: int, count: int, worth: float) -> bool:
-        """As ``resize``, if ``worth`` is more than the power of the servers that it switches on."""
-        slot = self.slots[number]
-        before = slot.count(job)
-        done = slot.grow(job, count, worth)
-        if done:
-            self.spent[job] += count - before
-            self._rings += not before
-        return done
-
-
-def merge(plan: WorkerSlots) -> None:
-    """Switch servers off and on in place and fill free capacity, in rounds; the objective never falls.
-
-    Cost: in every round one search for servers per worker on servers that cost something, and few more in other slots; and
-    ``slot.slot_program.fill`` for every kind of server in every slot.
-    """
-    worth = plan.gain()
-    for _ in range(MERGING_ROUNDS):
-        full: dict[int, set[int]] = {job: set() for job in range(len(plan.spent))}
-        for number, server in _by_use(plan):
-            plan.tick()
-            if plan.slots[number].used[server]:
-                _switch_off(plan, number, server, full)
-        for number in plan.slots:
-            plan.tick()
-            _switch_on(plan, number)
-        plan.fill()
-        before, worth = worth, plan.gain()
-        if worth <= before + _LITTLE * abs(before):
-            break
-
-
-def _by_use(plan: WorkerSlots) -> list[tuple[int, int]]:
-    """Pairs of a slot and a server that is on and costs something, the highest cost per worker first."""
-    price = plan.network.on_price
-    rates = {
-        (number, server): float(price[server] / slot.used[server])
-        for number, slot in plan.slots.items()
-        for server in np.flatnonzero((slot.used > 0) & (price > 0)).tolist()
-    }
-    return sorted(rates, key=lambda place: (-rates[place], place))
-
-
-def _switch_on(plan: WorkerSlots, number: int) -> None:
-    """Switch on servers that pay for several rings together."""
-    network, slot = plan.network, plan.slots[number]
-    gains = {}
-    for job, record in enumerate(network.instance.jobs):
-        other = plan.spent[job] - slot.count(job)
-        most = min(int(network.most[job]), int(network.total[job]) - other)
-        if record.arrival_slot <= number and most > 0:
-            gains[job] = network.gains(job, other, most)
-    plan.replace(number, opened(slot, gains, plan.share))
-
-
-def _switch_off(plan: WorkerSlots, number: int, server: int, full: dict[int, set[int]]) -> None:
-    """Switch a server off if that pays; ``full``: slots known to take no further worker, by job."""
-    price = float(plan.network.on_price[server])
-    # First onto servers that are on already; if that does not pay, onto cheaper ones too.
-    if not _pays(plan, number, server, 0.0, full):
-        _pays(plan, number, server, price, full)
-
-
-def _pays(plan: WorkerSlots, number: int, server: int, below: float, full: dict[int, set[int]]) -> bool:
-    """Switch a server off, and servers cheaper than ``below`` on; if that does not pay, undo it: False."""
-    slot, spent_before = plan.slots[number], list(plan.spent)
-    counts = {job: slot.count(job) for job, (workers, _, _) in slot.rings.items() if server in workers}
-    gains = {job: plan.network.gains(job, spent_before[job] - count, count) for job, count in counts.items()}
-    other, touched = without(slot, server, gains, plan.share, below), {number: slot}
-    saved = slot.on_price - other.on_price
-    plan.replace(number, other)
-    # Worker-slots that fit on no other server of this slot go to other slots; what fits nowhere is lost.
-    for job in counts:
-        if plan.spent[job] < spent_before[job]:
-            _elsewhere(plan, job, spent_before[job], touched, full[job])
-    lost = sum(float(plan.net[job].values[spent_before[job]] - plan.net[job].values[plan.spent[job]]) for job in counts)
-    pays = saved - lost > _MERGING_ROUNDING * saved
-    if not pays:
-        for changed, before in touched.items():
-            plan.replace(changed, before)
-    return pays
-
-
-def _elsewhere(plan: WorkerSlots, job: int, total: int, touched: dict[int, Slot], full: set[int]) -> None:
-    """Give a job up to ``total`` worker-slots on servers that are on; ``touched``: the slots before any change."""
-    most, begin = int(plan.network.most[job]), plan.network.instance.jobs[job].arrival_slot
-    for number in range(begin, plan.network.instance.slots + 1):
-        if number in full or plan.spent[job] == total:
-            continue
-        slot = plan.slots[number]
-        before, known = slot.copy(), number in touched
-        while (
-            plan.spent[job] < total and slot.count(job) < most and plan.afford(job, number, slot.count(job) + 1, FREE)
-        ):
-            touched.setdefault(number, before)
-        if not known and number not in touched:
-            full.add(number)
-
 
 Split = Mapping[tuple[int, int], float]
 """Worker-slots by job and epoch."""
@@ -274,13 +79,109 @@ def plan(instance: Instance, budget: Budget | None = None) -> Embedding:
     return placement.embedding()
 
 
-class Plan(WorkerSlots):
-    """Worker-slots placed as a relaxation distributes them."""
+class Plan:
+    """Slots, and the worker-slots of every job in them; ``net``: utilities less the price of the workers' energy."""
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.tables, self.net = network, network.tables, net_tables(network)
+        self.slots: dict[int, Slot] = {}
+        for number in network.slots:
+            network.tick()
+            self.slots[number] = Slot(network)
+        self._rings = 0  # placed so far, including those removed again
+        self.spent = [0] * len(self.tables)
+
+    def tick(self) -> None:
+        """Stop at a limit, or earlier by the time that making and checking the answer takes."""
+        self.network.tick(self._rings)
+
+    def embedding(self) -> Embedding:
+        """The embedding of the slots as they are."""
+        return embedding(self.network, self.slots)
+
+    def gain(self) -> float:
+        """Total utility beyond that of running nothing, less the price of energy, in floats."""
+        pairs = zip(self.net, self.spent, strict=True)
+        gained = sum(float(table.values[count] - table.values[0]) for table, count in pairs)
+        return gained - sum(slot.on_price for slot in self.slots.values())
+
+    def gains(self, number: int) -> Gains:
+        """What each job gains by workers in a slot, beside its worker-slots in the others."""
+        gains = {}
+        for job, record in enumerate(self.network.instance.jobs):
+            other = self.spent[job] - self.slots[number].count(job)
+            most = min(int(self.network.most[job]), int(self.network.total[job]) - other)
+            if record.arrival_slot <= number and most > 0:
+                gains[job] = self.network.gains(job, other, most)
+        return gains
+
+    def resize(self, job: int, number: int, count: int, worth: float = math.inf) -> bool:
+        """Give the job ``count`` workers in a slot if its ring can be closed and its further servers cost less than ``worth``.
+
+        The caller keeps the job's limits.
+        """
+        slot = self.slots[number]
+        before = slot.count(job)
+        done = slot.grow(job, count, worth)
+        if done:
+            self.spent[job] += count - before
+            self._rings += not before
+        return done
+
+    def replace(self, number: int, slot: Slot) -> None:
+        """Replace a slot by another."""
+        for job in range(len(self.spent)):
+            self.spent[job] += slot.count(job) - self.slots[number].count(job)
+        self.slots[number] = slot
+
+    def fill(self) -> None:
+        """Fill the slots (see the module); the objective never falls."""
+        queue = [entry for job in range(len(self.spent)) for entry in self._next(job)]
+        heapq.heapify(queue)
+        full: dict[int, Full] = {job: set() for job in range(len(self.spent))}
+        while queue:
+            # An entry is stale when its job has got worker-slots in the meantime.
+            _, job, steps, spent = heapq.heappop(queue)
+            if spent != self.spent[job]:
+                continue
+            self.tick()
+            if self._grow(job, steps, full[job]):
+                for entry in self._next(job):
+                    heapq.heappush(queue, entry)
+
+    def _next(self, job: int) -> list[tuple[float, int, int, int]]:
+        slope, steps = self.net[job].slope(self.spent[job])
+        return [(-slope / float(self.network.share[job]), job, steps, self.spent[job])] if slope > 0 else []
+
+    def _grow(self, job: int, steps: int, full: Full) -> bool:
+        """Give a job ``steps`` more worker-slots, or none; ``full``: slots known to take none."""
+        most, begin = int(self.network.most[job]), self.network.instance.jobs[job].arrival_slot
+        values = self.net[job].values
+        worth = float(values[self.spent[job] + steps] - values[self.spent[job]])
+        done: list[tuple[int, int]] = []
+        # First slots in which no further server has to be switched on, then those whose power the gain pays for.
+        for limit in (FREE, math.inf) if self.network.on_price.any() else (math.inf,):
+            for number in range(begin, self.network.instance.slots + 1):
+                if (number, limit) in full:
+                    continue
+                slot = self.slots[number]
+                before, paid = slot.count(job), slot.on_price
+                count = before
+                while len(done) < steps and count < most and self.resize(job, number, count + 1, min(limit, worth)):
+                    count += 1
+                    done.append((number, before))
+                    worth, paid = worth - (slot.on_price - paid), slot.on_price
+                if len(done) == steps:
+                    return True
+                full.add((number, limit))
+        for number, before in reversed(done):
+            self.resize(job, number, before)
+        return False
 
     def place(self, by_epoch: Split, totals: Floats) -> None:
         """All steps, from worker-slots by job and epoch, and by job, shape (I,)."""
         self.follow(by_epoch, whole_totals(totals, self.tables))
-        if self.charged:
+        if self.network.on_price.any():
             merge(self)
         else:
             self.fill()
@@ -309,7 +210,7 @@ class Plan(WorkerSlots):
         for number, rings in wanted.items():
             self.network.tick(self._rings)
             # Largest share first: small rings fit between large ones, not the other way round.
-            for count, job in sorted(rings, key=lambda ring: (-ring[0] * self.share[ring[1]], ring[1])):
+            for count, job in sorted(rings, key=lambda ring: (-ring[0] * self.network.share[ring[1]], ring[1])):
                 self._place_most(job, number, count)
 
     def concentrate(self) -> None:
@@ -330,6 +231,76 @@ class Plan(WorkerSlots):
         """Give the job the most workers, up to ``count``, in a slot in which it has none."""
         while count and not self.resize(job, number, count):
             count -= 1
+
+
+def merge(plan: Plan) -> None:
+    """Switch servers off and on in place and fill free capacity, in rounds; the objective never falls."""
+    worth = plan.gain()
+    for _ in range(MERGING_ROUNDS):
+        full: dict[int, set[int]] = {job: set() for job in range(len(plan.spent))}
+        for number, server in _by_use(plan):
+            plan.tick()
+            # First onto servers that are on already; if that does not pay, onto cheaper ones too.
+            for below in (0.0, float(plan.network.on_price[server])):
+                if plan.slots[number].used[server] and _switch_off(plan, number, server, below, full):
+                    break
+        for number in plan.slots:
+            plan.tick()
+            plan.replace(number, opened(plan.slots[number], plan.gains(number)))
+        plan.fill()
+        before, worth = worth, plan.gain()
+        if worth <= before + _LITTLE * abs(before):
+            break
+
+
+def _by_use(plan: Plan) -> list[tuple[int, int]]:
+    """Pairs of a slot and a server that is on and costs something, the highest cost per worker first."""
+    price = plan.network.on_price
+    rates = {
+        (number, server): float(price[server] / slot.used[server])
+        for number, slot in plan.slots.items()
+        for server in np.flatnonzero((slot.used > 0) & (price > 0)).tolist()
+    }
+    return sorted(rates, key=lambda place: (-rates[place], place))
+
+
+def _switch_off(plan: Plan, number: int, server: int, below: float, full: dict[int, set[int]]) -> bool:
+    """Switch a server off, and servers cheaper than ``below`` on; if that does not pay, undo it: False.
+
+    ``full``: slots known to take no further worker, by job.
+    """
+    slot, spent_before = plan.slots[number], list(plan.spent)
+    counts = {job: slot.count(job) for job, (workers, _, _) in slot.rings.items() if server in workers}
+    gains = {job: plan.network.gains(job, spent_before[job] - count, count) for job, count in counts.items()}
+    other, touched = without(slot, server, gains, below), {number: slot}
+    saved = slot.on_price - other.on_price
+    plan.replace(number, other)
+    # Worker-slots that fit on no other server of this slot go to other slots; what fits nowhere is lost.
+    for job in counts:
+        if plan.spent[job] < spent_before[job]:
+            _elsewhere(plan, job, spent_before[job], touched, full[job])
+    lost = sum(float(plan.net[job].values[spent_before[job]] - plan.net[job].values[plan.spent[job]]) for job in counts)
+    pays = saved - lost > _MERGING_ROUNDING * saved
+    if not pays:
+        for changed, before in touched.items():
+            plan.replace(changed, before)
+    return pays
+
+
+def _elsewhere(plan: Plan, job: int, total: int, touched: dict[int, Slot], full: set[int]) -> None:
+    """Give a job up to ``total`` worker-slots on servers that are on; ``touched``: the slots before any change."""
+    most, begin = int(plan.network.most[job]), plan.network.instance.jobs[job].arrival_slot
+    for number in range(begin, plan.network.instance.slots + 1):
+        if number in full or plan.spent[job] == total:
+            continue
+        slot = plan.slots[number]
+        before, known = slot.copy(), number in touched
+        while (
+            plan.spent[job] < total and slot.count(job) < most and plan.resize(job, number, slot.count(job) + 1, FREE)
+        ):
+            touched.setdefault(number, before)
+        if not known and number not in touched:
+            full.add(number)
 
 
 def whole_totals(totals: Floats, tables: Sequence[UtilityTable]) -> list[int]:
@@ -354,16 +325,10 @@ def ascend(plan: Plan, *, better: Callable[[], None] = lambda: None, within: flo
         before = plan.gain()
         for number, slot in plan.slots.items():
             network.tick()
-            # What each job gains in this slot beside its worker-slots in the others.
-            gains = {}
-            for job, record in enumerate(network.instance.jobs):
-                other = plan.spent[job] - slot.count(job)
-                most = min(int(network.most[job]), int(network.total[job]) - other)
-                if record.arrival_slot <= number and most > 0:
-                    gains[job] = network.gains(job, other, most)
+            gains = plan.gains(number)
             start = {job: placed for job, placed in slot.rings.items() if job in gains}
             found = fill_slot(network, gains, program, start=start, within=within)
-            if found.gain > gained(slot, gains) + _GAIN * before:
+            if found.gain > slot.worth(gains) + _GAIN * before:
                 plan.replace(number, found.slot)
                 better()
         if plan.gain() <= before * (1 + _GAIN):

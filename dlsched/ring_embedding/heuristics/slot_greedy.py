@@ -1,11 +1,9 @@
-"""Heuristics that fill slot after slot, steady plans, and the guarantee of Gadget.
+"""Heuristics that fill slot after slot: the slot greedy, Gadget, and steady plans.
 
-The heuristic ``steady``: equal stretches of slots, with the same rings in all slots of a stretch.
-
-The first slot of a stretch is filled greedily (``slot.slot_program``) with what n workers gain in all of it, for each slot, on
-the concave envelope if a utility is S-shaped. So the work does not grow with the number of slots, and in large
-instances a search holds this answer before it solves the relaxation. Jobs that arrive within a stretch wait
-for the next one.
+*Steady* plans have the same rings in all slots of a stretch; all stretches are equally long. The first slot of a stretch is
+filled greedily with what n workers gain in all of it, for each slot, on the concave envelope if a utility is S-shaped. So the
+work does not grow with the number of slots, and in large instances a search holds this answer before it solves the
+relaxation. Jobs that arrive within a stretch wait for the next one.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +21,7 @@ from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
-from dlsched.ring_embedding.slot.slot_program import fill, shares
+from dlsched.ring_embedding.slot.slot_program import fill
 from dlsched.ring_embedding.solution import Embedding
 
 SolveSlot = Callable[[Network, Sequence[int], Gains], Slot]
@@ -48,11 +46,11 @@ class Progress:
     """Worker-slots of every job so far; a job is finished if its budget is spent or more would gain nothing.
 
     ``tables``: utilities less the price of the workers' energy; ``count``, shape (I,): what jobs have; ``enough``: the least
-    worker-slots that are worth as much as any that a job can have; ``share``: as ``slot.slot_program.shares``.
+    worker-slots that are worth as much as any that a job can have.
     """
 
     def __init__(self, network: Network) -> None:
-        self.network, self.tables, self.share = network, net_tables(network), shares(network)
+        self.network, self.tables = network, net_tables(network)
         self.enough = np.array([int(np.argmax(table.values)) for table in self.tables])
         self.count = np.zeros(len(self.tables), dtype=np.int64)
 
@@ -198,7 +196,7 @@ def steady(network: Network, keep: Keep = forget) -> Embedding:
             network.tick(rings)
             numbers = range(first, min(first + length, last + 1))
             slot = Slot(network)
-            fill(slot, {job: _gains(progress, job, len(numbers)) for job in progress.available(first)}, progress.share)
+            fill(slot, {job: _gains(progress, job, len(numbers)) for job in progress.available(first)})
             slots |= dict.fromkeys(numbers, slot)
             for job in slot.rings:
                 progress.count[job] += slot.count(job) * len(numbers)

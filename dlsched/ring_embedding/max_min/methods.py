@@ -61,7 +61,6 @@ def run_rounds(
     """Ask until the lexicographically best utilities are proven; a message says so, or how many are proven.
 
     ``upper``: bound of the least utility; ``nodes``: node limit of each question if the search has no limits at all.
-    UsageError: the model is too large, or its amounts share no unit (``circuit``).
     """
     rounds = _Rounds(instance, search, program, nodes)
     try:

@@ -71,9 +71,9 @@ def horizon(instance: Instance, budget: Budget | None = None) -> DualsCertificat
 
 
 class Water:
-    """Levels of utility that the relaxation can meet, one after the other.
+    """Levels of utility that the relaxation can meet, one after the other; ``level`` is the last one found.
 
-    ``level``: the last one found; ``fixed``: by job, quotas of those that can have no more than an earlier level.
+    ``fixed``: by job, quotas of those that can have no more than an earlier level.
     """
 
     def __init__(self, instance: Instance, budget: Budget | None = None) -> None:

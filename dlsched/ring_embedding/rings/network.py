@@ -83,6 +83,7 @@ _TRIED = 6  # largest number of servers for which all orders are tried
 _NUMBERS = 2**25  # 256 MB of capacities and bandwidths left in all slots
 _OBJECT = 64  # memory of a slot's other data, counted in numbers
 _RING_S = 2e-5  # measured, to name and check a ring
+_LEAST = 1e-100  # every capacity > 0 is at least this
 _LARGEST = 2**40  # workers beyond which nothing is counted: tables end far below
 
 
@@ -150,6 +151,14 @@ class Network:
     def tables(self) -> list[UtilityTable]:
         """Utilities of up to the most worker-slots of every job; UsageError if these are too many."""
         return utility_tables(self.instance.jobs, self.total.tolist())
+
+    @cached_property
+    def share(self) -> Floats:
+        """Dominant share of a worker of every job, shape (I,): its largest part of all servers' capacity of a resource."""
+        instance = self.instance
+        total = [math.fsum(server.holds(name) for server in instance.servers) for name in instance.resources]
+        share: Floats = (self.demand / np.maximum(total, _LEAST)).max(axis=1)
+        return share
 
     def gains(self, job: int, spent: int, most: int) -> Floats:
         """Gains of 0 .. ``most`` workers after ``spent`` worker-slots, without the servers' power."""
@@ -317,8 +326,8 @@ class Routes:
 class WalkPrices:
     """Least prices by size, for several jobs on listed paths; as ``ForestPrices``. Cost: O(J K S^3).
 
-    A job is not ``exact``, has lower bounds as ``least`` and no rings, if these reach ``worthless``, shape (J, K + 1), in all
-    sizes: the cheapest workers with all routes free.
+    A job whose cheapest workers, all routes free, reach ``worthless``, shape (J, K + 1), in all sizes is not ``exact``: these
+    lower bounds are its ``least``, and it has no rings.
     """
 
     def __init__(

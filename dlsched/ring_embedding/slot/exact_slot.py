@@ -1,10 +1,8 @@
 """The best rings of one slot, proven: the program over mappings, spans, polishing, and closing; by listed paths the arc model.
 
-CP-SAT model of one slot of a forest: workers of each job below every node, and links it crosses.
-
-If the prices of a relaxation say little (all rings of the best sizes are within the gap), the rest is a
-packing problem, for which CP-SAT is made. The model needs no order of servers: a ring in depth-first order
-crosses a link once in each direction if it has workers on both sides of it.
+*Spans*: a CP-SAT model of one slot of a forest. If the prices of a relaxation say little (all rings of the best sizes are
+within the gap), the rest is a packing problem, for which CP-SAT is made. The model needs no order of servers: a ring in
+depth-first order crosses a link once in each direction if it has workers on both sides of it.
 
 ================  ====================================================================================================
 name              mathematics
@@ -21,11 +19,8 @@ name              mathematics
 objective         maximise sum_ik gain_i(k) z_ik - sum_s e_s on_s, in multiples of a power of two
 ================  ====================================================================================================
 
-The bound includes the largest total rounding error. The objective lies between the slot held and the known
-bound.
-
-Gains may be any that do not fall, less the price of the workers' energy: ``heuristics.slot_greedy`` asks with those of a slot
-on its way.
+The bound includes the largest total rounding error. The objective lies between the slot held and the known bound. Gains may
+be any that do not fall, less the price of the workers' energy: ``heuristics.slot_greedy`` asks for slots on its way.
 """
 
 import math
@@ -52,7 +47,6 @@ from dlsched.ring_embedding.slot.slot_program import (
     fill_slot,
     filled,
     polish,
-    shares,
 )
 from dlsched.ring_embedding.solution import Ring
 from dlsched.solvers.milp import solve_milp
@@ -68,10 +62,7 @@ _LARGEST_OBJECTIVE = 2.0**40
 
 
 def close_by_spans(network: Network, gains: Gains, found: Filled, limits: Limits, better: Better) -> Filled:
-    """Close the gap of a slot in a forest within limits; ``better`` receives better slots.
-
-    The slot is returned as it is if amounts share no unit up to 2**30, or the model would be too large.
-    """
+    """Close the gap of a slot in a forest within limits; unchanged if amounts share no unit, or the model would be too large."""
     jobs = [job for job, gain in gains.items() if len(gain) > 1]
     if len(jobs) * len(network.tree.above) > LARGEST:
         return found
@@ -82,11 +73,11 @@ def close_by_spans(network: Network, gains: Gains, found: Filled, limits: Limits
     spans = _Spans(network, gains, jobs)
     if not spans.build(found):
         return found
-    best, share = found, shares(network)
+    best = found
 
     def hear(value: "Callable[[cp_model.IntVar], int]") -> None:
         nonlocal best
-        slot = better_of(best.slot, filled(network, spans.rings(value), gains, share), gains)
+        slot = better_of(best.slot, filled(network, spans.rings(value), gains), gains)
         best = best.improved(gains, slot)
         better(slot)
 

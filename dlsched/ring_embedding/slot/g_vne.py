@@ -35,12 +35,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation, Weighted
-from dlsched.ring_embedding.slot.slot_program import fill, shares, switched
+from dlsched.ring_embedding.slot.slot_program import fill, switched
 
 THIRD = 1 / 3
 
@@ -50,8 +49,7 @@ class Rounded:
     """One slot by G-VNE; ``gain`` is less energy, ``bound`` the linear program's value, above every slot's gain.
 
     The rest is of the try taken, before repair: its gain ``drawn``; ``capacity`` and ``bandwidth``, the largest part used of
-    a server's resource and of a directed link (<= 1: not overused); ``revisits``, rings that pass a server twice, on
-    listed paths only.
+    a server's resource and of a directed link; ``revisits``, rings that pass a server twice, on listed paths only.
     """
 
     slot: Slot
@@ -102,9 +100,8 @@ def g_vne(
     """
     if tries < 1:
         raise UsageError(where="tries", found=tries, allowed="a number >= 1")
-    share = shares(network)
     full = Slot(network)
-    fill(full, gains, share)
+    fill(full, gains)
     relaxation = (program or MappingProgram(network)).solve(gains, full.rings, close=close)
     likely = likeliest(relaxation, gains)
     # Draw until a try gains a third of the program's value; else the best of all tries counts.
@@ -124,7 +121,7 @@ def g_vne(
     bandwidth = 1 - float((slot.spare / network.bandwidth).min(initial=1.0))
     revisits = sum(len(order) > len(workers) for workers, order, _ in best.values())
     if repair:
-        slot = _repaired(network, best, gains, share)
+        slot = _repaired(network, best, gains)
     return Rounded(slot, slot.worth(gains), relaxation.bound, turn, drawn, capacity, bandwidth, revisits)
 
 
@@ -159,16 +156,16 @@ def _worth(network: Network, rings: Mapping[int, Placed], gains: Gains) -> float
     return float(gained - network.on_price[on].sum())
 
 
-def _repaired(network: Network, rings: Mapping[int, Placed], gains: Gains, share: Floats) -> Slot:
+def _repaired(network: Network, rings: Mapping[int, Placed], gains: Gains) -> Slot:
     """Feasible rings, densest first: as drawn if that fits, else elsewhere, else smaller; then filled up."""
     slot = Slot(network)
     size = {job: sum(workers.values()) for job, (workers, _, _) in rings.items()}
-    for job in sorted(rings, key=lambda job: (-gains[job][size[job]] / (size[job] * share[job]), job)):
+    for job in sorted(rings, key=lambda job: (-gains[job][size[job]] / (size[job] * network.share[job]), job)):
         workers, order, _ = placed = rings[job]
         if len(order) == len(workers) and slot.fit(job, placed):
             continue
         any(slot.resize(job, count) for count in range(size[job], 0, -1) if gains[job][count] > 0)
     if slot.worth(gains) < 0:
         slot = Slot(network)
-    fill(slot, gains, share)
-    return switched(slot, gains, share)
+    fill(slot, gains)
+    return switched(slot, gains)

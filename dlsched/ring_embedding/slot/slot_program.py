@@ -22,7 +22,6 @@ the densest first, on servers that are on or cost less; of a ring that does not 
 
 import copy
 import heapq
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -43,23 +42,14 @@ _FEW = 16  # workers up to which a loop is faster than arrays
 _LEAST = 1e-100  # every capacity > 0 is at least this
 
 
-def shares(network: Network) -> Floats:
-    """Dominant share of a worker of every job, shape (I,): its largest part of all servers' capacity of a resource."""
-    instance = network.instance
-    total = [math.fsum(server.holds(name) for server in instance.servers) for name in instance.resources]
-    share: Floats = (network.demand / np.maximum(total, _LEAST)).max(axis=1)
-    return share
+def fill(slot: Slot, gains: Gains) -> None:
+    """Let rings grow and start while one of them gains and fits; a ring that grows may move.
 
-
-def fill(slot: Slot, gains: Gains, share: Floats) -> None:
-    """Let rings grow and start while one of them gains and fits.
-
-    The next ring has the largest average gain of its next workers over their dominant share (``share``); of S-shaped gains
-    as many workers as make that average largest. Where these do not fit, fewer do, or none. A ring that grows may move.
-    It has to gain more than the power of the servers costs that it switches on.
-
-    Guarantee: none. Cost: one search for servers per worker placed, and for each job at most N_i in vain.
+    The next ring has the largest average gain of its next workers over their dominant share; of S-shaped gains as many workers
+    as make that average largest. Where these do not fit, fewer do, or none. It has to gain more than the power of the servers
+    costs that it switches on. Cost: one search for servers per worker placed, and for each job at most N_i in vain.
     """
+    share = slot.network.share
     waiting: list[tuple[float, int, int]] = []
 
     def wait(job: int, count: int) -> None:
@@ -96,22 +86,18 @@ def steepest(gain: Floats, count: int) -> tuple[float, int]:
 _GAIN = 1e-12  # relative gain; less is rounding
 
 
-def switched(slot: Slot, gains: Gains, share: Floats) -> Slot:
-    """A slot worth no less, for gains by job and number of workers: servers switched on, then off, while that pays.
-
-    Guarantee: none. Cost: ``fill`` for each server that is off, and one search for servers per worker on each that is on;
-    again after every success.
-    """
+def switched(slot: Slot, gains: Gains) -> Slot:
+    """A slot worth no less, for gains by job and number of workers: servers switched on, then off, while that pays."""
     if not slot.network.on_price.any():
         return slot
     before = None
     while before is not slot:
         before = slot
-        slot = emptied(opened(slot, gains, share), gains, share)
+        slot = emptied(opened(slot, gains), gains)
     return slot
 
 
-def emptied(slot: Slot, gains: Gains, share: Floats) -> Slot:
+def emptied(slot: Slot, gains: Gains) -> Slot:
     """A slot worth no less: servers switched off, the most expensive per worker first; ``gains`` may omit jobs without a ring."""
     price, tried = slot.network.on_price, set[int]()
     while True:
@@ -120,10 +106,10 @@ def emptied(slot: Slot, gains: Gains, share: Floats) -> Slot:
             return slot
         server = max(on, key=lambda s: (price[s] / slot.used[s], -s))
         tried.add(server)
-        slot = _better(slot, without(slot, server, gains, share, float(price[server])), gains)
+        slot = _better(slot, without(slot, server, gains, float(price[server])), gains)
 
 
-def opened(slot: Slot, gains: Gains, share: Floats) -> Slot:
+def opened(slot: Slot, gains: Gains) -> Slot:
     """A slot worth no less: servers switched on while that pays, the cheapest for their capacity first."""
     network, vain = slot.network, set[tuple[float, ...]]()
     average, most = _ahead(slot, gains)
@@ -137,7 +123,7 @@ def opened(slot: Slot, gains: Gains, share: Floats) -> Slot:
         if _could(network, server, average, most) > price:
             other = slot.copy()
             other.price = np.where(np.arange(len(network.on_price)) == server, 0.0, network.on_price)
-            fill(other, gains, share)
+            fill(other, gains)
             other.price = network.on_price
         before, slot = slot, _better(slot, other, gains)
         if slot is before:
@@ -171,9 +157,9 @@ def _could(network: Network, server: int, average: Floats, most: Integers) -> fl
     return float(dot(workers, average[jobs]))
 
 
-def without(slot: Slot, server: int, gains: Gains, share: Floats, below: float = 0.0) -> Slot:
+def without(slot: Slot, server: int, gains: Gains, below: float = 0.0) -> Slot:
     """The slot after the rings of a server move to others that are on or cost less than ``below``, as far as they fit."""
-    other, price = slot.copy(), slot.network.on_price
+    other, price, share = slot.copy(), slot.network.on_price, slot.network.share
     rings = {job: other.count(job) for job, (workers, _, _) in other.rings.items() if server in workers}
     for job in rings:
         other.clear(job)
@@ -236,19 +222,14 @@ class Filled:
 
     def improved(self, gains: Gains, slot: Slot, bound: float | None = None, solver: str | None = None) -> "Filled":
         """The same with another slot, and with a solver's bound if that is stronger."""
-        gain = gained(slot, gains)
+        gain = slot.worth(gains)
         known = self.bound if bound is None else min(self.bound, bound)
         return Filled(slot, gain, max(known, gain), self.relaxation, solver or self.solver)
 
 
-def gained(slot: Slot, gains: Gains) -> float:
-    """Gains of a slot's rings, less the price of the servers that are on."""
-    return sum(float(gains[job][slot.count(job)]) for job in slot.rings) - slot.on_price
-
-
 def better_of(first: Slot, second: Slot, gains: Gains) -> Slot:
     """The slot that gains more, the first of equals."""
-    return max(first, second, key=lambda slot: gained(slot, gains))
+    return max(first, second, key=lambda slot: slot.worth(gains))
 
 
 def fill_slot(
@@ -263,26 +244,25 @@ def fill_slot(
 
     ``start``: rings that fit; the result is at least as good. A limit on time or nodes ends step 3 with its incumbent.
     """
-    share = shares(network)
     best = Slot(network)
-    fill(best, gains, share)
+    fill(best, gains)
     best = better_of(best, Slot(network), gains)
     if start is not None:
-        best = better_of(best, filled(network, start, gains, share), gains)
+        best = better_of(best, filled(network, start, gains), gains)
     relaxation = program.solve(gains, best.rings)
-    gain = gained(best, gains)
+    gain = best.worth(gains)
     if not meets(gain, relaxation.bound, within=within):
         rings = _chosen(network, gains, program, relaxation, gain)
-        best = better_of(best, filled(network, rings, gains, share), gains)
+        best = better_of(best, filled(network, rings, gains), gains)
     return Filled(best, gain, relaxation.bound, relaxation).improved(gains, best)
 
 
-def filled(network: Network, rings: Mapping[int, Placed], gains: Gains, share: Floats) -> Slot:
+def filled(network: Network, rings: Mapping[int, Placed], gains: Gains) -> Slot:
     """A slot with the rings that fit, then filled up."""
     slot = Slot(network)
     for job, placed in rings.items():
         slot.fit(job, placed)
-    fill(slot, gains, share)
+    fill(slot, gains)
     return slot
 
 
@@ -297,10 +277,9 @@ def close_slot(
 ) -> Filled:
     """Step 4, in a forest, down to a relative gap of ``within``; ends early at a limit, or if there are too many rings.
 
-    ``nodes``: node limit of a program over all rings within delta, if the network's limits set none; ``better`` receives
-    better slots.
+    ``nodes``: node limit of a program over all rings within delta, if the network's limits set none.
     """
-    best, share, parts = found, shares(network), list(PARTS)
+    best, parts = found, list(PARTS)
     while parts and not best.closed(within):
         network.tick()
         try:
@@ -311,7 +290,7 @@ def close_slot(
         if not near:
             continue
         rings, outcome, unit = _best_of(network, gains, near, ending(network.budget.left, nodes))
-        slot = better_of(filled(network, rings, gains, share), best.slot, gains)
+        slot = better_of(filled(network, rings, gains), best.slot, gains)
         # A set with a ring outside this part of the gap gains less than ``beyond``.
         beyond = best.relaxation.bound - part * (best.relaxation.bound - best.gain)
         bound = None if outcome.bound is None else max(beyond, outcome.bound * unit)
@@ -414,13 +393,13 @@ def polish(
     within: float = MEETING,
 ) -> Slot:
     """A slot that gains no less; ends at a relative gap to the bound of ``within``. ``rng`` draws the parts."""
-    best, gain = slot, gained(slot, gains)
+    best, gain = slot, slot.worth(gains)
     for _ in range(tries):
         if meets(gain, bound, within=within):
             break
         network.tick()
         found = _anew(network, gains, best, _drawn(network, best, rng))
-        value = gained(found, gains)
+        value = found.worth(gains)
         if value >= gain:
             best, gain = found, value
     return best
