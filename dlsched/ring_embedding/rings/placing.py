@@ -230,7 +230,7 @@ class Slot:
         return beyond([start], count - int(room[start]))
 
     def _reached(self, job: int, here: int, room: Integers, *, back: bool = False) -> list[int]:
-        """Other servers with room to which the route has bandwidth to spare, nearest first, then roomiest (``back``: both ways)."""
+        """Other servers with room to which the route has bandwidth to spare (``back``: both ways), nearest first."""
         found = []
         for server in np.flatnonzero(room).tolist():
             there = self.network.path(here, server) if server != here else None
