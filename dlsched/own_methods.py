@@ -1,11 +1,8 @@
 """Methods of the user's own: functions and policies, or their location, ``file.py:function``, ``package.module:Policy``.
 
-A function of an instance returns a solution of its family, or the data of one as result files hold it, or
-None if it finds none. If it has a parameter ``tick``, it gets a function to call in long loops, which ends
-it at a limit; if it has a parameter ``seed``, it gets the seed of the run. A class, or a function of an
-instance, may also return a policy, an object with ``decide``, which dlsched then simulates. Users may give
-further parameters by name. The checker judges every answer. Under a time limit it runs in a process that is
-killed at the limit: ``dlsched.solving``.
+A function of an instance returns a solution or its data, or None; with the parameter ``tick`` it gets a function for long
+loops, which ends it at a limit, with ``seed`` the run's. A class, or such a function, may also give a policy, an object with
+``decide``, which is simulated. The checker judges every answer; ``dlsched.solving`` kills it at a time limit.
 """
 
 import base64
@@ -39,12 +36,10 @@ from dlsched.results.answers import judge
 def find_method_of_user(
     family: AnyFamily, text: str, parameters: Mapping[str, Json] | None = None, folder: str | None = None
 ) -> AnyMethod:
-    """Import what ``text`` names, as a heuristic.
+    """Import what ``text`` names, ``file.py:name`` or ``package.module:name``, as a heuristic on the instances of a family.
 
-    ``family``: family of the instances that the method will run on. ``text``: ``file.py:name`` or
-    ``package.module:name``. ``parameters``: arguments of the function or class, by name. ``folder``: folder that is
-    searched first for files and modules; None: the current one. UsageError: the method does not exist, cannot be
-    called, does not take a parameter, or its module raises an error; the message says in which line.
+    ``folder`` is searched first (None: the current one). UsageError: it does not exist, cannot be called, does not take one of
+    the ``parameters``, or its module raises; the message says in which line.
     """
     thing, file = import_of_user(text, folder)
     try:
@@ -76,11 +71,7 @@ def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., 
 
 
 def session_text(thing: Callable[..., object]) -> str:
-    """Write a function or class of the session as ``pickled:...:name``.
-
-    UsageError: cloudpickle is not installed, or the function refers to something that cannot be handed to another
-    process.
-    """
+    """Write a function or class of the session as ``pickled:...:name``; UsageError: no cloudpickle, or what it cannot pickle."""
     with needing(NEED_OF_CLOUDPICKLE, "dask", UsageError):
         import cloudpickle
     kind = kind_of(thing)
@@ -112,10 +103,7 @@ def call_of_user(text: str, file: str, thing: Callable[..., object], arguments: 
 
 
 def require_parameters(thing: Callable[..., object], parameters: Mapping[str, Json]) -> None:
-    """Refuse parameters that a function or class does not take, and those that a run itself hands over.
-
-    Refused: below the name of the first.
-    """
+    """Refuse, below its name, a parameter that a function or class does not take, or that a run itself hands over."""
     known = _parameters(thing)
     if any(each.kind is each.VAR_KEYWORD for each in known.values()):
         return
@@ -224,10 +212,7 @@ def _simulated(
 
 @contextlib.contextmanager
 def _errors_of(text: str, file: str, *, in_program: bool = False) -> Iterator[None]:
-    """Say what the user's code raises, and where; what it prints goes to standard error.
-
-    ``in_program``: the code is an object of the user's program, which prints where it likes; errors keep their cause.
-    """
+    """Say what the user's code raises, and where; unless it is ``in_program``, what it prints goes to standard error."""
     try:
         with contextlib.nullcontext() if in_program else contextlib.redirect_stdout(sys.stderr):
             yield

@@ -20,13 +20,9 @@ END_S = 15.0
 class Contained:
     """A running child process, and ``folder``, its folder for temporary files.
 
-    The process, all its descendants and the folder are removed when ``end`` is called, when this object is
-    garbage collected, and when this program ends, however that happens.
-
-    It calls ``target``, ``module:function``, with the pipes, descriptors that it inherits under the same numbers (without
-    a target there is only the folder). ``environment`` is added to this program's, ``cwd`` is its working directory. This
-    program reads its standard error from ``stderr`` if that is ``captured``; otherwise they share it. ``OSError``: the
-    process cannot be started, or the folder cannot be created.
+    Both, and all its descendants, are removed by ``end``, with this object, and when this program ends, however that happens.
+    It calls ``target``, ``module:function``, with the inherited descriptors ``pipes``; ``environment`` is added to this
+    program's, ``captured`` standard error is read from ``stderr``. ``OSError``: it cannot be started.
     """
 
     def __init__(

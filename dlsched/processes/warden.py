@@ -1,9 +1,8 @@
 """The warden, a process between a program and its worker, which kills all descendants of both when either ends.
 
-The warden has one thread and runs no foreign code, so no lock and no native code can block it. It forks the
-worker, which takes a millisecond, where a second interpreter would take many. Then it waits until the
-program closes the line (its death closes it too) or the worker ends. It kills all its descendants, whatever group or
-session they moved to, removes their temporary files, and exits with the worker's code.
+It has one thread and runs no foreign code, so no lock and no native code can block it. It forks the worker, which takes a
+millisecond, waits until the program closes the line (its death closes it too) or the worker ends, kills all its
+descendants, whatever group or session they moved to, removes their files, and exits with the worker's code.
 """
 
 import contextlib

@@ -37,10 +37,7 @@ RETRIABLE = (
 
 @dataclass(frozen=True, slots=True)
 class StudyProgress:
-    """Progress of a run: cells of the study, ended cells, and cells that this run ended without an answer.
-
-    Searches for instances in this run count as cells.
-    """
+    """Progress of a run: cells and searches for instances in all, those ended, and those that this run ended in vain."""
 
     cells: int
     ended: int
@@ -198,13 +195,7 @@ def _run(
 def require_engine(
     workers: int | None, engine: str = "local", scheduler: str | None = None, retry: Sequence[str] = ()
 ) -> None:
-    """Validate the arguments of a run, before anything is read.
-
-    Raises
-    ------
-    UsageError
-        An invalid number of workers, or an unknown engine, scheduler or status.
-    """
+    """Validate the arguments of a run before anything is read: UsageError for an unknown engine, scheduler, status or number."""
     if workers is not None and not (isinstance(workers, int) and workers >= 1):
         raise UsageError(where="workers", found=repr(workers), allowed="an integer >= 1")
     if engine not in ENGINES:

@@ -38,15 +38,8 @@ class Written(NamedTuple):
 class Recipe(ABC):
     """How an instance is made; the process that solves the instance receives its recipe and makes it.
 
-    Parameters
-    ----------
-    family
-        Family of the instance.
-    source
-        ``generate``, the function or file as named in the plan, or the file and window of a trace.
-    preset, seed
-        Preset and seed of the generator; empty and None for files. For a function, ``preset`` lists the
-        arguments that distinguish kinds of instances.
+    ``source`` is ``generate``, the function or file as the plan names it, or a file and a window of a trace. ``preset`` and
+    ``seed`` are the generator's, empty and None for files; for functions ``preset`` lists what tells kinds of instances apart.
     """
 
     family: str
@@ -61,13 +54,7 @@ class Recipe(ABC):
 
     @abstractmethod
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
-        """Make the instance; ``step`` is called after every evaluation of a search for it.
-
-        Raises
-        ------
-        UsageError
-            The generator refuses the arguments, the user's function fails, or a search finds no instance.
-        """
+        """Make the instance; ``step`` is called after every evaluation of a search for it. UsageError: it cannot be made."""
 
     @abstractmethod
     def origin(self) -> Origin | None:
@@ -101,13 +88,8 @@ class Recipe(ABC):
 class CalledRecipe(Recipe):
     """A recipe that runs code which a plan names, or a long search: stores keep the instance, and reading one runs nothing.
 
-    Parameters
-    ----------
-    target, folder, fingerprint
-        What is called: the name of a method, or a user's function, ``path.py:name`` with an absolute path or
-        ``package.module:name``; the folder of the plan; the hash of the user's code, else empty.
-    arguments
-        Arguments of the call.
+    ``target`` is the name of a method, or a user's function, ``path.py:name`` with an absolute path or
+    ``package.module:name``; ``folder`` is the plan's; ``fingerprint`` hashes the user's code.
     """
 
     KEY: ClassVar[str]
@@ -214,13 +196,7 @@ class DrawnRecipe(CalledRecipe):
     KEY = "python"
 
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
-        """Call the function.
-
-        Raises
-        ------
-        UsageError
-            The function raises an error, or does not return an instance of the family.
-        """
+        """Call the function; UsageError: it raises, or returns no instance of the family."""
         del step
         thing, file = _function(self.target, self.folder, self.fingerprint)
         made = call_of_user(self.source, file, thing, dict(self.arguments))
@@ -256,15 +232,9 @@ class SearchedRecipe(CalledRecipe):
     KEY = "worst"
 
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
-        """Search for it, and call ``step`` after every evaluation.
+        """Search for it, and call ``step`` after every evaluation; errors as ``find_worst``.
 
-        The name of the instance holds the arguments; its ``source`` holds the command, the ratio, and
-        whether the method failed on other instances.
-
-        Raises
-        ------
-        UsageError
-            As ``find_worst``.
+        Its name holds the arguments; its ``source`` the command, the ratio, and whether the method failed on other instances.
         """
         from dlsched.worst.search import find_worst
 

@@ -96,23 +96,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RowColumn:
-    """A column of exports, and of tables of rows in reports.
+    """A column of exports and of tables of rows: its name, and how its value is read from a row (None: none).
 
-    Parameters
-    ----------
-    name
-        Name in exports.
-    of
-        Returns the value of a row; None: none.
-    kind
-        ``text``, ``integer`` (of 64 bits) or ``number``: the type in Parquet; tables right-align numbers.
-    heading
-        Heading in tables of reports; empty: no table has the column.
-    form
-        Format of the values there, for ``format``.
-    derived
-        Whether the value follows from other columns: then every table of rows in reports has it, after the
-        table's own.
+    ``kind`` is the type in Parquet; tables right-align numbers. ``heading`` and ``form`` (for ``format``) are those of tables in
+    reports; none has a column without heading. ``derived``: it follows from other columns, so every table has it, at the end.
     """
 
     name: str
@@ -172,10 +159,8 @@ def table_columns(*names: str) -> list[RowColumn]:
 def against_reference(rows: Sequence[Row], sense: Sense, known: Known, reference: str | None = None) -> list[Row]:
     """Fill in reference, ratio and gap of the rows of one instance.
 
-    The reference is the proven optimum, if there is one: from a row with status optimal, an answer that
-    meets the best bound, or the instance's file. Otherwise it is the best bound of any row or of the file.
-    If the plan names a method, the reference is that method's optimum, else its bound; for a heuristic, its
-    answer.
+    The reference is the proven optimum, else the best bound, of any row or of the instance's file; where the plan names a method,
+    that method's optimum, else its bound; for a heuristic, its answer.
     """
     named = None if reference is None else [row for row in rows if row.method == reference]
     found = reference_of(rows, sense, known, named=named)
@@ -199,9 +184,6 @@ def _filled(row: Row, reference: Reference | None) -> Row:
 
 
 def without_reference(rows: Sequence[Row], reference: str | None) -> list[Row]:
-    """Leave out the rows of the plan's reference method, if it only gives answers to compare with.
-
-    Its ratio would always be 1. If it proved anything, it keeps all its rows.
-    """
+    """Leave out the rows of a reference method that only gives answers to compare with: their ratio would always be 1."""
     kinds = {row.reference_kind for row in rows if row.method == reference}
     return [row for row in rows if row.method != reference or kinds != {"answer"}] or list(rows)

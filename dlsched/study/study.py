@@ -102,8 +102,7 @@ def content_of(study: StudyReader) -> Content:
 def command_of(study: StudyReader, row: Row) -> str:
     """Return the command line that repeats a row, or the call that draws its instance; empty for neither.
 
-    There is none for windows of traces, which have no instance file, and for functions with parameters or of a
-    notebook, which the command line does not take.
+    Windows of traces have no instance file; the command line takes no functions with parameters or of a notebook.
     """
     recipe, method, seed = study.made_by(row.key)
     if isinstance(recipe, DrawnRecipe):

@@ -27,23 +27,10 @@ PATIENCE_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Size of a study, and an estimate of its time.
+    """Size of a study, and an estimate of the time of one process, in seconds; None if no cell was tried.
 
-    Parameters
-    ----------
-    instances, cells
-        Numbers of instances and cells, including cells that have a result in the store.
-    by_kind
-        Number of instances by family, preset and source; only for the first ``KINDS``.
-    tried, failed
-        Number of cells that were tried, and of those among them that ended without an answer.
-    seconds
-        Estimated seconds for one process to run all cells; None if no cell was tried.
-    complete
-        Whether every method ran to its end on every kind of instances; otherwise ``seconds`` leaves some
-        out.
-    most_jobs
-        Jobs of the largest instance that was left out for having more than ``JOBS``; 0 if there is none.
+    ``by_kind``: instances by family, preset and source of the first ``KINDS`` kinds. ``failed``: tried cells without an answer.
+    ``complete``: whether every method ended on every kind. ``most_jobs``: jobs of the largest instance left out, else 0.
     """
 
     instances: int
@@ -59,8 +46,7 @@ class Trial:
 def try_out(plan: Plan) -> Trial:
     """Run each method on three instances of each kind, in one process, for about twenty seconds at most.
 
-    For searched instances, shorter searches find the ones to try. Only dlsched's own methods and instances are tried: no
-    code or program of the plan runs.
+    Shorter searches find the searched ones. No code or program of the plan runs: only dlsched's methods and instances are tried.
     """
     own = replace(plan, methods=tuple(method for method in plan.methods if not method.foreign))
     counts, kinds = _chosen(plan)

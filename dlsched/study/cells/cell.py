@@ -53,11 +53,7 @@ def runs_on(method: PlannedMethod, family: str) -> bool:
 
 
 def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
-    """Yield all cells of a plan, instance by instance, each with every method in the order of the plan.
-
-    Two cells have the same key if they are the same work under two labels, or on two files with the same
-    content.
-    """
+    """Yield all cells of a plan, instance by instance; the same work under two labels or in two files has one key."""
     limits = _hash_of_limits(plan.limits, tuple(versions().items()))
     hashes: dict[tuple[int, str], str] = {}
     # Hashes of methods and limits are computed once: a plan may have a million cells.
@@ -75,10 +71,7 @@ def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
 def key_of(
     recipe: Recipe, method: PlannedMethod, seed: int, limits: CellLimits, ran_with: Mapping[str, str] | None = None
 ) -> str:
-    """Hash all that decides the outcome of a cell; labels, and names and paths of files, are left out.
-
-    ``ran_with``: the versions by name; None: those of this process.
-    """
+    """Hash all that decides the outcome of a cell, without labels and places; ``ran_with``: versions (None: this process's)."""
     conditions = _hash_of_limits(limits, tuple(sorted((versions() if ran_with is None else ran_with).items())))
     return _joined(recipe.content_hash(), _hash_of_method(method, recipe.family, seed), conditions)
 
@@ -135,11 +128,7 @@ RETRIED = {"error": ("error", "solver_error")}
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts about an instance, known once it is made.
-
-    ``constant`` is the part of its objectives that no decision changes; ``known_optimum`` and ``known_bound`` are
-    proven according to its file; ``objective_name`` is empty if its family has one objective.
-    """
+    """Facts about an instance, known once it is made, and its objectives' part that no decision changes (``constant``)."""
 
     name: str
     sha256: str
@@ -170,12 +159,9 @@ def facts_of(family: AnyFamily, instance: InstanceFile) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of the cell with this key.
+    """The outcome of the cell with this key, as in its row; ``solution`` to ``solver`` are as in result files.
 
-    ``status`` is one of dlsched's results, or ``timeout``, ``memory``, ``killed``, ``error``, ``rejected``; ``objective``
-    is checked; seconds and MiB are None if the process died; ``solution``, ``certificate``, ``bound_source`` and
-    ``solver`` are as in result files; ``facts`` is None if the instance was not made, or the same process has sent
-    them before.
+    ``facts`` is None if the instance was not made, or the same process has sent them before.
     """
 
     key: str

@@ -1,7 +1,7 @@
 """User-defined methods of a plan (functions, policies, programs): run in separate processes, their answers judged here.
 
-A function's process is forked from this one and calls it (``serve_calls``). The caller trusts nothing that the process
-says, and gives it up after a call whose effects a later call could notice.
+A function's process is forked from this one. The caller trusts nothing that it says, and gives it up after a call whose
+effects a later call could notice.
 """
 
 import contextlib
@@ -113,11 +113,7 @@ def _call_function(method: PlannedMethod, instance: InstanceFile, limits: Limits
 
 
 def _forget(method: PlannedMethod, folder: str, spared: Collection[str]) -> None:
-    """Drop the user's modules, so that the next call imports them anew without traces of earlier calls.
-
-    These are the modules below the plan's folder and beside the function's file, and the module that the
-    plan names, except if it is one of ``spared``, the modules that were loaded before.
-    """
+    """Drop the user's modules, except the ``spared`` ones, so that the next call imports them anew without traces of this one."""
     home = method.what[0]
     file = getattr(sys.modules.get(home), "__file__", None)
     names = [home] if home not in spared and str(file).endswith(".py") else []
@@ -128,10 +124,7 @@ def _forget(method: PlannedMethod, folder: str, spared: Collection[str]) -> None
 
 
 def _loaded_below(folder: str) -> list[str]:
-    """Return the names of loaded modules that come from Python files below a folder.
-
-    Modules of dlsched and installed packages are left out, even if the environment is below the folder.
-    """
+    """Return the loaded modules from Python files below a folder, other than dlsched's and installed ones."""
     standard = os.path.join(os.path.realpath(sysconfig.get_path("stdlib")), "")
     start = os.path.join(os.path.realpath(folder), "")
     names = []
@@ -195,10 +188,7 @@ IDLE = 0.25
 
 
 class Caller:
-    """A process that calls one function, and keeps its imports between calls.
-
-    ``family`` is that of the instances, ``folder`` where its own folder for temporary files is made.
-    """
+    """A process that calls one function, and keeps its imports between calls; its files are in a folder of its own."""
 
     def __init__(self, family: str, method: PlannedMethod, folder: str) -> None:
         self.folder = _fresh_folder(folder, "function")
@@ -233,10 +223,7 @@ class Caller:
             raise
 
     def call(self, instance: InstanceFile, limits: Limits, seed: int) -> tuple[str, str, object, Usage]:
-        """Call the function; return status, message, solution (for the caller to check) and usage as it measured them.
-
-        ``CellEnded``: the process died, or its answer cannot be read.
-        """
+        """Call the function; return status, message, unchecked solution and usage. ``CellEnded``: it died, or wrote no answer."""
         sent = None if instance is self._instance else instance  # the process keeps the last one
         self._instance = instance
         with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(self._requests), "wb") as requests:
@@ -331,11 +318,7 @@ def _answer_from(content: bytes) -> tuple[str, str, object, Usage, bool]:
 
 
 def run_command(words: Sequence[str], instance: str, folder: str) -> Claim:
-    """Run a program on an instance's file and read the answer that it prints: a bare solution, or a whole result.
-
-    ``folder`` is for its temporary files. ``CellEnded``: it cannot be started, exits with a code other than 0,
-    or prints no answer.
-    """
+    """Run a program on an instance's file; return what it prints. ``CellEnded``: it fails, or prints no answer."""
     out, err = Whole(), Tail()
     filled = [word.replace(INSTANCE, instance) for word in words]
     try:

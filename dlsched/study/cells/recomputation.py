@@ -1,7 +1,4 @@
-"""Recomputation of the rows of an instance: makes the instance again, and checks each row against it.
-
-Rows are checked like result files. The families' checkers and verifiers of certificates share no code with
-methods.
+"""Recomputation of the rows of an instance: makes the instance again, and checks each row like a result file.
 
 ============  ====================================================================================================
 kind          what stands there, of a row
@@ -47,8 +44,7 @@ FOREIGN = "own:method"
 def computed_anew(recipe: Recipe, claims: Claims, step: Callable[[], None]) -> list[Json]:
     """Recompute the rows of an instance; return a ``Verification`` for each, as data, and call ``step`` after each.
 
-    ``claims`` has ``found``: the instance that a search found or a function drew, or None; ``instance``: its hashes;
-    ``fact``: its facts, or None; ``rows``: the values that the store holds for each row.
+    ``claims``: the stored instance (``found``) or None, its hashes (``instance``), its facts or None (``fact``), ``rows``.
     """
     family = FAMILIES[recipe.family]
     failures = list(_recipe(recipe, claims["instance"]))
@@ -155,11 +151,7 @@ def _again(
     claims: Claims,
     verification: Verification,
 ) -> Iterator[str]:
-    """Solve again, and compare the result with the row.
-
-    Two proven optima must meet. Heuristics and bounds that ended on their own, long before the time limit,
-    must give the same result; everything else may depend on time and is not compared.
-    """
+    """Solve again, and compare the result with the row: only proven optima, and what no limit of time can have changed."""
     if claims["status"] not in _ENDED:
         verification.claimed.append("that it ends so again")
         return

@@ -1,8 +1,4 @@
-"""The process that runs cells one after another: solves, checks, verifies, and reports the outcomes.
-
-It writes outcomes as frames on a pipe that no method can reach. It trusts no method: the checker computes
-the objective of a solution, the verifier the value of a certificate.
-"""
+"""The process that runs cells one after another; outcomes go as frames on a pipe that no method can reach."""
 
 import contextlib
 import os
@@ -33,10 +29,9 @@ from dlsched.study.recipes import Recipe
 def with_proof(
     instance: InstanceFile, result: Result[Solution], verification: Verification, limits: Limits, folder: str
 ) -> Result[Solution]:
-    """Prove a result, check the proof, and return the result with the figure and a sentence.
+    """Prove a result within these limits, check the proof, and return the result with the figure and a sentence.
 
-    A contradiction by the proof joins the failures of ``verification``. The limits are the cell's, for the proof alone;
-    the proof's file is in ``folder``, and thrown away.
+    A contradiction by the proof joins the failures of ``verification``. The proof's file, in ``folder``, is thrown away.
     """
     from dlsched.proofs.proof import prove
     from dlsched.proofs.verification import verify_proof
@@ -81,10 +76,7 @@ def serve(tasks: int, outcomes: int) -> None:
 
 
 class Runner:
-    """Runs cells, and keeps the instance of the last cell and the processes of foreign methods for the next.
-
-    ``folder`` is for temporary files.
-    """
+    """Runs cells, and keeps the last instance and the processes of foreign methods for the next."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -93,11 +85,7 @@ class Runner:
         self._instance: InstanceFile | None = None
 
     def run(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
-        """Run a cell and return its outcome, whatever it is, unless this process dies.
-
-        ``begun`` is called when the cell's time begins: with the facts of a new instance, and once the
-        method is ready.
-        """
+        """Run a cell; return its outcome, whatever it is; ``begun`` is called with facts of a new instance and as time begins."""
         try:
             self._foreign.make_room(cell)
             if cell.method.kind == "search":

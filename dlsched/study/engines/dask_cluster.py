@@ -28,11 +28,9 @@ CLOSE_S = 5.0
 
 
 class PatientNanny(distributed.Nanny):  # type: ignore[misc]
-    """A nanny, Dask's supervisor of a worker's process, that also restarts those that die while starting.
+    """A supervisor of a worker's process that also restarts one that dies while starting, where Dask's fails with the cluster.
 
-    Dask's own nanny fails, with the whole cluster, if the process dies before it is up, and restarts it
-    forever if it dies later. This nanny gives its worker up if the process dies again and again without
-    ending a task; the other workers go on.
+    It gives a worker up if its process dies again and again without ending a task; the other workers go on.
     """
 
     every: ClassVar[WeakSet["PatientNanny"]] = WeakSet()
@@ -95,11 +93,7 @@ class CarefulClient(distributed.Client):  # type: ignore[misc]
 
 @contextlib.contextmanager
 def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
-    """Start a cluster, whose workers come up in the background, and close it at the end of the block.
-
-    Its files are in a temporary folder, which is removed with the cluster, and however this process ends.
-    ``SolverError``: it cannot be started.
-    """
+    """Start a cluster; it and its folder go with the block or this process. ``SolverError``: it cannot be started."""
     try:
         containment = Contained()
     except OSError as error:

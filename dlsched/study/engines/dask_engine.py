@@ -1,7 +1,6 @@
 """The Dask engine: sends batches of cells to workers, each of whose threads keeps a process that runs them.
 
-Cells do not run in the worker's process itself: a solver that does not release the interpreter would make
-the worker miss its heartbeat, so that Dask takes it for dead; nor could Dask enforce the limits of a cell.
+A solver that holds the interpreter in the worker's own process would make it miss its heartbeat; nor has Dask limits.
 """
 
 import contextlib
@@ -42,10 +41,10 @@ _state = _ThreadState()
 
 
 def run_batch(pickled: bytes, folder: str, expected: Mapping[str, str]) -> list[Outcome]:
-    """Run a pickled list of cells one after another, in a worker; stop when Dask no longer wants the batch.
+    """Run pickled cells one after another, in a worker; stop when Dask no longer wants the batch.
 
-    ``InputError``: this worker has other versions than the ``expected`` ones, which are part of the cells' keys, or
-    lacks the plan's folder and has to run methods of the user's own. ``SolverError``: no process can be started.
+    ``InputError``: the worker's versions are not the ``expected`` ones, which are part of the keys, or it lacks the plan's folder
+    for methods of the user's own. ``SolverError``: no process can be started.
     """
     _require(expected)
     cells: list[Cell] = pickle.loads(pickled)
@@ -139,11 +138,8 @@ def run(
 ) -> Generator[list[Outcome], None, None]:
     """Run cells on a Dask cluster; yield outcomes as they arrive, in any order; closing the generator ends running cells.
 
-    Without the address of a ``scheduler``, a cluster of ``workers`` on this machine is started, and ended with the run.
-    Workers need the plan's ``folder`` under the same path if the plan has user-defined methods.
-
-    ``SolverMissingError``: Dask is not installed. ``InputError``: no scheduler answers there, or a worker has other
-    versions or lacks the folder. ``SolverError``: the scheduler was lost, or workers cannot run cells.
+    Without a ``scheduler``, a cluster of ``workers`` on this machine runs them. ``SolverMissingError``: Dask is not installed.
+    ``InputError``: no scheduler answers, or as `run_batch`. ``SolverError``: it was lost, or workers cannot run cells.
     """
     with contextlib.ExitStack() as stack:
         client, hopeless = _connected(stack, workers, scheduler)

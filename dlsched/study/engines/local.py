@@ -1,8 +1,6 @@
-"""The local engine: runs cells in processes of this machine, each under a supervisor.
+"""The local engine: runs cells in processes of this machine, each under a supervisor that enforces limits from outside.
 
-The supervisor enforces the limits of cells from outside, and reports deaths: no code that runs in a cell can be trusted
-to keep limits, since a method may hang in native code, fork, write anywhere, or fill the memory. The process's warden
-kills everything that a cell started together with the process.
+No code that runs in a cell is trusted to keep limits: a method may hang in native code, fork, or write anywhere.
 """
 
 import os
@@ -61,10 +59,7 @@ class Supervisor:
             selector.register(self._tasks, selectors.EVENT_WRITE)
 
     def assign(self, cells: Sequence[Cell]) -> None:
-        """Assign cells to the process, and start it if there is none; only when idle.
-
-        ``SolverError``: no process can be started.
-        """
+        """Assign cells to the process, and start it if there is none; only when idle. ``SolverError``: it cannot be started."""
         self._cells.extend(cells)
         if self._process is None:
             self._start()
@@ -84,10 +79,7 @@ class Supervisor:
         return max(0.0, min(self._deadline(), self._memory.due) - time.monotonic())
 
     def outcomes(self) -> list[Outcome]:
-        """Return the outcomes since the last call; ``give_up`` returns the cells that a dead process left.
-
-        ``SolverError``: the process does not become ready.
-        """
+        """Return the outcomes since the last call; ``SolverError``: the process does not become ready."""
         self._send()
         ended = self._arrived()
         if self._process is not None and self._cells:
@@ -275,10 +267,9 @@ class Pace:
 def run(
     cells: Iterator[Cell], workers: int, folder: str, wanted: Callable[[], bool] = lambda: True
 ) -> Generator[list[Outcome], None, None]:
-    """Run cells in ``workers`` >= 1 processes that work in ``folder``, for as long as that is wanted.
+    """Run cells in ``workers`` >= 1 processes that work in ``folder``, while that is wanted; yield outcomes as they arrive.
 
-    Yield outcomes as they arrive, in any order. Closing the generator kills the running cells. ``SolverError``: no
-    process can be started.
+    Closing the generator kills the running cells. ``SolverError``: no process can be started.
     """
     supervisors = [Supervisor(folder) for _ in range(workers)]
     try:

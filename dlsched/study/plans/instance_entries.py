@@ -63,10 +63,7 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 def read_source(entry: object, folder: Path, code: Code) -> tuple[list[Source], set[str]]:
-    """Read an entry: return its sources and their families; ``code``: as ``imported`` takes it.
-
-    Raises as ``read_table``; `Refused`, InputError or UsageError for what its files, traces or functions refuse.
-    """
+    """Read an entry: return its sources and their families; ``code``: as ``imported`` takes it; errors as ``read_table``, too."""
     if not isinstance(entry, Mapping):
         raise Refused(shown(entry), "a table of keys and values")
     if entry.keys() == {"instance"}:
@@ -176,10 +173,7 @@ def _generated(entry: Table) -> Iterator[Generated]:
 
 
 def require_sizes(source: Generated) -> None:
-    """Draw an instance for every combination of sizes, smallest first, until ``JOBS_DRAWN`` jobs are drawn.
-
-    Raises `Refused` where the generator does not take them.
-    """
+    """Draw an instance for every combination of sizes, smallest first, until ``JOBS_DRAWN`` jobs; `Refused`: the generator's."""
     drawn = 0
     for arguments in _small_first(source.grid):
         jobs = arguments.get("jobs")

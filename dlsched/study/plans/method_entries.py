@@ -46,10 +46,7 @@ Code: TypeAlias = Collection[str] | None
 
 
 def read_method(entry: object, families: Sequence[str], folder: Path, code: Code) -> list[PlannedMethod]:
-    """Read an entry: return its methods, one for each of a list, or all of a kind; ``code``: as ``imported`` takes it.
-
-    Raises as ``read_table``, and `Refused` for the first other thing that is wrong.
-    """
+    """Read an entry: return its methods, one for each of a list, or all of a kind; ``code``: as `imported` takes it."""
     if not isinstance(entry, Mapping):
         raise Refused(shown(entry), "a table of keys and values")
     sorts = [sort for sort in ("python", "command", "kind") if sort in entry]
@@ -179,10 +176,7 @@ def _absolute(word: str, folder: Path) -> str:
 
 
 def imported(where: str, folder: Path, code: Code, key: str = "python") -> tuple[Callable[..., object], str] | None:
-    """Import a function or class that a plan names, and return it with its file; `Refused` at ``key``.
-
-    None where no code may run.
-    """
+    """Import what a plan names, and return it with its file; None where no code may run; `Refused` at ``key``."""
     home, _, name = where.rpartition(":")
     if home.startswith(PICKLED):
         if code is None or where not in code:
@@ -248,10 +242,7 @@ def hash_of_files(files: Sequence[str]) -> str:
 
 
 def files_of_code(files: Collection[str], folder: str) -> list[str]:
-    """Return Python files, followed by the files below a folder that they import, directly or indirectly.
-
-    The files are parsed, not imported, so the answer does not depend on earlier imports of this process.
-    """
+    """Return Python files, then those below a folder that they import; parsed, so that earlier imports do not matter."""
     reached = list(dict.fromkeys(os.path.realpath(file) for file in files))
     for file in reached:  # grows while it is read: breadth first
         new = dict.fromkeys(_imported_by(file, os.path.realpath(folder)))

@@ -29,20 +29,12 @@ Marks: TypeAlias = Mapping[str, Collection[object]]
 
 
 def size(grid: Grid) -> int:
-    """Number of combinations.
-
-    >>> size({"jobs": (4, 6), "seed": range(10**6)})
-    2000000
-    """
+    """Number of combinations."""
     return math.prod(len(values) for values in grid.values())
 
 
 def combination(grid: Grid, index: int) -> dict[str, Json]:
-    """Return the combination at a position, which is in [0, ``size``).
-
-    >>> combination({"jobs": (4, 6), "seed": range(10**6)}, 1_000_003)
-    {'jobs': 6, 'seed': 3}
-    """
+    """Return the combination at a position, which is in [0, ``size``)."""
     values: dict[str, Json] = {}
     for key in reversed(list(grid)):
         index, place = divmod(index, len(grid[key]))
@@ -65,11 +57,7 @@ def combinations(grid: Grid, others: Sequence[Grid] = ()) -> Iterator[dict[str, 
 
 
 def size_beyond(grid: Grid, others: Sequence[Grid]) -> int:
-    """Count the combinations that no other grid has, by cutting the others out one after another.
-
-    >>> size_beyond({"jobs": (4, 6), "seed": range(10)}, [{"jobs": (6, 8), "seed": range(5, 20)}, {"jobs": (6,), "seed": (0,)}])
-    14
-    """
+    """Count the combinations that no other grid has, by cutting the others out one after another."""
     remaining = [grid]
     for marks in map(_marks, others):
         remaining = [part for whole in remaining for part in _without(whole, marks)]
@@ -123,14 +111,11 @@ PlannedLike: TypeAlias = str | Callable[..., object] | Decider | Mapping[str, ob
 
 @dataclass(frozen=True, slots=True)
 class PlannedMethod:
-    """A method of a plan.
+    """A method of a plan, with a ``label`` that is unique among the methods that run on the same family.
 
-    ``label`` is its name in rows, unique among the methods that run on the same family. ``kind`` and ``what``: ``name``, a
-    method of dlsched; ``python``, a function or policy class, as the texts before and after the colon of
-    ``package.module:function`` or ``path.py:function``, the path absolute; ``command``, a program, as its words; ``search``,
-    no method, the cell searches for an instance. ``family`` is the only one that it runs on (None: all that have it), ``seed``
-    None the plan's. ``parameters`` are the arguments of a function, or ``proof``. ``fingerprint`` hashes the user's code, so
-    that a change of it makes new cells; empty for methods of dlsched.
+    ``kind`` and ``what``: ``name``, a method of dlsched; ``python``, module or absolute path, and name, of a function or policy;
+    ``command``, words; ``search``, no method. ``family`` None: all that have it; ``seed`` None: the plan's. ``parameters`` are
+    those of a function, or ``proof``. ``fingerprint`` hashes the user's code, so that a change of it makes new cells.
     """
 
     label: str
@@ -183,11 +168,7 @@ class CellLimits:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """Instances of a family's generator, for every combination of the values of ``grid``, the last fastest.
-
-    ``grid`` has values for all arguments of the generator that are not None, ``preset`` first and ``seed``
-    last.
-    """
+    """Instances of a family's generator, for every combination of its arguments; ``grid`` has ``seed`` last."""
 
     family: str
     grid: Grid
@@ -372,10 +353,7 @@ Parameter = Annotated[object, PlainValidator(plain)]
 
 
 def read_table(value: object, fields: Mapping[str, FieldType]) -> Validated:
-    """Validate a table whose fields have these types, ``Required`` or not; the result has the order of the table.
-
-    Raises Pydantic's ``ValidationError``, or `Refused` for what is no table and for an unknown key.
-    """
+    """Validate a table with fields of these types, ``Required`` or not, in its own order; ValidationError, or `Refused`."""
     if not isinstance(value, Mapping):
         raise Refused(shown(value), "a table of keys and values")
     for key in value:

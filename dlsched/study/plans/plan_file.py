@@ -94,15 +94,7 @@ def _no_toml(name: str, words: str) -> str:
 
 
 def plan_from(data: Mapping[str, object], folder: str | os.PathLike[str] = ".") -> Plan:
-    """Make a plan from the keys and values of a file, ``format`` optional; paths are relative to ``folder``.
-
-    Raises
-    ------
-    InputError
-        As ``read_plan``.
-    UsageError
-        A value that a file cannot hold.
-    """
+    """Make a plan from the keys and values of a file; errors as ``read_plan``, UsageError for what no file holds."""
     return _plan_from(data, folder, ())
 
 

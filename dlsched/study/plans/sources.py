@@ -52,16 +52,9 @@ if TYPE_CHECKING:
 
 
 def recipes(plan: Plan) -> Iterator[Recipe]:
-    """Yield the recipe of each instance of a plan.
+    """Yield the recipe of each instance of a plan, in the order of its sources, each instance once; seeds vary fastest.
 
-    Sources are in the order of the plan. In a grid the first argument varies slowest and the seed fastest;
-    an instance of several grids comes once; files are sorted, and a file that several patterns match comes
-    once; windows of a trace are in order of time.
-
-    Raises
-    ------
-    InputError, UsageError
-        A file or trace changed since the plan was read, and is no longer valid.
+    Files are sorted, windows of a trace in order of time. InputError, UsageError: a file or trace is no longer valid.
     """
     for part in parts(plan):
         if isinstance(part, Recipe):
@@ -72,10 +65,7 @@ def recipes(plan: Plan) -> Iterator[Recipe]:
 
 
 def parts(plan: Plan) -> Iterator[Recipe | tuple[Gridded, list[Grid]]]:
-    """Yield recipes of files and traces, and whole grids, each with the earlier grids that may overlap it.
-
-    Errors as ``recipes``.
-    """
+    """Yield recipes of files and traces, and whole grids, each with the earlier grids that may overlap it."""
     seen = set[Path]()
     before: dict[tuple[str, ...], list[Grid]] = {}
     for source in plan.sources:
@@ -142,15 +132,7 @@ Kind = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Instances of one kind: those of a grid that no earlier grid has, or a single one of a file or trace.
-
-    Parameters
-    ----------
-    kind
-        Kind of all its instances.
-    instances
-        Number of instances.
-    """
+    """Instances of one ``kind``: those of a grid that no earlier grid has, or a single one of a file or trace."""
 
     kind: Kind
     instances: int
@@ -200,13 +182,7 @@ def _names(source: Gridded, key: str) -> bool:
 
 
 def require_countable(plan: Plan) -> None:
-    """Refuse a plan with more cells than a study may have, before any instance is made.
-
-    Raises
-    ------
-    TooManyCells
-        Names the number of cells and the limit; files and traces are not read, and count as one each.
-    """
+    """Refuse a plan of too many cells (TooManyCells) before instances are made: files and traces, not read, count as one each."""
     gridded = replace(plan, sources=tuple(source for source in plan.sources if isinstance(source, Gridded)))
     instances, cells = count(gridded)
     others = len(plan.sources) - len(gridded.sources)
@@ -224,10 +200,7 @@ OPTIONS_OF_FILES = ("nodes", "jobs")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a trace: its name in rows, and start and end of its arrivals; None: no limit.
-
-    ``queue``: the whole trace, if it was read as a queue for cutting.
-    """
+    """A part of a trace: its name in rows, its ends (None: none), and the whole trace if it was read as a queue."""
 
     source: str
     from_: str | None
@@ -236,13 +209,7 @@ class Piece:
 
 
 def pieces(trace: Windows, folder: Path) -> Iterator[Piece]:
-    """Cut a trace into windows, beginning at ``from`` or its first arrival; leave out windows without jobs.
-
-    Raises
-    ------
-    UsageError, InputError
-        As ``import_instance``.
-    """
+    """Cut a trace into windows with jobs, from ``from`` or the first arrival on; errors as ``import_instance``."""
     from_, to = _end(trace, "from"), _end(trace, "to")
     whole = Piece(_called(trace.file, from_, to), from_, to)
     clock = None if trace.window_s is None else _clock(trace, folder)
@@ -329,18 +296,9 @@ MOST_FILES = 2
 
 
 def smaller(plan: Plan, most: Mapping[str, int], trace_to: str | None = None) -> Plan:
-    """Cut every source of a plan down; keep its methods.
+    """Cut every source down to the ends of each list of a grid, and to the two smallest files of each folder.
 
-    Keeps the first and the last value of each list of a grid, and the two smallest files of each folder.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    most
-        Largest values of sizes, by argument: ``{"jobs": 20}``.
-    trace_to
-        Where traces end, as ``dlsched import --to`` takes it; None: traces stay whole.
+    ``most``: largest values of sizes, as ``{"jobs": 20}``; ``trace_to``: where traces end, as ``dlsched import --to`` takes it.
     """
 
     def cut(source: Source) -> Source:

@@ -1,12 +1,8 @@
 """The reader of a store: rows, instances and solutions of the study that ran last, and contradictions between its rows.
 
-Contradictions are looked for in each row, and among the rows of one instance:
-
-- `optimal` has an objective and a bound, which meet; no bound is on the wrong side of its answer;
+- `optimal` has an objective and a bound, which meet (as ``core.gap`` says); no bound is on the wrong side of its answer;
 - `infeasible` has neither answer nor bound; nobody answers what is infeasible;
-- no checked answer is better than a bound that another row proves, or than a proven optimum.
-
-Numbers meet as ``core.gap`` says. That rows are what was computed is for ``study.checking``.
+- no checked answer is better than a bound that another row of its instance proves, or than a proven optimum.
 """
 
 import contextlib
@@ -74,10 +70,7 @@ def _kind(family: str, kind: str, what: str) -> str:
 
 
 def rows_by_instance(store: Store) -> Iterator[tuple[list[Row], Sense, Known]]:
-    """Yield the rows of each instance of the shown study, its sense and known values; read on demand.
-
-    ``InputError``: a row has an invalid value.
-    """
+    """Yield the rows of each instance of the shown study, its sense and known values, on demand; InputError: an invalid value."""
     columns = ", ".join(f"{store.expression(column)} AS {name}" for name, column in (_READ | _BESIDE).items())
     records = store.each(_ROWS.format(columns=columns), store.shown)
     with located(store.path):
@@ -117,17 +110,7 @@ def _objective_of(store: Store, instance: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Facts about the study that ran last.
-
-    Parameters
-    ----------
-    name, plan, reference, limits
-        As in the plan; ``plan`` is its text.
-    cells, instances, ended
-        Number of cells, of instances, and of cells with a row.
-    environment
-        Versions by name, and the machine.
-    """
+    """Facts about the study that ran last: as in its plan, its numbers of cells and instances, and of rows (``ended``)."""
 
     name: str
     plan: str

@@ -62,7 +62,7 @@ def connected(path: Path, leading: bool) -> sqlite3.Connection:
 
 
 class Leadership:
-    """The right of this process to write a store: a lock on a file beside it; ``InputError``: another process has it.
+    """The right of this process to write a store: a lock on a file beside it.
 
     The store itself is not locked this way, since closing any descriptor of it would drop SQLite's locks on it.
     """

@@ -14,8 +14,7 @@ result         the end of a cell
 found          an instance that a search found or a function drew, by the hash of what made it and of the versions
 =============  ==================================================================================================
 
-Columns of newer versions are ``later``: a store may lack them, and the next leader adds them. Older stores have a
-column ``seal`` in most tables, which is ignored.
+A store may lack columns that are ``later``: the next leader adds them. A column ``seal`` of older stores is ignored.
 """
 
 import contextlib
