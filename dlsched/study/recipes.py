@@ -5,7 +5,7 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, TypeAlias
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.family import AnyMethod
@@ -17,21 +17,11 @@ from dlsched.own_methods import call_of_user, find_method_of_user, import_of_use
 
 NO_LABEL = ("seed", "jobs", "gpus")
 """Parameters that do not distinguish kinds of instances: rows have columns for them."""
+Step: TypeAlias = Callable[[], None]
 
 
-class Origin(NamedTuple):
-    """Origin of an instance as its rows name it: source, preset and seed, as in ``Recipe``."""
-
-    source: str
-    preset: str
-    seed: int | None
-
-
-class Written(NamedTuple):
-    """A file with an instance, and the command line that writes it; empty: the file exists."""
-
-    path: str
-    command: str
+def _ignored() -> None:
+    """Take no notice of an evaluation of a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +30,21 @@ class Recipe(ABC):
 
     ``source`` is ``generate``, the function or file as the plan names it, or a file and a window of a trace. ``preset`` and
     ``seed`` are the generator's, empty and None for files; for functions ``preset`` lists what tells kinds of instances apart.
+    ``arguments`` are those of the generator, function or search; none for files.
     """
 
+    KEYS: ClassVar[Mapping[str, str]] = {}
+    """Fields that decide the instance besides its family, by their names in stores."""
     family: str
     source: str
     preset: str
     seed: int | None
+    arguments: Mapping[str, Json] = field(default_factory=dict, kw_only=True)
 
     @property
-    @abstractmethod
     def data(self) -> Mapping[str, Json]:
         """All that decides the instance besides its family, as stores keep it."""
-
-    @abstractmethod
-    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
-        """Make the instance; ``step`` is called after every evaluation of a search for it. UsageError: it cannot be made."""
-
-    @abstractmethod
-    def origin(self) -> Origin | None:
-        """Source, preset and seed according to the data; None: the data do not say."""
-
-    @property
-    def parameters(self) -> Mapping[str, Json]:
-        """Arguments with which the instance is made, by name; none for files."""
-        return {}
+        return {key: getattr(self, name) for key, name in self.KEYS.items()}
 
     @property
     def hashed(self) -> Mapping[str, Json]:
@@ -72,16 +53,19 @@ class Recipe(ABC):
 
     def content_hash(self) -> str:
         """Hash what makes the instance, without its source and paths of functions: these name folders."""
-        return canonical_sha256({"family": self.family, "data": dict(self.hashed)})
+        return canonical_sha256({"family": self.family, "data": self.hashed})
 
-    def written(self) -> Written | None:
-        """The file of the instance, and the command that writes it if needed; None: no command can."""
+    @abstractmethod
+    def make(self, step: Step = _ignored) -> InstanceFile:
+        """Make the instance; ``step`` is called after every evaluation of a search for it. UsageError: it cannot be made."""
+
+    def origin(self) -> tuple[str, object, object] | None:
+        """Source, preset and seed according to the data; None: the data do not say."""
+        return self.source, label_of(self.arguments), seed_of(self.arguments)
+
+    def written(self) -> tuple[str, str] | None:
+        """The file of the instance, and the command that writes it, empty if the file exists; None: no command can."""
         return None
-
-    @property
-    def jobs(self) -> int:
-        """Number of jobs, if making the instance takes longer with more; 0 for instances that exist."""
-        return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +76,9 @@ class CalledRecipe(Recipe):
     ``package.module:name``; ``folder`` is the plan's; ``fingerprint`` hashes the user's code.
     """
 
-    KEY: ClassVar[str]
-    """Key of the target in the data."""
     target: str
     folder: str
     fingerprint: str
-    arguments: Mapping[str, Json]
-
-    @property
-    def data(self) -> Mapping[str, Json]:
-        """``{KEY: ..., "folder", "fingerprint", "arguments"}``."""
-        where: dict[str, Json] = {self.KEY: self.target, "folder": self.folder, "fingerprint": self.fingerprint}
-        return {**where, "arguments": dict(self.arguments)}
-
-    @property
-    def parameters(self) -> Mapping[str, Json]:
-        """All arguments of the call."""
-        return self.arguments
 
     @property
     def hashed(self) -> Mapping[str, Json]:
@@ -116,7 +86,10 @@ class CalledRecipe(Recipe):
         if ":" not in self.target:
             return self.data
         home, _, name = self.target.rpartition(":")
-        return {**self.data, self.KEY: name if home.endswith(".py") else self.target, "folder": ""}
+        return {**self.data, next(iter(self.KEYS)): name if home.endswith(".py") else self.target, "folder": ""}
+
+
+_CODE = {"folder": "folder", "fingerprint": "fingerprint", "arguments": "arguments"}
 
 
 def require_data(recipe: Recipe) -> None:
@@ -152,62 +125,38 @@ def seed_of(arguments: Mapping[str, Json]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedRecipe(Recipe):
-    """A draw of the family's generator; ``arguments``: all of them, preset and seed too."""
+    """A draw of the family's generator; its arguments are all of them, preset and seed too."""
 
-    arguments: Mapping[str, Json]
+    KEYS: ClassVar = {"generate": "arguments"}
 
-    @property
-    def data(self) -> Mapping[str, Json]:
-        """``{"generate": {...}}``."""
-        return {"generate": dict(self.arguments)}
-
-    @property
-    def parameters(self) -> Mapping[str, Json]:
-        """All arguments of the generator."""
-        return self.arguments
-
-    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+    def make(self, step: Step = _ignored) -> InstanceFile:
         """Draw the instance; raises the errors of the generator."""
-        del step
         instance: InstanceFile = FAMILIES[self.family].generate(**self.arguments)
         return instance
 
-    def origin(self) -> Origin | None:
+    def origin(self) -> tuple[str, object, object]:
         """Preset and seed of the arguments."""
-        preset, seed = self.arguments.get("preset"), self.arguments.get("seed")
-        return Origin("generate", preset, seed)  # type: ignore[arg-type]
+        return "generate", self.arguments.get("preset"), self.arguments.get("seed")
 
-    def written(self) -> Written:
+    def written(self) -> tuple[str, str]:
         """The file, and the command ``dlsched generate`` that writes it."""
-        command = f"dlsched generate {self.family} {options_of(self.arguments)} -o instance.json"
-        return Written("instance.json", command)
-
-    @property
-    def jobs(self) -> int:
-        """Number of jobs among the arguments."""
-        jobs = self.arguments.get("jobs")
-        return jobs if isinstance(jobs, int) else 0
+        return "instance.json", f"dlsched generate {self.family} {options_of(self.arguments)} -o instance.json"
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnRecipe(CalledRecipe):
     """A call of a user's function that returns an instance."""
 
-    KEY = "python"
+    KEYS: ClassVar = {"python": "target", **_CODE}
 
-    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+    def make(self, step: Step = _ignored) -> InstanceFile:
         """Call the function; UsageError: it raises, or returns no instance of the family."""
-        del step
         thing, file = _function(self.target, self.folder, self.fingerprint)
         made = call_of_user(self.source, file, thing, dict(self.arguments))
         if not isinstance(made, InstanceFile) or made.family != self.family:
             what = f"an instance of {made.family}" if isinstance(made, InstanceFile) else shown(type(made).__name__)
             raise UsageError(where=self.source, found=what, allowed=f"an instance of {self.family}")
         return made
-
-    def origin(self) -> Origin | None:
-        """Label and seed of the arguments."""
-        return Origin(self.source, label_of(self.arguments), seed_of(self.arguments))
 
     def call(self) -> str:
         """The call, as Python writes it."""
@@ -229,10 +178,15 @@ PREFIX = "worst "
 class SearchedRecipe(CalledRecipe):
     """A search for the instance on which a method, the target, does worst; ``arguments`` are those of ``find_worst``."""
 
-    KEY = "worst"
+    KEYS: ClassVar = {"worst": "target", **_CODE}
 
-    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
-        """Search for it, and call ``step`` after every evaluation; errors as ``find_worst``.
+    @property
+    def _method(self) -> str:
+        """The method as the plan names it."""
+        return self.source.removeprefix(PREFIX)
+
+    def make(self, step: Step = _ignored) -> InstanceFile:
+        """Search for it; errors as ``find_worst``.
 
         Its name holds the arguments; its ``source`` the command, the ratio, and whether the method failed on other instances.
         """
@@ -244,20 +198,20 @@ class SearchedRecipe(CalledRecipe):
         options: dict[str, Any] = dict(self.arguments)
         worst = find_worst(self.family, chosen, progress=lambda progress: step(), **options)
         name = "-".join([worst.instance.name, *(_word(*each) for each in options.items())])
-        source = (worst.instance.source or "").replace(self.target, self.source.removeprefix(PREFIX))
+        source = (worst.instance.source or "").replace(self.target, self._method)
         if worst.failures:
             source += f"; on {len(worst.failures)} others it fails: {worst.failures[0].message}"
         return worst.instance.model_copy(update={"name": name, "source": source})
 
-    def origin(self) -> Origin | None:
+    def origin(self) -> tuple[str, object, object]:
         """The method, label and seed of the arguments."""
-        kind = f"{PREFIX}{self.target if ':' not in self.target else self.source.removeprefix(PREFIX)}"
-        return Origin(kind, ", ".join(filter(None, (kind, label_of(self.arguments)))), seed_of(self.arguments))
+        kind = f"{PREFIX}{self._method if ':' in self.target else self.target}"
+        return kind, ", ".join(filter(None, (kind, label_of(self.arguments)))), seed_of(self.arguments)
 
-    def written(self) -> Written:
+    def written(self) -> tuple[str, str]:
         """The file, and the command ``dlsched worst`` that writes it."""
-        arguments = {"method": self.source.removeprefix(PREFIX), **self.arguments}
-        return Written("worst.json", f"dlsched worst {self.family} {options_of(arguments)} -o worst.json")
+        options = options_of({"method": self._method, **self.arguments})
+        return "worst.json", f"dlsched worst {self.family} {options} -o worst.json"
 
     @property
     def evaluations(self) -> int:
@@ -284,18 +238,13 @@ def _word(key: str, value: object) -> str:
 class GivenRecipe(Recipe):
     """An instance as data; ``content`` is that of its file, ``arguments`` those with which a function drew it."""
 
+    KEYS: ClassVar = {"instance": "content", "arguments": "arguments"}
     content: Json
-    arguments: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def data(self) -> Mapping[str, Json]:
         """``{"instance": {...}}``, and ``"arguments"`` if there are any."""
         return {"instance": self.content} | ({"arguments": dict(self.arguments)} if self.arguments else {})
-
-    @property
-    def parameters(self) -> Mapping[str, Json]:
-        """The arguments of the function that drew it."""
-        return self.arguments
 
     @property
     def hashed(self) -> Mapping[str, Json]:
@@ -304,18 +253,13 @@ class GivenRecipe(Recipe):
             return {"instance": self.content}
         return {"instance": {key: value for key, value in self.content.items() if key != "source"}}
 
-    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+    def make(self, step: Step = _ignored) -> InstanceFile:
         """Read the instance; errors as ``instance_from``."""
-        del step
         return instance_from(self.content, self.source)
 
-    def origin(self) -> Origin | None:
-        """The source of the recipe, since the content does not name one; label and seed of the arguments."""
-        return Origin(self.source, label_of(self.arguments), seed_of(self.arguments))
-
-    def written(self) -> Written | None:
+    def written(self) -> tuple[str, str] | None:
         """The file; None for a window of a trace, which has no instance file."""
-        return Written(self.source, "") if self.source.endswith(".json") else None
+        return (self.source, "") if self.source.endswith(".json") else None
 
 
 def recipe_of_instance(instance: InstanceFile, source: str) -> GivenRecipe:
@@ -339,33 +283,26 @@ class UnknownRecipe(Recipe):
         """The data as found in the store."""
         return self.kept
 
-    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+    def make(self, step: Step = _ignored) -> InstanceFile:
         """Raise an error: this version cannot make the instance."""
         raise AssertionError(f"no recipe: {list(self.kept)}")
 
-    def origin(self) -> Origin | None:
+    def origin(self) -> None:
         """None."""
-        return None
 
 
-_CODE: Mapping[str, type] = {"folder": str, "fingerprint": str, "arguments": dict}
-_KINDS: Mapping[str, tuple[Callable[..., Recipe], Mapping[str, type]]] = {
-    "generate": (GeneratedRecipe, {"generate": dict}),
-    "instance": (GivenRecipe, {"instance": object}),
-    "arguments": (GivenRecipe, {"instance": object, "arguments": dict}),
-    "python": (DrawnRecipe, {"python": str, **_CODE}),
-    "worst": (SearchedRecipe, {"worst": str, **_CODE}),
-}
-"""Classes of recipes, each with the keys of its data in the order of its own fields, by the key that
-identifies it."""
+_TYPES: Mapping[str, type] = {"arguments": dict, "content": object}
+"""Types of the fields that are no texts."""
 
 
 def read_recipe(family: str, source: str, preset: str, seed: int | None, data: Mapping[str, Json]) -> Recipe:
     """Return the recipe with these data."""
-    where = family, source, preset, seed
-    for key, (kind, fields) in _KINDS.items():
-        if key in data and data.keys() == fields.keys():
-            values = [data[name] for name in fields]
-            if all(map(isinstance, values, fields.values())):
-                return kind(*where, *values)
-    return UnknownRecipe(*where, data)
+    kinds: list[tuple[type[Recipe], Mapping[str, str]]] = [
+        *((kind, kind.KEYS) for kind in (GeneratedRecipe, DrawnRecipe, SearchedRecipe, GivenRecipe)),
+        (GivenRecipe, {"instance": "content"}),
+    ]
+    for kind, keys in kinds:
+        if data.keys() == keys.keys() and all(isinstance(data[key], _TYPES.get(keys[key], str)) for key in keys):
+            values: dict[str, Any] = {keys[key]: value for key, value in data.items()}
+            return kind(family, source, preset, seed, **values)
+    return UnknownRecipe(family, source, preset, seed, data)

@@ -110,7 +110,8 @@ def command_of(study: StudyReader, row: Row) -> str:
     written = recipe.written()
     if written is None:
         return ""
-    path, first = written.path, f"{written.command}\n" if written.command else ""
+    path, command = written
+    first = f"{command}\n" if command else ""
     if method["kind"] == "command":
         return first + shlex.join(word.replace(INSTANCE, path) for word in _words(method["what"]))
     if method["kind"] == "python" and (method["parameters"] or _words(method["what"])[0].startswith(PICKLED)):

@@ -10,7 +10,7 @@ from dlsched.study.cells.cell import FOUND, Cell, Outcome, cells_of, runs_on
 from dlsched.study.engines import local
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.sources import Kind, count, kinds_of
-from dlsched.study.recipes import CalledRecipe, Recipe, SearchedRecipe, recipe_of_result
+from dlsched.study.recipes import CalledRecipe, GeneratedRecipe, Recipe, SearchedRecipe, recipe_of_result
 from dlsched.study.store.searches import SEARCH, search_of
 
 PARTS = (0.0, 0.5, 1.0)
@@ -51,8 +51,8 @@ def try_out(plan: Plan) -> Trial:
     own = replace(plan, methods=tuple(method for method in plan.methods if not method.foreign))
     counts, kinds = _chosen(plan)
     instances, cells_in_all = count(plan)
-    most_jobs = max((recipe.jobs for found in kinds.values() for recipe in found), default=0)
-    kinds = {kind: [recipe for recipe in found if recipe.jobs <= JOBS] for kind, found in kinds.items()}
+    most_jobs = max((_jobs(recipe) for found in kinds.values() for recipe in found), default=0)
+    kinds = {kind: [recipe for recipe in found if _jobs(recipe) <= JOBS] for kind, found in kinds.items()}
     trials = [(kind, cell) for kind in kinds for recipe in kinds[kind] for cell in cells_of(own, [recipe])]
     seconds: dict[tuple[Kind, str], list[float]] = {}
     ends = time.monotonic() + PATIENCE_S
@@ -76,6 +76,12 @@ def try_out(plan: Plan) -> Trial:
         complete=wanted <= set(seconds) and not unended and sum(counts.values()) == instances,
         most_jobs=most_jobs if most_jobs > JOBS else 0,
     )
+
+
+def _jobs(recipe: Recipe) -> int:
+    """Number of jobs of an instance that is generated; 0 for others."""
+    jobs = recipe.arguments.get("jobs") if isinstance(recipe, GeneratedRecipe) else 0
+    return jobs if isinstance(jobs, int) else 0
 
 
 def _chosen(plan: Plan) -> tuple[dict[Kind, int], dict[Kind, list[Recipe]]]:

@@ -13,11 +13,11 @@ CODE: dict[str, Any] = {"folder": "/home/me", "fingerprint": "ab12", "arguments"
 @pytest.mark.parametrize(
     "recipe",
     [
-        GeneratedRecipe(*WHERE, {"jobs": 3, "seed": 0}),
+        GeneratedRecipe(*WHERE, arguments={"jobs": 3, "seed": 0}),
         GivenRecipe(*WHERE, {"format": "dlsched/ring_allocation/1"}),
         GivenRecipe(*WHERE, None),
-        DrawnRecipe(*WHERE, "mine.py:draw", *CODE.values()),
-        SearchedRecipe(*WHERE, "doubling", *CODE.values()),
+        DrawnRecipe(*WHERE, "mine.py:draw", **CODE),
+        SearchedRecipe(*WHERE, "doubling", **CODE),
     ],
     ids=lambda recipe: type(recipe).__name__,
 )

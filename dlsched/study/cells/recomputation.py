@@ -11,7 +11,7 @@ failures      what is false
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from dlsched.core.errors import DlschedError, InputError
@@ -76,7 +76,7 @@ def _instance(recipe: Recipe, stored: Json) -> InstanceFile:
 
 def _recipe(recipe: Recipe, claims: Claims) -> Iterator[str]:
     """Check a row's source, preset and seed, and the hashes of its instance, against the recipe."""
-    whole = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
+    whole = [recipe.family, recipe.source, recipe.preset, recipe.seed, recipe.data]
     if canonical_sha256({"recipe": whole}) != claims["hash"] or recipe.content_hash() != claims["content"]:
         yield "instance: its hash is that of another one"
     true = recipe.origin()
@@ -84,7 +84,7 @@ def _recipe(recipe: Recipe, claims: Claims) -> Iterator[str]:
         yield f"instance: found no way to make it: {printable(', '.join(recipe.data))}"
         return
     if true != (recipe.source, recipe.preset, recipe.seed):
-        yield f"instance: {(recipe.source, recipe.preset, recipe.seed)!r} is claimed, it is {tuple(true)!r}"
+        yield f"instance: {(recipe.source, recipe.preset, recipe.seed)!r} is claimed, it is {true!r}"
 
 
 def _facts(family: AnyFamily, instance: InstanceFile, claims: Claims | None) -> Iterator[str]:
@@ -136,11 +136,7 @@ def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: 
 
 def _method(data: Claims) -> PlannedMethod:
     what = data["what"] if isinstance(data["what"], str) else tuple(data["what"])
-    return PlannedMethod(
-        *(data["label"], data["kind"], what, data["family"], data["solver"], data["seed"]),
-        parameters=data["parameters"],
-        fingerprint=data["fingerprint"],
-    )
+    return PlannedMethod(**{each.name: data[each.name] for each in fields(PlannedMethod)} | {"what": what})
 
 
 def _again(

@@ -49,7 +49,7 @@ from dlsched.study.plans.plan import (
     places,
     read_table,
 )
-from dlsched.study.plans.sources import files_of, import_piece, pieces, recipe_of
+from dlsched.study.plans.sources import files_of, pieces, recipe_of
 from dlsched.study.recipes import Recipe, recipe_of_instance, recipe_of_result
 
 MEMORY = "memory"
@@ -263,7 +263,8 @@ def _families_of_traces(traces: Sequence[Windows], folder: Path) -> set[str]:
     for trace in traces:
         asked = trace.options.get("family")
         if asked not in families or jobs < JOBS_DRAWN:
-            instance = import_piece(trace, next(pieces(trace, folder)), folder)
+            _, make = next(pieces(trace, folder))
+            instance = make()
             families[asked] = instance.family
             jobs += len(getattr(instance, "jobs", ()))
     return set(families.values())

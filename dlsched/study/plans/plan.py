@@ -175,35 +175,27 @@ class Generated:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """Instances that a user's function draws, for every combination of the values of ``grid``, seeds last.
+class Called:
+    """Instances that a function or a search for worst instances finds, for every combination of its arguments, seeds last.
 
-    ``what`` is the function as the plan names it, ``function`` the same with an absolute path. Modules are looked for in
-    ``folder``, the plan's, first. ``fingerprint`` hashes the files of the function: a change makes new cells.
+    ``what`` is a user's function, or the method of a search, as the plan names it, ``target`` the same with an absolute path.
+    Modules are looked for in ``folder``, the plan's, first. ``fingerprint`` hashes the user's code: a change makes new cells.
     """
 
     family: str
     what: str
-    function: str
+    target: str
     folder: str
     grid: Grid
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """Worst instances of a method, found by a search for every combination of the arguments of ``find_worst`` in ``grid``.
+class Drawn(Called):
+    """Instances that a user's function draws."""
 
-    ``what`` is the method's name or a function as the plan names it, ``method`` the same with an absolute path; ``folder``
-    and ``fingerprint`` as those of `Drawn`.
-    """
 
-    family: str
-    what: str
-    method: str
-    folder: str
-    grid: Grid
-    fingerprint: str
+class Searched(Called):
+    """Worst instances of a method; the arguments are those of ``find_worst``."""
 
 
 @dataclass(frozen=True, slots=True)

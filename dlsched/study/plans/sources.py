@@ -3,11 +3,11 @@
 import glob
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from dlsched.catalogue.families import Value
 from dlsched.catalogue.sources import OPTIONS, SOURCES
@@ -26,7 +26,6 @@ from dlsched.study.plans.plan import (
     Gridded,
     Plan,
     PlannedMethod,
-    Searched,
     Source,
     TooManyCells,
     Windows,
@@ -79,30 +78,28 @@ def parts(plan: Plan) -> Iterator[Recipe | tuple[Gridded, list[Grid]]]:
             for name in _new_files(source, plan.folder, seen):
                 yield recipe_of_instance(read(plan.folder / name), name)
         else:
-            for piece in pieces(source, plan.folder):
-                yield recipe_of_instance(import_piece(source, piece, plan.folder), piece.source)
+            for name, make in pieces(source, plan.folder):
+                yield recipe_of_instance(make(), name)
 
 
 def _maker(source: Gridded) -> tuple[str, ...]:
     """Identify the generator, function or search of a grid: grids overlap only if these are the same."""
     if isinstance(source, Generated):
         return ("generate", source.family)
-    made = source.function if isinstance(source, Drawn) else source.method
-    return (type(source).__name__, source.family, made, source.folder, source.fingerprint)
+    return (type(source).__name__, source.family, source.target, source.folder, source.fingerprint)
 
 
 def recipe_of(source: Gridded, arguments: dict[str, Json]) -> Recipe:
     """Return the recipe of the instance for a combination of a grid."""
+    label, seed = label_of(arguments), seed_of(arguments)
+    if isinstance(source, Generated):
+        return GeneratedRecipe(source.family, "generate", str(arguments["preset"]), seed, arguments=arguments)
+    code = source.target, source.folder, source.fingerprint
     if isinstance(source, Drawn):
-        code = source.function, source.folder, source.fingerprint
-        return DrawnRecipe(source.family, source.what, label_of(arguments), seed_of(arguments), *code, arguments)
-    if isinstance(source, Searched):
-        kind, code = f"{PREFIX}{source.what}", (source.method, source.folder, source.fingerprint)
-        label = ", ".join(filter(None, (kind, label_of(arguments))))
-        return SearchedRecipe(source.family, kind, label, seed_of(arguments), *code, arguments)
-    preset, seed = arguments["preset"], arguments["seed"]
-    assert isinstance(preset, str) and isinstance(seed, int)
-    return GeneratedRecipe(source.family, "generate", preset, seed, arguments)
+        return DrawnRecipe(source.family, source.what, label, seed, *code, arguments=arguments)
+    kind = f"{PREFIX}{source.what}"
+    label = ", ".join(filter(None, (kind, label)))
+    return SearchedRecipe(source.family, kind, label, seed, *code, arguments=arguments)
 
 
 def files_of(pattern: str, folder: Path) -> list[str]:
@@ -198,26 +195,20 @@ OPTIONS_OF_FILES = ("nodes", "jobs")
 """Options that name files, relative to the plan's folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a trace: its name in rows, its ends (None: none), and the whole trace if it was read as a queue."""
+def pieces(trace: Windows, folder: Path) -> Iterator[tuple[str, Callable[[], InstanceFile]]]:
+    """Cut a trace into windows with jobs, from ``from`` or the first arrival on; yield name and importer of each.
 
-    source: str
-    from_: str | None
-    to: str | None
-    queue: "Queue | None" = field(default=None, compare=False, repr=False)
-
-
-def pieces(trace: Windows, folder: Path) -> Iterator[Piece]:
-    """Cut a trace into windows with jobs, from ``from`` or the first arrival on; errors as ``import_instance``."""
-    from_, to = _end(trace, "from"), _end(trace, "to")
-    whole = Piece(_called(trace.file, from_, to), from_, to)
+    Errors, also those of the importers, as ``import_instance``.
+    """
+    from_, to = (None if value is None else str(value) for value in map(trace.options.get, ("from", "to")))
+    whole = _piece(trace, folder, from_, to, None)
     clock = None if trace.window_s is None else _clock(trace, folder)
     if clock is None or trace.window_s is None:
         yield whole
         return
-    window, length_s = clock.window(from_, to), trace.window_s
-    arrivals = sorted(each for each in clock.arrivals_s if window.holds(each))
+    arrivals_s, window_of, moment, queue = clock
+    window, length_s = window_of(from_, to), trace.window_s
+    arrivals = sorted(each for each in arrivals_s if window.holds(each))
     if not arrivals:
         yield whole  # the importer then reports that there is no job
         return
@@ -229,22 +220,18 @@ def pieces(trace: Windows, folder: Path) -> Iterator[Piece]:
             count += 1
         if count != latest:
             latest, end_s = count, _edge(start_s, length_s, count + 1)
-            start = clock.moment(_edge(start_s, length_s, count))
-            end = clock.moment(end_s if window.end_s is None else min(end_s, window.end_s))
-            yield Piece(_called(trace.file, start, end), start, end, clock.queue)
+            start = moment(_edge(start_s, length_s, count))
+            end = moment(end_s if window.end_s is None else min(end_s, window.end_s))
+            yield _piece(trace, folder, start, end, queue)
 
 
-@dataclass(frozen=True, slots=True)
-class _Clock:
-    """Arrival times of a trace's jobs, and the format of its times."""
-
-    arrivals_s: list[float]
-    window: "Callable[[str | None, str | None], Window]"
-    moment: Callable[[float], str]
-    queue: "Queue | None" = None
+Clock: TypeAlias = tuple[
+    list[float], "Callable[[str | None, str | None], Window]", Callable[[float], str], "Queue | None"
+]
+"""Arrival times of a trace's jobs, the reader and the writer of its times, and the whole trace if it was read as a queue."""
 
 
-def _clock(trace: Windows, folder: Path) -> _Clock | None:
+def _clock(trace: Windows, folder: Path) -> Clock | None:
     from dlsched.traces import arrivals_of, read_queue
     from dlsched.traces.queue import queue_window
 
@@ -252,9 +239,9 @@ def _clock(trace: Windows, folder: Path) -> _Clock | None:
     if source.queued(options.get("family")):
         queue = read_queue(trace.importer, path, **options)
         arrivals_s = [job.submit_s for job in queue.jobs if job.duration_s is not None]
-        return _Clock(arrivals_s, partial(queue_window, queue), queue.moment, queue)
+        return arrivals_s, partial(queue_window, queue), queue.moment, queue
     clock = source.clock
-    return None if clock is None else _Clock(arrivals_of(trace.importer, path), clock.window, clock.moment)
+    return None if clock is None else (arrivals_of(trace.importer, path), clock.window, clock.moment, None)
 
 
 def _edge(start_s: float, length_s: float, count: int) -> float:
@@ -262,24 +249,20 @@ def _edge(start_s: float, length_s: float, count: int) -> float:
     return round(start_s + count * length_s, 6) if count else start_s
 
 
-def _called(file: str, from_: str | None, to: str | None) -> str:
-    return f"{file} [{from_ or ''}, {to or ''})" if from_ or to else file
+def _piece(
+    trace: Windows, folder: Path, from_: str | None, to: str | None, queue: "Queue | None"
+) -> tuple[str, Callable[[], InstanceFile]]:
+    """Name the part of a trace between two times, and return what imports it, from the ``queue`` if it was read."""
 
+    def make() -> InstanceFile:
+        from dlsched.traces import import_instance, import_made
 
-def _end(trace: Windows, key: str) -> str | None:
-    value = trace.options.get(key)
-    return None if value is None else str(value)
+        path, options = str(folder / trace.file), _options(trace, folder) | {"from_": from_, "to": to}
+        if queue is not None:
+            return import_made(trace.importer, path, queue, **options).instance
+        return import_instance(trace.importer, path, **options)[0]
 
-
-def import_piece(trace: Windows, piece: Piece, folder: Path) -> InstanceFile:
-    """Import a part of a trace; errors as ``import_instance``."""
-    from dlsched.traces import import_instance, import_made
-
-    path, options = str(folder / trace.file), _options(trace, folder)
-    options |= {"from_": piece.from_, "to": piece.to}
-    if piece.queue is not None:
-        return import_made(trace.importer, path, piece.queue, **options).instance
-    return import_instance(trace.importer, path, **options)[0]
+    return f"{trace.file} [{from_ or ''}, {to or ''})" if from_ or to else trace.file, make
 
 
 def _options(trace: Windows, folder: Path) -> dict[str, Value | None]:

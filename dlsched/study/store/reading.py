@@ -257,7 +257,7 @@ class StudyReader:
         """Yield the rows in the order of the plan, read on demand."""
         reference = self.about.reference
         for rows, sense, known in rows_by_instance(self._store):
-            arguments = self._store.recipe(rows[0].instance_id).parameters
+            arguments = self._store.recipe(rows[0].instance_id).arguments
             for row in against_reference(rows, sense, known, reference):
                 yield replace(row, arguments=arguments)
 

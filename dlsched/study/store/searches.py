@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dlsched.core.files import Json, canonical_sha256
 from dlsched.study.cells.cell import FOUND, Cell, Outcome, versions
-from dlsched.study.plans.plan import CellLimits, Drawn, Plan, PlannedMethod, Searched
+from dlsched.study.plans.plan import Called, CellLimits, Plan, PlannedMethod
 from dlsched.study.recipes import CalledRecipe, Recipe, SearchedRecipe, recipe_of_result
 from dlsched.study.store.store import Store
 from dlsched.study.store.tables import located, unpack
@@ -28,7 +28,7 @@ class Searches:
     def __init__(self, store: Store, plan: Plan) -> None:
         self._store, self._plan = store, plan
         self._failed: dict[str, Outcome] = {}
-        self._any = any(isinstance(source, Searched | Drawn) for source in plan.sources)  # most plans have none
+        self._any = any(isinstance(source, Called) for source in plan.sources)  # most plans have none
 
     def remaining(self) -> list[Cell]:
         """Return the unfinished searches and draws for instances of cells without a result, each once."""

@@ -212,11 +212,7 @@ class Store:
         """Write the cells of a study, which becomes the one that is shown; return their number."""
         with located(self.path), self.database:
             self._complete()
-            machine = {
-                "system": platform.system(),
-                "machine": platform.machine(),
-                "processors": os.cpu_count(),
-            }
+            machine = {"system": platform.system(), "machine": platform.machine(), "processors": os.cpu_count()}
             data = {"versions": versions(), "machine": machine}
             environment = self._once("environment", canonical_sha256(data), {"data": json.dumps(data)})
             study = self._study(plan, environment)
@@ -271,33 +267,19 @@ class Store:
 
     def _method(self, method: PlannedMethod) -> int:
         """Write a method; return its id."""
-        data: dict[str, Json] = {
-            "label": method.label,
-            "kind": method.kind,
-            "what": method.what if isinstance(method.what, str) else list(method.what),
-            "family": method.family,
-            "solver": method.solver,
-            "seed": method.seed,
-            "parameters": dict(method.parameters),
-            "fingerprint": method.fingerprint,
-        }
+        data = asdict(method)
         return self._once("method", canonical_sha256(data), {"label": method.label, "data": json.dumps(data)})
 
     def _instance(self, recipe: Recipe) -> int:
         """Write the recipe of an instance; return its id."""
-        data = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
-        return self._once(
-            "instance",
-            canonical_sha256({"recipe": data}),
-            {
-                "family": recipe.family,
-                "source": recipe.source,
-                "preset": recipe.preset,
-                "seed": stored_seed(recipe.seed),
-                "recipe": pack(dict(recipe.data)),
-                "content": recipe.content_hash(),
-            },
-        )
+        facts = {
+            **{name: getattr(recipe, name) for name in ("family", "source", "preset")},
+            "seed": stored_seed(recipe.seed),
+            "recipe": pack(dict(recipe.data)),
+            "content": recipe.content_hash(),
+        }
+        whole = [recipe.family, recipe.source, recipe.preset, recipe.seed, recipe.data]
+        return self._once("instance", canonical_sha256({"recipe": whole}), facts)
 
     def _once(self, table: str, value: str, facts: Mapping[str, object], column: str = "hash") -> int:
         """Return the id of the row with that hash; write the row if there is none."""
