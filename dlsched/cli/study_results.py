@@ -18,7 +18,7 @@ from dlsched.study.reports.export import FORMATS, require_columns
 from dlsched.study.reports.plot import FORMATS as PLOT_FORMATS
 from dlsched.study.reports.plot import KINDS, require_plot, write_plot
 from dlsched.study.rows import Row
-from dlsched.study.study import FORMS, Study, require_form, write_open
+from dlsched.study.study import FORMS, Study, require_form
 
 STORE_HELP = "The store of a study."
 LONGEST_REASON = 100
@@ -82,7 +82,7 @@ def run_report(
     require_writable(out)
     require_form(form)
     with Study(store) as study:
-        write_open(study, out, form)
+        study.report(out, form)
     if out != "-":
         print(f"report: {printable(out)}")
     return 0

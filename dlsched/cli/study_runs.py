@@ -25,8 +25,8 @@ from dlsched.study.leader import run as run_study
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import read_plan
 from dlsched.study.rows import Row
-from dlsched.study.store import LARGEST_SOLUTION
 from dlsched.study.store.reading import NAMED, row_words
+from dlsched.study.store.store import LARGEST_SOLUTION
 from dlsched.study.study import Study
 from dlsched.study.trial import JOBS, try_out
 

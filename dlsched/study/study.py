@@ -1,15 +1,20 @@
 """A study as users hold it: its rows, figures, reports, exports and plots, and its summary when it is printed."""
 
+import contextlib
 import html
+import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json, json_text
 from dlsched.core.imports import needing
+from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable, several
 from dlsched.core.status import TerminationStatus
 from dlsched.own_methods import PICKLED
@@ -18,13 +23,16 @@ from dlsched.study.figures.groups import has_failed
 from dlsched.study.figures.sentence import Summary
 from dlsched.study.figures.summary import sentence, summarise
 from dlsched.study.plans.plan import CellLimits
-from dlsched.study.recipes import DrawnRecipe
+from dlsched.study.recipes import DrawnRecipe, Recipe, require_data
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.export import export as write_export
 from dlsched.study.reports.plot import plot as draw
 from dlsched.study.reports.plot import require_plot
-from dlsched.study.rows import COLUMNS, Row, without_reference
-from dlsched.study.store.reading import StudyReader
+from dlsched.study.rows import COLUMNS, Row, against_reference, without_reference
+from dlsched.study.store.reading import About, about_of, require_consistent, rows_by_instance
+from dlsched.study.store.searches import found_before
+from dlsched.study.store.store import Store
+from dlsched.study.store.tables import located, seed_from, unpack
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,8 +64,8 @@ def report(store: str | os.PathLike[str], path: str | os.PathLike[str], form: st
         A package that the page needs is not installed.
     """
     require_form(form)
-    with StudyReader(store) as study:
-        write_open(study, path, form)
+    with Study(store) as study:
+        study.report(path, form)
 
 
 def require_form(form: str) -> None:
@@ -66,20 +74,7 @@ def require_form(form: str) -> None:
         raise UsageError(where="format", found=repr(form), allowed=", ".join(FORMS))
 
 
-def write_open(study: StudyReader, path: str | os.PathLike[str], form: str = "html") -> None:
-    """Write the report of a study that is open; arguments and errors as those of ``report``."""
-    content = content_of(study)
-    if form == "html":
-        from dlsched.study.reports.page import write_report
-
-        write_report(content, path)
-    else:
-        from dlsched.study.reports.markdown_page import write_page
-
-        write_page(content, path)
-
-
-def content_of(study: StudyReader) -> Content:
+def content_of(study: "Study") -> Content:
     """Collect the content of a report of an open study; worst instances are made again on demand."""
     about = study.about
     groups = summarise(without_reference(study.rows(), about.reference), about.limits.time_s)
@@ -99,7 +94,7 @@ def content_of(study: StudyReader) -> Content:
     )
 
 
-def command_of(study: StudyReader, row: Row) -> str:
+def command_of(study: "Study", row: Row) -> str:
     """Return the command line that repeats a row, or the call that draws its instance; empty for neither.
 
     Windows of traces have no instance file; the command line takes no functions with parameters or of a notebook.
@@ -146,7 +141,7 @@ SUMMED = 20_000
 """Cells up to which a study that is printed says its figures."""
 
 
-class Study(StudyReader):
+class Study:
     """A study that ran, whole or in part: a view of its store.
 
     Parameters
@@ -162,12 +157,94 @@ class Study(StudyReader):
         Rows contradict themselves or each other.
     """
 
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._opened = Store(path)
+        self._open = True
+        try:
+            require_consistent(self._store)
+            _ = self._store.shown  # it has a study
+        except BaseException:
+            self._store.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        """Close a store that its user did not."""
+        with contextlib.suppress(AttributeError, sqlite3.Error):
+            self._opened.close()
+
+    def close(self) -> None:
+        """Close the store."""
+        self._open = False
+        self._opened.close()
+
+    @property
+    def _store(self) -> Store:
+        """The store, which is open."""
+        if not self._open:
+            raise UsageError(where="study", found="a closed one", allowed="an open one; study.open opens it")
+        return self._opened
+
+    @property
+    def about(self) -> About:
+        """Name, plan, limits, counts and environment of the study."""
+        return about_of(self._store)
+
+    def each_row(self) -> Iterator[Row]:
+        """Yield the rows in the order of the plan, read on demand."""
+        reference = self.about.reference
+        for rows, sense, known in rows_by_instance(self._store):
+            arguments = self._store.recipe(rows[0].instance_id).arguments
+            for row in against_reference(rows, sense, known, reference):
+                yield replace(row, arguments=arguments)
+
+    def rows(self) -> list[Row]:
+        """The rows in the order of the plan, one for each cell that ended."""
+        return list(self.each_row())
+
+    def instance(self, key: str) -> InstanceFile:
+        """Return the instance of a cell: by dlsched's generator, or the stored one; no code of a plan is run."""
+        path = self._store.path
+        (environment,) = self._store.one(
+            "SELECT data FROM cell JOIN environment ON environment.id = cell.environment WHERE key = ?", key
+        )
+        with located(path):
+            recipe = found_before(self._store, self.made_by(key)[0], json.loads(environment)["versions"])
+            try:
+                require_data(recipe)
+                return recipe.make()
+            except InputError as error:
+                raise type(error)(f"{path}: {error}") from None
+            except (AssertionError, AttributeError) as error:
+                raise ValueError(f"{recipe.source}: found no way to make it ({error!r})") from None
+
+    def solution(self, key: str) -> Json:
+        """Return the solution of a cell as data; None if it has none, or one too large to be stored."""
+        (packed,) = self._store.one("SELECT solution FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", key)
+        with located(self._store.path):
+            return unpack(packed)
+
+    def made_by(self, key: str) -> tuple[Recipe, Mapping[str, Json], int]:
+        """Return recipe, method as in the plan, and seed of a cell."""
+        cell = self._store.one(
+            "SELECT cell.instance AS instance, method.data AS method, cell.seed AS seed"
+            " FROM cell JOIN method ON method.id = cell.method WHERE key = ?",
+            key,
+        )
+        with located(self._store.path):
+            return self._store.recipe(cell["instance"]), json.loads(cell["method"]), seed_from(cell["seed"]) or 0
+
     @property
     def failed(self) -> int:
         """Number of cells that should have an answer or a bound and have none; see ``Line.failures``."""
         return sum(
             has_failed(row, any(each.status == TerminationStatus.INFEASIBLE for each in rows), row.kind)
-            for rows in self.each_instance()
+            for rows, _, _ in rows_by_instance(self._store)
             for row in rows
         )
 
@@ -184,7 +261,11 @@ class Study(StudyReader):
     def report(self, path: str | os.PathLike[str], form: str = "html") -> None:
         """Write the report, as ``study.report`` does."""
         require_form(form)
-        write_open(self, path, form)
+        if form == "html":
+            from dlsched.study.reports.page import write_report as write
+        else:
+            from dlsched.study.reports.markdown_page import write_page as write
+        write(content_of(self), path)
 
     def export(self, form: str, path: str | os.PathLike[str] = "-", *, columns: Sequence[str] | None = None) -> None:
         """Write rows (``csv``, ``json``, ``parquet``) or tables (``latex``, ``markdown``), as ``study.export`` does."""
@@ -222,7 +303,7 @@ class Study(StudyReader):
         return type(self), (self._opened.path.absolute(),)
 
     def __dir__(self) -> list[str]:
-        return [name for name in (*vars(StudyReader), *vars(Study)) if not name.startswith("_")]
+        return [name for name in vars(Study) if not name.startswith("_")]
 
     def __repr__(self) -> str:
         return "\n".join(self._words())

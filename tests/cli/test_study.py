@@ -17,7 +17,7 @@ import pytest
 from conftest import Ended
 
 from dlsched.study.rows import COLUMNS
-from dlsched.study.store import Store
+from dlsched.study.store.store import Store
 
 PLAN = """
 format = "dlsched/study/1"

@@ -9,7 +9,7 @@ from conftest import Ended
 import dlsched
 from dlsched import UsageError, ring_allocation, srpt_mapping, study
 from dlsched.study.leader import StudyProgress
-from dlsched.study.store import Store
+from dlsched.study.store.store import Store
 
 LAST = 2**63 - 1  # that SQLite holds in a column
 PLAN = f"""

@@ -5,30 +5,26 @@
 - no checked answer is better than a bound that another row of its instance proves, or than a proven optimum.
 """
 
-import contextlib
 import functools
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
-from typing import Any, Self
+from typing import Any
 
-from dlsched.core.errors import DisagreementError, InputError, UsageError
+from dlsched.core.errors import DisagreementError, UsageError
 from dlsched.core.files import Json
 from dlsched.core.gap import beats, meets
-from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.verdict import Known
 from dlsched.families import FAMILIES, objective_name
 from dlsched.study.plans.plan import CellLimits
-from dlsched.study.recipes import GeneratedRecipe, GivenRecipe, Recipe, require_data
-from dlsched.study.rows import Row, against_reference
-from dlsched.study.store.searches import found_before
+from dlsched.study.recipes import GeneratedRecipe, GivenRecipe
+from dlsched.study.rows import Row
 from dlsched.study.store.store import Store
-from dlsched.study.store.tables import RESULT, located, seed_from, unpack
+from dlsched.study.store.tables import RESULT, located, seed_from
 
 _COLUMNS = {
     **{"key": "cell.key", "instance": "coalesce(fact.name, instance.source)"},
@@ -205,94 +201,3 @@ def _contradictions(rows: Sequence[Row], sense: Sense, constant: float) -> Itera
                     row,
                     f"its objective {row.objective!r} is better than the {bound!r} that {printable(method)} proves",
                 )
-
-
-class StudyReader:
-    """What a study reads of its store; parameters and errors are those of ``Study``."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._opened = Store(path)
-        self._open = True
-        try:
-            require_consistent(self._store)
-            _ = self._store.shown  # it has a study
-        except BaseException:
-            self._store.close()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        """Close a store that its user did not."""
-        with contextlib.suppress(AttributeError, sqlite3.Error):
-            self._opened.close()
-
-    def close(self) -> None:
-        """Close the store."""
-        self._open = False
-        self._opened.close()
-
-    @property
-    def _store(self) -> Store:
-        """The store, which is open."""
-        if not self._open:
-            raise UsageError(where="study", found="a closed one", allowed="an open one; study.open opens it")
-        return self._opened
-
-    @property
-    def about(self) -> About:
-        """Name, plan, limits, counts and environment of the study."""
-        return about_of(self._store)
-
-    def each_instance(self) -> Iterator[list[Row]]:
-        """Yield the rows of each instance, without ratios, read on demand."""
-        for rows, _, _ in rows_by_instance(self._store):
-            yield rows
-
-    def each_row(self) -> Iterator[Row]:
-        """Yield the rows in the order of the plan, read on demand."""
-        reference = self.about.reference
-        for rows, sense, known in rows_by_instance(self._store):
-            arguments = self._store.recipe(rows[0].instance_id).arguments
-            for row in against_reference(rows, sense, known, reference):
-                yield replace(row, arguments=arguments)
-
-    def rows(self) -> list[Row]:
-        """The rows in the order of the plan, one for each cell that ended."""
-        return list(self.each_row())
-
-    def instance(self, key: str) -> InstanceFile:
-        """Return the instance of a cell: by dlsched's generator, or the stored one; no code of a plan is run."""
-        path = self._store.path
-        (environment,) = self._store.one(
-            "SELECT data FROM cell JOIN environment ON environment.id = cell.environment WHERE key = ?", key
-        )
-        with located(path):
-            recipe = found_before(self._store, self.made_by(key)[0], json.loads(environment)["versions"])
-            try:
-                require_data(recipe)
-                return recipe.make()
-            except InputError as error:
-                raise type(error)(f"{path}: {error}") from None
-            except (AssertionError, AttributeError) as error:
-                raise ValueError(f"{recipe.source}: found no way to make it ({error!r})") from None
-
-    def solution(self, key: str) -> Json:
-        """Return the solution of a cell as data; None if it has none, or one too large to be stored."""
-        (packed,) = self._store.one("SELECT solution FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", key)
-        with located(self._store.path):
-            return unpack(packed)
-
-    def made_by(self, key: str) -> tuple[Recipe, Mapping[str, Json], int]:
-        """Return recipe, method as in the plan, and seed of a cell."""
-        cell = self._store.one(
-            "SELECT cell.instance AS instance, method.data AS method, cell.seed AS seed"
-            " FROM cell JOIN method ON method.id = cell.method WHERE key = ?",
-            key,
-        )
-        with located(self._store.path):
-            return self._store.recipe(cell["instance"]), json.loads(cell["method"]), seed_from(cell["seed"]) or 0

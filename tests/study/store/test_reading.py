@@ -13,7 +13,7 @@ from dlsched.core.files import json_text
 from dlsched.study.cells.cell import Outcome, cells_of
 from dlsched.study.plans.plan_file import make_plan
 from dlsched.study.plans.sources import recipes
-from dlsched.study.store import Store
+from dlsched.study.store.store import Store
 from dlsched.study.study import Study
 from tests.study.small import rows_of, small
 from tests.study.stores_by_hand import as_before, edit, with_seals

@@ -10,8 +10,8 @@ from dlsched import ring_embedding, study
 from dlsched.study.leader import StudyProgress
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import make_plan
-from dlsched.study.store import Store
 from dlsched.study.store.searches import found_before
+from dlsched.study.store.store import Store
 from tests.study.small import rows_of
 
 SEARCH = {"family": "ring_embedding", "worst": "fifo", "utility": "capped", "jobs": 2, "budget": 6, "seeds": "0:2"}

@@ -11,7 +11,7 @@ from dlsched.core.errors import InputError
 from dlsched.study.cells.cell import Cell, Facts, Outcome, cells_of
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.sources import recipes
-from dlsched.study.store import Store
+from dlsched.study.store.store import Store
 from tests.study.small import small
 
 FACTS = Facts("one", "0" * 64, 4, 24, 0.0, None, 9.0)

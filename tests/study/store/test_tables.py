@@ -9,7 +9,7 @@ from pathlib import Path
 import dlsched
 from dlsched.study.cells.cell import Facts, Outcome, cells_of
 from dlsched.study.plans.sources import recipes
-from dlsched.study.store import Store
+from dlsched.study.store.store import Store
 from dlsched.study.store.tables import FACT, RESULT, TABLES
 from tests.study.small import small
 
@@ -35,7 +35,7 @@ from dlsched.study.cells.cell import cells_of
 from dlsched.study.cells.cell import Outcome
 from dlsched.study.plans.sources import recipes
 from dlsched.study.study import Study
-from dlsched.study.store import Store
+from dlsched.study.store.store import Store
 from tests.study.small import small
 from pathlib import Path
 
