@@ -18,7 +18,6 @@ from dlsched.cli.study_results import STORE_HELP
 from dlsched.core.messages import printable, several
 from dlsched.core.quantities import duration
 from dlsched.results.verification import Verification
-from dlsched.study.cells.cell import runs_on
 from dlsched.study.checking import check
 from dlsched.study.leader import StudyProgress, store_of
 from dlsched.study.leader import run as run_study
@@ -182,7 +181,7 @@ def run_plan(
             preset or "-",
             source,
             f"{count:,}",
-            ", ".join(method.label for method in read.methods if runs_on(method, family)),
+            ", ".join(method.label for method in read.methods if method.runs_on(family)),
         )
         for (family, preset, source), count in listed.items()
     ]

@@ -134,10 +134,9 @@ def run(
     lines = Lines(plan.name, _words) if verbose else None
 
     def told(now: StudyProgress) -> None:
-        if lines is not None:
-            lines(now)
-        if progress is not None:
-            progress(now)
+        for listener in (lines, progress):
+            if listener is not None:
+                listener(now)
 
     with Store(store, leading=True, largest_solution=largest_solution) as opened:
         require_consistent(opened)

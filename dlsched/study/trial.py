@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from dlsched.study.cells.cell import FOUND, Cell, Outcome, cells_of, runs_on
+from dlsched.study.cells.cell import FOUND, Cell, Outcome, cells_of
 from dlsched.study.engines import local
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.sources import Kind, count, kinds_of
@@ -65,7 +65,7 @@ def try_out(plan: Plan) -> Trial:
             seconds.setdefault((kind, cell.method.label), []).append(_seconds(plan, outcomes[cell.key]))
         elif cell.key in unended:
             seconds.setdefault((kind, cell.method.label), []).append(unended[cell.key])
-    wanted = {(kind, method.label) for kind in kinds for method in plan.methods if runs_on(method, kind[0])}
+    wanted = {(kind, method.label) for kind in kinds for method in plan.methods if method.runs_on(kind[0])}
     return Trial(
         instances=instances,
         cells=cells_in_all,

@@ -47,11 +47,6 @@ def versions() -> dict[str, str]:
     return installed
 
 
-def runs_on(method: PlannedMethod, family: str) -> bool:
-    """Whether a plan's method runs on the instances of a family."""
-    return method.family in (None, family)
-
-
 def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
     """Yield all cells of a plan, instance by instance; the same work under two labels or in two files has one key."""
     limits = _hash_of_limits(plan.limits, tuple(versions().items()))
@@ -60,7 +55,7 @@ def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
     for recipe in recipes:
         instance = recipe.content_hash()
         for index, method in enumerate(plan.methods):
-            if runs_on(method, recipe.family):
+            if method.runs_on(recipe.family):
                 seed = plan.seed if method.seed is None else method.seed
                 if (index, recipe.family) not in hashes:
                     hashes[index, recipe.family] = _hash_of_method(method, recipe.family, seed)

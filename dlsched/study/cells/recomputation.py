@@ -109,7 +109,7 @@ def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: 
                 verification.failures.append(f"key: it is not that of {printable(each.label)} on this instance")
         if recipe.content_hash() != claims["cell"]["content"]:
             verification.failures.append("cell: it is of another instance")
-        if method.family not in (None, recipe.family) or claims["method"] != method.label:
+        if not method.runs_on(recipe.family) or claims["method"] != method.label:
             verification.failures.append(
                 f"method: {claims['method']!r} is claimed, it is {method.label!r} of {method.family}"
             )

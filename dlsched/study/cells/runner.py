@@ -99,10 +99,6 @@ class Runner:
         except Exception as error:
             return Outcome(cell.key, *status_of_error(error))
 
-    def stop(self) -> None:
-        """Kill the processes of foreign methods."""
-        self._foreign.stop()
-
     def _searched(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
         meter = Meter(child.workers())
         try:

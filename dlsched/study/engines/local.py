@@ -83,12 +83,15 @@ class Supervisor:
         self._send()
         ended = self._arrived()
         if self._process is not None and self._cells:
+            limits = self._cells[0].limits
             if time.monotonic() >= self._deadline():
-                ended.append(self._timed_out())
-            else:
-                limit = self._cells[0].limits.memory_gib
-                if self._memory.exceeded(limit):
-                    ended.append(self._ended("memory", f"killed at more than {limit:g} GiB"))
+                if not self._ready:
+                    self.stop()
+                    raise SolverError(f"no process for cells comes up in {START_S:g} s")
+                late = f"killed {limits.grace_s:g} s after its limit of {limits.time_s:g} s"
+                ended.append(self._ended("timeout", late))
+            elif self._memory.exceeded(limits.memory_gib):
+                ended.append(self._ended("memory", f"killed at more than {limits.memory_gib:g} GiB"))
         return ended
 
     def stop(self) -> None:
@@ -204,7 +207,7 @@ class Supervisor:
         self.stop()
         if not self._cells:
             return []
-        status, words = _death(code) if why is None else ("error", why)
+        status, words = ("error", why or "closed dlsched's own pipe") if code is None else death(code)
         if not self._ready:
             self._starts += 1
             if status == "error" or self._starts >= STARTS:
@@ -219,18 +222,6 @@ class Supervisor:
         cell = self._cells.popleft()
         message += "" if begun or cell.method.kind == "search" else ", before its method began"
         return self._with_facts(Outcome(cell.key, status, message))
-
-    def _timed_out(self) -> Outcome:
-        limits = self._cells[0].limits
-        if not self._ready:
-            self.stop()
-            raise SolverError(f"no process for cells comes up in {START_S:g} s")
-        return self._ended("timeout", f"killed {limits.grace_s:g} s after its limit of {limits.time_s:g} s")
-
-
-def _death(code: int | None) -> tuple[str, str]:
-    """Status and words of the end of a process, from its code."""
-    return ("error", "closed dlsched's own pipe") if code is None else death(code)
 
 
 def wait(supervisors: Sequence[Supervisor]) -> None:

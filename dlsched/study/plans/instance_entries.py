@@ -23,7 +23,7 @@ from dlsched.core.instance import Name, NonNegative, Positive
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES, instance_from, read
 from dlsched.own_methods import PICKLED
-from dlsched.study.plans.method_entries import OF_FUNCTIONS, Code, hash_of_code, imported
+from dlsched.study.plans.method_entries import Code, hash_of_code, imported, target_of
 from dlsched.study.plans.plan import (
     MOST_CELLS,
     Drawn,
@@ -279,15 +279,12 @@ def _drawn(entry: Table, folder: Path, code: Code) -> Drawn | Given:
     fields = {key: grid_of(Parameter) for key in entry} | {"python": str, "family": object, "seeds": Seeds}
     asked = read_table(entry, fields)
     what, seeds = asked["python"], asked.get("seeds", (0,))
-    home, _, name = what.rpartition(":")
-    if not home or not name:
-        raise Refused(shown(what), OF_FUNCTIONS, "python")
+    home, name = target_of(what, folder)
     source = imported(what, folder, code)
     grid: dict[str, Sequence[Json]] = {key: asked[key] for key in asked if key not in ("python", "family", "seeds")}
-    function = f"{(folder / home).absolute() if home.endswith('.py') else home}:{name}"
     if source is None:  # no code may run, so that what the function takes is unknown
         grid |= {"seed": seeds} if "seeds" in asked else {}
-        return Drawn(family, what, function, str(folder.absolute()), grid, "")
+        return Drawn(family, what, f"{home}:{name}", str(folder.absolute()), grid, "")
     of_session = home.startswith(PICKLED)
     fingerprint = "" if of_session else hash_of_code(*source, what, folder)
     what = name if of_session else what
@@ -296,7 +293,7 @@ def _drawn(entry: Table, folder: Path, code: Code) -> Drawn | Given:
         grid["seed"] = seeds
     elif "seeds" in asked:
         raise Refused(shown(entry["seeds"]), f"none, as {what} has no parameter seed", "seeds")
-    drawn = Drawn(family, what, function, str(folder.absolute()), grid, fingerprint)
+    drawn = Drawn(family, what, f"{home}:{name}", str(folder.absolute()), grid, fingerprint)
     try:
         if of_session:  # a store that named its code would have to be trusted
             return Given(tuple(_recipe_of_draw(drawn, arguments) for arguments in combinations(grid)))
@@ -378,6 +375,4 @@ def _searched_method(family: str, what: str, folder: Path, place: tuple[str | in
             raise Refused(shown(what), ", ".join(names), *place)
         return record.method(what).name, ""
     source = imported(what, folder, code, "worst")
-    home, _, name = what.rpartition(":")
-    path = str((folder / home).absolute()) if home.endswith(".py") else home
-    return f"{path}:{name}", "" if source is None else hash_of_code(*source, what, folder)
+    return ":".join(target_of(what, folder)), "" if source is None else hash_of_code(*source, what, folder)

@@ -129,10 +129,16 @@ def _method(name: str, family: str, families: Sequence[str]) -> AnyMethod:
     raise Refused(shown(name), f"{', '.join(record.methods)}", "name")
 
 
-def _python(asked: Validated, what: str, folder: Path, code: Code) -> PlannedMethod:
+def target_of(what: str, folder: Path) -> tuple[str, str]:
+    """Split the text of a user's function or class before its name; make the path of a file absolute."""
     home, _, name = what.rpartition(":")
     if not home or not name:
         raise Refused(shown(what), OF_FUNCTIONS, "python")
+    return str((folder / home).absolute()) if home.endswith(".py") else home, name
+
+
+def _python(asked: Validated, what: str, folder: Path, code: Code) -> PlannedMethod:
+    home, name = target_of(what, folder)
     source = imported(what, folder, code)
     of_session = home.startswith(PICKLED)
     if of_session:
@@ -146,12 +152,9 @@ def _python(asked: Validated, what: str, folder: Path, code: Code) -> PlannedMet
         require_parameters(thing, parameters)
         _require_complete(thing, parameters, what)
         fingerprint = _hash_of_session(thing, folder) if of_session else hash_of_code(thing, file, what, folder)
-    if home.endswith(".py"):
-        home = str((folder / home).absolute())
     label = str(asked.get("label", asked.get("name", what)))
-    return PlannedMethod(
-        label, "python", (home, name), asked.get("family"), None, asked.get("seed"), parameters, fingerprint
-    )
+    family, seed = asked.get("family"), asked.get("seed")
+    return PlannedMethod(label, "python", (home, name), family, None, seed, parameters, fingerprint)
 
 
 def _command(asked: Validated, folder: Path) -> PlannedMethod:

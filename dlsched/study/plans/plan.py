@@ -127,6 +127,10 @@ class PlannedMethod:
     parameters: Parameters = field(default_factory=dict)
     fingerprint: str = ""
 
+    def runs_on(self, family: str) -> bool:
+        """Whether the method runs on the instances of a family."""
+        return self.family in (None, family)
+
     @property
     def foreign(self) -> bool:
         """Whether the method is not dlsched's own, so that its code is not trusted."""

@@ -93,12 +93,8 @@ def _no_toml(name: str, words: str) -> str:
     return f"{name}: {where}: found no TOML ({match[1]}), allowed: TOML"
 
 
-def plan_from(data: Mapping[str, object], folder: str | os.PathLike[str] = ".") -> Plan:
+def plan_from(data: Mapping[str, object], folder: str | os.PathLike[str] = ".", code: Code = ()) -> Plan:
     """Make a plan from the keys and values of a file; errors as ``read_plan``, UsageError for what no file holds."""
-    return _plan_from(data, folder, ())
-
-
-def _plan_from(data: Mapping[str, object], folder: str | os.PathLike[str], code: Code) -> Plan:
     table = {"format": FORMAT} | dict(data)
     plain = {key: plain_value(value, key) for key, value in table.items() if value is not None}
     return _plan(plain, Path(path_of(folder, "folder")), "the plan", "study", toml_text(without_code(plain)), code)
@@ -147,18 +143,15 @@ def make_plan(
     if isinstance(limits, CellLimits):
         limits = {each.name: getattr(limits, each.name) for each in fields(limits)}
     code: list[str] = []
-    return _plan_from(
-        {
-            "name": name,
-            "seed": seed,
-            "instances": _instances(instances, code),
-            "methods": [_method(each, code) for each in _listed(methods, "methods")],
-            "limits": limits,
-            "reference": None if reference is None else {"method": reference},
-        },
-        folder,
-        code,
-    )
+    data = {
+        "name": name,
+        "seed": seed,
+        "instances": _instances(instances, code),
+        "methods": [_method(each, code) for each in _listed(methods, "methods")],
+        "limits": limits,
+        "reference": None if reference is None else {"method": reference},
+    }
+    return plan_from(data, folder, code)
 
 
 def _listed(values: Iterable[T], where: str) -> list[T]:
@@ -281,12 +274,12 @@ def _distinct(
         (family, method.label)
         for index, methods in enumerate(entries)
         for method in methods
-        for family in _families(method, families)
+        for family in filter(method.runs_on, families)
         if not whole[index]
     }
     planned, owners = list[PlannedMethod](), dict[tuple[str, str], int]()
     for index, method in ((index, method) for index, methods in enumerate(entries) for method in methods):
-        theirs = _families(method, families)
+        theirs = list(filter(method.runs_on, families))
         free = [family for family in theirs if not whole[index] or (family, method.label) not in named]
         planned += [method] if free == theirs else [replace(method, family=family) for family in free]
         for family in free:
@@ -298,11 +291,6 @@ def _distinct(
         if not any(family == owner for owner, _ in owners):
             raise Refused(f"none for {family}", "at least one for every family of the instances")
     return planned
-
-
-def _families(method: PlannedMethod, families: Sequence[str]) -> list[str]:
-    """Return the families of the plan on which a method runs."""
-    return [family for family in families if method.family in (None, family)]
 
 
 def toml_text(data: Mapping[str, Json]) -> str:

@@ -25,7 +25,6 @@ from dlsched.study.plans.plan import (
     Grid,
     Gridded,
     Plan,
-    PlannedMethod,
     Source,
     TooManyCells,
     Windows,
@@ -155,7 +154,7 @@ def count(plan: Plan) -> tuple[int, int]:
         family = part.family if isinstance(part, Recipe) else part[0].family
         found = 1 if isinstance(part, Recipe) else size_beyond(part[0].grid, part[1])
         instances += found
-        cells += found * _methods(plan.methods, family)
+        cells += found * sum(method.runs_on(family) for method in plan.methods)
     return instances, cells
 
 
@@ -185,10 +184,6 @@ def require_countable(plan: Plan) -> None:
     others = len(plan.sources) - len(gridded.sources)
     if cells + others > MOST_CELLS:
         raise TooManyCells(cells + others, several(instances + others, "instance"))
-
-
-def _methods(methods: Sequence[PlannedMethod], family: str) -> int:
-    return sum(method.family in (None, family) for method in methods)
 
 
 OPTIONS_OF_FILES = ("nodes", "jobs")

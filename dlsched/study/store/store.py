@@ -94,21 +94,9 @@ class Leadership:
 
 
 class Store:
-    """The store of a study, opened by its one leader to write, or by anyone to read.
+    """The store of a study, opened by its one leader, who creates, writes and locks it, or by anyone to read.
 
-    Parameters
-    ----------
-    path
-        Path of the file; a leader creates it if missing.
-    leading
-        Whether this process will run cells and write.
-    largest_solution
-        Largest size of a stored solution or certificate, in bytes of JSON.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or written, is no store or one of another version, or has another leader.
+    InputError: the file cannot be read or written, is no store or one of another version, or has another leader.
     """
 
     def __init__(

@@ -65,7 +65,7 @@ def test_processes_of_functions_leave_a_cell_its_memory(monkeypatch: pytest.Monk
         )
         assert ended.status == "feasible", ended
         kept.append("".join(label for _, label in runner._foreign._callers))
-    runner.stop()
+    runner._foreign.stop()
     assert kept == ["a", "ab", "ba", "bac", "acd", "acd"]
 
 
@@ -131,7 +131,7 @@ def test_a_function_that_is_not_needed(tmp_path: Path):
     try:
         first, second = (runner.run(each, lambda begun: None) for each in (slow, replace(slow, recipe=hopeless)))
     finally:
-        runner.stop()
+        runner._foreign.stop()
     assert (first.status, second.status) == ("feasible", "infeasible"), (first, second)
     assert first.time_s >= 0.4
     assert 0 < second.time_s < 0.2
