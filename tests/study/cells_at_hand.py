@@ -1,9 +1,10 @@
 """Cells of small instances for tests of where they run, and a method of one's own for every harm it can do."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -49,10 +50,12 @@ def cell(method: PlannedMethod, seed: int = 0, limits: CellLimits = ROOMY) -> Ce
     return Cell(key_of(recipe(seed), method, 0, limits), recipe(seed), method, 0, limits)
 
 
-def run(cells: Iterable[Cell], workers: int = 1, folder: Path | None = None) -> list[Outcome]:
-    """What comes of cells on this machine, in their order; each has exactly one outcome."""
+def run(
+    cells: Iterable[Cell], workers: int = 1, folder: Path | None = None, engine: Callable[..., Any] = local.run
+) -> list[Outcome]:
+    """What comes of cells, in their order; each has exactly one outcome."""
     cells = list(cells)
-    found = [each for some in local.run(iter(cells), workers, str(folder or Path.cwd())) for each in some]
+    found = [each for some in engine(iter(cells), workers, str(folder or Path.cwd())) for each in some]
     by_key = {outcome.key: outcome for outcome in found}
     assert len(found) == len(by_key) == len(cells)
     return [by_key[each.key] for each in cells]

@@ -17,11 +17,15 @@ instances = [{family = "ring_allocation", jobs = 2, gpus = 3}]
 methods = [{name = "equal"}]
 """
 COMMANDS = (
-    *(("show", "s"), ("show", "s", "--json"), ("show", "s", "--brief"), ("check", "s", "--workers", "1")),
-    *(("report", "s", "-o", "page.html"), ("report", "s", "-o", "page.md", "--format", "markdown")),
-    *(("export", "s", "--format", form, "-o", "rows") for form in ("csv", "json", "parquet", "latex")),
-    ("run", "plan.toml", "-s", "s", "--workers", "1"),
+    *(("show", "s"), ("check", "s", "--workers", "1"), ("report", "s", "-o", "page.html")),
+    *(("export", "s", "--format", "csv", "-o", "rows"), ("run", "plan.toml", "-s", "s", "--workers", "1")),
 )
+SAID = {
+    "version 99": "s: the store: found version 99, allowed: version 1",
+    "another program's": "a file that is no store of a study",
+    "text": "s: the store cannot be used: file is not a database",
+}
+"""Words about files that are not a store of this version, which stay as they are."""
 
 
 @pytest.fixture
@@ -52,7 +56,10 @@ def test_damage_to_the_file_is_said(damage: str, copied: Path, cli: Callable[...
     before = Path(shutil.copy(copied, "before"))
     as_before(before)
     FILES[damage](copied)
-    refused(cli, *COMMANDS)
+    content = copied.read_bytes() if damage in SAID else b""
+    lines = refused(cli, *COMMANDS)
+    if damage in SAID:
+        assert all(SAID[damage] in line for line in lines) and copied.read_bytes() == content
     if not damage.startswith("another log"):
         (shutil.rmtree if copied.is_dir() and not copied.is_symlink() else os.unlink)(copied)
         shutil.copy(before, copied)

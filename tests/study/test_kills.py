@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -18,6 +17,7 @@ import pytest
 
 from dlsched.study.study import Study
 from study.cells_at_hand import functions, lives
+from tests.study.small import rows_of
 
 LEADER = """
 import sys
@@ -105,10 +105,13 @@ class Leader:
         return False
 
 
-def rows_of(store: Path) -> list[object]:
+Rows = list[dict[str, object]]
+
+
+def stored(store: Path) -> Rows:
     """Its rows, times aside."""
     with Study(store) as study:
-        return [replace(row, time_s=None, cpu_s=None, memory_mib=None) for row in study.rows()]
+        return rows_of(study)
 
 
 def prepared(folder: Path) -> Path:
@@ -118,15 +121,15 @@ def prepared(folder: Path) -> Path:
     return folder
 
 
-def undisturbed(folder: Path, instances: int) -> list[object]:
+def undisturbed(folder: Path, instances: int) -> Rows:
     """The rows of a run without kills."""
     leader = Leader(prepared(folder), "local", instances)
     out, err = leader.process.communicate()
     assert out.split() == [str(METHODS * instances)] * 2, err
-    return rows_of(leader.store)
+    return stored(leader.store)
 
 
-def disturbed(folder: Path, engine: str, instances: int, moments: int, seed: int) -> tuple[list[object], list[str]]:
+def disturbed(folder: Path, engine: str, instances: int, moments: int, seed: int) -> tuple[Rows, list[str]]:
     """Kill at some moments, the leader at the last; run again; return the rows and who was killed."""
     chance = random.Random(seed)
     victims = ["warden", "serving", "solver"] + ["worker"] * (engine == "dask")
@@ -159,17 +162,7 @@ def disturbed(folder: Path, engine: str, instances: int, moments: int, seed: int
     assert out.split() == [str(METHODS * instances)] * 2, err
     while len(list((folder / "temporary").glob("dlsched-*"))) > killed.count("warden"):
         time.sleep(0.01)  # a warden removes its folder; one that is killed together with who started it cannot
-    return rows_of(again.store), killed
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("engine", ["local", "dask"])
-def test_kills(engine: str, tmp_path: Path):
-    """Three moments on each engine."""
-    rows, killed = disturbed(tmp_path / "killed", engine, 3, 3, seed=1)
-    assert len(killed) == 3
-    assert killed[-1] == "leader"
-    assert rows == undisturbed(tmp_path / "undisturbed", 3)
+    return stored(again.store), killed
 
 
 @pytest.mark.long

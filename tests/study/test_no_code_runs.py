@@ -18,7 +18,7 @@ from conftest import Ended
 
 import dlsched
 from dlsched import InputError, UsageError, ring_allocation, study
-from dlsched.study.plans.plan_file import make_plan, plan_from
+from dlsched.study.plans.plan_file import make_plan, plan_from, toml_text
 from tests.study.stores_by_hand import edit
 
 MINE = """
@@ -218,13 +218,7 @@ def test_pickled_code_is_refused_from_files_and_their_data(key: str, armed: Path
     for make in (plan_from, lambda data: make_plan(**data)):
         with pytest.raises((InputError, UsageError), match=said):
             make(plan)  # type: ignore[operator]
-    text = ", ".join(
-        f'{name} = "{value}"' if isinstance(value, str) else f"{name} = {value}" for name, value in source.items()
-    )
-    other = ", ".join(f'{name} = "{value}"' for name, value in method.items())
-    Path("plan.toml").write_text(
-        f'format = "dlsched/study/1"\ninstances = [{{{text}}}]\nmethods = [{{{other}}}]\n', encoding="utf-8"
-    )
+    Path("plan.toml").write_text(toml_text({"format": "dlsched/study/1", **plan}), encoding="utf-8")
     for command in ("run", "plan"):
         ended = cli("study", command, "plan.toml")
         assert ended.code == 3 and said in ended.err

@@ -22,7 +22,15 @@ from dlsched.study.recipes import Recipe, read_recipe
 
 LIMITS = CellLimits()
 ONE = {"family": "srpt_mapping", "jobs": 3, "gpus": 8}
-MINE = "def f(instance, most=3):\n    return None\n"
+MINE = """
+from dlsched import ring_allocation
+
+def f(instance, most=3):
+    return None
+
+def draw(*, seed):
+    return ring_allocation.generate(jobs=2, gpus=8, seed=seed)
+"""
 
 
 def recipe(**arguments: Any) -> Recipe:
@@ -142,19 +150,24 @@ def test_every_method_on_every_instance_that_it_is_for() -> None:
     ]
 
 
+RINGS = {"family": "ring_allocation"}
+
+
 @pytest.mark.parametrize(
-    "method",
+    "named",
     [
-        {"python": "mine.py:f"},
-        {"command": ["./mine.sh", "{instance}"]},
-        {"command": ["sh", "mine.sh", "table.csv", "{instance}"]},
+        {"methods": [{"python": "mine.py:f"}]},
+        {"methods": [{"command": ["./mine.sh", "{instance}"]}]},
+        {"methods": [{"command": ["sh", "mine.sh", "table.csv", "{instance}"]}]},
+        {"instances": [{**RINGS, "python": "mine.py:draw"}], "methods": [{"name": "equal"}]},
+        {"instances": [{**RINGS, "worst": "mine.py:f", "jobs": 2}], "methods": [{"name": "equal"}]},
     ],
 )
-def test_code_of_the_users_own(method: dict[str, object], folder: Path) -> None:
-    """A folder may move; a change of a file that the method names makes new cells, one of another file does not."""
+def test_code_of_the_users_own(named: dict[str, object], folder: Path) -> None:
+    """A folder may move; a change of a file that a plan names makes new cells, one of another file does not."""
 
     def key(place: Path) -> str:
-        return keys(plan_from({"instances": [ONE], "methods": [method]}, place))[0]
+        return keys(plan_from({"instances": [ONE], **named}, place))[0]
 
     before = key(folder)
     (folder / "other.txt").write_text("x")
@@ -165,7 +178,7 @@ def test_code_of_the_users_own(method: dict[str, object], folder: Path) -> None:
         with (moved / name).open("a") as file:
             file.write("\n")
         after = key(moved)
-        assert (after != before) == (name in str(method))
+        assert (after != before) == (name in str(named))
         before = after
 
 

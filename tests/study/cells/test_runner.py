@@ -229,18 +229,3 @@ def test_what_cannot_be_proven_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr("dlsched.proofs.verification.check_proof", false)
     outcome = ended(proving("exact"), tmp_path)
     assert (outcome.status, outcome.message, outcome.objective) == ("rejected", "line 3 does not follow", None)
-
-
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ('name = "exact"\nproof = 1', ".proof: found 1, allowed: true or false"),
-        ('kind = "exact"\nproof = true', ".proof: found an unknown key, allowed: only kind, family"),
-    ],
-)
-def test_plans_that_ask_wrongly(entry: str, said: str, cli: Callable[..., Any], tmp_path: Path) -> None:
-    """Named methods may ask for proofs, by true."""
-    path = tmp_path / "plan.toml"
-    path.write_text(f'format = "dlsched/study/1"\ninstances = [{{family = "ring_allocation"}}]\n[[methods]]\n{entry}\n')
-    ended = cli("study", "plan", path)
-    assert ended.code == 3 and said in ended.err

@@ -14,7 +14,7 @@ from distributed.core import Status
 
 from dlsched.study.engines import dask_engine
 from dlsched.study.engines.dask_cluster import STARTS, CarefulClient, PatientNanny, _Ended, cluster_here, given_up
-from study.cells_at_hand import cell, function, functions, named
+from study.cells_at_hand import cell, function, functions, named, run
 
 
 class Bare(PatientNanny):
@@ -125,7 +125,6 @@ def test_a_cell_that_kills_its_workers_is_found_out(tmp_path: Path) -> None:
     """On one worker, before that is given up; the others end well."""
     own = functions(tmp_path)
     cells = [cell(function(own, "kills_its_worker")), *(cell(named("exact"), seed) for seed in range(3))]
-    found = {each.key: each for some in dask_engine.run(iter(cells), 1, str(tmp_path)) for each in some}
-    killed, *others = (found[each.key] for each in cells)
+    killed, *others = run(cells, 1, tmp_path, dask_engine.run)
     assert (killed.status, killed.message) == ("killed", "its worker died 3 times, with nothing else on it")
     assert [each.status for each in others] == ["optimal"] * 3

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,7 @@ def scheduler() -> Iterator[str]:
 
 def on_cluster(cells: list[Cell], scheduler: str | None, folder: Path) -> list[Outcome]:
     """What comes of cells, in their order."""
-    found = [each for some in dask_engine.run(iter(cells), 2, str(folder), scheduler) for each in some]
-    by_key = {outcome.key: outcome for outcome in found}
-    assert len(found) == len(by_key) == len(cells)
-    return [by_key[each.key] for each in cells]
+    return run(cells, 2, folder, partial(dask_engine.run, scheduler=scheduler))
 
 
 def test_a_cluster_gives_the_same(scheduler: str, tmp_path: Path):

@@ -378,6 +378,8 @@ def test_wrong_instances(entry: str, said: str, refused: Callable[[str], list[st
         ('python = "mine.py:Policy"\norder = [1, nan]', ".order[1]: found nan, allowed: a finite number"),
         ('python = "mine.py:Policy"\norder = 2017-10-01', ".order: found 2017-10-01, allowed: a number, a text, "),
         ('command = "./mine.sh"', '.command: found "./mine.sh", allowed: a list'),
+        ('name = "milp"\nproof = 1', ".proof: found 1, allowed: true or false"),
+        ('kind = "exact"\nproof = true', ".proof: found an unknown key, allowed: only kind, family"),
         ("command = []", ".command: found an empty list, allowed: a list with at least 1 entries"),
         ('command = ["sh", 3]', ".command[1]: found 3, allowed: a string"),
         ('command = ["./nosuch"]', '.command[0]: found "./nosuch", allowed: a program that may be run, in '),

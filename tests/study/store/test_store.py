@@ -1,6 +1,5 @@
 """The store: one writer, nothing lost, errors in words."""
 
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -72,42 +71,6 @@ def test_closed_it_is_one_file(tmp_path: Path, plan: Plan) -> None:
     with Store(tmp_path / "s", leading=True) as store:
         store.plan(plan, cells(plan))
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
-
-
-def test_a_full_disk_ends_in_words_and_loses_nothing(tmp_path: Path, plan: Plan) -> None:
-    """SQLite's own limit of pages stands for the disk."""
-    path = tmp_path / "s"
-    keys = [cell.key for cell in cells(plan)]
-    with Store(path, leading=True) as store:
-        store.plan(plan, cells(plan))
-        store.put([Outcome(keys[0], "feasible", objective=1.0)])
-        (pages,) = store.database.execute("PRAGMA page_count").fetchone()
-        store.database.execute(f"PRAGMA max_page_count = {pages + 1}")
-        long = "x" * 20_000
-        with pytest.raises(InputError, match=r"full; what has ended before is kept"):
-            store.put([Outcome(keys[1], "error", long), Outcome(keys[2], "error", long)])
-    with Store(path) as reader:
-        assert reader.ended == 1
-
-
-def test_other_versions_and_other_files_are_refused_and_left_alone(tmp_path: Path, plan: Plan) -> None:
-    newer, other, text = tmp_path / "newer", tmp_path / "other", tmp_path / "text"
-    with Store(newer, leading=True) as store:
-        store.plan(plan, cells(plan))
-        store.database.execute("PRAGMA user_version = 99")
-    with sqlite3.connect(other) as database:
-        database.execute("CREATE TABLE mine (value)")
-    database.close()
-    text.write_text("no database at all, but long enough to be read as one\n" * 100, encoding="utf-8")
-    before = {path: path.read_bytes() for path in (newer, other, text)}
-    for leading in (True, False):
-        with pytest.raises(InputError, match="newer: the store: found version 99, allowed: version 1"):
-            Store(newer, leading=leading)
-        with pytest.raises(InputError, match="a file that is no store of a study"):
-            Store(other, leading=leading)
-        with pytest.raises(InputError, match="text: the store cannot be used: file is not a database"):
-            Store(text, leading=leading)
-    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_large_solutions_are_not_kept(tmp_path: Path, plan: Plan) -> None:
