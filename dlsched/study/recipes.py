@@ -297,12 +297,11 @@ _TYPES: Mapping[str, type] = {"arguments": dict, "content": object}
 
 def read_recipe(family: str, source: str, preset: str, seed: int | None, data: Mapping[str, Json]) -> Recipe:
     """Return the recipe with these data."""
-    kinds: list[tuple[type[Recipe], Mapping[str, str]]] = [
+    kinds: list[tuple[Callable[..., Recipe], Mapping[str, str]]] = [
         *((kind, kind.KEYS) for kind in (GeneratedRecipe, DrawnRecipe, SearchedRecipe, GivenRecipe)),
         (GivenRecipe, {"instance": "content"}),
     ]
     for kind, keys in kinds:
         if data.keys() == keys.keys() and all(isinstance(data[key], _TYPES.get(keys[key], str)) for key in keys):
-            values: dict[str, Any] = {keys[key]: value for key, value in data.items()}
-            return kind(family, source, preset, seed, **values)
+            return kind(family, source, preset, seed, **{keys[key]: value for key, value in data.items()})
     return UnknownRecipe(family, source, preset, seed, data)
