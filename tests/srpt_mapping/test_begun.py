@@ -5,14 +5,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from conftest import profile
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from shipped import ROOT
 
 import dlsched
 from dlsched.catalogue.solvers import able
 from dlsched.core.errors import InstanceError, UsageError
-from dlsched.srpt_mapping import Waiting, anneal, length, machine, with_error
+from dlsched.srpt_mapping import FAMILY, Waiting, anneal, length, machine, with_error
 from dlsched.srpt_mapping.certificate import exact_iteration_s, verify
 from dlsched.srpt_mapping.checker import check, completion_times, objective
 from dlsched.srpt_mapping.dispatching import Begun, dispatch
@@ -20,16 +21,14 @@ from dlsched.srpt_mapping.heuristics import POLICIES, fifo, one_by_one
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.methods import METHODS
 from dlsched.srpt_mapping.placing import compact, layouts
-from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts
+from dlsched.srpt_mapping.solution import Schedule, Share, Start
+from dlsched.testing.contract import check_method
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+from . import builders
+from .builders import gang
+
 THERE = [{"stage": 0, "server": "s0", "replicas": 1}, {"stage": 0, "server": "s1", "replicas": 1}]
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None, suppress_health_check=SLOW)
 
 
 def held(stage=0, server="s0", replicas=1):
@@ -37,19 +36,12 @@ def held(stage=0, server="s0", replicas=1):
 
 
 def job(name, *, release_s=0.0, iterations=4.0, gpus=2, ring=2.0, begun=None):
-    stage = {"replicas": gpus, "compute_s": 1.0, "output_bytes": 0.0, "parameter_bytes": ring}
-    return {"id": name, "release_s": release_s, "iterations": iterations, "stages": [stage], "begun": begun}
+    return {"id": name} | gang(release_s, iterations, gpus, ring, begun=begun)
 
 
 def made(*jobs, sizes=(2, 2)):
     """A GPU has 1 B/s of the card, and 8 B/s inside: two replicas take 1.25 s an iteration on one server, 3 s on two."""
-    return Instance(
-        name="made",
-        intra_bandwidth_bytes_per_s=8.0,
-        nic_bandwidth_bytes_per_s=2.0,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-        jobs=jobs,
-    )
+    return builders.made(sizes, *jobs)
 
 
 def shipped():
@@ -90,7 +82,7 @@ def test_files_hold_it_only_where_it_is():
     instance = made(job("a", begun=THERE), job("b"))
     data = instance.as_data()
     assert data["jobs"][0]["begun"] == THERE and "begun" not in data["jobs"][1]
-    again = Instance(**{name: value for name, value in data.items() if name != "format"})
+    again = Instance(**builders.fields_of(instance))
     assert again == instance and again.sha256 == instance.sha256
     assert instance.sha256 != made(job("a"), job("b")).sha256
     assert with_error(instance, sigma=1.0, seed=0).jobs[0].begun == instance.jobs[0].begun
@@ -160,10 +152,7 @@ def test_bounds_know_where_it_runs():
 
 def test_it_has_one_layout():
     """With its own rows, even where others with as many GPUs by server are faster."""
-    stages = [
-        {"replicas": 2, "compute_s": 1.0, "output_bytes": 8.0, "parameter_bytes": 8.0},
-        {"replicas": 2, "compute_s": 1.0, "output_bytes": 0.0, "parameter_bytes": 8.0},
-    ]
+    stages = [builders.stage(2, 1.0, 8.0, 8.0), builders.stage(2, 1.0, 0.0, 8.0)]
     across = [held(stage, server) for stage in (0, 1) for server in ("s0", "s1")]
     instance = made(job("a") | {"stages": stages, "begun": across})
     ((layout,),) = layouts(instance)
@@ -200,57 +189,15 @@ def test_queues_of_ones_own_know_it():
     assert later.jobs["a"].placement == ((0, "s0", 2),)
 
 
-@profile(35)
+@profile(25)
 @given(srpt_mapping_instances(feasible=True, begun=True))
-def test_policies_and_bounds_hold(instance):
-    """Every policy is feasible and no better than brute force; no bound is above it."""
-    best_s, schedule = brute_force_srpt(instance)
-    assert check(instance, schedule) == []
-    for policy in (*POLICIES.values(), one_by_one):
-        found = policy(instance)
-        assert check(instance, found) == []
-        assert objective(instance, found) >= best_s * (1 - 1e-9)
-        assert all(found.jobs[name].placement == start.placement for name, start in begun_starts(instance).items())
-    for bound in ("machine", "length", "prices", "bound"):
-        result = dlsched.solve(instance, method=bound)
-        assert result.bound <= best_s * (1 + 1e-9)
-        assert verify(instance, result.certificate) <= best_s * (1 + 1e-9)
-
-
-@profile(30)
-@given(srpt_mapping_instances(feasible=True, begun=True))
-def test_our_own_search_is_brute_force(instance):
-    """``exact``, which also takes what annealing finds, is optimal."""
-    result = dlsched.solve(instance)
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(brute_force_srpt(instance)[0], rel=1e-9)
-
-
-@pytest.mark.parametrize("method", ["annealing", "plan"])
-@profile(10)
-@given(srpt_mapping_instances(feasible=True, begun=True))
-def test_searches_in_hindsight_are_feasible(method, instance):
-    """No better than brute force; the result is one that the checker has passed."""
-    assert dlsched.solve(instance, method=method).objective >= brute_force_srpt(instance)[0] * (1 - 1e-9)
-
-
-@pytest.mark.parametrize("solver", able("milp"))
-@profile(8)
-@given(srpt_mapping_instances(feasible=True, begun=True))
-def test_the_linear_program_is_brute_force(solver, instance):
-    """Each solver proves it."""
-    result = dlsched.solve(instance, method="milp", solver=solver)
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(brute_force_srpt(instance)[0], rel=1e-6)
-
-
-@profile(10)
-@given(srpt_mapping_instances(feasible=True, begun=True))
-def test_intervals_are_brute_force(instance):
-    """CP-SAT proves it on its own model."""
-    result = dlsched.solve(instance, method="intervals")
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(brute_force_srpt(instance)[0], rel=1e-6)
+def test_every_method_keeps_the_contract(instance):
+    """Also where jobs have begun, with each solver; the checker says whether they are where they were."""
+    for method in METHODS.values():
+        for solver in method.solvers or (None,):
+            if solver is None or solver in able("milp") or method.name != "milp":
+                check_method(FAMILY, method, instance, solver=solver)
+    assert check(instance, one_by_one(instance)) == []
 
 
 def test_annealing_moves_no_job_that_runs():
@@ -283,18 +230,7 @@ def test_a_policy_goes_on_as_it_would_have(instance: Instance, name: str, data: 
 
 def two_servers(ring: float = 0.0) -> Instance:
     """Two servers of two GPUs; a and b from the start, c with a ring that is three times as slow across."""
-
-    def job(name: str, release_s: float, iterations: float, gpus: int, ring: float = 0.0) -> dict[str, object]:
-        stage = {"replicas": gpus, "compute_s": 1.0, "output_bytes": 0.0, "parameter_bytes": ring}
-        return {"id": name, "release_s": release_s, "iterations": iterations, "stages": [stage]}
-
-    return Instance(
-        name="made",
-        intra_bandwidth_bytes_per_s=8.0,
-        nic_bandwidth_bytes_per_s=4.0,
-        servers=[{"id": "s0", "gpus": 2}, {"id": "s1", "gpus": 2}],
-        jobs=[job("a", 100, 30, 1), job("b", 100, 14, 1), job("c", 103, 10, 2, ring), job("d", 104, 1, 2)],
-    )
+    return builders.made((2, 2), (100, 30, 1), (100, 14, 1), (103, 10, 2, ring), (104, 1, 2), nic=4.0)
 
 
 BOTH = {"a": Start(102.0, (Share(0, "s1", 1),)), "b": Start(100.0, (Share(0, "s0", 1),))}

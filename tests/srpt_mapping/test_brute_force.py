@@ -8,30 +8,12 @@ from conftest import profile
 from hypothesis import given
 
 from dlsched.srpt_mapping.checker import check, infeasible, objective
-from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing import layouts
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.testing import brute_force_srpt, srpt_mapping_instances
 from dlsched.testing.srpt_mapping import _usages
 
-
-def made(sizes, *jobs, ring=0.0, inside=8.0, nic=2.0):
-    """Jobs of one stage: release, iterations of a second, GPUs; ``ring`` bytes of each are all-reduced."""
-    return Instance(
-        name="made",
-        intra_bandwidth_bytes_per_s=inside,
-        nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-        jobs=[
-            {
-                "id": "abcdefgh"[index] if index < 8 else f"j{index}",
-                "release_s": release,
-                "iterations": iterations,
-                "stages": [{"replicas": gpus, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": ring}],
-            }
-            for index, (release, iterations, gpus) in enumerate(jobs)
-        ],
-    )
+from .builders import made
 
 
 def test_short_jobs_go_first():

@@ -20,6 +20,9 @@ from dlsched.srpt_mapping.checker import completion_times, iteration_time
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.solution import Share
 
+from . import builders
+from .builders import gang as job
+
 SECOND = able("milp")[-1]
 
 
@@ -32,20 +35,8 @@ class Placed(NamedTuple):
 
 
 def made(sizes: list[int], *jobs: dict, nic: float = 2.0) -> Instance:
-    """An instance of jobs of one stage; GPUs inside a server exchange 4 bytes a second."""
-    return Instance(
-        name="made",
-        intra_bandwidth_bytes_per_s=4.0,
-        nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{m}", "gpus": gpus} for m, gpus in enumerate(sizes)],
-        jobs=[{"id": f"j{index}", **job} for index, job in enumerate(jobs)],
-    )
-
-
-def job(release_s: float, iterations: float, gpus: int, parameters: float = 0.0, **more) -> dict:
-    """A job of one stage that computes for a second in each iteration."""
-    stage = {"replicas": gpus, "compute_s": 1.0, "output_bytes": 0.0, "parameter_bytes": parameters}
-    return {"release_s": release_s, "iterations": iterations, "stages": [stage], **more}
+    """Jobs j0, j1 ..; GPUs inside a server exchange 4 bytes a second."""
+    return builders.made(sizes, *({"id": f"j{n}"} | job for n, job in enumerate(jobs)), inside=4.0, nic=nic)
 
 
 def evaluated(expression, values) -> float:

@@ -1,7 +1,7 @@
 """The queue: strict and backfilling, the orders of the policies, waiting for better placements, and what policies see."""
 
 import heapq
-import math
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -14,28 +14,14 @@ from dlsched.srpt_mapping.checker import check, completion_times, iteration_time
 from dlsched.srpt_mapping.heuristics import POLICIES, a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing import Servers, compact, heavy_edge
-from dlsched.srpt_mapping.solution import Share
 from dlsched.testing.srpt_mapping import srpt_mapping_instances
+
+from . import builders
+from .builders import fields_of, gang, low_s, virtual_ends
 
 SETTINGS = settings(max_examples=12, derandomize=True, deadline=None, database=None)
 CLOSE = 1e-9
-
-
-def made(sizes, *jobs, inside=8.0, nic=4.0):
-    """Jobs a, b .. of one stage: release, iterations, GPUs, and maybe ring bytes and predicted iterations; 1 s each."""
-    entries = []
-    for name, (release, iterations, gpus, *more) in zip("abcdefgh", jobs, strict=False):
-        ring, predicted = *more, *(0.0, None)[len(more) :]
-        stage = {"replicas": gpus, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": ring}
-        job = {"id": name, "release_s": release, "iterations": iterations, "stages": [stage]}
-        entries.append(job if predicted is None else job | {"predicted_iterations": predicted})
-    return Instance(
-        name="made",
-        intra_bandwidth_bytes_per_s=inside,
-        nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-        jobs=entries,
-    )
+made = partial(builders.made, nic=4.0)
 
 
 def starts(instance, schedule):
@@ -95,59 +81,12 @@ def test_virtual_completions_with_preemption():
     assert starts(instance, a_srpt(instance, waiting=None)) == {"a": 5.0, "b": 2.0, "c": 7.0}
 
 
-def virtual(instance, seconds):
-    """Completions of preemptive SRPT of n~ g alpha / G, simulated from event to event."""
-    left = {
-        job.id: job.predicted * job.gpus * alpha / instance.total_gpus
-        for job, alpha in zip(instance.jobs, seconds, strict=True)
-    }
-    releases = {job.id: job.release_s for job in instance.jobs}
-    ends, now = {}, 0.0
-    while left:
-        there = [name for name in left if releases[name] <= now]
-        later = min((releases[name] for name in left if releases[name] > now), default=math.inf)
-        if not there:
-            now = later
-            continue
-        name = min(there, key=lambda each: (left[each], releases[each]))
-        if now + left[name] <= later:
-            now += left.pop(name)
-            ends[name] = now
-        else:
-            left[name] -= later - now
-            now = later
-    return ends
-
-
-def low(instance):
-    """alpha^low of every job, by section 4."""
-    fastest = max(instance.intra_bandwidth_bytes_per_s, *instance.shares)
-    seconds = []
-    for job in instance.jobs:
-        found = []
-        for number, stage in enumerate(job.stages):
-            sent = stage.output_bytes + (job.stages[number - 1].output_bytes if number else 0.0)
-            ring = 2 * (stage.replicas - 1) / stage.replicas * stage.parameter_bytes
-            found.append(stage.compute_s + (2 * sent / stage.replicas + ring) / fastest)
-        seconds.append(max(found))
-    return seconds
-
-
 def placed(instance):
     """Seconds, by the checker, of where Heavy-Edge or compact, whichever is better, puts every job on empty servers."""
     servers = Servers(instance)
     return [
         min(
-            iteration_time(
-                instance,
-                job,
-                tuple(
-                    Share(number, servers.names[index], count)
-                    for index, row in rule(job.graph, servers)
-                    for number, count in enumerate(row)
-                    if count
-                ),
-            )
+            iteration_time(instance, job, tuple(servers.named(rule(job.graph, servers))))
             for rule in (heavy_edge, compact)
         )
         for job in instance.jobs
@@ -158,8 +97,8 @@ def placed(instance):
 @given(srpt_mapping_instances(max_jobs=6, feasible=True))
 def test_no_job_starts_before_its_virtual_completion(instance):
     """With both speeds, with and without waiting and backfilling; there is a schedule for every job."""
-    for speeds, seconds in (("low", low(instance)), ("placed", placed(instance))):
-        joins = virtual(instance, seconds)
+    for speeds, seconds in (("low", low_s(instance)), ("placed", placed(instance))):
+        joins = virtual_ends(instance, seconds)
         for options in ({"waiting": None}, {}, {"backfill": True}, {"waiting": None, "place": "compact"}):
             schedule = a_srpt(instance, speeds=speeds, **options)
             begun = starts(instance, schedule)
@@ -196,7 +135,8 @@ def test_it_steps_aside_and_others_pass():
 
 
 def test_what_is_good_depends_on_the_quality():
-    """Nine seconds are three times three: good for quality 3, so it does not wait."""
+    """Nine seconds are three times three: good for quality 3, so it does not wait; nor does it without patience."""
+    assert queued((2, 1.0), waiting=Waiting(patience=0.0)) == (1.0, ["s0", "s1"], [4.0])
     assert queued((2, 1.0), waiting=Waiting(quality=3.0)) == (1.0, ["s0", "s1"], [4.0])
     assert queued((2, 1.0), waiting=Waiting(quality=2.9)) == (4.0, ["s1"], [2.0])
     assert queued((2, 1.0), waiting=Waiting(quality=1e9)) == (1.0, ["s0", "s1"], [4.0])
@@ -207,11 +147,6 @@ def test_who_may_wait_depends_on_the_threshold():
     assert queued((2, 1.0), waiting=Waiting(threshold=2.9)) == (4.0, ["s1"], [2.0])
     assert queued((2, 1.0), waiting=Waiting(threshold=3.0)) == (1.0, ["s0", "s1"], [4.0])
     assert queued((2, 1.0), waiting=Waiting(threshold=1e9)) == (1.0, ["s0", "s1"], [4.0])
-
-
-def test_no_patience_is_no_waiting():
-    """It starts as without the rule."""
-    assert queued((2, 1.0), waiting=Waiting(patience=0.0)) == (1.0, ["s0", "s1"], [4.0])
 
 
 def test_the_deadline_expires():
@@ -259,7 +194,7 @@ def keys_of(instance, name):
     """When each job joins and its key, by the policy's name, computed here."""
     work = name.startswith(("least-work", "work"))
     if name.startswith("a-srpt"):
-        joins = virtual(instance, low(instance) if name == "a-srpt-strict" else placed(instance))
+        joins = virtual_ends(instance, low_s(instance) if name == "a-srpt-strict" else placed(instance))
         return joins, joins
     joins = {job.id: job.release_s for job in instance.jobs}
     if name.startswith("fifo"):
@@ -314,8 +249,7 @@ def test_policies_are_replayed(instance):
 
 def with_iterations(instance, changes):
     """The instance with predictions written down, and true iterations of some jobs changed."""
-    data = instance.as_data()
-    del data["format"]
+    data = fields_of(instance)
     for index, job in enumerate(instance.jobs):
         data["jobs"][index]["predicted_iterations"] = job.predicted
         data["jobs"][index]["iterations"] = changes.get(job.id, job.iterations)
@@ -340,8 +274,7 @@ def test_the_future_is_not_seen(instance, data):
 @given(srpt_mapping_instances(max_jobs=5, feasible=True), st.data())
 def test_the_order_of_the_servers_does_not_matter(instance, data):
     """Those of one size may swap roles: every policy has the same objective, to the bit."""
-    held = instance.as_data()
-    del held["format"]
+    held = fields_of(instance)
     held["servers"] = data.draw(st.permutations(held["servers"]))
     again = Instance(**held)
     for policy in POLICIES.values():
@@ -366,13 +299,7 @@ def test_what_does_not_fit_has_no_schedule():
 def test_many_jobs_one_after_another():
     """Five hundred of one GPU on two: fifo is the list schedule of a heap of two machines."""
     lengths = [1 + (7 * index) % 11 for index in range(500)]
-    stage = {"replicas": 1, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": 0}
-    jobs = [
-        {"id": f"j{n}", "release_s": n, "iterations": length, "stages": [stage]} for n, length in enumerate(lengths)
-    ]
-    data = made([1, 1], (0, 1, 1)).as_data()
-    del data["format"]
-    instance = Instance(**data | {"jobs": jobs})
+    instance = made([1, 1], *(gang(n, length) for n, length in enumerate(lengths)))
     machines, expected = [0.0, 0.0], {}
     for number, length in enumerate(lengths):
         expected[f"j{number}"] = max(float(number), heapq.heappop(machines))

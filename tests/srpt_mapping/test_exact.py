@@ -21,6 +21,8 @@ from dlsched.srpt_mapping.placing import layouts, mode_jobs, timed
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
+from . import builders
+from .builders import fields_of, gang
 from .test_campaign import draw as of_campaign
 
 CLOSE = 1e-9  # relative
@@ -57,21 +59,7 @@ def drawn(seed, jobs, servers=3, most=2):
 
 def made(sizes, *jobs, ring=0.0):
     """Jobs of one stage: release, seconds of the only iteration, GPUs."""
-    return Instance(
-        name="made",
-        intra_bandwidth_bytes_per_s=8,
-        nic_bandwidth_bytes_per_s=2,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-        jobs=[
-            {
-                "id": f"j{index}",
-                "release_s": release,
-                "iterations": 1,
-                "stages": [{"replicas": gpus, "compute_s": seconds, "output_bytes": 0, "parameter_bytes": ring}],
-            }
-            for index, (release, seconds, gpus) in enumerate(jobs)
-        ],
-    )
+    return builders.made(sizes, *(gang(release, 1, stages=[(gpus, s, 0, ring)]) for release, s, gpus in jobs))
 
 
 # a long job at 0 and a short one at 1 s: the long one waits, 2 + 12 instead of 10 + 11
@@ -108,28 +96,6 @@ def test_the_search_alone_with_four_jobs(instance):
     assert branched(instance)[0] == pytest.approx(brute_force_srpt(instance)[0], rel=CLOSE)
 
 
-@profile(25)
-@given(srpt_mapping_instances())
-def test_exact_and_intervals_are_brute_force(instance):
-    """Both are optimal with a bound that proves it, or both infeasible with the sentence."""
-    found = brute_force_srpt(instance)
-    for method in ("exact", "intervals"):
-        result = solve(instance, method=method, limits=Limits(time_s=20))  # they take some hundredths of a second
-        if found is None:
-            assert result.status is TerminationStatus.INFEASIBLE
-            assert "all servers together have" in result.message
-            assert result.solution is None
-            continue
-        assert result.status is TerminationStatus.OPTIMAL
-        assert check(instance, result.solution) == []
-        assert result.objective == objective(instance, result.solution)
-        assert result.objective == pytest.approx(found[0], rel=SOLVED)
-        assert result.bound <= found[0] * (1 + CLOSE)
-        assert result.bound == pytest.approx(found[0], rel=SOLVED, abs=SOLVED)
-        if method == "exact":
-            assert verify(instance, result.certificate) <= found[0] * (1 + CLOSE)
-
-
 @pytest.mark.parametrize(("seed", "jobs"), [(0, 5), (1, 5), (2, 6), (3, 5), (4, 6), (5, 5), (6, 5), (7, 5)])
 def test_search_and_intervals_agree_beyond_brute_force(seed, jobs):
     """Five and six jobs on three servers: two searches with nothing in common but the layouts."""
@@ -147,7 +113,7 @@ def test_by_hand():
     for method in ("exact", "intervals", "milp"):
         result = solve(LONG_FIRST, method=method)
         assert (result.status, result.objective) == (TerminationStatus.OPTIMAL, pytest.approx(14.0, rel=SOLVED))
-        assert result.solution.jobs["j0"].start_s == pytest.approx(2.0, rel=1e-6)
+        assert result.solution.jobs["a"].start_s == pytest.approx(2.0, rel=1e-6)
 
 
 def test_a_length_that_vanishes_beside_its_start():
@@ -158,32 +124,14 @@ def test_a_length_that_vanishes_beside_its_start():
         assert solve(instance, method=method).objective == pytest.approx(4.4e6, rel=CLOSE)
 
 
-def stage(replicas, compute_s, output_bytes, parameter_bytes):
-    """A stage as files hold it."""
-    names = ("replicas", "compute_s", "output_bytes", "parameter_bytes")
-    return dict(zip(names, (replicas, compute_s, output_bytes, parameter_bytes), strict=True))
-
-
 def test_cpsat_ends_where_the_start_is_bad():
     """Three jobs of all GPUs, and a policy's answer far from the optimum: tiny, whatever the digits of its times."""
-    first = [stage(1, 2.0, 26.9866, 4.62285), stage(2, 2.0, 4.0, 37.9378), stage(1, 5.91578, 0.0, 1.0)]
+    first = [(1, 2.0, 26.9866, 4.62285), (2, 2.0, 4.0, 37.9378), (1, 5.91578, 0.0, 1.0)]
     others = [
-        [stage(2, 7.48057, sent, 4.0), stage(1, 2.0, 4.0, 37.9378), stage(1, 1.0, 0.0, 0.0)]
+        gang(0, 1.231212, stages=[(2, 7.48057, sent, 4.0), (1, 2.0, 4.0, 37.9378), (1, 1.0, 0.0, 0.0)])
         for sent in (47.7443, 7.48057)
     ]
-    instance = Instance(
-        name="bad",
-        intra_bandwidth_bytes_per_s=64,
-        nic_bandwidth_bytes_per_s=1,
-        servers=[{"id": "s0", "gpus": 2}, {"id": "s1", "gpus": 2}],
-        jobs=[
-            {"id": "a", "release_s": 4, "iterations": 15.0362, "predicted_iterations": 0.01, "stages": first},
-            *(
-                {"id": name, "release_s": 0, "iterations": 1.231212, "stages": s}
-                for name, s in zip("bc", others, strict=True)
-            ),
-        ],
-    )
+    instance = builders.made([2, 2], gang(4, 15.0362, predicted=0.01, stages=first), *others, inside=64, nic=1)
     result = solve(instance, method="intervals", limits=Limits(time_s=10))
     assert result.status is TerminationStatus.OPTIMAL
     assert result.objective == pytest.approx(brute_force_srpt(instance)[0], rel=SOLVED)
@@ -325,8 +273,7 @@ def test_twice_the_same():
 
 def with_lists(instance, **changes):
     """The instance with other servers or jobs."""
-    data = instance.as_data()
-    del data["format"]
+    data = fields_of(instance)
     return Instance(**data | {key: change(data[key]) for key, change in changes.items()})
 
 
@@ -378,16 +325,8 @@ def test_an_answer_is_held_before_anything_long_begins(method):
 @pytest.mark.parametrize("wide", [True, False])
 def test_many_servers_or_stages_are_refused_not_overflown(wide):
     """400 servers for a job of all, or jobs of 400 stages over two servers: policies answer, and the note says why no more."""
-    stage = {"replicas": 1, "compute_s": 1.0, "output_bytes": 1.0, "parameter_bytes": 0.0}
-    stages = [stage] * 399 + [stage | {"output_bytes": 0.0}]
-    sizes = [1] * 399 + [2] if wide else [250, 250]
-    instance = srpt_mapping.Instance(
-        name="deep",
-        intra_bandwidth_bytes_per_s=8.0,
-        nic_bandwidth_bytes_per_s=1.0,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-        jobs=[{"id": name, "release_s": 0.0, "iterations": 1.0, "stages": stages} for name in "ab"],
-    )
+    job = gang(0.0, 1.0, stages=[(1, 1.0, 1.0)] * 399 + [(1, 1.0)])
+    instance = builders.made([1] * 399 + [2] if wide else [250, 250], job, job, nic=1.0)
     result = srpt_mapping.solve(instance, limits=Limits(nodes=12))  # eleven policies, and an order of annealing
     assert result.status is TerminationStatus.NODE_LIMIT
     assert "were not searched" in result.message

@@ -14,32 +14,18 @@ from dlsched.core.limits import Limits, TooMany
 from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping.checker import iteration_time
 from dlsched.srpt_mapping.formulations.placement import best_placement
-from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing import Servers, compact, heavy_edge
 from dlsched.srpt_mapping.solution import Share
 from dlsched.testing.srpt_mapping import srpt_mapping_instances
 
+from .builders import gang, made
+
 SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 
 
-def cluster(sizes, inside=16.0, nic=8.0, stages=None):
+def cluster(sizes, inside=16.0, nic=8.0, stages=((1, 1.0, 0.0, 0.0),)):
     """Servers s0, s1 .. of these sizes, and a job."""
-    stages = stages or [(1, 1.0, 0.0, 0.0)]
-    fields = ("replicas", "compute_s", "output_bytes", "parameter_bytes")
-    return Instance(
-        name="cluster",
-        intra_bandwidth_bytes_per_s=inside,
-        nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-        jobs=[
-            {
-                "id": "a",
-                "release_s": 0,
-                "iterations": 1,
-                "stages": [dict(zip(fields, each, strict=True)) for each in stages],
-            }
-        ],
-    )
+    return made(sizes, gang(0, 1, stages=stages), inside=inside, nic=nic)
 
 
 def named(servers, placed):

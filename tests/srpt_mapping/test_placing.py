@@ -20,7 +20,7 @@ from dlsched.srpt_mapping.placing import layouts, timed, twins, without_twins
 from dlsched.srpt_mapping.solution import Schedule, Share, on_clock_of
 from dlsched.testing import brute_force_srpt, srpt_mapping_instances
 
-from .test_brute_force import made
+from .builders import gang, made
 
 
 def in_order(instance, order, chosen):
@@ -129,20 +129,7 @@ def test_many_jobs_at_once():
 
 def twins_beside_one(begun: list[dict[str, object]] | None = None) -> Instance:
     """Three servers of two GPUs and one of one; a takes one GPU, b two."""
-
-    def stages(gpus: int) -> list[dict[str, object]]:
-        return [{"replicas": gpus, "compute_s": 1.0, "output_bytes": 0.0, "parameter_bytes": 0.0}]
-
-    return Instance(
-        name="made",
-        intra_bandwidth_bytes_per_s=8.0,
-        nic_bandwidth_bytes_per_s=2.0,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate((2, 2, 1, 2))],
-        jobs=[
-            {"id": "a", "release_s": 0.0, "iterations": 2.0, "stages": stages(1), "begun": begun},
-            {"id": "b", "release_s": 0.0, "iterations": 4.0, "stages": stages(2)},
-        ],
-    )
+    return made((2, 2, 1, 2), gang(0.0, 2.0, begun=begun), (0.0, 4.0, 2))
 
 
 def test_the_freest_job_uses_equal_servers_in_order() -> None:
@@ -233,11 +220,7 @@ def test_a_late_clock_hides_nothing(method, clock):
 
 def test_a_coarse_unit_is_refined():
     """The policies spread the ring of a over a network of 1e-9 B/s; on one server it takes 4 (1 + 1/8) s, after b: 3 + 7.5."""
-    data = made([2, 1], (0, 4, 2), (0, 3, 3)).as_data()
-    del data["format"]
-    data |= {"nic_bandwidth_bytes_per_s": 1e-9}
-    data["jobs"][0]["stages"][0]["parameter_bytes"] = 1.0
-    instance = type(made([1], (0, 1, 1)))(**data)
+    instance = made([2, 1], (0, 4, 2, 1.0), (0, 3, 3), nic=1e-9)
     result = solve(instance, method="intervals", limits=Limits(time_s=20))
     assert result.status is TerminationStatus.OPTIMAL
     assert result.objective == pytest.approx(3 + 7.5, rel=1e-6)
@@ -253,13 +236,7 @@ def test_a_length_below_the_unit_still_waits():
 
 def test_the_best_placement_of_one_job_is_proven():
     """Inside a server a byte takes 1000 s, between servers 2 ns: no edge may stay inside, neither the light nor the heavy one."""
-    stages = [
-        {"replicas": 1, "compute_s": 0.5, "output_bytes": sent, "parameter_bytes": 0.0} for sent in (1e-5, 1e5, 0.0)
-    ]
-    data = made([2, 2], (0, 1, 1)).as_data()
-    del data["format"]
-    data |= {"intra_bandwidth_bytes_per_s": 1e-3, "nic_bandwidth_bytes_per_s": 1e9}
-    data["jobs"][0]["stages"] = stages
-    result = solve(type(made([1], (0, 1, 1)))(**data))
+    chain = gang(0, 1, stages=[(1, 0.5, sent) for sent in (1e-5, 1e5, 0.0)])
+    result = solve(made([2, 2], chain, inside=1e-3, nic=1e9))
     assert result.status is TerminationStatus.OPTIMAL
     assert result.objective == pytest.approx(0.5 + 2e5 * 2e-9, rel=1e-6)

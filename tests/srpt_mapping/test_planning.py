@@ -1,5 +1,7 @@
 """Plans and the search over orders: by hand, feasible, never worse than their start, repeatable, stopped by limits."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,24 +15,9 @@ from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.planning import Serial, plan
 from dlsched.testing import srpt_mapping_instances
 
+from . import builders
 
-def gangs(sizes, *jobs, ring=0.0):
-    """Jobs of one stage: release, seconds, GPUs."""
-    return srpt_mapping.Instance(
-        name="gangs",
-        intra_bandwidth_bytes_per_s=100.0,
-        nic_bandwidth_bytes_per_s=8.0,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-        jobs=[
-            {
-                "id": f"j{index}",
-                "release_s": release,
-                "iterations": length,
-                "stages": [{"replicas": held, "compute_s": 1.0, "output_bytes": 0.0, "parameter_bytes": ring}],
-            }
-            for index, (release, length, held) in enumerate(jobs)
-        ],
-    )
+gangs = partial(builders.made, inside=100.0, nic=8.0)
 
 
 def test_a_later_job_runs_in_front():
@@ -124,21 +111,9 @@ def test_too_many_jobs_are_refused(monkeypatch):
         plan(instance, [fifo(instance)], np.random.default_rng(0))
 
 
-STAGE = {"replicas": 1, "compute_s": 1.0, "output_bytes": 0.0, "parameter_bytes": 0.0}
-
-
 def queue(*lengths):
     """Jobs of these lengths, in seconds, on one GPU, all released at 0."""
-    return srpt_mapping.Instance(
-        name="queue",
-        intra_bandwidth_bytes_per_s=1.0,
-        nic_bandwidth_bytes_per_s=1.0,
-        servers=[{"id": "s0", "gpus": 1}],
-        jobs=[
-            {"id": f"j{index}", "release_s": 0.0, "iterations": float(length), "stages": [STAGE]}
-            for index, length in enumerate(lengths)
-        ],
-    )
+    return builders.made([1], *((0.0, float(length), 1) for length in lengths))
 
 
 def test_one_machine_is_sorted():

@@ -1,6 +1,7 @@
 """What A-SRPT promises: the theorem of section 4 against brute force, and against the bound on larger instances."""
 
 import random
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -10,49 +11,21 @@ from dlsched.srpt_mapping.bounds import bound
 from dlsched.srpt_mapping.checker import check, objective
 from dlsched.srpt_mapping.dispatching import dispatch
 from dlsched.srpt_mapping.heuristics import STRICT, a_srpt, factor
-from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.methods import METHODS
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
+from . import builders
+from .builders import ends_of_bandwidth, low_s, uniform_s, virtual_ends
+
 SETTINGS = settings(max_examples=12, derandomize=True, deadline=None, database=None)
 ROUNDING = 1 + 1e-9
-
-
-def made(sizes, *jobs, inside=8.0, nic=4.0):
-    """Jobs of one stage of a second: release, iterations, GPUs, ring bytes, predicted iterations."""
-    return Instance(
-        name="made",
-        intra_bandwidth_bytes_per_s=inside,
-        nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-        jobs=[
-            {
-                "id": f"j{index}",
-                "release_s": release,
-                "iterations": iterations,
-                "predicted_iterations": predicted,
-                "stages": [{"replicas": gpus, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": ring}],
-            }
-            for index, (release, iterations, gpus, ring, predicted) in enumerate(jobs)
-        ],
-    )
-
-
-def uniform(job, bandwidth):
-    """The closed form of section 4 at one bandwidth."""
-    seconds = []
-    for number, stage in enumerate(job.stages):
-        sent = stage.output_bytes + (job.stages[number - 1].output_bytes if number else 0.0)
-        ring = 2 * (stage.replicas - 1) / stage.replicas * stage.parameter_bytes
-        seconds.append(stage.compute_s + (2 * sent / stage.replicas + ring) / bandwidth)
-    return max(seconds)
+made = partial(builders.made, nic=4.0)
 
 
 def terms(instance):
     """rho, eta1, eta2, G and g_max, by their definitions."""
-    rates = [instance.intra_bandwidth_bytes_per_s]
-    rates += [instance.nic_bandwidth_bytes_per_s / server.gpus for server in instance.servers]
-    rho = max(uniform(job, min(rates)) / uniform(job, max(rates)) for job in instance.jobs)
+    slowest, fastest = ends_of_bandwidth(instance)
+    rho = float(max(uniform_s(job, slowest) / uniform_s(job, fastest) for job in instance.jobs))
     eta1 = max([1.0] + [job.iterations / job.predicted for job in instance.jobs])
     eta2 = max([1.0] + [job.predicted / job.iterations for job in instance.jobs])
     return rho, eta1, eta2, sum(s.gpus for s in instance.servers), max(job.gpus for job in instance.jobs)
@@ -67,11 +40,8 @@ def worst(instance):
 
 def truthful(instance):
     """The instance with true predictions."""
-    data = instance.as_data()
-    del data["format"]
-    for job in data["jobs"]:
-        job.pop("predicted_iterations", None)
-    return Instance(**data)
+    jobs = [job.model_copy(update={"predicted_iterations": None}) for job in instance.jobs]
+    return instance.model_copy(update={"jobs": jobs})
 
 
 def scattered(graph, servers):
@@ -100,33 +70,12 @@ def first_fit(graph, servers):
     return rows
 
 
-def machine_ends(instance):
-    """Virtual completions of the theorem, by a simulation from event to event."""
-    fastest = max(instance.intra_bandwidth_bytes_per_s, *instance.shares)
-    jobs = list(enumerate(instance.jobs))
-    left = {n: job.predicted * job.gpus * uniform(job, fastest) / instance.total_gpus for n, job in jobs}
-    ends, now = [0.0] * len(jobs), 0.0
-    while left:
-        there = [n for n in left if instance.jobs[n].release_s <= now]
-        later = min((instance.jobs[n].release_s for n in left if n not in there), default=float("inf"))
-        if not there:
-            now = later
-            continue
-        n = min(there, key=left.__getitem__)
-        if now + left[n] <= later:
-            now += left.pop(n)
-            ends[n] = now
-        else:
-            left[n] -= later - now
-            now = later
-    return ends
-
-
 def strict_schedules(instance):
     """A-SRPT as the theorem has it, with four rules that place jobs."""
     for place in ("heavy-edge", "compact"):
         yield a_srpt(instance, waiting=None, speeds="low", place=place)
-    ends = machine_ends(instance)
+    virtual = virtual_ends(instance, low_s(instance))
+    ends = [virtual[job.id] for job in instance.jobs]
     for rule in (scattered, first_fit):
         yield dispatch(instance, joins_s=ends, keys=ends, place=rule)
 
@@ -191,11 +140,8 @@ def test_the_theorem_with_true_predictions(instance):
 )
 def test_the_theorem_against_the_bound(instance, late):
     """More jobs, releases nearer or not; the proof is against SRPT and the lengths, so the bound takes the optimum's place."""
-    data = instance.as_data()
-    del data["format"]
-    for job in data["jobs"]:
-        job["release_s"] *= late
-    instance = Instance(**data)
+    jobs = [job.model_copy(update={"release_s": job.release_s * late}) for job in instance.jobs]
+    instance = instance.model_copy(update={"jobs": jobs})
     least = bound(instance).value
     for each in (instance, truthful(instance)):
         for schedule in strict_schedules(each):
