@@ -8,7 +8,6 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from conftest import tree_of
 
 import dlsched
@@ -90,21 +89,6 @@ def test_no_text_is_taken_apart_for_a_fact() -> None:
     assert set(ALLOWED) - found == set(), "no longer taken apart: take it off the list"
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "try:\n    pass\nexcept ValueError as error:\n    key, _, words = str(error).partition(': found ')",
-        "try:\n    pass\nexcept ValueError as error:\n    said = str(error)\n    re.match('x', said)",
-        "_NUMBER.findall(row.instance)",
-        "result.message.startswith('contradiction')",
-        "'limit' in result.message",
-    ],
-)
-def test_what_is_looked_for_is_found(source: str) -> None:
-    """Each of them is a text taken apart."""
-    assert list(texts_taken_apart(ast.parse(source)))
-
-
 def test_nothing_is_read_in_the_words_of_messages() -> None:
     """Wherever a text comes from: no module looks for ``found`` and ``allowed``, between which errors put facts."""
     for name, tree in trees("found", "allowed"):
@@ -124,22 +108,3 @@ def test_errors_are_given_their_fields() -> None:
                 text = ast.unparse(node.args[0])
                 wrong = "found " in text and ", allowed: " in text and "; found" not in text
                 assert not wrong, f"{name}, line {node.lineno}: where=, found= and allowed= make the text {text}"
-
-
-def test_signatures_are_made_in_one_module() -> None:
-    """That of the command line, of the options that the catalogue lists."""
-    made = {
-        name
-        for name, tree in trees("__signature__")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr == "__signature__" and isinstance(node.ctx, ast.Store)
-    }
-    assert made == {"cli/options.py"}
-
-
-def test_no_docstring_is_read() -> None:
-    """What a method or an option is, its record says."""
-    for name, tree in trees("__doc__", "getdoc", "get_docstring"):
-        for node in ast.walk(tree):
-            said = isinstance(node, ast.Attribute) and node.attr in ("__doc__", "getdoc", "get_docstring")
-            assert not said, f"{name}, line {getattr(node, 'lineno', 0)}"

@@ -105,28 +105,6 @@ def test_0_for_what_only_tells(line: str, cli: Command) -> None:
     assert ended.out
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["solve OUT", "prove OUT", "generate OUT", "export OUT", "import OUT"],
-)
-def test_3_for_an_output_that_cannot_be_written(
-    words: str, cli: Command, example: Path, trace: Path, tmp_path: Path
-) -> None:
-    """A folder that does not exist is named, and nothing appears."""
-    command = {
-        "solve": ["solve", example],
-        "prove": ["prove", example],
-        "generate": ["generate", "ring_allocation"],
-        "export": ["export", example],
-        "import": ["import", trace, "--source", "pcs"],
-    }[words.split()[0]]
-    out = tmp_path / "nosuch" / "out"
-    ended = cli(*command, "-o", out)
-    assert (ended.code, ended.out) == (3, "")
-    assert f"{out}: cannot be written" in ended.err
-    assert not out.parent.exists()
-
-
 def test_3_for_a_missing_trace(cli: Command) -> None:
     """The importer names the file."""
     ended = cli("import", "missing.csv", "--source", "pcs")
@@ -351,22 +329,6 @@ def test_a_pipe_that_is_closed_ends_quietly(line: str, buffered: bool) -> None:
     assert (ended.stderr, ended.returncode) == (b"", 0)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
-@pytest.mark.parametrize("reader", ["head -c 10", "true"])
-def test_a_reader_that_stops_early_ends_quietly(reader: str) -> None:
-    """The same through a shell."""
-    command = f"{' '.join(PROGRAM)} generate ring_allocation --jobs 300 | {reader}"
-    ended = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60)
-    assert ended.stderr == b""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
-def test_no_standard_output_at_all_is_no_defect() -> None:
-    """``>&-`` closes it; whatever the exit code, there is no traceback."""
-    ended = subprocess.run(["sh", "-c", f"{' '.join(PROGRAM)} methods >&-"], capture_output=True, timeout=60)
-    assert b"Traceback" not in ended.stderr
-
-
 def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a line of a shell, in which ``dlsched`` is the program."""
     line = line.replace("dlsched", " ".join(PROGRAM), 1)
@@ -393,14 +355,6 @@ def test_standard_files_that_are_closed(line: str, code: int, out: str, err: str
     """Each counts as empty: nothing of one appears on another, and no exit code is another."""
     ended = shell(line)
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, out, err)
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_1_for_a_full_disk() -> None:
-    """One line, no traceback."""
-    ended = shell("dlsched schema ring_allocation > /dev/full")
-    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1), ended
-    assert "No space left" in ended.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")

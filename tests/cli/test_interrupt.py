@@ -208,24 +208,6 @@ def test_ctrl_c_while_modules_are_imported_is_the_end(start: Any) -> None:
 
 
 @linux
-@pytest.mark.parametrize(
-    ("number", "code"),
-    [
-        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.long),
-        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.long),
-        (signal.SIGKILL, -signal.SIGKILL),
-    ],
-)
-def test_signals_end_the_program_and_its_solvers(number: signal.Signals, code: int, start: Any) -> None:
-    """Without a word; the child and CBC below it go too, even where the program was killed and could not answer."""
-    process = start("solve", TREE, "--method", "arc", "--solver", "cbc")
-    solvers = wait_until(lambda: running_cbc(process.pid))
-    process.send_signal(number)
-    assert (*process.communicate(), process.returncode) == ("", "", code)
-    wait_until(lambda: not any(map(alive, solvers)))
-
-
-@linux
 def test_one_ctrl_c_that_arrives_twice_loses_nothing(start: Any) -> None:
     """A terminal and a parent may both hand it on; what is held is printed all the same."""
     process = start("solve", RACKS, "--method", "arc", "--solver", "cbc", "--json")

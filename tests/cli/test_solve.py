@@ -126,11 +126,6 @@ def test_the_summary_is_for_people(cli: Any, example: Path) -> None:
         assert words in out
 
 
-def test_standard_input_is_an_instance(cli: Any, two_jobs: dict[str, Any]) -> None:
-    """``-`` reads it."""
-    assert cli("solve", "-", "--json", stdin=json.dumps(two_jobs)).json["status"] == "optimal"
-
-
 def test_a_file_that_cannot_be_renamed_leaves_the_old_one(
     cli: Any, example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,14 +217,6 @@ def test_the_bound_is_strictly_below_where_the_relaxation_is(cli: Any, save: Any
     result = cli("bound", path, "--json").json
     assert result["bound"] == pytest.approx(55.0)
     assert result["certificate"]["price"] == pytest.approx(45.0)
-
-
-def test_the_checker_verifies_it(cli: Any, example: Path, save: Any) -> None:
-    """What ``bound --json`` prints passes ``check``."""
-    result = save(cli("bound", example, "--json").out, "bound.json")
-    ended = cli("check", example, result)
-    assert ended.code == 0
-    assert ended.out.startswith("verified: ")
 
 
 def test_people_read_the_bound_and_who_proves_it(cli: Any, example: Path) -> None:

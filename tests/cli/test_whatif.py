@@ -183,14 +183,6 @@ def test_the_names_of_sources_are_those_of_the_readers() -> None:
     assert set(QUEUES) == {name for name, source in SOURCES.items() if source.reader is not None}
 
 
-def test_the_queue_is_not_overwritten(here: Path, cli: Callable[..., Ended]) -> None:
-    """The page asked for where the queue is."""
-    before = (here / "sacct.txt").read_bytes()
-    ended = cli("whatif", "sacct.txt", "--source", "slurm", "-o", "sacct.txt")
-    assert ended.code == 2 and "which FILE names too" in ended.err
-    assert (here / "sacct.txt").read_bytes() == before
-
-
 def test_jobs_that_run_still_held_gpus(here: Path, cli: Callable[..., Ended]) -> None:
     """Of 8 GPUs one job that has not ended holds 7: what happened to the others is compared with nothing."""
     (here / "sacct.txt").write_text(

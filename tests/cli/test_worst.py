@@ -195,14 +195,6 @@ def test_a_limit_of_nodes_is_in_the_command(cli: Callable[..., Ended]) -> None:
     assert found["command"].endswith("--jobs 2 --gpus 5 --node-limit 7 --budget 20 --seed 0")
 
 
-def test_what_fails_on_every_instance_ends_with_7(cli: Callable[..., Ended], here: Path) -> None:
-    """Whatever a method of one's own raises."""
-    (here / "boom.py").write_text("def boom(instance):\n    raise RuntimeError('boom')\n", encoding="utf-8")
-    ended = cli("worst", "ring_allocation", "--method", "boom.py:boom", "--budget", 10)
-    assert (ended.code, ended.out) == (7, "")
-    assert ended.err.splitlines()[-1].endswith("boom (and it answers on no instance that was drawn)")
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

@@ -164,6 +164,7 @@ def leader(tmp_path, *lines):
     """Start a program that runs lines after importing the child, with a folder ``tmp`` for temporary files."""
     (tmp_path / "tmp").mkdir()
     head = ["import os, signal, sys, threading, time", f"sys.path.insert(0, {str(tmp_path)!r})"]
+    head.append("signal.signal(signal.SIGHUP, signal.SIG_DFL)")  # under nohup it would be ignored
     code = "\n".join([*head, "from dlsched.solvers import child", *lines])
     environment = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
     return subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
