@@ -31,10 +31,7 @@ def price_certificate(
     price: float | None,
     tick: Tick = no_tick,
 ) -> PriceCertificate:
-    """Lagrangian bound at the best price of a table, or at ``price``, rounded down.
-
-    ``UsageError``: the instance is infeasible (no finite bound is best), or the price is negative or not finite.
-    """
+    """Lagrangian bound, rounded down, at the best price (UsageError: infeasible) or a given one (UsageError: out of range)."""
     if price is None:
         frontier = best_price(tabulate(), instance.capacity, tick=tick)
         if frontier is None:
@@ -55,11 +52,9 @@ def duals_certificate(
     time_s: float | None = None,
     tick: Tick = no_tick,
 ) -> DualsCertificate:
-    """Linear programming bound of a table, rounded down.
+    """Linear programming bound of a table, rounded down; UsageError: infeasible. ``Stopped``: HiGHS overran the time.
 
-    ``most`` bounds the variables, which the rows ``choice`` bound in any case; ``tolerance`` as in
-    ``solvers.lp.linear_program``; ``time_s`` covers the whole computation. ``UsageError``: the instance is infeasible;
-    ``Stopped``: HiGHS overran the time.
+    ``most`` bounds the variables, which the rows ``choice`` do anyway; ``tolerance`` as in ``solvers.lp.linear_program``.
     """
     from scipy.sparse import csr_array
 

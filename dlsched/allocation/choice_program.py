@@ -39,11 +39,9 @@ def build_choice_program(
     start: Mapping[str, int] | None = None,
     tick: Tick = no_tick,
 ) -> Formulation["pulp.LpProblem", SolutionT]:
-    """Build the model in PuLP.
+    """Build the model in PuLP, with names ``ids`` of the jobs; ``solution`` converts counts by job, in the order of the table.
 
-    ``ids`` has a name for every job of the table; ``solution`` converts counts by job, in the order of the table, into
-    a solution; ``means`` names the variables among ``Formulation.variables``, whose keys are job and count; ``start``:
-    counts by job to start from; ``tick`` is called before every job.
+    ``means`` names the variables among ``Formulation.variables``, whose keys are job and count; ``start``: counts to start from.
     """
     import pulp
 
@@ -89,10 +87,9 @@ def build_choice_arrays(
     start: Mapping[str, int] | None = None,
     tick: Tick = no_tick,
 ) -> Formulation[LinearModel, SolutionT]:
-    """Build the model as arrays for solvers, since a PuLP model of ten thousand jobs takes seconds to build.
+    """Build the model as arrays for solvers, since PuLP takes seconds for ten thousand jobs; the smallest counts must fit.
 
-    The row ``capacity`` counts units of ``reduction.on_grid``, beyond all but one of every job's least. Parameters as
-    ``build_choice_program``; the smallest counts must fit.
+    The row ``capacity`` counts units of ``reduction.on_grid``, beyond all but one of every job's least.
     """
     grid, room, _ = on_grid(table, capacity)
     labels = plain_labels(ids, "j")

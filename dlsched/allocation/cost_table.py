@@ -1,9 +1,5 @@
 """Cost tables: the cost of each allowed count of units for each job, undominated pairs, lower hulls, largest useful counts.
 
-Cost tables: the cost of each allowed count of units for each job, undominated pairs, and lower convex hulls.
-
-Every algorithm of this package takes one.
-
 =================  =======================================================================
 code               mathematics
 =================  =======================================================================
@@ -18,15 +14,12 @@ A pair is dominated when the same job has a smaller count that costs no more. Th
 those that minimise cost + price x count for some price >= 0 (Sinha and Zoltners 1979); along it the saving per added
 unit never rises. Pairs on a straight line are all kept: one long step in their place may not fit where a short one does.
 
-Largest useful counts for costs of the form hyperbolic / w + linear w + constant, w = 1, 2, ...
-
-Such a cost is convex or increasing, so counts beyond the cheapest are of no use. A price limits the pairs
-that many such jobs need to about C in all: let F be the jobs without a charge for changing their count, and
-w_j(p) the count that minimises cost_j + p w. If the w_j(p) of F and the smallest counts of all other jobs
-add up to more than C, some optimal answer gives no job more than w_j(p), except its current count. *Proof.*
-If job j has more (and not its current count), some i in F has less than w_i(p). Move one unit from j to i: j
-loses at most p (convexity), i gains at least p. The greedy methods too stay within w_j(p): they exhaust the
-units on savings above p.
+*Useful counts* of costs hyperbolic / w + linear w + constant, w = 1, 2, ... end at the cheapest, as such a cost is convex or
+increasing. A price limits the pairs that many such jobs need to about C in all: let F be the jobs without a charge for
+changing their count, and w_j(p) the count that minimises cost_j + p w. If the w_j(p) of F and the smallest counts of all
+other jobs add up to more than C, some optimal answer gives no job more than w_j(p), except its current count. *Proof.* If job
+j has more (and not its current count), some i in F has less than w_i(p). Move one unit from j to i: j loses at most p
+(convexity), i gains at least p. The greedy methods too stay within w_j(p): they exhaust the units on savings above p.
 """
 
 import math
@@ -42,9 +35,7 @@ from dlsched.core.limits import Tick, no_tick
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostTable:
-    """Pairs (count, cost) of every job, job after job, in flat arrays.
-
-    ValueError: shapes that do not fit, a job without a pair, counts that do not increase, a cost that is not finite.
+    """Pairs (count, cost) of every job, job after job; ValueError: arrays that are none.
 
     >>> table = CostTable.from_rows([({1: 9.0, 2: 5.0}), ({1: 4.0})])
     >>> table.jobs, table.pairs, table.minimum_units
@@ -98,10 +89,7 @@ class CostTable:
         *,
         tick: Tick = no_tick,
     ) -> Self:
-        """Tabulate costs at the ascending counts of every job; ``cost`` gets a job's position and its counts.
-
-        ``tick`` is called for every job.
-        """
+        """Tabulate ``cost`` of a job's position and its ascending counts; ``tick`` is called for every job."""
         starts = np.concatenate(([0], np.cumsum([len(row) for row in counts])))
         flat, costs = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
         for job, (row, begin, end) in enumerate(zip(counts, starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
@@ -167,10 +155,7 @@ _ROUNDING = 2.0**-49  # relative, of costs: keeps pairs on a straight line in sp
 
 
 def undominated(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
-    """Mark the pairs that no smaller count of their job matches in cost; shape (P,), cost O(P log(longest job)).
-
-    ``tick`` is called now and then.
-    """
+    """Mark the pairs that no smaller count of their job matches in cost; shape (P,), cost O(P log(longest job))."""
     position = np.arange(table.pairs) - np.repeat(table.first, table.lengths)
     best_before = np.full(table.pairs, np.inf)
     best_before[1:] = np.where(position[1:] > 0, table.costs[:-1], np.inf)
@@ -187,12 +172,10 @@ def undominated(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
 def hull(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
     """Mark the pairs on the lower convex hull of their job, from its smallest count down to its least cost; shape (P,).
 
-    First the corners: starting from the undominated pairs, each round drops in all jobs the pairs that lie
-    on or above the line through their two neighbours, until none does. Such a pair is no corner, whichever
-    neighbours are dropped too. A round costs O(P) for the pairs still there; tables need a few rounds,
-    convex costs one. If dropping uncovers one neighbour after the other, there would be many rounds: after
-    ``_ROUNDS`` of them the remaining pairs are scanned one by one. Then the pairs on the lines between the
-    corners are added, up to rounding. ``tick`` is called now and then.
+    Each round drops in all jobs the undominated pairs on or above the line through their two neighbours: such a pair is no
+    corner, whichever neighbours are dropped too. A round costs O(P); convex costs need one, tables a few. As dropping may
+    uncover one neighbour after the other, the pairs left after ``_ROUNDS`` rounds are scanned one by one. Then the pairs on the
+    lines between corners are added, up to rounding.
     """
     pairs = candidates = np.flatnonzero(undominated(table, tick=tick))
     for _ in range(_ROUNDS):
@@ -262,8 +245,7 @@ def useful_most(
 ) -> list[int]:
     """Return w_j(p) of every job for a price p at which demand exceeds the capacity, rounded up generously.
 
-    ``hyperbolic``, ``linear`` (coefficients), ``largest`` (counts) and ``free`` (whether in F) have shape (J,);
-    ``spare`` is the capacity beyond the smallest counts of all jobs.
+    ``free``: whether in F; ``spare``: the capacity beyond the smallest counts of all jobs. The arrays have shape (J,).
     """
     needed = spare + 3.0 * len(hyperbolic)  # for every job 1 for its smallest count, 2 for rounding
     low, high = 0.0, float(np.max(hyperbolic, initial=0.0))

@@ -77,10 +77,7 @@ def plain_counts(counts: Mapping[str, int]) -> FrozenMapping[str, int]:
 def read_counts(
     data: object, field: str, read: Callable[[Mapping[str, object], str, Where], int] = read_whole
 ) -> dict[str, int]:
-    """Read the ``solution`` of a result file, ``{field: {job: integer}}``; the checker decides whether it is feasible.
-
-    ``read`` reads one count. ``InputError``: the data have another form.
-    """
+    """Read the ``solution`` of a result file, ``{field: {job: integer}}``; the checker decides whether it is feasible."""
     counts = read_object(data, {field}, ("solution",)).get(field)
     entries = read_object(counts, set(counts) if isinstance(counts, dict) else set(), ("solution", field))
     return {job: read(entries, job, ("solution", field)) for job in entries}

@@ -1,10 +1,8 @@
-"""Guarantees of the greedy methods on a cost table: conditions, and how much the methods can lose.
+"""Guarantees of the greedy methods on a cost table: conditions, and approximation factors.
 
-Approximation factors of the greedy methods, mostly on cost tables without super-linear speed.
-
-Without super-linear speed means: no cost rises with the count, and count x cost never falls. Costs are >= 0.
-L is the largest count that fits beside the smallest counts of the other jobs. Factors are at least 1, and
-infinite if nothing is proven. docs/worst_theory.md has the proofs, and instances that reach the factors.
+Without super-linear speed means: no cost rises with the count, and count x cost never falls. Costs are >= 0. L is the largest
+count that fits beside the smallest counts of the other jobs. Factors are at least 1, and infinite if nothing is proven.
+docs/worst_theory.md has the proofs, and instances that reach the factors.
 """
 
 import math
@@ -101,9 +99,9 @@ def marginal(table: CostTable, capacity: int) -> float:
 def hulls(table: CostTable, capacity: int) -> float:
     """Factor of ``greedy.climb_hulls``: the widest step along a hull, in units, whatever the costs.
 
-    1 on convex costs of consecutive counts; as ``doubling`` on powers of two with savings per added unit that never rise: it
-    takes the same steps. Else, without super-linear speed, at most (2L - 1) / (L + 1) on counts
-    1, 2, 3, ..., and 3L / (L + 4) on counts from 1 of which none is more than twice the one before.
+    1 on convex costs of consecutive counts; as ``doubling``, whose steps it takes, on powers of two with savings per unit that
+    never rise. Else, without super-linear speed, at most (2L - 1) / (L + 1) on counts 1, 2, 3, ..., and 3L / (L + 4) on counts
+    from 1 of which none is more than twice the one before.
     """
     table = fitting(table, capacity)
     if convex(table):

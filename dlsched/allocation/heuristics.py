@@ -1,8 +1,7 @@
 """Heuristics on a cost table: equal counts, doubling, marginal gain, and the steps of the lower convex hull.
 
-The greedy ones start from every job's smallest count and return one pair index per job, shape (J,), or None when the
-smallest counts exceed the capacity. Equal gains go to the job that stands first in the table. ``tick`` is called now and
-then. Equal counts ignore costs.
+The greedy ones start from every job's smallest count and return one pair index per job, shape (J,), or None when these exceed
+the capacity. Equal gains go to the job that stands first in the table. ``tick`` is called now and then.
 """
 
 import heapq
@@ -18,10 +17,7 @@ from dlsched.core.limits import Tick, no_tick
 
 
 def same_counts(instance: Counted, most: int, name: str = "count") -> dict[str, int] | None:
-    """Choose every job's largest allowed count <= ``most``, else its smallest; None if they do not fit together.
-
-    Cost: O(J log W). ``UsageError``: ``most`` < 1; the message names it ``name``.
-    """
+    """Every job's largest allowed count <= ``most``, else its smallest; None: they do not fit. UsageError: ``most`` < 1."""
     if most < 1:
         raise UsageError(where=name, found=most, allowed="an integer >= 1")
     counts_by_job = {}
@@ -40,10 +36,7 @@ _BLOCK = 256  # steps between two ticks
 
 
 def double_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
-    """Repeatedly double the job with the largest saving per added unit; see ``ring_allocation.doubling``.
-
-    A step is possible while 2w is an allowed count, fits, and saves. O(P log P + S log J) for S steps.
-    """
+    """Double the job with the largest saving per added unit, while that is allowed, fits and saves; O(P log P + S log J)."""
     counts = table.counts
     double = np.searchsorted(*_shifted(table, 2 * counts))
     row = np.repeat(np.arange(table.jobs), table.lengths)
@@ -53,20 +46,16 @@ def double_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) ->
 
 
 def increase_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
-    """Repeatedly give the next larger allowed count to the job with the largest saving per added unit.
-
-    A job stops for good when its next count does not fit or does not save. O(P + S log J) for S steps.
-    """
+    """Give the next larger count to the job with the largest saving per added unit; one that fails is closed. O(P + S log J)."""
     following = np.arange(1, table.pairs + 1)
     following[table.last] = -1
     return _climb(table, capacity, following, tick)
 
 
 def climb_hulls(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
-    """Take the steps of the jobs' lower convex hulls in order of saving per added unit.
+    """Take the steps of the jobs' lower convex hulls in order of saving per added unit; a job whose step fails is closed.
 
-    A job whose step does not fit is closed. Until then it is the linear programming optimum, so the total is at most
-    the LP bound plus the largest single step. O(P log P).
+    Until then it is the linear programming optimum: the total is at most that plus the largest single step. O(P log P).
     """
     vertices = np.flatnonzero(hull(table, tick=tick))
     following = np.full(table.pairs, -1)

@@ -41,10 +41,7 @@ _BEYOND = 1.3  # the second price aims back by this multiple of the units that t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frontier:
-    """Two choices of one pair per job, both minimising cost + ``price`` x count: one fits the capacity, one need not.
-
-    ``fits`` and ``exceeds`` are pair indices, shape (J,), and equal when the price is 0 and all fits.
-    """
+    """Two choices of one pair per job, shape (J,), that minimise cost + ``price`` x count: one fits, one need not."""
 
     price: float
     fits: IntArray
@@ -56,8 +53,7 @@ def best_price(
 ) -> Frontier | None:
     """Maximise the Lagrangian bound; None when even the smallest counts exceed ``capacity``.
 
-    Cost: each pass is linear in the pairs still active, which shrink geometrically in practice. ``tick`` is called
-    before every pass; ``relevant`` computes the table's relevant pairs, and the caller goes on using it.
+    Passes are linear in the pairs still active, which shrink geometrically in practice; ``tick`` is called before each.
     """
     if table.minimum_units > capacity:
         return None
@@ -86,11 +82,7 @@ def best_price(
 
 
 def _likely_prices(table: CostTable, capacity: int, excess: Callable[[], int], tick: Tick) -> Iterator[float]:
-    """Yield two prices, from a sample of many jobs, that are likely on either side of the best one; then 0.
-
-    ``excess`` returns the units beyond the capacity at the price before. The price 0 comes unless an earlier
-    price exceeds the capacity.
-    """
+    """Yield two prices, from a sample of many jobs, likely on either side of the best; and 0 unless one exceeds the capacity."""
     every, above = table.pairs // _SAMPLE, False
     if every >= _WORTHWHILE and table.jobs >= _WORTHWHILE * every:
         sample = table.of_jobs(np.arange(every // 2, table.jobs, every))

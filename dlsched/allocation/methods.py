@@ -41,10 +41,9 @@ DP = f"dlsched dp {VERSION}"
 class Counting(Generic[CountedT, SolutionT]):
     """Functions of a family for allocations of counts, and the methods that use them.
 
-    ``table``: costs of all counts that an optimal answer may need. ``solution`` converts counts by job, and calls the
-    tick if this takes long. ``warm`` offers the search a quick answer. ``lagrange``: the certificate of an instance,
-    with the keywords ``price`` and ``tick``. ``whole_table`` extends an instance's table by the counts that cannot fit
-    beside the others; None: ``table`` has them, or a best price without them is best.
+    ``table``: costs of all counts that an optimal answer may need. ``solution`` converts counts by job. ``warm`` offers a quick
+    answer. ``lagrange``: the certificate of an instance. ``whole_table`` adds counts that cannot fit beside the others, if a best
+    price needs them.
     """
 
     table: Callable[[CountedT, Tick], CostTable]
@@ -161,12 +160,10 @@ def solve_by_states(
     step: Tick = no_tick,
     tick: Tick = no_tick,
 ) -> IntArray | None:
-    """Return the pairs of least total cost whose counts add up to at most ``capacity``, or None if there are none.
+    """Return the pairs of least total cost whose counts add up to at most ``capacity``, None if there are none.
 
-    O(P C) time and O(J C) sums. C is the smaller of the capacity and the sum of the largest counts, both divided by
-    the common divisor of all counts (``reduction.on_grid``). Among equals the smaller count wins. ``step`` is called
-    before every job and ``tick`` now and then. ``MemoryError``: more than ``ALLOWED_BYTES`` of ``algorithms.sums``
-    are needed.
+    O(P C) time and O(J C) memory, C the units of use (``_on_useful_grid``). Ties: the smaller count. ``step`` is called before
+    every job, ``tick`` now and then. ``MemoryError``: more than ``ALLOWED_BYTES`` of ``algorithms.sums`` are needed.
     """
     if table.minimum_units > capacity:
         return None

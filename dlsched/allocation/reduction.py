@@ -1,11 +1,10 @@
 """Reductions of a cost table that keep its optimum: coarser grids of counts, and pairs that cannot matter.
 
-*Grid.* Only the units that a job takes beyond its smallest count matter, and their number is a multiple of
-g, the greatest common divisor of all such differences. So jobs can use only a multiple of g of the capacity
-beyond the smallest counts.
+*Grid.* The units that a job takes beyond its smallest count are a multiple of g, the greatest common divisor of all such
+differences. So jobs can use only a multiple of g of the capacity beyond the smallest counts.
 
-*Limit.* Given an answer of total U, no better answer contains a pair that costs over U - sum_i min cost_i
-more than its job's least cost. Dropping such pairs makes rounding relative to the optimum.
+*Limit.* Given an answer of total U, no better answer contains a pair that costs over U - sum_i min cost_i more than its job's
+least cost. Dropping such pairs makes rounding relative to the optimum.
 """
 
 import numpy as np
@@ -21,10 +20,7 @@ _SLACK = 1e-12  # of the largest cost: rounding of the sums
 
 
 def on_grid(table: CostTable, capacity: int) -> tuple[CostTable, int, int]:
-    """Return the table with counts 1 + (w - smallest) / g, the capacity to match, and g (0 when every job has one count).
-
-    Pairs keep their positions; the smallest counts must fit the capacity.
-    """
+    """Return the table with counts 1 + (w - smallest) / g, the capacity to match, and g (0: no job has two counts)."""
     smallest = table.counts[table.first]
     few = table.counts[: int(table.starts[: _FEW + 1][-1])]
     if smallest.max() == 1 and np.gcd.reduce(few - 1) == 1:  # the counts are on the grid already
@@ -50,11 +46,7 @@ def within(table: CostTable, chosen: IntArray) -> BoolArray:
 
 
 def open_pairs(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> CostTable:
-    """Return the undominated pairs that an answer no worse than that of ``greedy.climb_hulls`` can contain.
-
-    No cost in the table exceeds that answer's total, to which solvers' tolerances are relative. ``UsageError``: the
-    smallest counts do not fit.
-    """
+    """Return the undominated pairs that an answer no worse than that of ``climb_hulls`` can contain; UsageError: infeasible."""
     table = table.subset(undominated(table, tick=tick))
     chosen = climb_hulls(table, capacity, tick=tick)
     if chosen is None:

@@ -1,17 +1,14 @@
 """Relevant pairs of all jobs at a price, in passes over some jobs at a time, so that intermediate arrays stay in the cache.
 
-With Numba (``core.imports``) a pass is one loop instead, with the same operations on the same floats in the
-same order. It saves some 7 ns a pair in all passes of a knapsack; below 2**27 pairs this does not pay for
-importing Numba, which takes a second. If something else has imported it, it pays from 2**16 pairs on
-(``benchmarks/knapsack.py``).
+With Numba (``core.imports``) a pass is one loop instead, with the same operations on the same floats in the same order. It
+saves some 7 ns a pair in all passes of a knapsack; below 2**27 pairs this does not pay for importing Numba, which takes a
+second. If something else has imported it, it pays from 2**16 pairs on (``benchmarks/knapsack.py``).
 
-Pairs of a job are relevant up to some count, since each unit beyond costs the price. A job's cost is nowhere below its
-least, ``table.least``, so with d units more than some pair its cost + price x count is above
-that pair's by at least price d - (the pair's cost - least). Counts rise by at least 1 from pair to pair, so
-pairs far enough along need no look; in long tables these are most pairs. *Rounding:* counts are at most
-2**53, so each product price x count is off by at most price / 2, and the other terms by far less than
-``_MARGIN`` times themselves. So no skipped comparison could have come out otherwise in floats, and the
-result is that of a look at all pairs.
+Pairs of a job are relevant up to some count, since each unit beyond costs the price. A job's cost is nowhere below its least,
+``table.least``, so with d units more than some pair its cost + price x count is above that pair's by at least price d - (the
+pair's cost - least). Counts rise by at least 1 from pair to pair, so pairs far enough along need no look; in long tables
+these are most pairs. *Rounding:* counts are at most 2**53, so each product price x count is off by at most price / 2, and the
+other terms by far less than ``_MARGIN`` times themselves: no skipped comparison could have come out otherwise in floats.
 """
 
 import sys
@@ -59,10 +56,7 @@ class RelevantPairs:
         self._part: _Part | None = None
 
     def cheapest(self, price: float, near: IntArray | None = None) -> IntArray:
-        """Pair of every job that has the least cost + price x count, the first one of equals; shape (J,).
-
-        ``near``: a pair of every job whose cost + price x count is likely to be low, such as the cheapest at another price.
-        """
+        """First pair of every job that has the least cost + price x count, shape (J,); that of pairs ``near`` is likely low."""
         part, table = self._whole, self._table
         if self._pays(price):
             near = _tried(table, price) if near is None else near
@@ -70,10 +64,7 @@ class RelevantPairs:
         return part.numbered(minima(part.starts, part.counts, part.costs, price))
 
     def near(self, price: float, base: IntArray, most: float) -> tuple[IntArray, IntArray]:
-        """Pairs whose cost + price x count is less than ``most`` above that of the ``base`` pair of their job, and their jobs.
-
-        The difference is that of costs + price x that of counts.
-        """
+        """As ``within_reach``: pairs less than ``most`` above the ``base`` pair of their job, and their jobs."""
         part, table = self._whole, self._table
         if self._pays(price):
             part = self._up_to(price, base, np.maximum(table.costs[base] - table.least + most, 0.0))
@@ -81,24 +72,19 @@ class RelevantPairs:
         return part.numbered(pairs), jobs
 
     def up_to(self, price: float, cheapest: IntArray, limits: FloatArray) -> tuple[IntArray, IntArray]:
-        """Pairs whose cost + price x count is at most the limit of their job, shape (J,), and their jobs.
-
-        ``cheapest``: a pair of every job whose cost + price x count is at most the limit.
-        """
+        """As the function ``up_to``: pairs up to the limit of their job, as the ``cheapest`` ones are, and their jobs."""
         part, table = self._whole, self._table
         if self._pays(price):
             costs = table.costs[cheapest]
-            part = self._up_to(
-                price, cheapest, costs - table.least + (limits - (costs + price * table.counts[cheapest]))
-            )
+            over = costs - table.least + (limits - (costs + price * table.counts[cheapest]))
+            part = self._up_to(price, cheapest, over)
         pairs, jobs = up_to(part.starts, part.counts, part.costs, price, limits)
         return part.numbered(pairs), jobs
 
     def _pays(self, price: float) -> bool:
+        # Few pairs, and pairs in compiled loops, are looked at no slower than those to skip are found.
         pairs = self._table.pairs
-        return (
-            price > 0 and pairs >= _ENOUGH and not in_loops(pairs)
-        )  # a look at all takes no longer than finding the pairs to skip
+        return price > 0 and pairs >= _ENOUGH and _fast(_fill_minima, pairs) is None
 
     def _up_to(self, price: float, pairs: IntArray, over: FloatArray) -> _Part:
         """Return a part with all pairs for which price x (count - that of ``pairs``) is at most ``over``."""
@@ -204,11 +190,6 @@ def leading(
     begins = np.concatenate(([0], np.cumsum(ends - starts[:-1])))
     pairs = np.arange(begins[-1]) + np.repeat(starts[:-1] - begins[:-1], np.diff(begins))
     return begins, counts[pairs], costs[pairs], pairs
-
-
-def in_loops(pairs: int) -> bool:
-    """Whether passes over so many pairs are compiled loops."""
-    return _fast(_fill_minima, pairs) is not None
 
 
 def _blocks(starts: IntArray) -> Iterator[tuple[int, int, int, int]]:

@@ -66,9 +66,8 @@ _LONGEST_SPAN, _SHORTEST_SPAN = 2.0**600, 2.0**-1000
 def any_time_value(instance: Instance, breakpoints: Sequence[float], prices: Sequence[float]) -> Fraction:
     """The bound on the weighted mean of flow times that prices of a unit-second prove (see ``certificates.time_prices``).
 
-    ``prices[k]`` holds from ``breakpoints[k]``, in seconds, on. With ticks, where jobs are released at their first ticks, it
-    holds too. Rounding takes some 1e-12 of the jobs' costs. Cost: about 30 evaluations of O(intervals x counts), of the
-    intervals until the job's latest end. ValueError: prices that are no steps, or a job that fits no cluster of this size.
+    ``prices[k]`` holds from ``breakpoints[k]``, in seconds, on. Rounding takes some 1e-12 of the jobs' costs. Cost: about 30
+    evaluations of O(intervals x counts). ValueError: prices that are no steps, or a job that fits no cluster of this size.
     """
     require_steps(breakpoints, prices)
     times, steps = np.array(breakpoints, dtype=float), np.array([0.0, *prices, 0.0])
@@ -237,9 +236,9 @@ def ticks_value(
     prices: Sequence[float],
     blocks: Mapping[str, Sequence[float]] | None = None,
 ) -> Fraction:
-    """Weighted mean of flow times that prices by slot prove, exactly; ``blocks``: K prices of a block and second by size >= 2.
+    """Weighted mean of flow times that prices by slot prove, exactly; ``blocks``: prices of a block and second by size >= 2.
 
-    ValueError: the instance has no ticks; the K + 1 breakpoints are no ascending whole ticks; prices are not K numbers >= 0.
+    ValueError: no ticks; breakpoints that are no ascending whole ticks; other than one price >= 0 between two of them.
     """
     if instance.tick_s is None:
         raise ValueError("prices by slot are of instances with ticks")

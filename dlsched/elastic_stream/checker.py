@@ -34,8 +34,7 @@ from dlsched.elastic_stream.solution import Finished, Period, Stream
 def first_excess(changes: Sequence[tuple[float, int, float]], capacity: int) -> tuple[int, float, float] | None:
     """Return peak, start and end of the first period with a use above ``capacity``; None: there is none.
 
-    ``changes``: time, change, and the time to report; sorted, with releases before acquisitions at the same
-    time.
+    ``changes``, sorted: time, change (releases first), and the time to report.
 
     >>> first_excess([(0.0, 2, 0.0), (1.0, 1, 1.0), (3.0, -2, 3.0), (4.0, -1, 4.0)], 2)
     (3, 1.0, 3.0)

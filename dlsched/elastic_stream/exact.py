@@ -24,15 +24,8 @@ from dlsched.version import VERSION
 
 SLOTS = f"dlsched slots {VERSION}"
 
-_SLOW = (
-    "equal",
-    "marginal",
-    "weighted",
-    "doubling",
-    "exploratory",
-    "priced",
-    "myopic",
-)  # ascending; the others look at few jobs an event
+# By effort, ascending; the policies that are not named look at few jobs an event.
+_SLOW = ("equal", "marginal", "weighted", "doubling", "exploratory", "priced", "myopic")
 
 
 def _effort(name: str) -> tuple[int, bool, bool]:

@@ -1,11 +1,8 @@
-"""Fast simulation of the rule that gives units by weight x gain in speed per unit.
+"""Fast simulation of the rule that gives units by weight x gain in speed per unit, for one set of weights after another.
 
-Fast simulation of job weights, which simulates changed weights only from when they first matter.
-
-The rules are those of the real simulator; times may differ by rounding, and so may decisions at ties. For
-the kept weights, the simulation remembers states at some arrivals. A try that changes weights of jobs that
-have not arrived in a state begins from the last such state, and ends as soon as neither simulation has a job
-left.
+The rules are those of the real simulator; times may differ by rounding, and so may decisions at ties. For the kept weights
+states at some arrivals are remembered. A try that changes weights of jobs that have not arrived in a state begins from the
+last such state, and ends as soon as neither simulation has a job left.
 """
 
 import math
@@ -19,57 +16,41 @@ from dlsched.core.elementary import float_power
 from dlsched.elastic_stream.instance import Instance, Job
 
 FRESH, STOPPED = -2, -1
-"""States of a job without units: never ran, so its next start is free; or ran before. Other states: units
-held."""
+"""States of a job without units: never ran, so its next start is free; or ran before. Other states: units held."""
 
-_MOST_COUNTS = 32
-"""Most counts of a law that are considered."""
+_MOST_COUNTS = 32  # of a law
 
 Step = tuple[float, int, int]
 """Gain in speed per unit, units before, units after."""
 
 
-@dataclass(slots=True, eq=False)
 class Speeds:
     """Jobs as the fast simulation sees them; time is in seconds after the first release, or with ticks in ticks.
 
     ``patience`` > 1: pauses for which a change of units should last; gains by other counts than the present one are reduced
-    by 1 / patience. ``release``: when jobs can first hold units; ``speed``: share of its work per unit of time, by useful
-    count; ``order``: jobs with work by release; ``waits_s``: weighted seconds before releases; ``scale_s``: a unit of time.
+    by 1 / patience.
     """
 
-    instance: Instance
-    patience: float = 20.0
-    release: list[float] = field(init=False)
-    pause: list[float] = field(init=False)
-    speed: list[dict[int, float]] = field(init=False)
-    order: list[int] = field(init=False)
-    weight: list[float] = field(init=False)
-    waits_s: float = field(init=False)
-    scale_s: float = field(init=False)
-    _steps: dict[tuple[int, int], list[Step]] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        instance, tick_s = self.instance, self.instance.tick_s
-        scale_s = self.scale_s = tick_s or 1.0
+    def __init__(self, instance: Instance, patience: float = 20.0) -> None:
+        self.instance, self.patience = instance, patience
+        self.scale_s = scale_s = instance.tick_s or 1.0  # a unit of time
         jobs = range(len(instance.jobs))
-        clock = (
-            [job.arrival_s for job in instance.jobs]
-            if tick_s is None
-            else [float(instance.first_slot(j)) for j in jobs]
-        )
+        clock = [
+            job.arrival_s if instance.tick_s is None else instance.first_slot(j) for j, job in enumerate(instance.jobs)
+        ]
         zero = min(clock)
-        self.release = [time - zero for time in clock]
+        self.release = [float(time) - zero for time in clock]  # when jobs can first hold units
         self.weight = [job.weight for job in instance.jobs]
-        self.waits_s = sum(self.weight[j] * float(instance.wait_s(j)) for j in jobs)
+        self.waits_s = sum(self.weight[j] * float(instance.wait_s(j)) for j in jobs)  # before releases
         self.pause = [job.restart_s / scale_s for job in instance.jobs]
-        self.speed = [
+        self.speed = [  # share of its work per unit of time, by useful count
             {count: scale_s / (job.work * time_s) for count, time_s in _times_s(job, instance.units).items()}
             if job.work
             else {}
             for job in instance.jobs
         ]
-        self.order = sorted((j for j in jobs if self.speed[j]), key=self.release.__getitem__)
+        self.order = sorted((j for j in jobs if self.speed[j]), key=self.release.__getitem__)  # jobs with work
+        self._steps: dict[tuple[int, int], list[Step]] = {}
 
     def steps(self, job: int, state: int) -> list[Step]:
         """Steps along the upper hull of a job's gain by units in a state; gains per unit fall."""
@@ -97,10 +78,9 @@ Offer = tuple[float, int, int, int]
 
 
 def share(offers: Sequence[Offer], units: int, speed: Sequence[dict[int, float]]) -> dict[int, int]:
-    """Units of the jobs that get any, from steps in ascending order, each job's in order of its units.
+    """Units of the jobs that get any, from steps in ascending order; one that does not fit ends those of its job.
 
-    Steps are taken from the first on; one that does not fit is skipped, with the job's later steps. Idle units then go, in
-    the same order, to jobs that gain by any count that fits. ``speed``: of each job by count.
+    Idle units then go, in the same order, to jobs that gain by any count that fits. ``speed``: of each job by count.
 
     >>> share([(-9.0, 0, 0, 2), (-5.0, 1, 0, 1), (-4.0, 0, 2, 8)], 6, [{2: 1.0, 3: 1.1, 8: 2.0}, {1: 1.0}])
     {0: 3, 1: 1}
@@ -146,8 +126,7 @@ _ROUNDING = 1e-13
 _LEAST = 2.0**-52
 
 Run = tuple[int, float, float, float]
-"""A job's units, the share of its work left when they changed, the time from which it progresses, and its
-speed."""
+"""A job's units, the share of its work left when they changed, the time from which it progresses, and its speed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -263,11 +242,8 @@ class Course:
                     rest = max(rest - (now - since) * speed, rest * _LEAST)
                 pause = speeds.pause[job]
                 # More units pause the job: only if it ends earlier so.
-                if (
-                    units > current
-                    and pause
-                    and not worth_it(pause, rest, speeds.speed[job][units], speed, since - now)
-                ):
+                grows = units > current and pause
+                if grows and not worth_it(pause, rest, speeds.speed[job][units], speed, since - now):
                     continue
                 changes.append((job, current, units, rest, pause))
         for job, units in shares.items():

@@ -101,10 +101,7 @@ def _play(instance: Instance, policy: Policy, step: Step, tick: Tick) -> Stream 
 
 
 def in_turn(instance: Instance) -> Stream | None:
-    """The quickest stream, without simulation: jobs start in order of arrival, on their fixed size, and never stop.
-
-    None: infeasible. Cost: O(J log J).
-    """
+    """The quickest stream, O(J log J): jobs start in order of arrival, on their fixed size, and never stop; None: infeasible."""
     if infeasible(instance) is not None:
         return None
     tick_s, free, now = instance.tick_s, instance.units, -math.inf

@@ -1,9 +1,4 @@
-"""Streams planned in hindsight, by weights of the jobs and a search for better ones.
-
-Search over job weights by simulated annealing: changes one job, or a few that arrive in a row.
-
-Source of the method: Kirkpatrick, Gelatt, Vecchi 1983.
-"""
+"""Streams planned in hindsight, by weights of the jobs and simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983)."""
 
 import math
 from bisect import bisect_left, insort
@@ -25,10 +20,7 @@ from dlsched.elastic_stream.solution import Stream
 
 
 class Weighed:
-    """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause.
-
-    Guarantee: none. Clairvoyant. Cost: O(n) an event for n steps of present jobs.
-    """
+    """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause. Cost: O(n) for n steps."""
 
     clairvoyant = True
     timeless = True
@@ -198,11 +190,10 @@ def plan_stream(
     better: Callable[[Stream], object] = lambda stream: None,
     tick: Tick = no_tick,
 ) -> Stream:
-    """A stream that gives units by improved weight x gain in speed per unit at every event.
+    """A stream that gives units by improved weight x gain in speed per unit at every event; UsageError: infeasible.
 
-    ``weights``, shape (J,): seconds that all work of each job is worth, such as its multiplier in the bound of prices; at
-    least its fastest run times its weight. ``effort``: tries times jobs. ``better`` is called with every better stream, the
-    first before any search; ``tick`` before every try and in simulations, and may raise. UsageError: infeasible.
+    ``weights``, shape (J,): seconds that all work of a job is worth, counted as its fastest run times its weight at least.
+    ``effort``: tries times jobs. ``better`` gets every better stream, the first before any search; ``tick`` may raise to stop.
     """
     reason = infeasible(instance)
     if reason is not None:
@@ -231,10 +222,7 @@ def plan_stream(
 
 
 def _decoded(instance: Instance, weights: Sequence[float], tick: Tick) -> list[Course]:
-    """For each power of the weights, the course with the best patience; best power first.
-
-    The base of a power is the worth of a job's work in seconds over its weight; with power 0 the least work goes first.
-    """
+    """For each power of the weights, the course with the best patience; best first. With power 0 the least work goes first."""
     few = len(instance.jobs) <= _SMALL
     speeds = [Speeds(instance, patience) for patience in (_PATIENCES if few else _PATIENCES[:1])]
     courses = []

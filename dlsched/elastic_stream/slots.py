@@ -1,6 +1,4 @@
-"""Streams with ticks: plans of units by slot, and the exact search over the jobs' states, slot by slot.
-
-Arrays of the states that a stream with ticks can reach at one tick.
+"""Streams with ticks: plans of units by slot, and the exact search over the states that the jobs can reach, tick by tick.
 
 ====================  ===============================================================================================
 code                  mathematics
@@ -11,11 +9,7 @@ code                  mathematics
 ``cost[i]``           weighted flow times so far: of ended jobs all, of present ones from arrival to the tick
 ====================  ===============================================================================================
 
-Exact search over slots: visits all relevant states of a stream with ticks, tick by tick.
-
-From slot to slot, the search extends every state by every division of the units among its present jobs.
-
-Three rules limit the states:
+From slot to slot every state is extended by every division of the units among its present jobs. Three rules limit the states:
 
 *Bound.* A state's flow times, each times its weight, add up to at least cost + max(sum of the present jobs' shortest times
 left, sum of their completions when the areas left are done one by one on one machine of the cluster's speed, the least area
@@ -154,8 +148,7 @@ _CELLS = 4096
 class LoneCosts:
     """Costs of single jobs at prices by slot, from every slot on, for all work left and units held.
 
-    The weighted flow times to come are at least the costs of the present jobs from the slot on, plus the costs of later
-    jobs from their arrivals on, minus the worth of the units from the slot on.
+    The flow times to come are at least those of the present jobs and of later ones, minus the worth of the units.
     """
 
     prices: SlotPrices
@@ -230,11 +223,9 @@ def search_slots(
     budget: Budget,
     prices: LoneCosts | None = None,
 ) -> None:
-    """Minimise the total weighted flow time, below ``best_s`` of a known stream, and prove the optimum.
+    """Minimise the total weighted flow time below ``best_s``, and prove the optimum; TooLarge: too many states, or divisions.
 
-    The instance is feasible, with ticks and shorter restarts. ``found`` is called with every better plan, ``proven`` with
-    growing lower bounds of the total; the last is the optimum. Nodes of ``budget`` are extended states. TooLarge: too many
-    states, or divisions of the units.
+    ``found`` gets every better plan, ``proven`` growing lower bounds of the total, at last the optimum. A node is a state.
     """
     search = _Slots(instance, budget, prices)
     if prices is not None:

@@ -21,10 +21,7 @@ class Period(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """The outcome of a job. ``flow_s``: seconds from arrival to end; None: it never ends.
-
-    ``number``, ``needed_s``: the period in which it ends, and how far into it; ``restarts``: its pauses.
-    """
+    """When a job ends: ``needed_s`` into its period ``number``, ``flow_s`` after its arrival (None: never)."""
 
     flow_s: float | None
     number: int
@@ -63,10 +60,7 @@ class Stream(Brief):
 
 
 def read_solution(data: Any, instance: Instance) -> Stream:
-    """Read the ``solution`` of a result file; the checker decides whether it is feasible.
-
-    InputError: it is not ``{"periods": {job: [{"start_s": s, "end_s": s, "units": n}]}}``.
-    """
+    """Read the ``solution`` of a result file, ``{"periods": {job: [period]}}``; the checker decides whether it is feasible."""
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("periods"), dict):
         raise InputError(where="solution.periods", found="no object", allowed="{job: [period, ...]}")

@@ -19,52 +19,17 @@ code                   mathematics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from dlsched.cluster.speeds import SpeedLaw, SpeedTable
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.result import FrozenMapping
+from dlsched.ring_allocation.instance import Job
 
 TimesLeft = tuple[IntArray, FloatArray]
 """Count of every job, and its remaining seconds on that count; shape (J,)."""
-
-
-class RingJob(Protocol):
-    """The fields of a job that its costs depend on; see ``instance.Job``."""
-
-    @property
-    def id(self) -> str:
-        """Its name."""
-
-    @property
-    def epochs(self) -> float:
-        """Remaining epochs."""
-
-    @property
-    def epoch_time_s(self) -> SpeedTable | None:
-        """Its table."""
-
-    @property
-    def speed_law(self) -> SpeedLaw | None:
-        """Its law."""
-
-    @property
-    def max_gpus(self) -> int | None:
-        """Largest count of a law."""
-
-    @property
-    def weight(self) -> float:
-        """Weight of its time."""
-
-    @property
-    def current_gpus(self) -> int | None:
-        """Count that it runs on."""
-
-    @property
-    def restart_s(self) -> float:
-        """Seconds of a change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +52,7 @@ class JobArrays:
     _latest: dict[int, tuple[Mapping[str, int], TimesLeft | None]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, jobs: Sequence[RingJob], gpus: int) -> Self:
+    def of(cls, jobs: Sequence[Job], gpus: int) -> Self:
         """Read the jobs of a cluster of that many GPUs."""
         # jobs with a table, and those with a law; the pairs of all tables stand one after the other
         speeds = [job.epoch_time_s for job in jobs]
@@ -151,10 +116,7 @@ class JobArrays:
         return np.asarray(compute / w + theta1 * (w - 1) + theta2 * ((w - 1) / w * model_bytes) + theta3)
 
     def seconds_left(self, gpus: Mapping[str, int]) -> TimesLeft | None:
-        """Count and remaining seconds of every job, shape (J,); remembered for the latest immutable counts.
-
-        None if a job has no allowed count, or a count has no job.
-        """
+        """Count and remaining seconds of every job, remembered for the latest immutable counts; None: no allocation."""
         if not isinstance(gpus, FrozenMapping):
             return self._seconds_left(gpus)
         latest, times = self._latest.get(0, (None, None))
@@ -197,10 +159,7 @@ class JobArrays:
             return None
 
     def _last_at_most(self, wanted: IntArray) -> IntArray:
-        """Last pair of every table whose count is at most the one wanted, not below the smallest; found by halving.
-
-        Counts rise by at least 1, so it is one of the first ``wanted``; where they are 1 .. n, the last of these.
-        """
+        """Last pair of every table with at most the count wanted, not below the smallest; by halving, as counts ascend."""
         low, high = self.starts[:-1], np.minimum(self.starts[:-1] + wanted, self.starts[1:]) - 1
         if (self.counts[high] <= wanted).all():
             return np.asarray(high)

@@ -1,6 +1,5 @@
-"""Bounds of ring_allocation (see ``allocation.bounds``), and how far the heuristic ``hull`` can be from them."""
+"""Bounds of ring_allocation; see ``allocation.bounds``."""
 
-from dlsched.allocation import cost_table as tables
 from dlsched.allocation.bounds import duals_certificate, price_certificate
 from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.core.limits import Tick, no_tick
@@ -34,8 +33,3 @@ def relaxation(instance: Instance, *, time_s: float | None = None, tick: Tick = 
         HiGHS overran ``time_s`` seconds.
     """
     return duals_certificate(instance, PROOF, lambda: undominated_table(instance, tick=tick), time_s=time_s, tick=tick)
-
-
-def largest_hull_step(instance: Instance) -> float:
-    """Largest saving of one step along a lower convex hull: what ``hull`` can lose against the LP bound (0 without steps)."""
-    return tables.largest_hull_step(cost_table(instance))

@@ -1,9 +1,9 @@
 """Minima over counts that certificates of ring_allocation use (see ``allocation.certificate``).
 
-The columns of ``milp`` are the counts that fit beside the others' smallest; of a law none above its fastest,
-except the current one. Floating point only preselects the counts that can be minimal and the columns that
-can have a negative reduced cost (the others add nothing): each float cost is off by at most ``_ERROR`` times
-itself, since all its terms are positive, so a count more than twice that above the least is not minimal.
+The columns of ``milp`` are the counts that fit beside the others' smallest; of a law none above its fastest, except the
+current one. Floating point only preselects the counts that can be minimal and the columns that can have a negative reduced
+cost (the others add nothing): each float cost is off by at most ``_ERROR`` times itself, since all its terms are positive, so
+a count more than twice that above the least is not minimal.
 """
 
 from bisect import bisect_left
@@ -75,10 +75,7 @@ def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tic
 
 
 def _below(instance: Instance, price: float, tick: Tick) -> float:
-    """The exact value: products as float expansions if floats decide the least count, else ``_minima``.
-
-    Some milliseconds for 10,000 jobs with 64 counts each, and 50 us for each law and each job with a tie.
-    """
+    """The exact value: products as float expansions if floats decide the least count, else ``_minima``, 50 us a job."""
     arrays = instance.arrays
     near, table = _near(arrays, price, tick)
     jobs = arrays.tables[table]

@@ -1,9 +1,7 @@
 """The cost table of an instance: the counts that each job may get, and their costs.
 
-A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``:
-``allocation.cost_table`` says up to which count it is useful, and that all laws together need about C pairs.
-
-*Doubling* visits only powers of two of a law.
+A table of speeds is taken as it is, a law up to the count to which ``allocation.cost_table`` says that it is useful: all laws
+together need about C pairs.
 """
 
 from collections.abc import Sequence
@@ -34,11 +32,9 @@ LARGEST_LAWS = 2**21
 def cost_table(instance: Instance, *, fitting: bool = True, current: bool = True, tick: Tick = no_tick) -> CostTable:
     """Tabulate cost_j(w) = weight (epochs tau(w) + restart) of every count that some optimal allocation may need.
 
-    ``fitting`` omits counts that do not fit beside the smallest counts of the other jobs. Otherwise the table has all allowed
-    counts, as far as memory allows, to find a price that proves much over these; the bound itself comes from
-    ``certificate.price_bound``. ``current`` keeps a law's current count even if it is beyond the useful ones.
-
-    UsageError: more pairs than ``LARGEST_TABLE``, of laws more than ``LARGEST_LAWS``, or counts that add up to over 2^62.
+    ``fitting`` omits counts that do not fit beside the smallest counts of the other jobs, ``current`` keeps a law's current count
+    even if it is beyond the useful ones. UsageError: more pairs than ``LARGEST_TABLE``, of laws than ``LARGEST_LAWS``, or counts
+    that add up to over 2^62.
     """
     tick()
     arrays, most = instance.arrays, _most(instance, fitting)
@@ -87,10 +83,7 @@ def undominated_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
 
 
 def tabulate(instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, tick: Tick = no_tick) -> CostTable:
-    """Tabulate cost_j(w) = weight (epochs tau(w) + restart) at some counts, ascending, of every job.
-
-    UsageError: more pairs than ``LARGEST_TABLE``, or counts whose sum exceeds 64-bit integers.
-    """
+    """Tabulate cost_j(w) at some ascending counts of every job; UsageError: over ``LARGEST_TABLE`` pairs, or sums beyond 2^62."""
     _require_size(sum(map(len, counts)), LARGEST_TABLE)
     _require_sum([int(useful[-1]) for useful in counts])
 

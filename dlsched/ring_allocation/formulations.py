@@ -18,16 +18,14 @@ objective             minimise sum_j omega_j (Q_j / f_j(w_j) + rho_j (1 - kept_j
 ``kept_least/most``   w_j is the current count when kept_j = 1
 ====================  ===============================================================================================
 
-g divides all differences of open counts of a job. The speed of a law enters as the non-linear function it
-is. The speed of a table is chosen by its x, exactly one of which is 1, so Q_j / f_j(w_j) = sum_n (Q_j /
-f_j(n)) x_jn: the table's part of the model is linear. A law with two open counts is written as a table.
+g divides all differences of open counts of a job. The speed of a law enters as the non-linear function it is. Of a table
+exactly one x is 1, so Q_j / f_j(w_j) = sum_n (Q_j / f_j(n)) x_jn is linear. A law with two open counts is written as a table.
 
 Source: Capes et al. 2018 (arXiv 1908.08082). Only the abstract was available, which calls the problem a non-convex,
 non-linear, NP-hard integer program; the program itself is our reconstruction.
 
-SCIP's tolerances are absolute. So the model has only the counts that an answer no worse than ``hull``'s can
-have, jobs with one such count are constants, and the unit of times is a power of two that makes the largest
-2^16 to 2^17.
+SCIP's tolerances are absolute. So the model has only the counts that an answer no worse than ``hull``'s can have, jobs with
+one such count are constants, and the unit of times is a power of two that makes the largest 2^16 to 2^17.
 """
 
 import math
@@ -65,25 +63,10 @@ def build_milp(
 ) -> Formulation["pulp.LpProblem", Allocation]:
     """Build the model to export; ``variables.gpus[job, n]`` is 1 if the job gets n GPUs.
 
-    Parameters
-    ----------
-    instance
-        A valid instance.
-    complete
-        Keep every allocation: all allowed counts that fit beside the smallest counts of the other jobs. Otherwise a
-        law has only the counts that some optimal allocation may need.
-    drop_dominated
-        Leave out counts that cost no less than a smaller count of the same job; the optimum stays.
-    start
-        To start from.
-    tick
-        Called before every job.
-
-    Raises
-    ------
-    UsageError
-        More pairs than ``costs.LARGEST_TABLE``, with ``complete`` than ``LARGEST``; or ``complete`` and
-        ``drop_dominated``.
+    ``complete`` keeps every allocation: all allowed counts that fit beside the smallest counts of the other jobs; otherwise a law
+    has only the counts that some optimal allocation may need. ``drop_dominated`` omits counts that cost no less than a smaller
+    count of the same job; the optimum stays. ``tick`` is called before every job. UsageError: both of them, or more pairs than
+    ``costs.LARGEST_TABLE``, with ``complete`` than ``LARGEST``.
     """
     if complete and drop_dominated:
         raise UsageError("complete keeps all counts, drop_dominated omits some: use one of them")
@@ -113,10 +96,9 @@ _POWER = 17  # of two, of the largest time in units: SCIP's tolerances are absol
 
 
 def build_minlp(instance: Instance, *, tick: Tick = no_tick) -> Formulation["pyo.ConcreteModel | None", Allocation]:
-    """Build the model of a feasible instance; None stands for it where every job is constant.
+    """Build the model of a feasible instance; None stands for it where every job is constant, at ``constant`` x ``unit`` seconds.
 
-    ``unit`` of the formulation is in seconds, ``constant`` is the cost of the constant jobs. ``tick`` is called before every job.
-    UsageError: the instance is infeasible, or counts differ by more than ``LARGEST_COUNT`` times their common divisor.
+    ``tick`` is called before every job. UsageError: infeasible, or counts over ``LARGEST_COUNT`` x their common divisor apart.
     """
     table = open_pairs(cost_table(instance, tick=tick), instance.gpus, tick=tick)
     grid, room, unit = on_grid(table, instance.gpus)

@@ -7,15 +7,15 @@ for ``fixed`` and ``equal`` that their prescribed counts do not fit. Ties go to 
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from dlsched.allocation import guarantees
-from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.cost_table import CostTable, largest_hull_step
 from dlsched.allocation.counts import ids
 from dlsched.allocation.heuristics import climb_hulls, double_greedily, equal_share, increase_greedily, same_counts
 from dlsched.core.arrays import IntArray
 from dlsched.core.family import Guarantee
 from dlsched.core.limits import Tick, no_tick
-from dlsched.ring_allocation.bounds import largest_hull_step
 from dlsched.ring_allocation.costs import cost_table, doubling_counts, tabulate
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
@@ -61,12 +61,11 @@ def hull(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
 
     Counts on a straight line are steps of their own.
 
-    Guarantee: at most the linear programming bound over the counts that can fit plus the largest single hull step
-    (``bounds.largest_hull_step``): up to the first step that does not fit it is the LP optimum, and later steps only
-    save. Optimal if every cost is convex on consecutive counts (Fox 1966); on powers of two with savings
-    that never rise it takes the steps of ``doubling``. Else, without super-linear speed, less than twice the
-    optimum on counts 1, 2, 3, ..., and less than three times on powers of two; always at most the optimum
-    times the widest hull step, in GPUs (docs/worst_theory.md). Cost: O(P log P).
+    Guarantee: at most the linear programming bound over the counts that can fit plus the largest single hull step: up to the
+    first step that does not fit it is the LP optimum, and later steps only save. Optimal if every cost is convex on consecutive
+    counts (Fox 1966); on powers of two with savings that never rise it takes the steps of ``doubling``. Else, without
+    super-linear speed, less than twice the optimum on counts 1, 2, 3, ..., and less than three times on powers of two; always at
+    most the optimum times the widest hull step, in GPUs (docs/worst_theory.md). Cost: O(P log P).
 
     Source: the greedy half of Sinha and Zoltners 1979 (Operations Research 27).
     """
@@ -109,10 +108,7 @@ _ROUNDING = 1e-9  # of sums of costs, with room
 
 
 def convex(instance: Instance) -> bool:
-    """Whether every job's allowed counts are consecutive and its cost is convex on them (Fox 1966).
-
-    Laws on more than a million counts are not examined, and answered with False.
-    """
+    """Whether costs are convex on consecutive counts (Fox 1966); False for laws on more than a million counts, not examined."""
     return not _too_long(instance) and guarantees.convex(_whole_table(instance))
 
 
@@ -136,59 +132,57 @@ def _whole_table(instance: Instance) -> CostTable:
     return tabulate(instance, [instance.counts(job) for job in range(len(instance.jobs))])
 
 
-def doubling_factor(instance: Instance) -> float:
-    """Largest ratio of ``doubling`` to the optimum; infinite if nothing is proven."""
-    return _factor(instance, guarantees.doubling)
+_FACTORS: dict[str, Callable[[CostTable, int], float]] = {
+    "doubling": guarantees.doubling,
+    "marginal": guarantees.marginal,
+    "equal": lambda table, gpus: guarantees.same_counts(table, gpus, max(1, gpus // table.jobs)),
+    "fixed": lambda table, gpus: guarantees.same_counts(table, gpus, 8),
+}
 
 
-def marginal_factor(instance: Instance) -> float:
-    """As ``doubling_factor``, for ``marginal``."""
-    return _factor(instance, guarantees.marginal)
+def factor(heuristic: str, instance: Instance) -> float:
+    """Largest ratio of a heuristic with its defaults to the optimum; infinite if nothing is proven (of ``hull`` there is one)."""
+    if heuristic == "hull":
+        return guarantees.hulls(cost_table(instance), instance.gpus)
+    return math.inf if _too_long(instance) else _FACTORS[heuristic](_whole_table(instance), instance.gpus)
 
 
-def hull_factor(instance: Instance) -> float:
-    """As ``doubling_factor``, of ``hull``: always finite."""
-    return guarantees.hulls(cost_table(instance), instance.gpus)
-
-
-def equal_factor(instance: Instance) -> float:
-    """As ``doubling_factor``, of ``equal``."""
-    return _factor(instance, lambda table, gpus: guarantees.same_counts(table, gpus, equal_share(instance)))
-
-
-def fixed_factor(instance: Instance) -> float:
-    """As ``doubling_factor``, of ``fixed`` with the 8 GPUs of its default."""
-    return _factor(instance, lambda table, gpus: guarantees.same_counts(table, gpus, 8))
-
-
-def _factor(instance: Instance, of_table: Callable[[CostTable, int], float]) -> float:
-    """A factor of the whole table; infinite if that is too long."""
-    return math.inf if _too_long(instance) else of_table(_whole_table(instance), instance.gpus)
+def _times_factor(heuristic: str, instance: Instance, optimum: float) -> float:
+    """Factor times optimum, plus the rounding error of sums."""
+    return factor(heuristic, instance) * (1 + _ROUNDING) * optimum
 
 
 def _worst_doubling(instance: Instance, optimum: float) -> float:
     """Return the better of the two guarantees, one of which holds."""
     loss = doubling_loss(instance) if falling_doublings(instance) else math.inf
-    return min(optimum + loss, _rounded(doubling_factor(instance), optimum))
+    return min(optimum + loss, _times_factor("doubling", instance, optimum))
 
 
-def _rounded(factor: float, optimum: float) -> float:
-    """Factor times optimum, plus the rounding error of sums."""
-    return factor * (1 + _ROUNDING) * optimum
+def _worst_hull(instance: Instance, optimum: float) -> float:
+    """Return the better of the two guarantees, both of which hold."""
+    return min(optimum + largest_hull_step(cost_table(instance)), _times_factor("hull", instance, optimum))
+
+
+def _worst_marginal(instance: Instance, optimum: float) -> float:
+    return optimum if convex(instance) else _times_factor("marginal", instance, optimum)
+
+
+def _has_factor(heuristic: str, instance: Instance) -> bool:
+    return math.isfinite(factor(heuristic, instance))
 
 
 DOUBLING = Guarantee[Instance](
     "powers of two with savings per added GPU that never rise: optimum plus the saving of the first doubling that did not fit; "
     "with no super-linear speed: less than twice the optimum there, at most twice on convex costs of 1, 2, 3, ...; "
     "else L/2 times, L the most GPUs a job can get; all tight",
-    lambda instance: falling_doublings(instance) or math.isfinite(doubling_factor(instance)),
+    partial(_has_factor, "doubling"),
     _worst_doubling,
 )
 MARGINAL = Guarantee[Instance](
     "convex costs on consecutive counts: optimal (Fox 1966); with no super-linear speed: as doubling on powers of two, "
     "else L/2 times the optimum, L the most GPUs a job can get; all tight",
-    lambda instance: math.isfinite(marginal_factor(instance)),
-    lambda instance, optimum: optimum if convex(instance) else _rounded(marginal_factor(instance), optimum),
+    partial(_has_factor, "marginal"),
+    _worst_marginal,
 )
 HULL = Guarantee[Instance](
     "at most the linear programming bound (over counts that can fit) plus the largest single hull step; "
@@ -196,15 +190,11 @@ HULL = Guarantee[Instance](
     "with no super-linear speed: less than twice the optimum on counts 1, 2, 3, ..., three times on powers of two; "
     "else the widest hull step, in GPUs, times it; all tight",
     lambda instance: True,
-    lambda instance, optimum: min(optimum + largest_hull_step(instance), _rounded(hull_factor(instance), optimum)),
+    _worst_hull,
 )
 EQUAL = Guarantee[Instance](
     "with no super-linear speed: the most GPUs that a job can get, divided by what it is given, times the optimum, tight",
-    lambda instance: math.isfinite(equal_factor(instance)),
-    lambda instance, optimum: _rounded(equal_factor(instance), optimum),
+    partial(_has_factor, "equal"),
+    partial(_times_factor, "equal"),
 )
-FIXED = Guarantee[Instance](
-    EQUAL.words,
-    lambda instance: math.isfinite(fixed_factor(instance)),
-    lambda instance, optimum: _rounded(fixed_factor(instance), optimum),
-)
+FIXED = Guarantee[Instance](EQUAL.words, partial(_has_factor, "fixed"), partial(_times_factor, "fixed"))

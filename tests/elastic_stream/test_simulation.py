@@ -65,7 +65,7 @@ class Compares:
 @pytest.mark.parametrize("tick_s", [None, 2.5])
 def test_arrays_are_what_the_view_says(since, tick_s, monkeypatch):
     """From the first event, or from one in the middle of the stream on; pairs of those that went are cleared away."""
-    monkeypatch.setattr("dlsched.elastic_stream.simulation.present_jobs._FEW", 8)
+    monkeypatch.setattr("dlsched.elastic_stream.simulation.view._FEW", 8)
     for seed in range(8):
         instance = drawn(seed, jobs=90).model_copy(update={"tick_s": tick_s})
         policy = Compares(Marginal("srpt"), since)

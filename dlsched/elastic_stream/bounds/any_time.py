@@ -1,6 +1,4 @@
-"""Lower bounds of streams without ticks: prices over time.
-
-Search for prices of good bounds for a stream with decisions at any time; they hold with ticks too.
+"""Lower bounds of streams without ticks: search for prices over time of good bounds; they hold with ticks too.
 
 1. Breakpoints are the releases and the ends of periods of a stream that is known: prices jump where jobs come and go. Long
    intervals are cut. Of large streams some thousands are kept.
@@ -8,8 +6,8 @@ Search for prices of good bounds for a stream with decisions at any time; they h
 3. The bundle method of ``columns.price_ascent`` raises them, first on few intervals without pauses, which is fast, then with
    them on ever more.
 
-All prices on the way give a bound. The search chooses by an estimate of it; a certificate's value is what
-the verifier proves of the prices handed out. With ticks all breakpoints are ticks.
+The search chooses by an estimate of the bound; a certificate's value is what the verifier proves of the prices handed out.
+With ticks all breakpoints are ticks.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -119,10 +117,9 @@ def any_time_prices(
     solved: Tick = no_tick,
     tick: Tick = no_tick,
 ) -> PricesCertificate:
-    """Search for prices that prove much, at the events of a stream or from the prices ``start``.
+    """Search for prices that prove much, on at most ``most`` intervals at the events of a stream, or from ``start`` on.
 
-    ``most``: largest number of intervals. ``better`` is called with ever better certificates: after the first level, and
-    with the best whatever ends the search. ``solved`` (after every linear program) and ``tick`` may raise to stop it.
+    ``better`` is called with ever better certificates, whatever ends the search; ``solved`` and ``tick`` may raise to stop it.
     """
     jobs = jobs_of(instance)
     if not len(jobs.index):

@@ -1,11 +1,8 @@
-"""Lower bounds of streams with ticks: prices by slot.
+"""Lower bounds of streams with ticks: search for the prices by slot of best bound.
 
-Search for the prices by slot of best bound for a stream with ticks.
-
-It begins with prices by the jobs present in a known stream, which the bundle method of
-``columns.price_ascent`` improves. A unit has a price in every slot; so has a block of s units, and at most C
-/ s blocks, rounded down, can be held: without block prices, half of each of two jobs that need more than
-half of the units would fit.
+It begins with prices by the jobs present in a known stream, which the bundle method of ``columns.price_ascent`` improves. A
+unit has a price in every slot; so has a block of s units, and at most C / s blocks, rounded down, can be held: without block
+prices, half of each of two jobs that need more than half of the units would fit.
 """
 
 import math
@@ -40,10 +37,7 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """Jobs of one kind that arrive soon after each other and share their costs.
-
-    Units count as free from ``span`` slots after the last first slot; it grows until no cheapest plan gets there.
-    """
+    """Jobs of one kind that arrive soon after each other; they share costs up to ``span`` slots after the last first slot."""
 
     kind: Kind
     members: list[Member]
@@ -186,10 +180,9 @@ def ticked_prices(
     solved: Tick = no_tick,
     tick: Tick = no_tick,
 ) -> PricesCertificate | None:
-    """The certificate of the best prices by slot; None for instances that ``refusal`` refuses.
+    """The certificate of the best prices by slot, from those of a known stream on; None for instances that ``refusal`` refuses.
 
-    ``known``: a stream with whose jobs prices begin; None: a fast rule's. ``better`` is called with ever better
-    certificates, whatever ends the search; ``solved`` and ``tick`` may raise to stop it. SolverError as ``Ascent.step``.
+    ``better`` is called with ever better certificates, whatever ends the search; ``solved`` and ``tick`` may raise to stop it.
     """
     if refusal(instance) is not None:
         return None

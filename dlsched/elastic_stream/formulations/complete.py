@@ -73,10 +73,9 @@ def times_s(instance: Instance) -> list[dict[int, float]]:
 
 
 def slots_of(instance: Instance, horizon_s: float | None) -> list[range]:
-    """Slots of every job: from its first to those that begin before the horizon; none for jobs without work.
+    """Slots of every job with work: from its first to those that begin before the horizon.
 
-    ``horizon_s`` None: room for all jobs one by one, each on its slowest count, after the last first slot. UsageError: the
-    horizon leaves a job no slot.
+    None: room for all jobs one by one on their slowest counts, after the last first slot. UsageError: a job has no slot.
     """
     tick_s = instance.tick_s
     assert tick_s is not None
@@ -95,21 +94,72 @@ def slots_of(instance: Instance, horizon_s: float | None) -> list[range]:
     return [range(first, until) if job.work else range(0) for first, job in zip(firsts, instance.jobs, strict=True)]
 
 
-class CompleteProgram:
-    """The model, and what its variables mean."""
+class SlotProgram:
+    """A model of the units of jobs by slot, to which jobs are added one by one, and what its variables mean."""
+
+    def __init__(self, name: str, instance: Instance, tick: Tick) -> None:
+        import pulp
+
+        self.instance, self.tick = instance, tick
+        self.model = pulp.LpProblem(name, pulp.LpMinimize)
+        self.units: dict[Key, pulp.LpVariable] = {}
+        self._held: dict[str, tuple[int, int, int]] = {}  # by name of x: job, slot and count
+        self._capacity: defaultdict[int, Terms] = defaultdict(list)
+
+    def hold(self, index: int, slot: int, count: int, x: "pulp.LpVariable") -> None:
+        """Note that ``x`` is 1 if the job holds so many units in the slot."""
+        self.units[self.instance.jobs[index].id, slot, count] = x
+        self._held[x.name] = index, slot, count
+        self._capacity[slot].append((x, count))
+
+    def add_row(self, name: str, terms: "Terms", sense: int, right: float) -> None:
+        """Add a constraint."""
+        import pulp
+
+        self.model.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
+
+    def minimise(self, ends: "Mapping[int, pulp.LpVariable]") -> None:
+        """Complete the model, given the ends of jobs with work: its objective, and the rows ``capacity``."""
+        import pulp
+
+        jobs, total = self.instance.jobs, self.instance.total_weight
+        share_s = (self.instance.tick_s or 0.0) / total
+        waited_s = math.fsum(job.weight * float(self.instance.wait_s(index)) for index, job in enumerate(jobs))
+        weighed = [(end, share_s * jobs[index].weight) for index, end in ends.items()]
+        self.model.setObjective(pulp.LpAffineExpression(weighed, waited_s / total))
+        for slot in sorted(self._capacity):
+            self.add_row(f"capacity_{slot}", self._capacity[slot], pulp.LpConstraintLE, self.instance.units)
+
+    def plan(self, values: Mapping[str, float]) -> list[dict[int, int]]:
+        """Units of every job by slot that values of the variables stand for."""
+        plan: list[dict[int, int]] = [{} for _ in self.instance.jobs]
+        for name, (index, slot, count) in self._held.items():
+            if values.get(name, 0.0) > 0.5:
+                plan[index][slot] = count
+        return plan
+
+
+class CompleteProgram(SlotProgram):
+    """The model of all streams."""
 
     def __init__(self, instance: Instance, slots: list[range], tick: Tick) -> None:
         import pulp
 
-        self.instance, self.slots, self.tick = instance, slots, tick
-        self.model = pulp.LpProblem("elastic_stream_complete", pulp.LpMinimize)
-        self.units: dict[Key, pulp.LpVariable] = {}
+        super().__init__("elastic_stream_complete", instance, tick)
+        self.slots = slots
         self.starts: dict[Key, pulp.LpAffineExpression] = {}
         self.ends: dict[Key, pulp.LpAffineExpression] = {}
         self.restarts: dict[Key, pulp.LpAffineExpression] = {}
-        self._held: dict[str, tuple[int, int, int]] = {}  # by name of x: job, slot and count
-        self._capacity: defaultdict[int, Terms] = defaultdict(list)
-        self._build()
+        ends = {}
+        labels = plain_labels([job.id for job in instance.jobs], "j")
+        for index, (job, label, times) in enumerate(zip(instance.jobs, labels, times_s(instance), strict=True)):
+            if times:
+                ends[index] = self._add_job(index, label, times)
+            else:
+                self.starts[job.id] = pulp.LpAffineExpression(constant=job.arrival_s)
+                self.ends[job.id] = pulp.LpAffineExpression(constant=job.arrival_s)
+                self.restarts[job.id] = pulp.LpAffineExpression()
+        self.minimise(ends)
 
     @property
     def variables(self) -> Variables:
@@ -130,11 +180,8 @@ class CompleteProgram:
 
     def decode(self, values: Mapping[str, float]) -> Stream:
         """The stream that the values of ``x`` are."""
-        counts: list[dict[int, int]] = [{} for _ in self.instance.jobs]
-        for name, (index, slot, count) in self._held.items():
-            if values.get(name, 0.0) > 0.5:
-                counts[index][slot] = count
-        return Stream({job.id: self._periods(index, counts[index]) for index, job in enumerate(self.instance.jobs)})
+        plan = self.plan(values)
+        return Stream({job.id: self._periods(index, plan[index]) for index, job in enumerate(self.instance.jobs)})
 
     def _periods(self, index: int, counts: dict[int, int]) -> list[tuple[float, float, int]]:
         """Periods of a job; the last one ends with its work if that is done in its last slot."""
@@ -155,34 +202,11 @@ class CompleteProgram:
             remaining = left_after(remaining, lasts * tick_s - pause_s, time_s)
         return periods
 
-    def _build(self) -> None:
-        import pulp
-
-        instance, objective = self.instance, []
-        share_s = (instance.tick_s or 0.0) / instance.total_weight
-        labels = plain_labels([job.id for job in instance.jobs], "j")
-        for index, (job, label, times) in enumerate(zip(instance.jobs, labels, times_s(instance), strict=True)):
-            if times:
-                objective.append((self._add_job(index, label, times), share_s * job.weight))
-            else:
-                self.starts[job.id] = pulp.LpAffineExpression(constant=job.arrival_s)
-                self.ends[job.id] = pulp.LpAffineExpression(constant=job.arrival_s)
-                self.restarts[job.id] = pulp.LpAffineExpression()
-        waited_s = math.fsum(job.weight * float(instance.wait_s(index)) for index, job in enumerate(instance.jobs))
-        self.model.setObjective(pulp.LpAffineExpression(objective, waited_s / instance.total_weight))
-        for slot in sorted(self._capacity):
-            self._add(f"capacity_{slot}", self._capacity[slot], pulp.LpConstraintLE, instance.units)
-
-    def _add(self, name: str, terms: "Terms", sense: int, right: float) -> None:
-        import pulp
-
-        self.model.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
-
     def _add_job(self, index: int, label: str, times: Mapping[int, float]) -> "pulp.LpVariable":
         """Add variables and rows of one job; return the variable of its end."""
         from pulp import LpAffineExpression, LpConstraintEQ, LpConstraintGE, LpConstraintLE, LpInteger, LpVariable
 
-        job, tick_s, add, slots = self.instance.jobs[index], self.instance.tick_s, self._add, self.slots[index]
+        job, tick_s, add, slots = self.instance.jobs[index], self.instance.tick_s, self.add_row, self.slots[index]
         assert tick_s is not None
         part_of = {count: tick_s / (job.work * time_s) for count, time_s in times.items()}
         gain = {count: (1 + HAIR) * value for count, value in part_of.items()}
@@ -227,22 +251,14 @@ class CompleteProgram:
                 part += [(y[count], -paused * part_of[count])] if paused else []
                 work += [(variable, value / unit) for variable, value in part]
                 progress += [(variable, value * (slots[-1] - slot + 1)) for variable, value in part]
-                self.units[job.id, slot, count] = x[count]
-                self._held[x[count].name] = index, slot, count
-                self._capacity[slot].append((x[count], count))
+                self.hold(index, slot, count, x[count])
             here: Terms = [(each, 1.0) for each in u.values()]
             # Largest gain of a slot over 1, so that ``does`` compares parts of the slot or, of short jobs, of the work.
-            beyond = [
-                (variable, value * max(1.0, most))
-                for variable, value in [*here, *((each, -paused) for each in y.values())]
-            ]
+            used = [*here, *((each, -paused) for each in y.values())]
+            does = [(each, value * max(1.0, most)) for each, value in used]
+            does += [(each, -LEAST_USE * value) for each, value in closes]
             add(f"one_{label}_{slot}", holding, LpConstraintLE, 1.0)
-            add(
-                f"does_{label}_{slot}",
-                [*beyond, *((each, -LEAST_USE * value) for each, value in closes)],
-                LpConstraintGE,
-                0.0,
-            )
+            add(f"does_{label}_{slot}", does, LpConstraintGE, 0.0)
             add(f"closes_{label}_{slot}", [*closes, *unheld], LpConstraintLE, 0.0)
             add(f"later_{label}_{slot}", [*((each, 1.0) for each in y.values()), *opens], LpConstraintLE, 1.0)
             add(f"holds_{label}_{slot}", [(started, 1.0), *unheld], LpConstraintGE, 0.0)
@@ -273,10 +289,7 @@ def _less(terms: "Terms") -> "Terms":
 
 
 def ending(most: float) -> float:
-    """G: the least of u + sum_k max(0, 1 - most (u + k - 1)) over 0 <= u <= 1, a little less for rounding.
-
-    The sum is piecewise linear in u; it bends where 1 / most - (k - 1) = u, which one k puts into 0 .. 1.
-    """
+    """G: the least of u + sum_k max(0, 1 - most (u + k - 1)) over 0 <= u <= 1, a little less for rounding."""
     whole = math.floor(1 / most)
 
     def value(u: float) -> float:

@@ -41,7 +41,6 @@ time of job j is at most U less the least ones of all others, over its weight; l
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping
 from operator import add, mul
 from typing import TYPE_CHECKING, NamedTuple
@@ -51,12 +50,12 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.core.messages import plain_labels
 from dlsched.core.ticks import HAIR, slots_for
 from dlsched.elastic_stream.checker import infeasible
-from dlsched.elastic_stream.formulations.complete import CompleteProgram, ending, slots_of, times_s
+from dlsched.elastic_stream.formulations.complete import CompleteProgram, SlotProgram, ending, slots_of, times_s
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.slots import Plan, stream_of, useful_times_s
 from dlsched.elastic_stream.slots import refusal as slots_refusal
+from dlsched.elastic_stream.slots import stream_of, useful_times_s
 from dlsched.elastic_stream.solution import Stream
-from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
+from dlsched.solvers.formulation import Formulation, Variables, extendable
 
 if TYPE_CHECKING:
     import pulp
@@ -91,10 +90,7 @@ def refusal(instance: Instance) -> str | None:
 
 
 def windows(instance: Instance, total_flow_s: float | None = None) -> list[Window]:
-    """Slots and counts of every job of a feasible instance with ``tick_s``; no counts for jobs without work.
-
-    ``total_flow_s``: sum of the weighted flow times of a known stream with decisions at ticks; None: of jobs one by one.
-    """
+    """Slots and counts of every job with work, of an instance with a stream whose flow times add up to ``total_flow_s``."""
     tick_s = instance.tick_s
     assert tick_s is not None
     indices = range(len(instance.jobs))
@@ -143,8 +139,6 @@ def build_milp(
     first slot. ``tick`` is called for every slot of every job. UsageError: ``refusal`` has a reason, there are more than
     ``LARGEST_COLUMNS``, or the arguments do not go together.
     """
-    import pulp
-
     reason = refusal(instance)
     if reason is not None:
         raise UsageError(reason)
@@ -158,53 +152,25 @@ def build_milp(
         return Formulation(whole.model, whole.decode, variables=whole.variables, chosen=whole.chosen, horizon_s=until_s)
     spans = windows(instance, total_flow_s)
     _require_few(sum((span.last - span.first + 1) * len(span.time_s) for span in spans))
-    program = _Program(instance, tick)
-    objective = []
-    total = instance.total_weight
-    share_s = (instance.tick_s or 0.0) / total
-    labels = plain_labels([job.id for job in instance.jobs], "j")
-    for index, (label, span) in enumerate(zip(labels, spans, strict=True)):
-        if span.time_s:
-            objective.append((program.add_job(index, label, span), share_s * instance.jobs[index].weight))
-    waited_s = math.fsum(job.weight * float(instance.wait_s(index)) for index, job in enumerate(instance.jobs))
-    program.model.setObjective(pulp.LpAffineExpression(objective, waited_s / total))
-    for slot in sorted(program.capacity):
-        program.add_row(f"capacity_{slot}", program.capacity[slot], pulp.LpConstraintLE, instance.units)
+    program = _Program("elastic_stream", instance, tick)
+    labels = enumerate(plain_labels([job.id for job in instance.jobs], "j"))
+    ends = {index: program.add_job(index, label, spans[index]) for index, label in labels if spans[index].time_s}
+    program.minimise(ends)
     return Formulation(program.model, program.decode, variables=Variables(units=program.units))
 
 
 def _require_few(columns: int) -> None:
     if columns > LARGEST_COLUMNS:
-        raise UsageError(
-            f"the program would have {columns} binary variables, allowed: {LARGEST_COLUMNS} (a longer tick_s)"
-        )
+        allowed = f"{LARGEST_COLUMNS} (a longer tick_s)"
+        raise UsageError(f"the program would have {columns} binary variables, allowed: {allowed}")
 
 
-class _Program:
+class _Program(SlotProgram):
     """The model, job by job."""
-
-    def __init__(self, instance: Instance, tick: Tick) -> None:
-        import pulp
-
-        self.instance, self.tick = instance, tick
-        self.model = pulp.LpProblem("elastic_stream", pulp.LpMinimize)
-        self.decisions: dict[str, tuple[int, int, int]] = {}  # by name of x: job, slot and count
-        self.units: dict[Key, pulp.LpVariable] = {}
-        self.capacity: defaultdict[int, Terms] = defaultdict(list)
 
     def decode(self, values: Mapping[str, float]) -> Stream:
         """The stream of values of the variables; work left by rounding is done later."""
-        plan: Plan = [{} for _ in self.instance.jobs]
-        for name, (index, slot, count) in self.decisions.items():
-            if values.get(name, 0.0) > 0.5:
-                plan[index][slot] = count
-        return stream_of(self.instance, plan)
-
-    def add_row(self, name: str, terms: "Terms", sense: int, right: float) -> None:
-        """Add a constraint."""
-        import pulp
-
-        self.model.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
+        return stream_of(self.instance, self.plan(values))
 
     def add_job(self, index: int, label: str, span: Window) -> "pulp.LpVariable":
         """Add variables and rows of one job; return the variable of its end."""
@@ -229,9 +195,7 @@ class _Program:
                 name = f"{label}_{slot}_{count}"
                 x[count] = LpVariable(f"x_{name}", 0, 1, LpInteger)
                 u[count] = LpVariable(f"u_{name}", 0, 1)
-                self.decisions[x[count].name] = (index, slot, count)
-                self.units[job.id, slot, count] = x[count]
-                self.capacity[slot].append((x[count], count))
+                self.hold(index, slot, count, x[count])
                 add(f"used_{name}", [(u[count], 1.0), (x[count], -1.0)], LpConstraintLE, 0.0)
                 done = [(u[count], gain[count])]
                 if job.restart_s > 0:

@@ -1,8 +1,7 @@
 """Policies that solve ring_allocation's problem for the work left at every event; one that measures speeds first.
 
-A job's cost on w units is its weight times the seconds it would still take if it kept them: the epochs it
-has left times tau(w), plus the pause that a change costs. Jobs are admitted in order while their smallest
-counts fit; the others wait.
+A job's cost on w units is its weight times the seconds it would still take if it kept them: the epochs it has left times
+tau(w), plus the pause that a change costs. Jobs are admitted in order while their smallest counts fit; the others wait.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,8 +16,7 @@ from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.policies.orders import MANY, Order, fifo, fitting, fitting_rows, order_named
-from dlsched.elastic_stream.simulation.present_jobs import LARGEST_PAIRS, too_many_pairs
-from dlsched.elastic_stream.simulation.view import View
+from dlsched.elastic_stream.simulation.view import LARGEST_PAIRS, View, too_many_pairs
 
 Algorithm = Callable[[CostTable, int], IntArray | None]
 

@@ -6,15 +6,14 @@ Smaller keys come first, and ties go to the job that stands first in the file.
 order           key of a job
 ==============  =================================================================================================
 ``fifo``        its arrival
-``srpt``        seconds to its nominal end at its size, pause included, over its weight
+``srpt``        seconds to its nominal end at its size, pause included, over its weight (Smith 1956)
 ``sjf``         seconds of its whole nominal work at its size, over its weight
-``las``         unit-seconds it has held (least attained service), over its weight
+``las``         unit-seconds it has held, over its weight: 2D Tiresias (Gu et al., NSDI 2019) without its queues
 ``efficiency``  minus weight x efficiency of its size, e(n) = n0 tau(n0) / (n tau(n)), n0 its smallest count
 ==============  =================================================================================================
 
-Between two events no order swaps two waiting jobs. Only ``las``, and ``srpt`` with weights, may swap two
-running jobs. In ``srpt`` running jobs only move forward, past waiting ones. Without weights all weights are
-1.
+Between two events no order swaps two waiting jobs. Only ``las``, and ``srpt`` with weights, may swap two running jobs. In
+``srpt`` running jobs only move forward, past waiting ones. Without weights all weights are 1.
 """
 
 from bisect import bisect_left, bisect_right
@@ -31,8 +30,7 @@ from dlsched.elastic_stream.simulation.queue_stream import Rule
 from dlsched.elastic_stream.simulation.view import View
 
 MANY = 32
-"""Number of present jobs from which policies use arrays, with the same answer; fewer are quicker one by
-one."""
+"""Number of present jobs from which policies use arrays, with the same answer; fewer are quicker one by one."""
 
 _BLOCK = 512  # sizes that are added up at once, each at most 2^53
 
@@ -41,27 +39,27 @@ Order = Callable[[View, int, int], float]
 
 
 def fifo(view: View, job: int, size: int) -> float:
-    """Key for first come, first served."""
+    """First come, first served."""
     return view.arrival_s(job)
 
 
 def srpt(view: View, job: int, size: int) -> float:
-    """Key for shortest remaining processing time, divided by the weight (Smith 1956)."""
+    """Shortest remaining processing time first."""
     return view.time_left_s(job, size) / view.weight(job)
 
 
 def sjf(view: View, job: int, size: int) -> float:
-    """Key for the shortest job: its time divided by its weight."""
+    """Shortest job first."""
     return view.epochs(job) * view.epoch_time_s(job, size) / view.weight(job)
 
 
 def las(view: View, job: int, size: int) -> float:
-    """Key for least attained service over weight: 2D Tiresias (Gu et al., NSDI 2019), without its queues."""
+    """Least attained service first."""
     return view.attained(job) / view.weight(job)
 
 
 def efficiency(view: View, job: int, size: int) -> float:
-    """Key for the largest weight x efficiency."""
+    """Largest weight x efficiency first."""
     return -view.weight(job) * efficiency_of(view, job, size)
 
 

@@ -1,8 +1,7 @@
 """Policies that weigh every job and give units, step by step, by gain in weighted speed per unit.
 
-In hindsight, prices over time give each job one weight, the multiplier of its work. These policies know the
-present only and estimate this weight: from the work left, or from prices at which the present jobs would be
-done.
+In hindsight, prices over time give each job one weight, the multiplier of its work. These policies estimate it from the
+present: from the work left, or from prices at which the present jobs would be done.
 """
 
 import math
@@ -18,8 +17,7 @@ from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.simulation.view import View
 
 MOST_COUNTS = 32
-"""Most counts of a job that are weighed; a job with more keeps about this many in geometric steps, and its
-fastest."""
+"""Most counts of a job that are weighed; a job with more keeps about this many in geometric steps, and its fastest."""
 
 _RECENT = 0.1  # weight of the latest time between events in the running mean of these times
 _RATIO = 1.12  # ratio of a price of the grid to the next smaller one
@@ -156,11 +154,10 @@ class Priced(_Weighing):
 
 
 def drain(jobs: Sequence[Points], shares: Sequence[float], worth: Sequence[float], units: float) -> list[float]:
-    """Weights with which the best weighted speed of the first i jobs is the sum of their ``shares``, for every i.
+    """Weights with which the best weighted speed of the first i jobs, the last to end first, is the sum of their ``shares``.
 
-    ``jobs``: counts and speeds; the last to end comes first. ``worth``: what an idle unit earns, by job. ``units`` may be
-    divided: a job may hold anything on its upper hull. By duality the best weighted speed is the least, over prices, of what
-    units and jobs earn. The grid of prices makes weights a little too small; a share lost in rounding gives weight 0.
+    ``worth``: what an idle unit earns, by job. Units may be divided. By duality the best weighted speed is the least, over
+    prices, of what units and jobs earn. The grid of prices makes weights a little too small.
     """
     mean = math.fsum(shares) / max(1, len(shares))
     reach = 2 * (len(jobs) + 1)

@@ -38,12 +38,10 @@ def figures(instance: Instance, stream: Stream) -> dict[str, float]:
 
 
 def rho(instance: Instance, flows: FloatArray) -> list[float]:
-    """Finish-time fairness of jobs with work: flow time over the job's time alone on its fair share.
+    """Finish-time fairness of jobs with work: flow time over the job's time alone on its fair share; cost O(J log J).
 
-    N_j is the mean number of jobs present, itself among them, from the arrival of job j to its end. Its share is the fastest
-    allowed count of at most max(its smallest, C / N_j), held for all of its work without a pause. ``flows`` has shape (J,).
-
-    Cost: O(J log J). Source: Mahajan et al., Themis, NSDI 2020.
+    With N_j the mean number of jobs present during its stay, its share is the fastest allowed count of at most max(its smallest,
+    C / N_j), held for all of its work without a pause. Source: Mahajan et al., Themis, NSDI 2020.
     """
     shares = np.floor(np.minimum(1.0, (1 + FEASIBLE) / mean_present(instance, flows)) * instance.units)
     return [

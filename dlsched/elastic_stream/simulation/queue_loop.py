@@ -1,8 +1,8 @@
 """The compiled loop for policies that serve jobs by a key, each on its own size: clock, queue, pauses.
 
-It does what ``algorithms.overtaking`` and the simulator do in turns: the same operations on the same floats
-in the same order, hence the same bits, but on numbers alone, without a policy and ``Run`` objects. Numba
-compiles it for long streams (``core.imports``). An event costs O(log n) for n jobs, and the queue's cost.
+It does what ``algorithms.overtaking`` and the simulator do in turns: the same operations on the same floats in the same
+order, but on numbers alone. Numba compiles it for long streams (``core.imports``). An event costs O(log n) for n jobs, and
+the queue's cost.
 """
 
 import math

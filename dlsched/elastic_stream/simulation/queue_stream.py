@@ -1,10 +1,9 @@
-"""Streams of policies that serve jobs in an order on individual sizes; messages of simulations.
+"""Streams of policies that serve jobs in an order on individual sizes: ``queue_loop`` on columns; messages of simulations.
 
-``queue_loop`` on columns, for streams without ticks whose policy is asked at arrivals and ends only. They equal the
-simulator's, bit for bit.
+For streams without ticks whose policy is asked at arrivals and ends only. They equal the simulator's, bit for bit.
 """
 
-from collections.abc import Callable, ItemsView, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import NamedTuple
 
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from dlsched.core.errors import PolicyError
 from dlsched.core.imports import compiled
 from dlsched.core.limits import Tick, no_tick
-from dlsched.core.messages import shown
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING, FALLING_APART, STATIC, PresentJob, Queued
 from dlsched.elastic_stream.simulation.queue_loop import PARTS, serve
@@ -32,22 +30,6 @@ def wrong(policy: object, now_s: float, found: str, allowed: str, *which: object
     """The error for a policy's answer: when, what was found and is allowed, and for which job if any."""
     where = f"policy {type(policy).__name__} at {now_s!r} s" + "".join(f", job {job!r}" for job in which)
     return PolicyError(where=where, found=found, allowed=allowed)
-
-
-def items_of(policy: object, now_s: float, answer: Mapping[int, int]) -> ItemsView[int, int]:
-    """The items of a policy's answer; PolicyError: it is no mapping."""
-    try:
-        return answer.items()
-    except AttributeError:
-        found, allowed = f"a {type(answer).__name__} from decide", "units by job, such as {job: 1}, or {}"
-        raise wrong(policy, now_s, found, allowed) from None
-
-
-def wrong_key(policy: object, now_s: float, instance: Instance, job: object, units: object) -> PolicyError:
-    """The error for a key of a policy's answer that names no present job."""
-    if type(job) is int and 0 <= job < len(instance.jobs):
-        return wrong(policy, now_s, f"{units!r} units", "jobs that are present", instance.jobs[job].id)
-    return wrong(policy, now_s, f"the key {shown(job)}", "positions of jobs, as `for job in view` gives")
 
 
 def restarts_for_ever(policy: object, now_s: float, periods: int) -> PolicyError:
@@ -72,7 +54,7 @@ class Rule(NamedTuple):
 
 
 class QueueStream:
-    """The simulation of one such stream, with the interface that ``simulator.run`` uses."""
+    """The simulation of a stream whose policy has such a rule, with the interface that ``simulator.run`` uses."""
 
     def __init__(self, instance: Instance, policy: Policy, rule: Rule, keep: Keep, tick: Tick) -> None:
         self._instance, self._policy, self._rule, self._keep, self._tick = instance, policy, rule, keep, tick

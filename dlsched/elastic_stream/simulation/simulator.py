@@ -19,20 +19,12 @@ from dlsched.core.arguments import require_positive
 from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.gap import ROUNDING
 from dlsched.core.limits import Tick, no_tick
+from dlsched.core.messages import shown
 from dlsched.core.ticks import HAIR, end_after, end_in_slots, end_slot, first_tick
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, FEW, IDLE, PresentJob
-from dlsched.elastic_stream.simulation.queue_stream import (
-    Keep,
-    QueueStream,
-    Rule,
-    how_far,
-    items_of,
-    restarts_for_ever,
-    wrong,
-    wrong_key,
-)
+from dlsched.elastic_stream.simulation.queue_stream import Keep, QueueStream, Rule, how_far, restarts_for_ever, wrong
 from dlsched.elastic_stream.simulation.view import Policy, PolicyLike, View
 from dlsched.elastic_stream.solution import Stream
 
@@ -103,11 +95,11 @@ def run(
     if every_s is not None and every_s < 1e-9 * last_s:
         raise UsageError(where="every_s", found=every_s, allowed=f"at least 1e-9 of the last arrival, {last_s}")
     rule = getattr(policy, "rule", None) if instance.tick_s is None and every_s is None else None
-    simulation = (
-        _Simulation(instance, policy, keep, every_s, tick)
-        if not isinstance(rule, Rule)
-        else QueueStream(instance, policy, rule, keep, tick)
-    )
+    simulation: QueueStream | _Simulation
+    if isinstance(rule, Rule):
+        simulation = QueueStream(instance, policy, rule, keep, tick)
+    else:
+        simulation = _Simulation(instance, policy, keep, every_s, tick)
     try:
         simulation.play(step)
     except KeyboardInterrupt:
@@ -233,10 +225,14 @@ class _Simulation:
     def _apply(self, answer: Mapping[int, int], now: float) -> None:
         """Check an answer and give every job its units."""
         runs, ends, cached = self.present, self.ends, self.view.cached
-        for job, units in items_of(self.policy, self.view.now_s, answer):
+        if not hasattr(answer, "items"):
+            raise self._wrong(f"a {type(answer).__name__} from decide", "units by job, such as {job: 1}, or {}")
+        for job, units in answer.items():
             run = runs.get(job)
             if run is None:
-                raise wrong_key(self.policy, self.view.now_s, self.instance, job, units)
+                if type(job) is int and 0 <= job < len(self.instance.jobs):
+                    raise self._wrong(f"{units!r} units", "jobs that are present", job)
+                raise self._wrong(f"the key {shown(job)}", "positions of jobs, as `for job in view` gives")
             if type(units) is not int:
                 units = self._whole(job, units)
             if units == run.units:
@@ -257,9 +253,8 @@ class _Simulation:
             heapify(ends)
             self.stale = 0
         if self.barren > BARREN:
-            if not any(
-                run.units and (now - run.since) * self.scale_s * (1 - IDLE) > run.pause_s for run in runs.values()
-            ):
+            running = (run for run in runs.values() if run.units)
+            if not any((now - run.since) * self.scale_s * (1 - IDLE) > run.pause_s for run in running):
                 raise restarts_for_ever(self.policy, self.view.now_s, self.barren)
             self.barren = 0  # another job makes progress
         if self.used > self.instance.units:
@@ -300,8 +295,7 @@ class _Simulation:
             pass
         raise self._wrong(f"{units!r} units", "an integer", job)
 
-    def _wrong(self, found: str, allowed: str, *which: object) -> PolicyError:
+    def _wrong(self, found: str, allowed: str, *which: int) -> PolicyError:
         """The error for an answer: when, what was found and is allowed, and for which job if any."""
-        jobs = self.instance.jobs
-        names = [jobs[job].id if isinstance(job, int) and 0 <= job < len(jobs) else job for job in which]
+        names = [self.instance.jobs[job].id for job in which]
         return wrong(self.policy, self.view.now_s, found, allowed, *names)

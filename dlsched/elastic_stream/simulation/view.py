@@ -5,15 +5,18 @@ what they hold, their epochs to the nominal end, their speeds. Where jobs really
 come it may ask only when its ``clairvoyant`` is true; a policy without one is not.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from dlsched.core.arrays import FloatArray
+import numpy as np
+
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick
-from dlsched.core.ticks import first_tick
+from dlsched.core.ticks import LEAST, first_tick
 from dlsched.elastic_stream.instance import EarlyStop, Instance
-from dlsched.elastic_stream.simulation.present_jobs import Arrays, PresentJob
+from dlsched.elastic_stream.simulation.present_jobs import PresentJob
 
 
 class Policy(Protocol):
@@ -64,10 +67,10 @@ class View:
         self.arrived: list[int] = []
         self.ended: list[int] = []
         self.wake_s: float | None = None
-        self.cached: Arrays[View] | None = None  # since it was first asked for; the simulator writes there
+        self.cached: Arrays | None = None  # since it was first asked for; the simulator writes there
 
     @property
-    def arrays(self) -> "Arrays[View]":
+    def arrays(self) -> "Arrays":
         """The jobs present as NumPy arrays, in order of arrival: for policies that look at all of them at once."""
         if self.cached is None:
             self.cached = Arrays(self)
@@ -185,3 +188,171 @@ class View:
     def _require_clairvoyance(self, name: str) -> None:
         if not self._clairvoyant:
             raise UsageError(where=name, found="a policy that is not clairvoyant", allowed="one that says so")
+
+
+LARGEST_PAIRS = 2**18
+"""Most pairs of a job and a count that are considered at once."""
+
+_FEW = 4096  # pairs of gone jobs that may be kept, besides as many as there are of present jobs
+_WHOLE = ("job", "held", "least", "most", "choices", "base", "many")
+_REAL = ("rest", "hidden", "since", "pause", "time", "attained", "restart", "arrival", "weight")
+_ROW = np.dtype([(name, np.int64) for name in _WHOLE] + [(name, np.float64) for name in _REAL])
+
+
+ArrayT = TypeVar("ArrayT", IntArray, FloatArray)
+
+
+class _Column(Generic[ArrayT]):
+    """A field of the table of ``Arrays`` as one of its attributes."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, arrays: "Arrays", owner: object) -> ArrayT:
+        column: ArrayT = arrays._now[self._name]
+        return column
+
+
+class Arrays:
+    """Present jobs in order of arrival; read-only arrays of shape (n,) unless said otherwise, valid until the next event.
+
+    The simulator writes a job's row when the job comes, changes its units, or goes. Values that change with time (``left``,
+    ``attained``, ``pause_s``) are computed for all rows on request, with the same bits as the view's value of each job.
+    """
+
+    jobs = _Column[IntArray]("job")  # positions in the instance
+    held = _Column[IntArray]("held")  # units
+    least = _Column[IntArray]("least")  # smallest allowed count
+    most = _Column[IntArray]("most")  # largest allowed count
+    choices = _Column[IntArray]("choices")  # number of allowed counts
+    arrival_s = _Column[FloatArray]("arrival")
+    weight = _Column[FloatArray]("weight")
+    restart_s = _Column[FloatArray]("restart")  # pause that the next change of units costs
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._table = np.zeros(64, dtype=_ROW)
+        self._order: list[tuple[float, int]] = []  # arrival and position of each row
+        # jobs whose pairs are kept: counts and times, each job's from ``base`` on
+        self._counts_of: Callable[[View, int], Sequence[int]] | None = None
+        self._counts, self._times, self._end, self._dead = np.zeros(64, dtype=np.int64), np.zeros(64), 0, 0
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @property
+    def left(self) -> FloatArray:
+        """Epochs that each job has left to its nominal end."""
+        rows, elapsed_s = self._now, self._elapsed_s
+        rest, pause_s = rows["rest"], rows["pause"]
+        ran = np.maximum(rest - (elapsed_s - pause_s) / rows["time"], rest * LEAST)
+        remaining: FloatArray = np.where((rows["held"] > 0) & (elapsed_s > pause_s), ran, rest) + rows["hidden"]
+        return remaining
+
+    @property
+    def attained(self) -> FloatArray:
+        """Unit-seconds that each job has held so far."""
+        rows = self._now
+        return np.where(rows["held"] > 0, rows["attained"] + rows["held"] * self._elapsed_s, rows["attained"])
+
+    @property
+    def pause_s(self) -> FloatArray:
+        """Seconds without progress that are left of each job's pause, if it keeps its units."""
+        rows = self._now
+        return np.where(rows["held"] > 0, np.maximum(0.0, rows["pause"] - self._elapsed_s), 0.0)
+
+    def pairs(
+        self,
+        rows: IntArray | None = None,
+        counts: Callable[[View, int], Sequence[int]] | None = None,
+        *,
+        limit: int | None = LARGEST_PAIRS,
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Counts of some jobs (``rows``, ascending; None: all) and their seconds per epoch, shape (P,) each, after ``starts``.
+
+        ``starts``, shape (r + 1,): pairs of the i-th job are ``starts[i]`` to ``starts[i + 1] - 1``. ``counts``: from view and
+        job to counts that never change; None: ``View.useful``. UsageError: more pairs than ``limit`` (None: any number).
+        """
+        counts = counts or View.useful
+        # Pairs of other counts, or with too many gone jobs among them, are looked up anew.
+        if counts != self._counts_of or self._dead > max(_FEW, self._end // 2):
+            self._counts_of, self._end, self._dead = counts, 0, 0
+            self._now["base"] = -1
+        chosen = self._now if rows is None else self._now[rows]
+        fresh = np.flatnonzero(chosen["base"] < 0)
+        if len(fresh):
+            self._keep_pairs(np.arange(len(self))[fresh] if rows is None else rows[fresh], counts, limit)
+            chosen = self._now if rows is None else self._now[rows]
+        starts = np.zeros(len(chosen) + 1, dtype=np.int64)
+        np.cumsum(chosen["many"], out=starts[1:])
+        self._refuse_many(int(starts[-1]), limit)
+        # Positions of all pairs: a range, shifted for each job to where its pairs begin.
+        where = np.arange(starts[-1]) + np.repeat(chosen["base"] - starts[:-1], chosen["many"])
+        return starts, self._counts[where], self._times[where]
+
+    def changes(self, units: IntArray) -> dict[int, int]:
+        """The answer that gives each row's job these units: it names the jobs that hold others."""
+        rows = np.flatnonzero(units != self.held)
+        return dict(zip(self.jobs[rows].tolist(), units[rows].tolist(), strict=True))
+
+    @property
+    def _now(self) -> "np.ndarray[tuple[int], np.dtype[np.void]]":
+        return self._table[: len(self._order)]
+
+    @property
+    def _elapsed_s(self) -> FloatArray:
+        return self._view.since_s(self._now["since"])
+
+    def _keep_pairs(self, rows: IntArray, counts: Callable[[View, int], Sequence[int]], limit: int | None) -> None:
+        """Look up counts and times of jobs; UsageError if there are too many."""
+        view = self._view
+        found = [(job, counts(view, job)) for job in self._now["job"][rows].tolist()]
+        pairs = sum(len(each) for _, each in found)
+        self._refuse_many(pairs, limit)
+        if self._end + pairs > len(self._counts):
+            more = np.zeros(self._end + pairs, dtype=np.int64)
+            self._counts = np.concatenate((self._counts[: self._end], more))
+            self._times = np.concatenate((self._times[: self._end], more.astype(np.float64)))
+        for row, (job, each) in zip(rows.tolist(), found, strict=True):
+            begin, self._end = self._end, self._end + len(each)
+            self._counts[begin : self._end] = each
+            self._times[begin : self._end] = [view.epoch_time_s(job, count) for count in each]
+            self._table["base"][row], self._table["many"][row] = begin, len(each)
+
+    def add(self, run: PresentJob) -> None:
+        """Append the row of a new job; called by the simulator, as are the methods below."""
+        view, job, row = self._view, run.job, len(self._order)
+        allowed = view.allowed(job)
+        if row == len(self._table):
+            self._table = np.concatenate((self._table, np.zeros_like(self._table)))
+        self._order.append((view.arrival_s(job), job))
+        first = job, 0, allowed[0], allowed[-1], len(allowed), -1, 0, run.remaining, run.hidden
+        self._table[row] = *first, 0.0, 0.0, 1.0, 0.0, 0.0, view.arrival_s(job), view.weight(job)
+        if run.started:
+            self.change(run)
+
+    def change(self, run: PresentJob) -> None:
+        """Update the row of a job that has changed its units."""
+        row = self._table[self._row(run.job)]
+        row["held"], row["rest"], row["since"], row["pause"] = run.units, run.remaining, run.since, run.pause_s
+        row["time"], row["attained"], row["restart"] = run.time_s, run.attained, run.restart_s
+
+    def remove(self, job: int) -> None:
+        """Remove the row of a job that has gone."""
+        row, rows = self._row(job), self._now
+        if rows["base"][row] >= 0:
+            self._dead += int(rows["many"][row])
+        rows[row:-1] = rows[row + 1 :]
+        del self._order[row]
+
+    def _row(self, job: int) -> int:
+        return bisect_left(self._order, (self._view.arrival_s(job), job))
+
+    def _refuse_many(self, pairs: int, limit: int | None) -> None:
+        if limit is not None and pairs > limit:
+            raise too_many_pairs(pairs, self._view.now_s)
+
+
+def too_many_pairs(pairs: int, now_s: float) -> UsageError:
+    """The error of a policy that would have to weigh too many pairs of job and count."""
+    return UsageError(found=f"{pairs} pairs of job and count at {now_s!r} s", allowed=LARGEST_PAIRS, limit="max_gpus")
