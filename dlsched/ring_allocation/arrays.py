@@ -24,9 +24,9 @@ from typing import Self
 import numpy as np
 
 from dlsched.cluster.speeds import SpeedLaw, SpeedTable
+from dlsched.cluster.training_job import TrainingJob
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.result import FrozenMapping
-from dlsched.ring_allocation.instance import Job
 
 TimesLeft = tuple[IntArray, FloatArray]
 """Count of every job, and its remaining seconds on that count; shape (J,)."""
@@ -52,8 +52,10 @@ class JobArrays:
     _latest: dict[int, tuple[Mapping[str, int], TimesLeft | None]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, jobs: Sequence[Job], gpus: int) -> Self:
-        """Read the jobs of a cluster of that many GPUs."""
+    def of(
+        cls, jobs: Sequence[TrainingJob], weights: Sequence[float], running: Mapping[int, tuple[int, float]], gpus: int
+    ) -> Self:
+        """Read the jobs of a cluster of that many GPUs; ``running``: current count and restart of jobs by position."""
         # jobs with a table, and those with a law; the pairs of all tables stand one after the other
         speeds = [job.epoch_time_s for job in jobs]
         tables = [table for table in speeds if table is not None]
@@ -67,14 +69,13 @@ class JobArrays:
         counts = _joined_counts(tables, starts, largest[at])
         least[at] = counts[starts[:-1]]
         # jobs that run: any other count costs a restart
-        running = {index: on for index, job in enumerate(jobs) if (on := job.current_gpus) is not None}
         current, restarts_s = np.zeros(len(jobs), dtype=np.int64), np.zeros(len(jobs))
-        current[list(running)] = list(running.values())
-        restarts_s[list(running)] = [jobs[index].restart_s for index in running]
+        for index, (count, restart_s) in running.items():
+            current[index], restarts_s[index] = count, restart_s
         return cls(
             ids=tuple([job.id for job in jobs]),
             epochs=np.array([job.epochs for job in jobs]),
-            weights=np.array([job.weight for job in jobs]),
+            weights=np.array(weights),
             restarts_s=restarts_s,
             current=current,
             least=least,

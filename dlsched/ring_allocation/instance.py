@@ -134,7 +134,9 @@ class Instance(InstanceFile):
         """The jobs as flat arrays, made when first asked for."""
         from dlsched.ring_allocation.arrays import JobArrays  # reading goes without NumPy
 
-        return JobArrays.of(self.jobs, self.gpus)
+        runs = ((index, job.current_gpus, job.restart_s) for index, job in enumerate(self.jobs))
+        running = {index: (count, restart_s) for index, count, restart_s in runs if count is not None}
+        return JobArrays.of(self.jobs, [job.weight for job in self.jobs], running, self.gpus)
 
     @property
     def capacity(self) -> int:
