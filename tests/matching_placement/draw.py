@@ -33,3 +33,28 @@ def draw(seed, *, types, each, jobs, exchange=True, most=None, able=0.9):
             for job in range(jobs)
         ],
     )
+
+
+def entry(rates, samples=1.0, *, iterations=1, gradient=0.0, **more):
+    """A job as files hold it, by its rates and the samples of an iteration."""
+    fields = {"iterations": iterations, "batch_samples": samples, "gradient_bytes": gradient, "samples_per_s": rates}
+    return fields | more
+
+
+def made(workers, *jobs, bandwidth=None, **aim):
+    """Workers by their types, w0, w1 .. or as {id: type}; jobs a, b ..; ``bandwidth`` of the types, 1 where it is not given."""
+    named = workers if isinstance(workers, dict) else {f"w{place}": kind for place, kind in enumerate(workers)}
+    return Instance(
+        name="made",
+        workers=[
+            {"id": name, "type": kind, "bandwidth_bytes_per_s": (bandwidth or {}).get(kind, 1.0)}
+            for name, kind in named.items()
+        ],
+        jobs=[{"id": f"j{place}" if place > 7 else "abcdefgh"[place]} | each for place, each in enumerate(jobs)],
+        **aim,
+    )
+
+
+def fields_of(instance):
+    """The fields of an instance as a file holds them, to be changed."""
+    return {name: value for name, value in instance.as_data().items() if name != "format"}

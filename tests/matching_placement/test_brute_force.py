@@ -11,9 +11,10 @@ from hypothesis import given
 from dlsched.matching_placement.arrays import arrays, infeasible
 from dlsched.matching_placement.checker import check, objective
 from dlsched.matching_placement.formulations.milp import configurations, count_configurations
-from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 from dlsched.testing import brute_force_placement, matching_placement_instances
+
+from .draw import entry, made
 
 
 @profile(50)
@@ -50,9 +51,7 @@ def test_brute_force_refuses_what_is_too_large():
     """Forty workers of one type and three jobs are few by types; of forty types they are too many."""
     for alike in (True, False):
         types = ["g" if alike else f"g{index}" for index in range(40)]
-        workers = [{"id": f"w{p}", "type": kind, "bandwidth_bytes_per_s": 1.0} for p, kind in enumerate(types)]
-        fields = {"iterations": 1, "batch_samples": 1, "gradient_bytes": 0, "samples_per_s": dict.fromkeys(types, 1.0)}
-        instance = Instance(name="x", workers=workers, jobs=[{"id": name, **fields} for name in "abc"])
+        instance = made(types, *[entry(dict.fromkeys(types, 1.0))] * 3)
         if alike:
             assert brute_force_placement(instance)[0] == pytest.approx((2 / 13 + 1 / 14) / 3, rel=1e-15)
         else:
@@ -114,9 +113,7 @@ def test_strategies_draw_the_awkward_cases():
 
 def test_arrays_read_types_in_order_of_the_file():
     """Stock, bandwidths and rates by type; the largest size is what can serve the job."""
-    workers = [{"id": f"w{p}", "type": kind, "bandwidth_bytes_per_s": ord(kind)} for p, kind in enumerate("bab")]
-    job = {"id": "j", "iterations": 2, "batch_samples": 3, "gradient_bytes": 5, "samples_per_s": {"b": 7.0}}
-    held = arrays(Instance(name="x", workers=workers, jobs=[job]))
+    held = arrays(made("bab", entry({"b": 7.0}, 3, iterations=2, gradient=5), bandwidth={"a": 97, "b": 98}))
     assert held.stock.tolist() == [2, 1]
     assert held.bandwidth.tolist() == [98.0, 97.0]
     assert held.rates.tolist() == [[7.0, 0.0]]

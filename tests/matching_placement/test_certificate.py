@@ -7,25 +7,22 @@ import pytest
 
 import dlsched
 from dlsched.certificates import DualsCertificate, PriceCertificate
-from dlsched.matching_placement import Instance, configuration_lp, relaxation
+from dlsched.matching_placement import configuration_lp, relaxation
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.certificate import least_value, relaxed_value, verify
 from dlsched.matching_placement.exact import solve_by_states
 
-from .draw import draw
+from .draw import draw, entry, made
 from .test_configurations import everything, prices_for
 
-ONE = {
-    "name": "one",
-    "workers": [{"id": f"v{k}", "type": "V", "bandwidth_bytes_per_s": 4.0} for k in range(3)],
-    "jobs": [{"id": "a", "iterations": 2, "batch_samples": 6, "gradient_bytes": 2, "samples_per_s": {"V": 1.0}}],
-}
+JOB = entry({"V": 1.0}, 6, iterations=2, gradient=2)
+ONE = made("VVV", JOB, bandwidth={"V": 4.0})
 """J(1) = 12, J(2) = 6 + 1 = 7, J(3) = 4 + 4/3 = 16/3: work 12, all-reduce 2 x 2 x 2 (n - 1) / (n 4) = 2 (n - 1) / n."""
 
 
 def test_the_least_value_by_hand():
     """Prices 0, 2, 7: the least of 12 + p, 7 + 2 p, 16/3 + 3 p."""
-    instance = Instance(**ONE)
+    instance = ONE
     for price, least in ((0.0, 16 / 3), (2.0, 11.0), (7.0, 19.0)):
         assert least_value(arrays(instance), 0, np.array([price])) == pytest.approx(least, rel=1e-12)
         proven = verify(instance, DualsCertificate("milp", {"stock_V": -price} if price else {}, 0.0))
@@ -35,7 +32,7 @@ def test_the_least_value_by_hand():
 
 def test_the_relaxed_value_by_hand():
     """Chord of 2 (1 - 1/n) on [1, 3]: 2 (1 - 1 - 1/3 + n/3) = (2 n - 2) / 3; with lambda 3: 2 sqrt(36) = 12."""
-    instance = Instance(**ONE)
+    instance = ONE
     # p = 5: least of (5 - 3 + 2/3) c, c in [1, 3] is 8/3, less 2/3, plus 12
     assert float(relaxed_value(instance, instance.jobs[0], {"V": 5.0}, 3.0)) == pytest.approx(14.0, rel=1e-15)
     # p = 1: (1 - 3 + 2/3) c is least at c = 3: -4
@@ -89,12 +86,12 @@ def test_any_prices_prove_a_bound(seed):
 def test_what_is_no_certificate_is_refused(certificate, words):
     """With the reason."""
     with pytest.raises(ValueError, match=words):
-        verify(Instance(**ONE), certificate)
+        verify(ONE, certificate)
 
 
 def test_bounds_refuse_the_infeasible():
     """The sentence that proves it is in the message."""
-    spoiled = Instance(**(ONE | {"jobs": [ONE["jobs"][0] | {"min_workers": 4}]}))
+    spoiled = made("VVV", JOB | {"min_workers": 4})
     for bound in (configuration_lp, relaxation):
         with pytest.raises(dlsched.UsageError, match="job a needs at least 4 workers"):
             bound(spoiled)

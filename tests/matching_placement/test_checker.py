@@ -17,33 +17,17 @@ from dlsched.matching_placement.checker import (
     job_time,
     objective,
 )
-from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 from dlsched.testing import brute_force_placement, matching_placement_instances
 
+from .draw import entry, made
+
 SETTINGS = settings(max_examples=70, derandomize=True, deadline=None, database=None)
-WORKERS = [("v0", "V", 4.0), ("v1", "V", 4.0), ("t0", "T", 2.0), ("x0", "X", 8.0)]
-INSTANCE = Instance(
-    name="two",
-    workers=[{"id": name, "type": kind, "bandwidth_bytes_per_s": rate} for name, kind, rate in WORKERS],
-    jobs=[
-        {
-            "id": "a",
-            "iterations": 10,
-            "batch_samples": 12,
-            "gradient_bytes": 6,
-            "samples_per_s": {"V": 4.0, "T": 2.0},
-        },
-        {
-            "id": "b",
-            "iterations": 2,
-            "batch_samples": 8,
-            "gradient_bytes": 4,
-            "samples_per_s": {"V": 1.0, "X": 3.0, "Y": 9.0},
-            "min_workers": 2,
-            "max_workers": 2,
-        },
-    ],
+INSTANCE = made(
+    {"v0": "V", "v1": "V", "t0": "T", "x0": "X"},
+    entry({"V": 4.0, "T": 2.0}, 12, iterations=10, gradient=6),
+    entry({"V": 1.0, "X": 3.0, "Y": 9.0}, 8, iterations=2, gradient=4, min_workers=2, max_workers=2),
+    bandwidth={"V": 4.0, "T": 2.0, "X": 8.0},
 )
 
 

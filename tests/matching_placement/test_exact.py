@@ -13,7 +13,7 @@ from dlsched.matching_placement.configurations.pricing import Pricing, first_poo
 from dlsched.matching_placement.exact import solve_by_states
 from dlsched.matching_placement.heuristics import best_local
 
-from .draw import draw
+from .draw import draw, entry, fields_of, made
 
 SHAPES = [(2, 6, 4), (3, 4, 4), (4, 2, 3), (9, 1, 3), (1, 12, 5)]
 
@@ -125,8 +125,7 @@ def test_more_workers_and_more_bandwidth_never_hurt(seed):
     """Another worker, or twice the bandwidth of a type: the optimum does not rise."""
     instance = draw(seed, types=3, each=5, jobs=5)
     before = dlsched.solve(instance).objective
-    data = instance.as_data()
-    del data["format"]
+    data = fields_of(instance)
     extra = {"id": "new", **{key: data["workers"][0][key] for key in ("type", "bandwidth_bytes_per_s")}}
     more = matching_placement.Instance(**(data | {"workers": [*data["workers"], extra]}))
     assert dlsched.solve(more).objective <= before * (1 + 1e-9)
@@ -142,9 +141,7 @@ def test_more_workers_and_more_bandwidth_never_hurt(seed):
 def test_relabelling_and_powers_of_two_change_nothing_else(seed):
     """Shuffled jobs and workers: the same optimum. Iterations times 4: four times the optimum, exactly."""
     instance = draw(seed, types=3, each=5, jobs=5)
-    before = dlsched.solve(instance)
-    data = instance.as_data()
-    del data["format"]
+    before, data = dlsched.solve(instance), fields_of(instance)
     rng = np.random.default_rng(seed)
     shuffled = {key: [data[key][index] for index in rng.permutation(len(data[key]))] for key in ("workers", "jobs")}
     assert dlsched.solve(matching_placement.Instance(**(data | shuffled))).objective == pytest.approx(
@@ -158,8 +155,7 @@ def test_relabelling_and_powers_of_two_change_nothing_else(seed):
 @pytest.mark.parametrize("spread", [1e-60, 1e60])
 def test_vast_and_tiny_numbers(spread):
     """Rates and batches times a vast or tiny number: the same optimum, by all own methods, and certificates verify."""
-    data = draw(6, types=3, each=3, jobs=3).as_data()
-    del data["format"]
+    data = fields_of(draw(6, types=3, each=3, jobs=3))
     plain = dlsched.solve(matching_placement.Instance(**data)).objective
     for job in data["jobs"]:
         job["batch_samples"] *= spread
@@ -183,8 +179,7 @@ def test_vast_and_tiny_numbers(spread):
 )
 def test_numbers_without_room_in_double_precision_are_refused(index, change, words):
     """Squares and quotients of times and rates must be finite; the message names the field."""
-    data = draw(6, types=1, each=1, jobs=1).as_data()
-    del data["format"]
+    data = fields_of(draw(6, types=1, each=1, jobs=1))
     data[index] = [data[index][0] | change, *data[index][1:]]
     with pytest.raises(dlsched.InstanceError, match=words):
         matching_placement.Instance(**data)
@@ -192,12 +187,8 @@ def test_numbers_without_room_in_double_precision_are_refused(index, change, wor
 
 def test_many_workers_of_one_type():
     """Rates summed thousands of times: the pricing still finds its own guess."""
-    data = draw(1, types=1, each=1, jobs=1).as_data()
-    del data["format"]
-    worker = data["workers"][0]
-    data["workers"] = [worker | {"id": f"w{index}"} for index in range(4_000)]
-    data["jobs"][0]["samples_per_s"] = {worker["type"]: 0.1}
-    result = dlsched.solve(matching_placement.Instance(**data), method="columns")
+    instance = made("t" * 4_000, entry({"t": 0.1}, 256.0, iterations=5000.0, gradient=1e8), bandwidth={"t": 3e9})
+    result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.OPTIMAL
 
 

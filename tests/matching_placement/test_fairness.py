@@ -11,11 +11,12 @@ from dlsched import Limits, TerminationStatus, matching_placement
 from dlsched.certificates import DualsCertificate
 from dlsched.core.errors import InstanceError, UsageError
 from dlsched.core.status import Sense
-from dlsched.matching_placement import Instance, Placement, figures, generate, objective
+from dlsched.matching_placement import Placement, figures, generate, objective
 from dlsched.matching_placement.certificate import verify
 from dlsched.testing import brute_force_placement
 from dlsched.testing.matching_placement import FAIR
 
+from .draw import entry, made
 from .nasty import nasty_objective
 
 RECORD = matching_placement.FAMILY
@@ -23,15 +24,10 @@ RECORD = matching_placement.FAMILY
 
 def six(**aim):
     """Six workers of rate 1; a has 1 sample, b 16. An equal share is three workers: 1/3 s and 16/3 s."""
-    fields = {"iterations": 1, "gradient_bytes": 0, "samples_per_s": {"V": 1.0}}
-    return Instance(
-        name="six",
-        workers=[{"id": f"v{k}", "type": "V", "bandwidth_bytes_per_s": 1.0} for k in range(6)],
-        jobs=[{"id": "a", "batch_samples": 1, **fields}, {"id": "b", "batch_samples": 16, **fields}],
-        **aim,
-    )
+    return made({f"v{k}": "V" for k in range(6)}, entry({"V": 1.0}, 1), entry({"V": 1.0}, 16), **aim)
 
 
+RATIO, ALPHA_2 = {"objective": "max_rho"}, {"objective": "alpha_fair", "alpha": 2}
 ONE_FIVE = Placement({"a": ["v0"], "b": ["v1", "v2", "v3", "v4", "v5"]})
 """a takes 1 s, three times its share; b 3.2 s, 0.6 times."""
 
@@ -166,20 +162,12 @@ def test_certificates_by_hand():
 @pytest.mark.parametrize(
     ("aim", "certificate", "words"),
     [
-        (
-            {"objective": "max_rho"},
-            DualsCertificate("threshold", {"stock_V": -1.0}, 1.0),
-            "do not exclude a ratio of 1.0",
-        ),
-        ({"objective": "max_rho"}, DualsCertificate("threshold", {}, 0.9), "do not exclude a ratio of 0.9"),
-        ({"objective": "max_rho"}, DualsCertificate("threshold", {"stock_V": 1.0}, 0.9), "wrong sign"),
-        (
-            {"objective": "max_rho"},
-            DualsCertificate("milp", {"stock_V": -1.0}, 0.9),
-            "no duals of a formulation 'milp'",
-        ),
-        ({"objective": "alpha_fair", "alpha": 2}, DualsCertificate("milp", {"stock_V": -1.0}, 0.0), "wrong sign"),
-        ({"objective": "alpha_fair", "alpha": 2}, DualsCertificate("relaxation", {}, 0.0), "no duals of a formulation"),
+        (RATIO, DualsCertificate("threshold", {"stock_V": -1.0}, 1.0), "do not exclude a ratio of 1.0"),
+        (RATIO, DualsCertificate("threshold", {}, 0.9), "do not exclude a ratio of 0.9"),
+        (RATIO, DualsCertificate("threshold", {"stock_V": 1.0}, 0.9), "wrong sign"),
+        (RATIO, DualsCertificate("milp", {"stock_V": -1.0}, 0.9), "no duals of a formulation 'milp'"),
+        (ALPHA_2, DualsCertificate("milp", {"stock_V": -1.0}, 0.0), "wrong sign"),
+        (ALPHA_2, DualsCertificate("relaxation", {}, 0.0), "no duals of a formulation"),
         ({}, DualsCertificate("threshold", {"stock_V": -1.0}, 0.5), "no duals of a formulation 'threshold'"),
     ],
 )

@@ -8,46 +8,31 @@ import pytest
 import dlsched
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.matching_placement import Instance, beam, equal, fastest_first, local_search, marginal
+from dlsched.matching_placement import beam, equal, fastest_first, local_search, marginal
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.exact import solve_by_states
 from dlsched.matching_placement.heuristics import MARGINAL, greedy, improve, initial
 
-from .draw import draw
+from .draw import draw, entry, made
 
 
 def plain(types, jobs):
     """Workers by type and rate; jobs by work; no communication."""
-    return Instance(
-        name="plain",
-        workers=[
-            {"id": f"{kind}{k}", "type": kind, "bandwidth_bytes_per_s": 1e9}
-            for kind, (number, _) in types.items()
-            for k in range(number)
-        ],
-        jobs=[
-            {
-                "id": f"j{index}",
-                "iterations": 1,
-                "batch_samples": work,
-                "gradient_bytes": 0,
-                "samples_per_s": {kind: rate for kind, (_, rate) in types.items()},
-            }
-            for index, work in enumerate(jobs)
-        ],
-    )
+    workers = {f"{kind}{k}": kind for kind, (number, _) in types.items() for k in range(number)}
+    rates = {kind: rate for kind, (_, rate) in types.items()}
+    return made(workers, *(entry(rates, work) for work in jobs))
 
 
 def test_equal_by_hand():
     """Three fast and two slow workers, two jobs: dealt out in turn, so two fast and a slow one, a fast and a slow one."""
     placement = equal(plain({"f": (3, 4.0), "s": (2, 1.0)}, [8, 8]))
-    assert placement.workers == {"j0": ("f0", "f1", "s0"), "j1": ("f2", "s1")}
+    assert placement.workers == {"a": ("f0", "f1", "s0"), "b": ("f2", "s1")}
 
 
 def test_fastest_first_by_hand():
     """Two workers each (5 // 2): the first job takes two fast ones, the second the last fast one and a slow one."""
     placement = fastest_first(plain({"s": (2, 1.0), "f": (3, 4.0)}, [8, 8]))
-    assert placement.workers == {"j0": ("f0", "f1"), "j1": ("s0", "f2")}
+    assert placement.workers == {"a": ("f0", "f1"), "b": ("s0", "f2")}
 
 
 def test_marginal_by_hand():
@@ -56,25 +41,12 @@ def test_marginal_by_hand():
     90 / 9 - 90 / 10 = 1 for the long job, 10 / 5 - 10 / 6 = 1/3 for the short one.
     """
     placement = marginal(plain({"a": (1, 9.0), "b": (1, 1.0), "c": (1, 5.0)}, [90, 10]))
-    assert placement.workers == {"j0": ("a0", "b0"), "j1": ("c0",)}
+    assert placement.workers == {"a": ("a0", "b0"), "b": ("c0",)}
 
 
 def test_a_heuristic_may_find_nothing():
     """The first job takes what the second one needs: no placement, though there is one."""
-    instance = Instance(
-        name="order",
-        workers=[{"id": w, "type": w, "bandwidth_bytes_per_s": 1.0} for w in ("x", "y")],
-        jobs=[
-            {
-                "id": "a",
-                "iterations": 1,
-                "batch_samples": 1,
-                "gradient_bytes": 0,
-                "samples_per_s": {"x": 2.0, "y": 1.0},
-            },
-            {"id": "b", "iterations": 1, "batch_samples": 1, "gradient_bytes": 0, "samples_per_s": {"x": 1.0}},
-        ],
-    )
+    instance = made({"x": "x", "y": "y"}, entry({"x": 2.0, "y": 1.0}), entry({"x": 1.0}))
     assert fastest_first(instance) is None
     assert dlsched.solve(instance, method="fastest-first").status == "no_solution"
     assert marginal(instance).workers == {"a": ("y",), "b": ("x",)}

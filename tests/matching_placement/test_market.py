@@ -11,8 +11,9 @@ from dlsched.algorithms.time_costs import Costs
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, arrays
 from dlsched.matching_placement.exact import solve_by_states
-from dlsched.matching_placement.instance import Instance, Job, Worker
 from dlsched.matching_placement.markets import categories, linear_values, market, market_placement
+
+from .draw import entry, made
 
 
 def drawn_markets(number, jobs=5, kinds=4, most=4, seed=0):
@@ -156,24 +157,11 @@ def test_what_cannot_be_served_is_none():
     assert ascending_market(np.array([[5, 0], [9, 0]]), allowed, (1, 1), np.array([1, 9])) is None
 
 
-def build(rates, least, most, *, types=None, gradient=0.0, bandwidths=None):
+def build(rates, least, most, *, types=None, gradient=0.0):
     """Jobs of one sample on workers of the given rates, a list for each job."""
     types = types or [f"t{index}" for index in range(len(rates[0]))]
-    bandwidths = bandwidths or dict.fromkeys(types, 1.0)
-    workers = [Worker(id=f"w{n}", type=t, bandwidth_bytes_per_s=bandwidths[t]) for n, t in enumerate(types)]
-    jobs = [
-        Job(
-            id=f"j{index}",
-            iterations=1,
-            batch_samples=1,
-            gradient_bytes=gradient,
-            samples_per_s={kind: rate for kind, rate in zip(types, row, strict=True) if rate},
-            min_workers=least,
-            max_workers=most,
-        )
-        for index, row in enumerate(rates)
-    ]
-    return Instance(name="by-hand", workers=workers, jobs=jobs)
+    jobs = [{kind: rate for kind, rate in zip(types, row, strict=True) if rate} for row in rates]
+    return made(types, *(entry(row, gradient=gradient, min_workers=least, max_workers=most) for row in jobs))
 
 
 def test_inside_a_category_the_objective_is_no_sum_of_values():

@@ -5,11 +5,11 @@ from nasty import campaign
 
 import dlsched
 from dlsched import Limits, TerminationStatus
-from dlsched.matching_placement import Instance, check
+from dlsched.matching_placement import check
 from dlsched.matching_placement.methods import METHODS
 from dlsched.testing import brute_force_placement
 
-from .draw import draw
+from .draw import draw, entry, made
 from .nasty import nasty
 
 PROGRAMS = ("milp", "assignment", "minlp")
@@ -46,26 +46,9 @@ def test_programs():
 
 def test_a_cost_of_next_to_nothing_is_proven():
     """Two fast workers: 2e-9 x 8 / 2e9 of computing and 2 x 2e-9 x 3e-7 / 2 / 0.25 of exchange, 2.408e-15 s."""
-    types = {"slow": (1, 4.0), "fast": (3, 0.25)}
-    instance = Instance(
-        name="next to nothing",
-        workers=[
-            {"id": f"{kind}{index}", "type": kind, "bandwidth_bytes_per_s": bandwidth}
-            for kind, (count, bandwidth) in types.items()
-            for index in range(count)
-        ],
-        jobs=[
-            {
-                "id": "a",
-                "iterations": 2e-9,
-                "batch_samples": 8.0,
-                "gradient_bytes": 3e-7,
-                "samples_per_s": {"slow": 1e-9, "fast": 1e9},
-                "min_workers": 2,
-                "max_workers": 2,
-            }
-        ],
-    )
+    sizes = {"min_workers": 2, "max_workers": 2}
+    short = entry({"slow": 1e-9, "fast": 1e9}, 8.0, iterations=2e-9, gradient=3e-7, **sizes)
+    instance = made(["slow", *["fast"] * 3], short, bandwidth={"slow": 4.0, "fast": 0.25})
     for method in ("columns", "milp", "assignment"):
         result = dlsched.solve(instance, method=method)
         assert result.status is TerminationStatus.OPTIMAL
@@ -75,23 +58,8 @@ def test_a_cost_of_next_to_nothing_is_proven():
 
 def test_jobs_a_quadrillion_apart_are_proven():
     """The long job has both workers of its type, 5e9 / 2 s; the short one keeps the third, 1e-6 s."""
-    instance = Instance(
-        name="far apart",
-        workers=[{"id": name, "type": name[0], "bandwidth_bytes_per_s": 2.0} for name in ("u0", "u1", "v0")],
-        jobs=[
-            {
-                "id": name,
-                "iterations": iterations,
-                "batch_samples": 1.0,
-                "gradient_bytes": 0.0,
-                "samples_per_s": rates,
-            }
-            for name, iterations, rates in (
-                ("long", 5e9, {"u": 1.0, "v": 1e-9}),
-                ("short", 1e-6, {"u": 1e-9, "v": 1.0}),
-            )
-        ],
-    )
+    long, short = entry({"u": 1.0, "v": 1e-9}, iterations=5e9), entry({"u": 1e-9, "v": 1.0}, iterations=1e-6)
+    instance = made("uuv", long, short)
     for method in ("exact", "columns", "relaxation", "configuration-lp"):
         result = dlsched.solve(instance, method=method)
         assert result.bound == pytest.approx(1.25e9, rel=1e-9 if method != "relaxation" else 1e-4)
@@ -120,14 +88,7 @@ def test_initial_workers_of_many_are_quickly_chosen(monkeypatch):
     from dlsched.matching_placement.arrays import arrays
 
     monkeypatch.setattr(heuristics, "LARGEST", 0)
-    fields = {"batch_samples": 1.0, "gradient_bytes": 0.0}
-    workers = [{"id": name, "type": name, "bandwidth_bytes_per_s": 1.0} for name in "uv"]
-    small = fields | {"id": "small", "iterations": 1.0, "samples_per_s": {"u": 3.0, "v": 1.0}}
-    large = fields | {"id": "large", "iterations": 2.0, "samples_per_s": {"u": 3.0, "v": 1.0}}
-    chosen = heuristics.initial(arrays(Instance(name="x", workers=workers, jobs=[small, large])))
-    assert chosen.tolist() == [[0, 1], [1, 0]]
-    only = small | {"samples_per_s": {"u": 1.0}}
-    assert heuristics.initial(arrays(Instance(name="x", workers=workers, jobs=[only, large]))).tolist() == [
-        [1, 0],
-        [0, 1],
-    ]
+    small, large = (entry({"u": 3.0, "v": 1.0}, iterations=iterations) for iterations in (1.0, 2.0))
+    only = entry({"u": 1.0})
+    assert heuristics.initial(arrays(made("uv", small, large))).tolist() == [[0, 1], [1, 0]]
+    assert heuristics.initial(arrays(made("uv", only, large))).tolist() == [[1, 0], [0, 1]]

@@ -12,7 +12,6 @@ from dlsched.matching_placement import markets
 from dlsched.matching_placement.arrays import Arrays, arrays, counts_of, placement
 from dlsched.matching_placement.checker import check, objective
 from dlsched.matching_placement.exact import solve_by_states
-from dlsched.matching_placement.instance import Instance, Job, Worker
 from dlsched.matching_placement.markets import (
     DRAWS,
     categories,
@@ -24,6 +23,8 @@ from dlsched.matching_placement.markets import (
     sample_counts,
     sampled_market,
 )
+
+from .draw import made
 
 
 def build(stock, least, most, rates=None, work=None, traffic=None, bandwidth=None):
@@ -158,25 +159,20 @@ def drawn(seed, jobs=None, workers=None):
     types = np.append(np.arange(kinds), generator.integers(kinds, size=workers - kinds)).tolist()
     speed = 100 * np.exp(generator.normal(0, 0.8, kinds))
     heavy, bandwidth = seed % 2, np.exp(generator.normal(0, 0.8, kinds)) if seed % 2 else np.ones(kinds)
-    return Instance(
-        name=f"drawn-{seed}",
-        workers=[
-            Worker(id=f"w{index}", type=f"t{kind}", bandwidth_bytes_per_s=float(bandwidth[kind]))
-            for index, kind in enumerate(types)
-        ],
-        jobs=[
-            Job(
-                id=f"j{index}",
-                iterations=1,
-                batch_samples=float(samples),
-                gradient_bytes=float(heavy * samples / speed.mean() * generator.uniform(0, 1)),
-                samples_per_s={
-                    f"t{kind}": float(speed[kind] * np.exp(generator.normal(0, 0.3))) for kind in range(kinds)
-                },
-            )
-            for index, samples in enumerate(1e5 * np.exp(generator.normal(0, 1, jobs)))
-        ],
-    )
+    drawn_jobs = [
+        {
+            "id": f"j{index}",
+            "iterations": 1,
+            "batch_samples": float(samples),
+            "gradient_bytes": float(heavy * samples / speed.mean() * generator.uniform(0, 1)),
+            "samples_per_s": {
+                f"t{kind}": float(speed[kind] * np.exp(generator.normal(0, 0.3))) for kind in range(kinds)
+            },
+        }
+        for index, samples in enumerate(1e5 * np.exp(generator.normal(0, 1, jobs)))
+    ]
+    bandwidths = {f"t{kind}": float(each) for kind, each in enumerate(bandwidth)}
+    return made([f"t{kind}" for kind in types], *drawn_jobs, bandwidth=bandwidths)
 
 
 def ratio(instance, found):
