@@ -18,22 +18,15 @@ from dlsched.srpt_mapping.dispatching import Begun
 from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance, Server
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
-from dlsched.traces.gpu_counts import (
-    GPUS_OF_A_SERVER,
-    INTRA_BANDWIDTH_BYTES_PER_S,
-    NIC_BANDWIDTH_BYTES_PER_S,
-    gpus_of_cluster,
-)
+from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, gpus_of_cluster
 from dlsched.traces.makers.ring_allocation import SCALING, Counts, allocation_at, counts_of
-from dlsched.traces.queue import Queue, QueuedJob
+from dlsched.traces.makers.srpt_mapping import cluster
+from dlsched.traces.queue import Queue, QueuedJob, counted
 from dlsched.traces.snapshot import Present, Snapshot, snapshot
 
 
 def solved(instance: InstanceFile, method: str) -> Solution:
-    """Return the solution of a method, given by its name or as ``file.py:function``.
-
-    UsageError: there is no such method, it gives only bounds, or it has no answer.
-    """
+    """The solution of a method, given by its name or as ``file.py:function``; UsageError: none, or it only bounds."""
     chosen = method_named(family_of(instance), method)
     if chosen.kind == "bound":
         raise UsageError(
@@ -48,12 +41,12 @@ def solved(instance: InstanceFile, method: str) -> Solution:
 
 
 class ClusterState(NamedTuple):
-    """GPUs by node; GPUs by node of every running job, by id; assumed nodes and jobs; audit sentences."""
+    """Where running jobs stand, and audit sentences."""
 
-    nodes: Mapping[str, int]
-    placed: Mapping[str, Mapping[str, int]]
-    assumed: frozenset[str]
-    homeless: frozenset[str]
+    nodes: Mapping[str, int]  # GPUs by node
+    placed: Mapping[str, Mapping[str, int]]  # GPUs by node of every running job, by id
+    assumed: frozenset[str]  # nodes of which nothing is known
+    homeless: frozenset[str]  # jobs whose nodes are unknown or full
     audit: tuple[str, ...]
 
     @property
@@ -78,7 +71,7 @@ def standing(queue: Queue, moment: Snapshot, gpus: int, gpus_of_node: int) -> Cl
 
     Nodes are those that the source lists, or else those on which jobs are recorded, with ``gpus_of_node`` GPUs each. Nodes with
     running jobs come first, as many as hold ``gpus``; unnamed nodes are added if these are too few. A job whose nodes are
-    unknown or full is placed on the emptiest nodes. UsageError: the running jobs hold more GPUs than the cluster has.
+    unknown or full is placed on the emptiest nodes.
     """
     needed = moment.held_gpus
     if needed > gpus:
@@ -98,17 +91,16 @@ def standing(queue: Queue, moment: Snapshot, gpus: int, gpus_of_node: int) -> Cl
         placed[each.job.id] = _taken(free, _emptiest(each.job.gpus, free))
     outside = sum(each in moment.outside for each in homeless)
     for words, number in (("Jobs that run", len(homeless) - outside), ("GPUs of jobs left out", outside)):
-        if number:
-            audit.append(
-                f"{words} on nodes that are not known or have no such room, taken to stand on the emptiest: {number:,}."
-            )
+        audit += counted(
+            f"{words} on nodes that are not known or have no such room, taken to stand on the emptiest", number
+        )
     return ClusterState(nodes, placed, frozenset(assumed), frozenset(each.job.id for each in homeless), tuple(audit))
 
 
 def _nodes(
     queue: Queue, moment: Snapshot, gpus: int, gpus_of_node: int
 ) -> tuple[dict[str, int], dict[str, int], list[str]]:
-    """Return GPUs by node, ``gpus`` in all; the nodes with invented names; and sentences about them."""
+    """GPUs by node, ``gpus`` in all; the nodes with invented names; and sentences about them."""
     listed = {node.id: node.gpus for node in queue.nodes if node.gpus}
     busy = [name for each in moment.holding for name in each.job.nodes]
     names = [*busy, *listed] if listed else [*busy, *(name for job in queue.jobs for name in job.nodes)]
@@ -127,8 +119,7 @@ def _nodes(
         name = next(name for name in names_left if name not in nodes)
         assumed[name] = min(remaining, gpus_of_node)
         remaining -= assumed[name]
-    if assumed:
-        audit.append(f"GPUs on nodes of which nothing is known, {gpus_of_node} each: {sum(assumed.values()):,}.")
+    audit += counted(f"GPUs on nodes of which nothing is known, {gpus_of_node} each", sum(assumed.values()))
     return nodes | assumed, assumed, audit
 
 
@@ -160,18 +151,17 @@ def _taken(free: dict[str, int], room: Iterable[tuple[str, int]]) -> dict[str, i
     return taken
 
 
+# Policies whose order depends on ended jobs: their virtual machine runs since the first job of the file
 LOOK_BACK: Final = frozenset(name for name in POLICIES if name.startswith("a-srpt"))
-"""Policies whose order depends on ended jobs: their virtual machine runs since the first job of the file."""
 
 Starts = dict[str, tuple[float, Mapping[str, int]]]
 
 
 def next_gangs(queue: Queue, moment: Snapshot, now: ClusterState, policy: str) -> tuple[Starts, list[str]]:
-    """Return each waiting job's seconds to its start if no other comes, its GPUs by node, and the audit.
+    """Each waiting job's seconds to its start if no other comes, its GPUs by node, and the audit.
 
-    The jobs that start at the moment are the policy's decision: none of ``POLICIES`` looks ahead. Jobs that
-    need more GPUs than the cluster has are left out. Jobs exchange no data, and their remaining time is that
-    of the snapshot.
+    The jobs that start at the moment are the policy's decision: none of ``POLICIES`` looks ahead. Jobs that need more
+    GPUs than the cluster has are left out.
     """
     total = sum(now.nodes.values())
     there = (*moment.holding, *moment.waiting)
@@ -220,11 +210,7 @@ def _words(moment: Snapshot, total: int) -> list[str]:
     unfit = sum(each.job.gpus > total for each in moment.jobs)
     return [
         "Jobs that run stay where they are until they end, and those that start run to their end, wherever they are as fast.",
-        *(
-            [f"Jobs that need more than the {total:,} GPUs of the cluster, which wait for ever: {unfit:,}."]
-            if unfit
-            else []
-        ),
+        *counted(f"Jobs that need more than the {total:,} GPUs of the cluster, which wait for ever", unfit),
     ]
 
 
@@ -233,17 +219,11 @@ def _shares(each: Present, now: ClusterState) -> tuple[Share, ...]:
 
 
 def _instance(now: ClusterState, jobs: Sequence[Mapping[str, object]]) -> Instance:
-    return Instance(
-        name="now",
-        intra_bandwidth_bytes_per_s=INTRA_BANDWIDTH_BYTES_PER_S,
-        nic_bandwidth_bytes_per_s=NIC_BANDWIDTH_BYTES_PER_S,
-        servers=[Server(id=name, gpus=gpus) for name, gpus in now.nodes.items()],
-        jobs=jobs,
-    )
+    return cluster("now", None, [Server(id=name, gpus=gpus) for name, gpus in now.nodes.items()], jobs)
 
 
 def _from_now(moment: Snapshot, schedule: Schedule, now_s: float) -> Starts:
-    """Return the starts of the waiting jobs; ``now_s`` is the moment on the clock of the schedule."""
+    """The starts of the waiting jobs; ``now_s`` is the moment on the clock of the schedule."""
     starts = {each.job.id: schedule.jobs[each.job.id] for each in moment.waiting if each.job.id in schedule.jobs}
     return {
         name: (max(0.0, start.start_s - now_s), {share.server: share.replicas for share in start.placement})
@@ -262,37 +242,23 @@ def _gang_record(job: QueuedJob, length_s: float, release_s: float) -> dict[str,
     }
 
 
+# Method by family, if none is asked for
 DEFAULTS: Final[Mapping[str, str]] = {
     "srpt_mapping": "work-backfill",
     "ring_allocation": "exact",
     "elastic_stream": "marginal",
 }
-"""Default method by family."""
 
 
 class Action(NamedTuple):
-    """The action for a job.
-
-    Parameters
-    ----------
-    job
-        Its id.
-    action
-        ``start``, ``keep``, ``resize``, ``stop``, ``wait``.
-    gpus
-        GPUs that it has afterwards: 0 if it stops; for a waiting job, the GPUs that it asks for.
-    nodes
-        GPUs by node; empty if the method does not place jobs, or the file does not name nodes.
-    time_s
-        Time on the clock of the queue: the moment of the decision; for a waiting job its expected start if
-        no other job comes. None: unknown.
-    """
+    """The action for a job."""
 
     job: str
-    action: str
-    gpus: int
-    nodes: Mapping[str, int]
+    action: str  # start, keep, resize, stop, wait
+    gpus: int  # that it has afterwards: 0 if it stops; of a waiting job those that it asks for
+    nodes: Mapping[str, int]  # GPUs by node; empty if the method does not place jobs, or the file names no nodes
     time_s: float | None
+    """On the clock of the queue, the moment of the decision; of a waiting job its expected start if no other job comes."""
 
 
 class Advice(NamedTuple):
@@ -321,34 +287,17 @@ def decide(
     scaling: str | None = None,
     max_gpus: int | None = None,
 ) -> Advice:
-    """Make one decision for a queue.
+    """Make one decision for a queue, read with its running and waiting jobs.
 
-    Parameters
-    ----------
-    queue
-        The queue, read with its running and waiting jobs.
-    family
-        ``srpt_mapping``: jobs need exactly their GPUs; a policy starts and places them, and running jobs
-        stay. ``ring_allocation``: counts of GPUs for this moment. ``elastic_stream``: counts that a policy
-        or a planning method gives the present jobs.
-    method
-        A method of the family, or FILE.py:NAME; None: from ``DEFAULTS``. Policies of srpt_mapping know when
-        jobs came.
-    gpus, gpus_of_node
-        GPUs of the cluster (None: as ``gpus_of_cluster``), and of a node for which the source gives none.
-    at_s, estimates
-        As ``snapshot``.
-    movable, restart_s
-        Whether running jobs may get other counts, and the seconds that a change costs; not in srpt_mapping.
-    scaling, max_gpus
-        As ``counts_of``, None: published; not in srpt_mapping.
+    ``family``: ``srpt_mapping``: jobs need exactly their GPUs; a policy starts and places them, and running jobs stay.
+    ``ring_allocation``: counts of GPUs for this moment. ``elastic_stream``: counts that a policy or a planning method
+    gives the present jobs. ``method``: a method of the family, or FILE.py:NAME; None: from ``DEFAULTS``. Policies of
+    srpt_mapping know when jobs came. ``gpus``, ``gpus_of_node``: GPUs of the cluster (None: as ``gpus_of_cluster``), and
+    of a node for which the source gives none. ``at_s``, ``estimates``: as ``snapshot``. ``movable``, ``restart_s``:
+    whether running jobs may get other counts, and the seconds that a change costs. ``scaling``, ``max_gpus``: as
+    ``counts_of``, None: published.
 
-    Raises
-    ------
-    UsageError
-        An option out of range, or fewer GPUs than the running jobs hold.
-    InputError
-        There is no job.
+    UsageError: an option out of range, or fewer GPUs than the running jobs hold. InputError: there is no job.
     """
     if family not in DEFAULTS:
         raise UsageError(where="family", found=repr(family), allowed=", ".join(DEFAULTS))
@@ -359,20 +308,13 @@ def decide(
     if family == "srpt_mapping":
         for name, value in (("movable", movable), ("restart", restart_s), ("scaling", scaling), ("max_gpus", max_gpus)):
             if value:
-                raise UsageError(
-                    where=name,
-                    found=f"{value} with srpt_mapping, whose jobs run to their end",
-                    allowed="no such option",
-                )
+                found = f"{value} with srpt_mapping, whose jobs run to their end"
+                raise UsageError(where=name, found=found, allowed="no such option")
     method = DEFAULTS[family] if method is None else method
     moment = snapshot(queue, at_s, estimates=estimates)
     total, size_notes = gpus_of_cluster(queue, moment.held_gpus, gpus)
     now = standing(queue, moment, total, gpus_of_node)
     if family == "srpt_mapping":
-        if movable:
-            raise UsageError(
-                where="movable", found="it with srpt_mapping, whose jobs run to their end", allowed="another family"
-            )
         starts, words = (
             next_gangs(queue, moment, now, method) if method in POLICIES else planned_gangs(moment, now, method)
         )

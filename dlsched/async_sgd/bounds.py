@@ -20,12 +20,7 @@ def lagrange(
 ) -> PriceCertificate:
     """Lagrangian bound at the best price, or at a given one, rounded down: the value is proven.
 
-    Parameters
-    ----------
-    table
-        The instance's cost table, if it is there; it is made where no price is given.
-    tick
-        Called now and then; it may raise to stop.
+    ``table``: the instance's cost table, if it is there; it is made where no price is given. ``tick`` may raise to stop.
 
     Cost: the cost table. Where that has at most a thousand pairs, or a price is given without it, the value is computed in
     exact arithmetic: about a hundred microseconds a job, and ten for each node that is worth the price. Else it is computed in
@@ -49,14 +44,7 @@ def lagrange(
 def relaxation(instance: Instance, *, time_s: float | None = None, tick: Tick = no_tick) -> DualsCertificate:
     """Linear programming bound of the formulation ``milp``, by HiGHS; its duals are the certificate.
 
-    ``tick`` is called now and then; it may raise to stop.
-
-    Raises
-    ------
-    UsageError
-        The instance is infeasible.
-    Stopped
-        HiGHS overran ``time_s`` seconds.
+    ``tick`` may raise to stop. UsageError: the instance is infeasible. Stopped: HiGHS overran ``time_s`` seconds.
     """
     return duals_certificate(
         instance,

@@ -22,15 +22,12 @@ As times are convex, the least of time + price x count lies behind every step th
 behind one that surely saves less. Jobs whose table ends before such a step need exact arithmetic.
 
 The columns of ``milp`` are all counts n that fit beside one node for every other job. Times are those of
-``queueing.exact_times``. They are convex in n (``queueing.throughput``), so where the next count on either side is no better,
-no count is; floating point only decides where the search begins.
+``queueing.exact_times``. They are convex in n, so where the next count on either side is no better, no count is; floating
+point only decides where the search begins. It skips counts at which a job is as fast as it can be: time_j(n) >= batches_j
+D_max, the time of its busiest station. Beyond n nodes time + price x count is at least that floor + price (n + 1). So the walk
+ends where the time is within 2^-40 of the floor, or after ``MOST`` counts, and the floor stands for the rest.
 
-The search skips counts at which a job is as fast as it can be: time_j(n) >= batches_j D_max, the time of its
-busiest station.
-Beyond n nodes time + price x count is at least that floor + price (n + 1). So the walk ends where the time is within 2^-40
-of the floor, or after ``MOST`` counts, and the floor stands for the rest.
-
-A sum of fractions whose denominators have many thousands of digits would take hours. So where they are longer than ``_LONG``
+A sum of fractions with denominators of many thousands of digits would take hours. So where they are longer than ``_LONG``
 bits together, every job's part is rounded down to ``_DIGITS`` binary digits first: what is returned is proven all the same.
 """
 
@@ -60,10 +57,7 @@ _FURTHER = 0.25  # part of a job's counts examined beyond the table in that case
 
 
 def least_values(instance: Instance, table: CostTable, price: float) -> tuple[FloatArray, IntArray]:
-    """Numbers r and counts n of all jobs, shape (J,), for which r + price n is not above min_m (time(m) + price m).
-
-    ``table`` is that of ``costs.cost_table``. r is NaN where floats do not decide. Cost: O(pairs of the table).
-    """
+    """Numbers r and counts n of all jobs for which r + price n <= min_m (time(m) + price m); r NaN where floats do not decide."""
     # steps between neighbouring pairs of one job that surely save more than the price, or surely less
     starts, counts, times_s = table.starts, table.counts, table.costs
     owner = np.repeat(np.arange(table.jobs), np.diff(starts))
@@ -127,10 +121,8 @@ def _walked(instance: Instance, job: int, tabulated: int, price: float) -> tuple
     return float(_values(times_s[near], error_s[near], counts[near] - counts[first], price).min()), int(counts[first])
 
 
-VAST = 1e280
-"""Largest useful multiplier: beyond it no float holds what is proven, as no job takes as many seconds."""
-MOST = 2**20
-"""Counts of one job that are looked at."""
+VAST = 1e280  # largest useful multiplier: beyond it no float holds what is proven, as no job takes as many seconds
+MOST = 2**20  # counts of one job that are looked at
 
 _LONG = 2**14  # bits of denominators that are added up exactly
 _CLOSE = Fraction(1, 2**40)  # relative distance from the floor at which a walk ends
@@ -173,10 +165,7 @@ def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tic
 
 
 def price_below(table: CostTable, instance: Instance, price: float, tick: Tick) -> float:
-    """Bound of a price, or slightly less, by floats of a cost table; by ``_minima`` for undecided jobs.
-
-    It is lower than what exact arithmetic proves by about 2^-48 of a job's time for each of its nodes.
-    """
+    """Bound of a price, lower than the exact one by about 2^-48 of a job's time a node, by floats; exact for undecided jobs."""
     values, counts = least_values(instance, table, price)
     exact = [Fraction(price) * (sum(counts[np.isfinite(values)].tolist()) - instance.nodes)]
     for index in np.flatnonzero(np.isnan(values)).tolist():
@@ -193,10 +182,8 @@ class _Cheapest(NamedTuple):
     """Where time + price x count of a job is least."""
 
     times: ExactTimes
-    counts: range
-    """One of these minimises it, unless a later one does: one count, or more where steps tie."""
-    floor: Fraction | None
-    """Least time, which stands for all later counts; None where time + price x count rises from there on."""
+    counts: range  # one of these minimises it, unless a later one does: one count, or more where steps tie
+    floor: Fraction | None  # least time, for all later counts; None where time + price x count rises from there on
 
 
 def _cheapest(instance: Instance, index: int, price: Fraction, tick: Tick) -> _Cheapest:

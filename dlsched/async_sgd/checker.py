@@ -20,12 +20,9 @@ from dlsched.queueing.throughput import throughput_of
 def batches_per_s(job: Job, nodes: int, *, tick: Tick = no_tick) -> float:
     """Mini-batches a second of a job on that many nodes; examples a second are ``batch_examples`` times as many.
 
-    ``tick`` is called now and then; it may raise to stop. Throughputs of many nodes are remembered for a while.
+    Throughputs of many nodes are remembered for a while. ``tick`` may raise to stop.
 
-    Raises
-    ------
-    UsageError
-        ``nodes`` < 1, or more than ``queueing.throughput.MOST`` of which each counts.
+    UsageError: ``nodes`` < 1, or more than ``queueing.throughput.MOST`` of which each counts.
     """
     return throughput_of(network_of(job), nodes, name=f"nodes of {job.id!r}", tick=tick)
 
@@ -33,10 +30,7 @@ def batches_per_s(job: Job, nodes: int, *, tick: Tick = no_tick) -> float:
 def objective(instance: Instance, allocation: Allocation) -> float:
     """Seconds that the jobs take, summed over the jobs; rounded once in the sum.
 
-    Raises
-    ------
-    UsageError
-        A job has no count, one that it does not allow, or more nodes than there are: then there is no time.
+    UsageError: a job has no count, one that it does not allow, or more nodes than there are: then there is no time.
     """
     require_choices(instance, allocation.nodes, "nodes")
     if max(allocation.nodes.values()) > instance.nodes:  # what is allowed may be too many to add up

@@ -21,11 +21,7 @@ _LEAST_S = float(np.finfo(np.float64).tiny)  # least saving of a step that is wo
 
 
 def cost_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
-    """Tabulate every count that some optimal allocation may need, up to the step that saves nothing.
-
-    UsageError: more pairs than ``queueing.levels.LARGEST_TABLE``. Cost: O(N log J) steps of mean value analysis, made for all
-    jobs at a time.
-    """
+    """Tabulate every count that some optimal allocation may need, up to the step that saves nothing; O(N log J) steps."""
     steps = useful_levels(instance, _saving, least=_LEAST_S, tick=tick)
     # levels come by rising count; the table goes job by job
     order = np.argsort(steps.jobs, kind="stable")

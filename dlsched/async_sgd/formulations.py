@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import pulp
 
 
-LARGEST = 200_000
-"""Columns at most; PuLP takes several seconds and several hundred megabytes for a model of this size."""
+LARGEST = 200_000  # columns; PuLP takes several seconds and several hundred megabytes for a model of this size
 
 
 @extendable("milp")
@@ -28,22 +27,8 @@ def build_milp(
 ) -> Formulation["pulp.LpProblem", Allocation]:
     """Build the model; ``variables.nodes[job, n]`` is 1 if the job gets n nodes.
 
-    Parameters
-    ----------
-    instance
-        A valid instance.
-    complete
-        Keep every allocation: all allowed counts that fit beside one node for every other job. Otherwise the model
-        has only the counts that some optimal allocation may need.
-    start
-        To start from.
-    tick
-        Called now and then.
-
-    Raises
-    ------
-    UsageError
-        More pairs than ``LARGEST``.
+    ``complete``: keep all allowed counts that fit beside one node for every other job, not only those that some optimal
+    allocation may need. UsageError: more pairs than ``LARGEST``.
     """
     if complete:
         _require_size(sum(map(instance.most, range(len(instance.jobs)))))

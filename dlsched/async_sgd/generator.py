@@ -1,6 +1,6 @@
 """Instances of async_sgd: the example, and random ones from a seed.
 
-All figures drawn are rounded to four significant digits, so that files stay short and the same everywhere. With Z the
+Figures are rounded to four significant digits, so that files stay short and the same everywhere. Z are the
 seconds of a mini-batch on a worker, S / B those of a pull or a push and u those of an update:
 
 ==============  ==================================================================================================
@@ -33,8 +33,7 @@ from dlsched.cluster.published import (
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.elementary import four_digits, log_uniform, whole
 
-Fields = dict[str, Any]
-"""Fields of a job, without its id."""
+Fields = dict[str, Any]  # of a job, without its id
 
 PRESETS = LISTED.presets
 

@@ -39,8 +39,7 @@ def marginal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     takes a job's k-th step, the earlier ones, no smaller, are taken already.
 
     Cost: O(N log J).
-
-    Source: Fox, Management Science 13 (1966). Lin et al. 2018: abstract only; the heuristic is our reading.
+    Cost: O(N log J). Source: Fox, Management Science 13 (1966). Lin et al. 2018: abstract only; the heuristic is our reading.
     """
     if infeasible(instance) is not None:
         return None
@@ -58,10 +57,7 @@ def knee(instance: Instance, *, theta: float = 0.5, tick: Tick = no_tick) -> All
 
     Guarantee: none. Cost: O(N log N). Source: Lin et al. 2018, abstract only; the rule is our reading.
 
-    Raises
-    ------
-    UsageError
-        ``theta`` is not in (0, 1].
+    UsageError: ``theta`` is not in (0, 1].
     """
     if not 0 < theta <= 1:
         raise UsageError(where="theta", found=theta, allowed="a number in (0, 1]")
@@ -111,12 +107,7 @@ def proportional(instance: Instance, *, tick: Tick = no_tick) -> Allocation | No
 def fixed(instance: Instance, *, nodes_per_job: int = 8, tick: Tick = no_tick) -> Allocation | None:
     """Give every job ``nodes_per_job`` nodes, or its ``max_nodes`` if these are fewer; None if they do not fit together.
 
-    Guarantee: none. Cost: O(J).
-
-    Raises
-    ------
-    UsageError
-        ``nodes_per_job`` < 1.
+    Guarantee: none. Cost: O(J). UsageError: ``nodes_per_job`` < 1.
     """
     counts = same_counts(instance, nodes_per_job, "nodes_per_job")
     return None if counts is None else timed(instance, counts, tick)

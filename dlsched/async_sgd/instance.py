@@ -5,16 +5,12 @@ code                         mathematics
 ===========================  ==================================================================================
 ``nodes``                    N, nodes that can be workers; parameter servers use none of them
 ``jobs``                     1 .. J
-``epochs``                   epochs left, >= 0
-``dataset_examples``         examples of an epoch
-``batch_examples``           b_j, examples of one mini-batch of one worker
-``parameter_bytes``          S_j, bytes that a worker pulls, and pushes, for every mini-batch
-``bandwidth_bytes_per_s``    B_j, of each parameter server of the job, in each direction (half duplex: in both together)
-``compute_s``                c_j > 0, seconds in which a worker computes one mini-batch
-``update_s``                 u_j, seconds in which the servers together update the parameters with one push
-``shards``                   P_j, parameter servers over which the parameters are split, visited in turn
-``duplex``                   whether pulls and pushes share the bandwidth ("half") or not ("full")
-``max_nodes``                most workers that the job may have; None: ``nodes``
+``batch_examples``           b_j
+``parameter_bytes``          S_j
+``bandwidth_bytes_per_s``    B_j
+``compute_s``                c_j
+``update_s``                 u_j
+``shards``                   P_j
 ``batches``                  L_j / b_j = epochs x dataset_examples / batch_examples, mini-batches left
 ===========================  ==================================================================================
 """
@@ -129,11 +125,6 @@ class Job(Part):
 
 class Instance(InstanceFile):
     """Jobs and the nodes they share.
-
-    Raises
-    ------
-    InstanceError
-        Names the field, what was found and what is allowed.
 
     >>> job = Job(id="a", epochs=1, dataset_examples=100, batch_examples=10, parameter_bytes=8e6,
     ...           bandwidth_bytes_per_s=1e8, compute_s=0.25, update_s=0.01)

@@ -46,7 +46,6 @@ COUNTING = Counting[Instance, Allocation](
     lagrange=bounds.lagrange,
 )
 
-
 run_milp = COUNTING.run_milp(build_milp)
 run_lagrange = COUNTING.run_lagrange
 run_lp: Run[Instance, Allocation] = bound_by_duals(bounds.relaxation)

@@ -21,8 +21,7 @@ from dlsched.core.errors import InstanceError, UsageError
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import iterate
 
-LARGEST_TABLES = 2**22
-"""Most pairs of job and count in the tables of a stream; making this many takes a gigabyte of memory."""
+LARGEST_TABLES = 2**22  # pairs of job and count in the tables of a stream; this many take a gigabyte of memory
 
 EarlyStops = Sequence[tuple[float, float]]
 """Pairs of a fraction of a job's work and the probability that it stops there; the rest of the probability runs to the end."""
@@ -43,8 +42,6 @@ def to_stream(
 
     Parameters
     ----------
-    instance
-        Jobs and nodes.
     arrivals_s
         Arrival time of each job in seconds.
     restart_s
@@ -110,8 +107,6 @@ def random_stream(
 
     Parameters
     ----------
-    instance
-        Jobs, in the order in which they arrive, and nodes.
     load
         Node-seconds that the jobs really need on one node each, where they use it best, over the
         node-seconds that the cluster offers while they arrive; > 0.
@@ -153,10 +148,7 @@ def random_stream(
 def draw_stops(early_stop: EarlyStops, jobs: int, generator: np.random.Generator) -> FloatArray:
     """Draw where jobs really end, as fractions of their work; shape (jobs,).
 
-    Raises
-    ------
-    UsageError
-        Fractions that are not in (0, 1), probabilities that are not in (0, 1] or add up to more than 1.
+    UsageError: fractions that are not in (0, 1), probabilities that are not in (0, 1] or add up to more than 1.
     """
     fractions, chances = [at for at, _ in early_stop], [chance for _, chance in early_stop]
     if not all(0 < at < 1 for at in fractions):
@@ -172,11 +164,8 @@ def draw_stops(early_stop: EarlyStops, jobs: int, generator: np.random.Generator
 
 
 def _epoch_times_s(job: Job, most: int) -> dict[int, float]:
-    """Seconds of an epoch on 1 .. ``most`` nodes.
-
-    X(n) grows with n, but by less than rounding once the links are full; a running maximum keeps it from
-    falling, so that no node harms.
-    """
+    """Seconds of an epoch on 1 .. ``most`` nodes."""
+    # X(n) grows, but by less than rounding once the links are full: the running maximum lets no node harm.
     batches = job.dataset_examples / job.batch_examples
     rates = accumulate(islice(iterate(network_of(job)), most), max)
     return {nodes: batches / rate for nodes, rate in enumerate(rates, start=1)}

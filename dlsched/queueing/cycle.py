@@ -9,27 +9,23 @@ push to shard p       transfer    uplink of p          sharing     S / (B P), p 
 update on shard p     update      server of p          queue       u / P      followed by its update
 ====================  ==========  ===================  ==========  =======================================
 
-With half duplex a shard's pulls and pushes share one link: two stages at one station. Stages that take no
-time are left out. The demands are those of ``network``; the mean value analysis needs no order, this module
-adds it.
+With half duplex a shard's pulls and pushes share one link. Stages that take no time are left out. Source: Lin, Paolieri,
+Chou, Golubchik, MASCOTS 2018 (abstract); the order of the stages is our reconstruction.
 
-Source: Lin, Paolieri, Chou, Golubchik, MASCOTS 2018 (abstract); the order of the stages is our reconstruction.
-
-With exponential times the counts of workers at each stage of the cycle form a Markov chain in continuous
-time. A state is one of the C(W + S - 1, S - 1) ways to put W workers on S stages; the first worker that ends
-its stage moves to the next one, at the rate
+With exponential times the counts of workers at each stage of the cycle form a Markov chain in continuous time, with
+C(W + S - 1, S - 1) states for W workers on S stages (125,970 for 8 on 13). The first worker that ends its stage moves to
+the next one. Of n workers at a stage one ends at the rate
 
 ====================  =================================================
-discipline of stage   rate at which one of its n workers ends
+discipline of stage   rate
 ====================  =================================================
 ``delay``             n / mean
 ``sharing``           (n / workers at its station, all stages) / mean
 ``queue``             1 / mean if n > 0 (each has only one stage)
 ====================  =================================================
 
-Its stationary distribution pi solves pi Q = 0, sum(pi) = 1; the throughput is the rate of ends of computations under pi.
-It checks the mean value analysis, and the module uses nothing of ``throughput``. The number of states grows fast: 13 stages
-with 8 workers have 125,970.
+The stationary distribution pi solves pi Q = 0, sum(pi) = 1; the throughput is the rate of ends of computations under pi.
+It checks the mean value analysis and uses nothing of ``throughput``.
 """
 
 import math
@@ -47,19 +43,12 @@ from dlsched.queueing.network import ServerJob
 Discipline: TypeAlias = Literal["delay", "sharing", "queue"]
 Work: TypeAlias = Literal["compute", "transfer", "update"]
 
-MOST_SHARDS = 10_000
-"""Largest number of shards: the stages of more would fill the memory and take hours."""
+MOST_SHARDS = 10_000  # the stages of more would fill the memory and take hours
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One visit of a mini-batch to a station.
-
-    ``station``: number of the station, 0, 1, ... in the order of first visits; stages with the same number share it.
-    ``discipline``: ``delay``: nobody waits; ``sharing``: all that are there share its speed evenly; ``queue``: first
-    come, first served. ``mean_s``: mean seconds that the visit takes for a mini-batch alone, > 0. ``work``: kind of
-    work done at the stage.
-    """
+    """One visit of a mini-batch to a station, alone of ``mean_s`` seconds > 0; stages of one station share its number."""
 
     station: int
     discipline: Discipline
@@ -68,11 +57,7 @@ class Stage:
 
 
 def cycle_of(job: ServerJob, *, discipline: Discipline = "queue") -> tuple[Stage, ...]:
-    """Return the stages in order; the first follows the last.
-
-    ``discipline``: of the updates.
-
-    UsageError: more than ``MOST_SHARDS`` shards.
+    """Return the stages in order, of which the first follows the last; ``discipline``: of the updates.
 
     >>> from dlsched.queueing.network import PlainJob
     >>> job = PlainJob(compute_s=0.25, transfer_s=0.08, update_s=0.01, duplex="half")
@@ -104,11 +89,8 @@ def cycle_of(job: ServerJob, *, discipline: Discipline = "queue") -> tuple[Stage
     return tuple(stages)
 
 
-State: TypeAlias = tuple[int, ...]
-"""Workers at each stage."""
-
-MOST_STAGES = 100
-"""Largest number of stages; a state has a number for each."""
+State: TypeAlias = tuple[int, ...]  # workers at each stage
+MOST_STAGES = 100  # of a cycle; a state has a number for each
 
 
 def chain_throughput(job: ServerJob, workers: int, *, most_states: int = 10_000) -> float:

@@ -6,10 +6,9 @@ G D_k x / (1 - D_k x) that says
 
     g(0) = 1;   t_k(n) = D_k (g(n - 1) + (n - 1) t_k(n - 1)),   g(n) = Z g(n - 1) + sum_k t_k(n),   X(n) = n g(n - 1) / g(n)
 
-These are only sums and products of numbers >= 0. Seconds are counted in the largest unit that makes Z and
-all D_k integers, so g and t are integers too. When they pass ``LONGEST`` bits, two copies go on with
-``KEPT`` bits, one cut off downwards and one upwards: from then on they enclose the number, with a relative
-width of about n 2^-KEPT.
+These are only sums and products of numbers >= 0. In the largest unit of seconds that makes Z and all D_k integers, g and t
+are integers too. When they pass ``LONGEST`` bits, two copies go on with ``KEPT`` bits, one cut off downwards and one upwards:
+from then on they enclose the number, with a relative width of about n 2^-KEPT.
 """
 
 import math
@@ -19,10 +18,8 @@ from typing import NamedTuple
 
 from dlsched.core.limits import Tick, no_tick
 
-LONGEST = 4096
-"""Number of bits beyond which numbers are cut off; several tens of nodes are exact."""
-KEPT = 512
-"""Number of bits that remain."""
+LONGEST = 4096  # bits beyond which numbers are cut off; several tens of nodes are exact
+KEPT = 512  # bits that remain
 _OFTEN = 2**8  # nodes, after which ``tick`` is called
 
 
@@ -41,11 +38,7 @@ class Enclosure(NamedTuple):
 
 
 class ExactTimes:
-    """Seconds that a job takes on n = 1, 2, ... nodes.
-
-    ``delay_s``, ``stations``: its network: Z, and demands D_k with the number of equal stations. ``cycles``: cycles
-    that the job's workers have to go through, all together. ``least``: lower bound on the seconds on any number of
-    nodes: what the busiest station takes for all cycles.
+    """Seconds that a job takes on n = 1, 2, ... nodes: its cycles on a network of delay Z and equal stations of demand D_k.
 
     >>> Fraction(*ExactTimes(Fraction(1), [], Fraction(12)).on(3).low)
     Fraction(4, 1)
@@ -68,6 +61,7 @@ class ExactTimes:
         self._low = _Recursion(whole[0] // common, demands, upwards=False)
         self._high: _Recursion | None = None
         self._scale = cycles * Fraction(common, unit)
+        # What the busiest station takes for all cycles is a lower bound on the seconds on any number of nodes.
         self.least = cycles * max((demand_s for demand_s, _ in busy), default=Fraction(0))
         self._tick = tick
 

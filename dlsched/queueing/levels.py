@@ -1,10 +1,8 @@
 """Gains of jobs from more nodes, level by level: all jobs with 2 nodes, all with 3, ... as far as needed.
 
-Every step from n - 1 to n nodes has a gain (what it saves, how early its turn comes) that does not grow with
-n. The N - J steps of largest gain say who gets nodes; they are the first steps of every job. So when N - J
-gains of at least p have been seen, no step of less than p is needed, and a job whose last step gained less
-is done. The search evaluates about N log J steps, whatever ``max_nodes`` allows, and a block of some
-thousand more.
+Every step from n - 1 to n nodes has a gain that does not grow with n, so the N - J steps of largest gain are the first steps
+of every job: when N - J gains of at least p have been seen, no step of less than p is needed, and a job whose last step gained
+less is done. The search evaluates about N log J steps, whatever ``max_nodes`` allows, and a block of some thousand more.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +18,7 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.queueing.network import Network, Networks
 from dlsched.queueing.throughput import Recursion, iterate
 
-LARGEST_TABLE = 2**22
-"""Largest number of pairs of job and count; a table of this size takes half a gigabyte."""
+LARGEST_TABLE = 2**22  # pairs of job and count; a table of this size takes half a gigabyte
 
 _BLOCK = 4096  # steps that are looked at together
 _FEW = 8  # networks for which a plain loop is faster than arrays
@@ -30,15 +27,11 @@ _FEW = 8  # networks for which a plain loop is faster than arrays
 class Step(NamedTuple):
     """Some jobs that go from n - 1 to n nodes for some n; arrays that broadcast to the shape (counts, jobs)."""
 
-    nodes: IntArray
-    """n"""
+    nodes: IntArray  # n
     batches: FloatArray
-    single: FloatArray
-    """X(1)"""
-    before: FloatArray
-    """X(n - 1)"""
-    after: FloatArray
-    """X(n)"""
+    single: FloatArray  # X(1)
+    before: FloatArray  # X(n - 1)
+    after: FloatArray  # X(n)
 
 
 class Levels(NamedTuple):
@@ -62,13 +55,9 @@ def levels(
 ) -> Levels:
     """Walk through the counts while their gains may be among the N - J largest, and at least ``least``.
 
-    The last step of every job, which falls below, is among those returned.
-
-    ``networks``, ``batches``, ``most``: network, cycles that the workers have left, and largest count of every job; J
-    of each. ``spare``: n - J, nodes beyond one for every job; may be negative. ``gain``: what steps are worth; must not
-    grow with the count. ``least``: the gain of a step for which nodes are given at all.
-
-    UsageError: more than ``LARGEST_TABLE`` steps.
+    The last step of every job, which falls below, is among those returned. ``networks``, ``batches``, ``most``: network,
+    cycles that the workers have left, and largest count of every job; J of each. ``spare``: N - J, may be negative.
+    ``gain``: what steps are worth. ``least``: the gain of a step for which nodes are given at all.
     """
     rates = _Rates(networks)
     jobs = np.arange(len(networks), dtype=np.int32)
@@ -144,10 +133,7 @@ class _Rates:
 
 
 class _Largest:
-    """The largest gains seen, as many as there are nodes to spare.
-
-    ``price``: at most the least of these gains; updated whenever a quarter more have come.
-    """
+    """The largest gains seen, as many as there are nodes to spare; ``price`` is at most the least of them."""
 
     def __init__(self, spare: int, least: float) -> None:
         self.price = least

@@ -1,7 +1,7 @@
 """Closed queueing networks of jobs of asynchronous SGD: one network, and many as arrays.
 
-The workers of a job are customers that go round for ever. A cycle: pull the parameters, compute a mini-batch, push the
-gradient, have the parameters updated; no barrier.
+The workers of a job are customers that go round for ever: pull the parameters, compute a mini-batch, push the gradient, have
+the parameters updated; no barrier.
 
 ==============  =============================  ==========================  ==================================
 station         discipline                     demand in a cycle           how many of them
@@ -12,9 +12,7 @@ update          first come, first served       u / P                       P
 worker          none waits (delay)             c = Z                       one for every customer
 ==============  =============================  ==========================  ==================================
 
-With half duplex the downlink and the uplink are one station of demand 2 S / (B P), which makes 2 P stations
-with the updates. A worker visits the shards in turn; the model has no worker that waits for the last of
-several at a time.
+With half duplex downlink and uplink are one station of demand 2 S / (B P). A worker visits the shards in turn.
 
 Source: Lin, Paolieri, Chou, Golubchik, MASCOTS 2018. Only the abstract was available; the layout of the stations is our
 reconstruction.
@@ -60,11 +58,7 @@ class ServerJob(Protocol):
 
 
 class PlainJob(NamedTuple):
-    """A job given by its numbers alone; see ``ServerJob``.
-
-    >>> network_of(PlainJob(0.25, 0.08, 0.01)).cycle_s
-    0.42000000000000004
-    """
+    """A job given by its numbers alone; see ``ServerJob``."""
 
     compute_s: float
     transfer_s: float = 0.0

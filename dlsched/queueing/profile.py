@@ -1,8 +1,7 @@
 """Ranges of throughput from a quick profile of a job on two nodes, one server and one worker.
 
 A worker that is alone waits for nobody: its step takes 1 / X(1) = Z + u + 2 S / B seconds. With S / B known
-this gives the sum Z + u of computation and update, but not the two parts. The larger the share of the
-update, the slower many workers are, since they queue for it. So the unknown split gives an interval of
+this gives the sum Z + u of computation and update, but not the two parts. So the unknown split gives an interval of
 throughputs, from all update to all computation. The interval closes if the update is measured, or the
 throughput of more workers, which falls as the update takes more of the sum.
 
@@ -59,17 +58,8 @@ class Profile:
 
         The upper bound is infinite if steps scatter so much that they may take no time at all.
 
-        Parameters
-        ----------
-        workers
-            Number of workers, >= 1.
-        shards, duplex
-            Parameter servers, and how their bandwidth is shared, as in ``PlainJob``.
-
-        Raises
-        ------
-        UsageError
-            A number out of range.
+        ``workers``: at least 1. ``shards``, ``duplex``: parameter servers, and how their bandwidth is shared, as in
+        ``PlainJob``. UsageError: a number out of range.
         """
         if shards < 1:
             raise UsageError(where="shards", found=shards, allowed="an integer >= 1")
@@ -168,16 +158,16 @@ def refine(
     Parameters
     ----------
     profile
-        Profile of one worker; its mean step is used, without its interval.
+        Of one worker; its mean step is used, without its interval.
     workers, throughput_per_s
         Number of workers, at least 2, and their measured mini-batches a second.
     shards, duplex
-        Shards and duplex of that measurement.
+        Those of that measurement.
 
     Raises
     ------
     UsageError
-        Fewer than 2 workers, which say nothing of the split, or a throughput that no split explains; says which do.
+        Fewer than 2 workers, which say nothing of the split, or a throughput that no split explains.
     """
     from scipy.optimize import brentq
 

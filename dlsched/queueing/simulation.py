@@ -1,9 +1,7 @@
 """Discrete-event simulation of the workers of one job: the same cycle as the mean value analysis, with any times.
 
-``throughput`` is exact for times of any kind at delays and shared stations, exponential updates if they
-queue, and at least one random time with a density. The default is such a case: transfers are fixed, as their
-bytes are, and computing is random, since without updates nothing else would be. In other cases
-``throughput`` errs, and this module says by how much:
+``throughput`` is exact for times of any kind at delays and shared stations, exponential updates if they queue, and at least
+one random time with a density; the default is such a case. In other cases it errs, and this module says by how much:
 
 ===================================================  ==========================================  =========  ==========
 2 workers                                            mini-batches a second                       simulated  by product
@@ -15,18 +13,16 @@ c = u = 1, updates share, both fixed                 together: 2 / 3            
 the same                                             1 s apart: 2 / 2                            1          .8
 ===================================================  ==========================================  =========  ==========
 
-With all times fixed, the throughput of more workers need not settle in 16,000 cycles, and rounding decides where it goes:
-c = .25, S / B = .08, u = .01, 8 workers that begin together make between 9.6 and 11.4 mini-batches a second in different
-400 cycles, in floats; with fractions the first 200 cycles are the same, the later ones are not. A half width
-of 0 says that all replications went the same way, not that the figure is exact.
+With all times fixed, the throughput of more workers need not settle in 16,000 cycles, and rounding decides where it goes. A
+half width of 0 says that all replications went the same way, not that the figure is exact.
 
 Every service that ends is an event. Nothing is rounded to a time step. There are two ways, which give the same bits:
 
-- *In lock-step*: one event of each replication at a time, so that NumPy works on rows of replications; each
-  replication has its own time. A step costs about 30 calls of NumPy, for one replication or a dozen.
-- *One by one* (``advance``): a loop with a heap for each station, O(stations + log customers) an event. Interpreted, several
-  events take less time than one step in lock-step, so it is used if the replications are few; compiled by Numba it is faster
-  at any number of replications (``benchmarks/simulation.py``) once there are enough events to make up for loading Numba.
+- *In lock-step*: one event of each replication at a time, so that NumPy works on rows of replications. A step costs about 30
+  calls of NumPy, for one replication or a dozen.
+- *One by one* (``advance``): a loop with a heap for each station, O(stations + log customers) an event. Interpreted, it is
+  faster if the replications are few; compiled by Numba, once there are enough events to make up for loading Numba
+  (``benchmarks/simulation.py``).
 
 ==================  =================================================================================================
 code                what it is
@@ -60,12 +56,10 @@ from dlsched.queueing.cycle import Stage, Work, cycle_of
 from dlsched.queueing.network import ServerJob
 
 Times: TypeAlias = Literal["deterministic", "exponential"] | Sequence[float] | FloatArray
-"""A duration: always its mean, exponentially distributed, or drawn with replacement from measured
-seconds."""
+"""Always the mean, exponentially distributed, or drawn with replacement from measured seconds."""
 
 Start: TypeAlias = Literal["spread", "together"] | Sequence[float] | FloatArray
-"""Where the workers begin: at a random point of a computation, all at its beginning, or given seconds before
-its end."""
+"""At a random point of a computation, all at its beginning, or given seconds before its end."""
 
 WORKS: tuple[Work, ...] = get_args(Work)
 _BLOCK = 256  # steps whose random numbers are drawn together
@@ -73,10 +67,7 @@ _HELD = 2**17  # steps x replications whose numbers are handed over together, so
 
 
 class Draws:
-    """Seconds of service, drawn in blocks.
-
-    ``scale``: factors of the units of each stage, shape (stages,).
-    """
+    """Seconds of service, drawn in blocks; ``scale``: factors of the units of each stage, shape (stages,)."""
 
     def __init__(
         self, stages: Sequence[Stage], times: dict[Work, Times], shards: int, generator: np.random.Generator
@@ -142,13 +133,11 @@ def advance(
     stage: list[int],
     tag: list[float],
 ) -> None:
-    """End a service for every three units; arguments are lists or arrays, and the last four are changed.
+    """End a service for every three units, those of one step after the other; the last four arguments are changed.
 
-    ``units``: units of one step after the other, in the order of the works. ``work``, ``scale``, ``station``,
-    ``queues``, ``own``: by stage: its work, the seconds of a unit, its station, 1 where it has one server or every
-    worker one, else 0, and whether it is a worker's own. ``shared``: by station: whether those that are there share its
-    speed. ``workers``: customer i is worker i modulo ``workers``. ``clock``, ``busy``, ``stage``, ``tag``: as in
-    ``LockStep``, of this replication; ``tag`` by customer, at its station.
+    By stage: ``work``, ``scale`` (seconds of a unit), ``station``, ``queues`` (1 where it has one server or every worker one,
+    else 0), ``own`` (a worker's own). By station: ``shared``. Customer i is worker i modulo ``workers``. ``clock``, ``busy``,
+    ``stage``, ``tag``: as in ``LockStep``, of this replication.
     """
     stations, stages, works = len(clock), len(scale), 3
     present = [[(0.0, 0) for _ in range(0)] for _ in range(stations)]  # heaps of (tag, customer); Numba sees the type
@@ -206,20 +195,16 @@ def interpreted(units: FloatArray, *others: IntArray | FloatArray | BoolArray | 
         array[:] = changed
 
 
-MOST_CELLS = 2**27
-"""Largest replications x stations x mini-batches; beyond it the tags would take more than a gigabyte."""
-_COMPILED_FROM = (
-    500_000  # events; fewer take less time than importing Numba, half a second, or two when it compiles first
-)
+MOST_CELLS = 2**27  # replications x stations x mini-batches; beyond it the tags would take more than a gigabyte
+_COMPILED_FROM = 500_000  # events; fewer take less time than importing Numba, or two seconds when it compiles first
 _FEW = 120  # replications x (stations + 6) up to which the interpreted loop is faster than lock-step
 
 
 class LockStep:
-    """All replications; ``run`` ends as many services in each. The attributes are those of the module's table.
+    """All replications; ``run`` ends as many services in each. Further attributes are those of the module's table.
 
-    ``customers``: mini-batches on the way in each replication, workers x in_flight; number f x workers + w is worker
-    w's. ``stage``, ``tag``: stage of each customer, and the one of its ``tags`` that is finite; shape (replications,
-    customers). ``clock``: shape (replications, stations). ``busy``: shape (replications, stations + workers).
+    ``stage``, ``tag``: of each customer, shape (replications, customers); number f x workers + w is worker w's. ``clock``:
+    shape (replications, stations). ``busy``: shape (replications, stations + workers).
     """
 
     def __init__(

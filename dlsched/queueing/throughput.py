@@ -11,10 +11,9 @@ X(n)                cycles a second of all n customers; those of a job are mini-
 Q_k(n)              mean number of customers at station k
 ==================  ==========================================================================================
 
-The analysis is exact if the network has a product form: updates first come, first served with exponential
-times, or by processor sharing; transfers by processor sharing with any distribution; and some time random
-with a density. With all times fixed it errs, see ``simulation``. Equal stations have equal Q, so the
-recursion follows each kind once and counts it as often as it occurs.
+The analysis is exact if the network has a product form: updates first come, first served with exponential times, or by
+processor sharing; transfers by processor sharing with any distribution; and some time random with a density. Equal stations
+have equal Q, so the recursion follows each kind once and counts it as often as it occurs.
 
 X is increasing and concave in n (for such networks: Dowdy, Eager, Gordon, Saxton 1984; Shanthikumar and Yao 1988), hence
 1 / X decreasing and convex: 1 / x is convex and decreasing where x > 0, so 1 / X(n) <= 1 / ((X(n-1) + X(n+1)) / 2) <=
@@ -40,8 +39,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.queueing.network import Network, Networks, Station
 
-MOST = 2**24
-"""Largest number of customers that are added one after the other for one figure; takes several seconds."""
+MOST = 2**24  # customers that are added one after the other for one figure; takes several seconds
 _BUSY = 1 - 2.0**-52  # utilisation of a station that is full to the last bits: more customers change nothing
 _OFTEN = 2**14  # customers, after which a callback is called
 _SOON = 64  # customers up to which a figure is not kept
@@ -108,13 +106,7 @@ def _iterate(network: Network) -> Iterator[float]:
 
 
 def mean_values(network: Network, customers: int) -> MeanValues:
-    """Analyse a network with that many customers.
-
-    Raises
-    ------
-    UsageError
-        ``customers`` < 1.
-    """
+    """Analyse a network with that many customers; UsageError: fewer than 1."""
     require_customers(customers)
     recursion = Recursion([network])
     for _ in range(customers - 1):
@@ -133,11 +125,8 @@ def mean_values(network: Network, customers: int) -> MeanValues:
 def throughput_of(network: Network, customers: int, *, name: str = "customers", tick: Tick = no_tick) -> float:
     """Return the cycles a second of that many customers; ends early when further customers change nothing.
 
-    The recursion ends early when a station is busy all the time but for rounding. Among M equal stations
-    none is busy for more than n / (n + M - 1) of the time (if there is nothing else), nor any for more than
-    n D / (Z + sum D). Figures of many customers are kept for a while.
-
-    ``name``: name of the number of customers, for messages.
+    Among M equal stations none is busy for more than n / (n + M - 1) of the time (if there is nothing else), nor any for
+    more than n D / (Z + sum D). ``name``: of the number of customers, for messages.
 
     UsageError: ``customers`` < 1, or more than ``MOST`` before the recursion may end early.
     """
@@ -169,10 +158,7 @@ def throughputs(networks: Sequence[Network] | Networks, most: int) -> FloatArray
 
     As arrays (``networks_of``) 10,000 networks take a few milliseconds less than one by one takes to make them.
 
-    Raises
-    ------
-    UsageError
-        ``most`` < 1, or no network.
+    UsageError: ``most`` < 1, or no network.
     """
     require_customers(most)
     recursion = Recursion(networks)
@@ -183,12 +169,7 @@ def throughputs(networks: Sequence[Network] | Networks, most: int) -> FloatArray
 
 
 class Recursion:
-    """The recursion on many networks at a time: each ``step`` adds a customer to all of them.
-
-    ``queues``: shape (kinds, networks). ``customers``: number of customers in each network now.
-
-    UsageError: no network.
-    """
+    """The recursion on many networks: each ``step`` adds a customer to all; ``queues`` of shape (kinds, networks)."""
 
     def __init__(self, networks: Sequence[Network] | Networks) -> None:
         if not len(networks):
@@ -240,15 +221,9 @@ class Bounds(NamedTuple):
 
 
 def asymptotic(network: Network, customers: int) -> Bounds:
-    """Asymptotic bounds of the throughput; O(kinds of stations).
-
-    Raises
-    ------
-    UsageError
-        ``customers`` < 1.
+    """Asymptotic bounds of the throughput; O(kinds of stations). UsageError: ``customers`` < 1.
 
     Source: Muntz and Wong 1974; Denning and Buzen, ACM Computing Surveys 10 (1978).
-
     >>> asymptotic(Network(0.25, [(0.08, 2), (0.01, 1)]), 32)
     Bounds(lower=5.623901581722319, upper=12.5)
     """

@@ -13,11 +13,10 @@ from dlsched.traces.queue import Audit
 MISSING: Final = frozenset({"", "-", "--", "none", "(none)", "null", "(null)", "nil", "nan", "na", "n/a", "unknown"})
 """Words for a missing value, in lower case."""
 
-LARGEST: Final = 1e15  # at which floats are still an eighth apart: fractions of a second survive
-"""Largest credible figure of a queue."""
-
-LARGEST_LIST: Final = 100_000  # more than any cluster has; a list of a few characters could name billions
-"""Largest number of names in a list of nodes, or of tasks of an array."""
+# Largest credible figure of a queue, at which floats are still an eighth apart: fractions of a second survive
+LARGEST: Final = 1e15
+# Most names in a list of nodes, or tasks of an array: a list of a few characters could name billions
+LARGEST_LIST: Final = 100_000
 
 
 class Damaged(Exception):  # noqa: N818  says what happened to the row
@@ -29,10 +28,7 @@ class Damaged(Exception):  # noqa: N818  says what happened to the row
 
 
 def number(text: str, column: str) -> float | None:
-    """Read a finite number; None for words that say nothing.
-
-    Damaged: anything else: thousands separators, infinities, words.
-    """
+    """Read a finite number; None for words that say nothing. Damaged: thousands separators, infinities, other words."""
     if not text:
         return None
     try:
@@ -52,11 +48,7 @@ _SPAN = re.compile(r"(?:(\d{1,6})-)?(\d{1,7})(?::(\d{1,2}))?(?::(\d{1,2}(?:\.\d*
 
 
 def span(text: str, column: str) -> float | None:
-    """Read ``[days-]hours:minutes:seconds`` or ``minutes:seconds`` as seconds, or a number as it is; None: nothing is said.
-
-    >>> span("1-02:03:04", "Elapsed"), span("02:03", "Elapsed"), span("90", "Elapsed")
-    (93784.0, 123.0, 90.0)
-    """
+    """Read ``[days-]hours:minutes:seconds`` or ``minutes:seconds`` as seconds, or a number as it is; None: nothing is said."""
     if ":" not in text and not re.fullmatch(r"\d+-\d+", text):
         return number(text, column)
     found = _SPAN.fullmatch(text.strip())
@@ -71,25 +63,15 @@ def span(text: str, column: str) -> float | None:
 
 
 def devices(amount: float) -> int:
-    """Number of GPUs that an amount of GPUs occupies, a fraction on one of its own.
-
-    >>> devices(0.25), devices(2.5), devices(0.1 * 3 + 0.7)
-    (1, 3, 1)
-
-    Damaged: less than none, or more than any cluster has.
-    """
+    """GPUs that an amount of GPUs occupies, a fraction on one of its own; Damaged: below 0, or more than any cluster has."""
     if amount < 0 or amount > 1e6:
         raise Damaged("entries with an impossible number of GPUs, left out", amount)
     return math.ceil(round(amount, 9))
 
 
 def share_of(parts: float, gpus: int) -> float:
-    """Share that is taken of each of the GPUs; 1 if the rest is a rounding error.
-
-    >>> share_of(0.5, 2), share_of(0.1 * 3 + 0.7, 1)
-    (0.25, 1.0)
-    """
-    return parts / gpus if parts < gpus - 1e-9 else 1.0
+    """Share that is taken of each of the GPUs; 1 if the rest is a rounding error, or there are none."""
+    return parts / gpus if gpus and parts < gpus - 1e-9 else 1.0
 
 
 _PART = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]")
@@ -98,10 +80,7 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?::(\d{1,9}))?")
 
 @functools.lru_cache(maxsize=65536)
 def node_names(text: str) -> tuple[str, ...]:
-    """Names in a list of nodes in Slurm's format; empty if none are stated or assigned.
-
-    >>> node_names("node[01-03,7],login")
-    ('node01', 'node02', 'node03', 'node7', 'login')
+    """Names in a list of nodes in Slurm's format, as ``node[01-03,7],login``; empty if none are stated or assigned.
 
     Damaged: brackets that do not close, ranges that do not rise, more names than any cluster has.
     """
@@ -147,11 +126,8 @@ ZONES: Final = {
 }
 """Zones that traces write as words; others are ambiguous."""
 
-START: Final = datetime(1970, 1, 1)
-"""Of the count of seconds; times without a zone are taken as UTC."""
-
-UNSET: Final = ("0001-01-01", "1970-01-01T00:00:00", "1970-01-01 00:00:00")
-"""Values that programs write for a time that was never set."""
+START: Final = datetime(1970, 1, 1)  # of the count of seconds; times without a zone are taken as UTC
+UNSET: Final = ("0001-01-01", "1970-01-01T00:00:00", "1970-01-01 00:00:00")  # programs write these for no time
 
 
 @dataclass
@@ -168,13 +144,7 @@ class Moments:
     plain: int = 0
 
     def read(self, text: str, column: str) -> float | None:
-        """Seconds since 1970, UTC, or on the trace's own clock; None where nothing is said.
-
-        Raises
-        ------
-        Damaged
-            Anything else, and numbers among dates.
-        """
+        """Seconds since 1970, UTC, or on the trace's own clock; None: nothing is said. Damaged: no time, numbers among dates."""
         if text[4:5] != "-":
             text = text.strip()
         # Most entries are dates: they are recognised first, without folding case.
@@ -192,6 +162,11 @@ class Moments:
         if self.dates:
             raise Damaged(f"entries whose {column} is a number among dates, left out", text)
         return value * self.unit_s
+
+    def arrival(self, text: str, column: str) -> float:
+        """Seconds as ``read``, NaN where nothing is said."""
+        found = self.read(text, column)
+        return math.nan if found is None else found
 
     def _date(self, text: str, column: str) -> float:
         try:

@@ -1,8 +1,4 @@
-"""Counts of GPUs: slices of a GPU, and the size of a queue's cluster.
-
-Slices are the parts of GPUs that jobs hold, such as MIG profiles, thousandths and shares. dlsched gives jobs whole GPUs, so
-jobs on slices are left out and count as GPU time of others by their part; or every slice is given a GPU of its own.
-"""
+"""Counts of GPUs: slices of a GPU (MIG profiles, thousandths, shares), and the size of a queue's cluster."""
 
 import math
 import re
@@ -21,16 +17,10 @@ MOST_GPUS = 2**16  # GPUs of a job, and of a cluster, which lists all its server
 INTRA_BANDWIDTH_BYTES_PER_S = 1.5e11  # NVLink of a V100, one direction
 NIC_BANDWIDTH_BYTES_PER_S = 1.25e10  # 100 Gbit/s
 
-CHOICES: Final = SLICES
-
-PARTS_OF_A_GPU: Final = 7
-"""Of which a MIG profile ``Ng.`` has N."""
-
-ROUNDING: Final = 1e-9
-"""Of sums of parts."""
-
+PARTS_OF_A_GPU: Final = 7  # of which a MIG profile ``Ng.`` has N
 PARTS_OF_AN_A30: Final = 4
 A30_PROFILES: Final = frozenset({"1g.6gb", "2g.12gb", "4g.24gb"})
+ROUNDING: Final = 1e-9  # of sums of parts
 
 TAKEN_WHOLE: Final = "Jobs on parts of GPUs (slices), each part of which is given a GPU of its own"
 
@@ -52,13 +42,8 @@ def part_of(name: str) -> Fraction:
     return min(Fraction(1), Fraction(int(found[1]), PARTS_OF_AN_A30 if quarters else PARTS_OF_A_GPU))
 
 
-def without_slices(queue: Queue, slices: str = CHOICES[0]) -> Queue:
-    """Leave out the jobs on parts of GPUs, or give each of their parts a GPU of its own.
-
-    ``slices``: one of ``CHOICES``.
-
-    InputError: no job is left.
-    """
+def without_slices(queue: Queue, slices: str = SLICES[0]) -> Queue:
+    """Leave out the jobs on parts of GPUs, or (``whole``) leave each of their parts a GPU of its own; InputError: none left."""
     found = tuple(job for job in queue.jobs if job.share < 1)
     if not found or slices == "whole":
         return queue
@@ -74,10 +59,7 @@ def without_slices(queue: Queue, slices: str = CHOICES[0]) -> Queue:
 
 
 def packed(parts: Sequence[float]) -> list[list[int]]:
-    """Put slices on few GPUs; indices by GPU.
-
-    First fit, the largest first; where that takes more GPUs than the parts add up to, the fewer of that and of GPUs that
-    are filled one by one: with the largest slice that is left, and those that leave the least room beside it.
+    """Put slices on few GPUs; indices by GPU. First fit, the largest first; GPUs filled one by one if that takes fewer.
 
     >>> packed([0.5, 0.75, 0.25, 0.5]), len(packed([3 / 7] * 4 + [2 / 7] * 4))
     ([[1, 2], [0, 3]], 3)
@@ -114,21 +96,12 @@ def _filled(parts: Sequence[float], order: Sequence[int]) -> list[list[int]]:
 
 
 def whole_of(parts: float) -> int:
-    """The fewest GPUs that hold so many GPUs' worth of parts, up to rounding.
-
-    >>> whole_of(1.0000000000000002), whole_of(1.5)
-    (1, 2)
-    """
+    """The fewest GPUs that hold so many GPUs' worth of parts, up to rounding."""
     return math.ceil(round(parts, 9))
 
 
 def gpus_of_cluster(queue: Queue, now: int, gpus: int | None) -> tuple[int, list[str]]:
-    """Return the GPUs of the cluster (given, of the nodes, or the most held at once) and audit sentences.
-
-    ``now``: number of GPUs held at the moment.
-
-    UsageError: fewer than one are given.
-    """
+    """GPUs of the cluster (given, of the nodes, or the most held at once, ``now`` included), and audit sentences."""
     if gpus is not None:
         if gpus < 1:
             raise UsageError(where="gpus", found=gpus, allowed="an integer >= 1")
@@ -141,10 +114,7 @@ def gpus_of_cluster(queue: Queue, now: int, gpus: int | None) -> tuple[int, list
 
 
 def most_held(jobs: Sequence[QueuedJob], slices: Sequence[QueuedJob] = ()) -> int:
-    """Return the most GPUs that jobs held at once; slices count by their share.
-
-    Jobs without an end hold their GPUs forever; at equal times ends come before starts.
-    """
+    """The most GPUs that jobs held at once, slices by their share; jobs without an end hold theirs forever."""
     # Changes sort by time, then by sign: an end at the time of a start frees its GPUs first.
     changes: list[tuple[float, float]] = []
     for job, gpus in (*((job, job.gpus) for job in jobs), *((job, job.parts) for job in slices)):
@@ -163,14 +133,11 @@ def cluster_gpus(
     gpus: int | None,
     answer: str,
 ) -> tuple[int, list[Sentence]]:
-    """Choose the size of the cluster: the given one, or the average demand, at most the sum of all requests.
+    """The size of the cluster, the given one or the average demand over ``seconds`` of arrivals, and audit sentences.
 
-    ``gpu_s``, ``least``: GPU-seconds of every job, and the least GPUs that it can run on. ``seconds``: length of the
-    period of arrivals. ``gpus``: the given size; None: none. ``answer``: name of the answer that does not exist if some
-    job does not fit.
+    ``gpu_s``, ``least``: GPU-seconds and fewest GPUs of every job; ``answer``: what does not exist if some job does not fit.
     """
-    # More than all jobs together want is never needed, however short the period of arrivals.
-    # The average demand over the arrivals; jobs that arrive at once cannot use more than all of them ask for.
+    # Jobs that arrive at once cannot use more than all of them ask for, however short the period of arrivals.
     together = sum(job.gpus for job in kept)
     demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf
     if demand < together:

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from dlsched.catalogue.families import Value
-from dlsched.catalogue.sources import READING, SOURCES
+from dlsched.catalogue.sources import READING, SLICES, SOURCES
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.instance import InstanceFile
-from dlsched.traces.gpu_counts import CHOICES, without_slices
+from dlsched.traces.gpu_counts import without_slices
 from dlsched.traces.makers.async_sgd import async_of
 from dlsched.traces.makers.elastic_stream import stream_of
 from dlsched.traces.makers.matching_placement import placement_of
@@ -37,35 +37,24 @@ MAKERS: Mapping[str, Callable[..., ImportedInstance]] = {
     "matching_placement": placement_of,
     "async_sgd": async_of,
 }
-"""Functions that make an instance of a queue, by family; options are their keyword arguments, as in the
-catalogue."""
+"""Functions that make an instance of a queue, by family; their keyword arguments are its options in the catalogue."""
 
 MOMENTARY = frozenset(family for family, make in MAKERS.items() if "at" in inspect.signature(make).parameters)
 """Families whose instances show the queue at one moment, for which running and waiting jobs are read too."""
 
 
 def options_of(family: str) -> tuple[str, ...]:
-    """Names of the options that a family takes.
-
-    UsageError: queues cannot be made into instances of that family.
-    """
+    """Names of the options that a family takes; UsageError: no instances of it are made of queues."""
     if family not in MAKERS:
         raise UsageError(where="family", found=repr(family), allowed=", ".join(MAKERS))
     return tuple(name for name in inspect.signature(MAKERS[family]).parameters if name != "queue")
 
 
 def instance_from(queue: Queue, family: str = DEFAULT, **options: object) -> ImportedInstance:
-    """Make an instance of a queue, and a solution that records what really happened.
-
-    ``options`` are those of the family; None and False mean the default.
-
-    UsageError: a family or option is unknown, or a value is out of range. InputError: no job is left.
-    """
+    """Make an instance of a queue, with ``options`` of the family of which None and False mean the default."""
     allowed = options_of(family)
     stated = {name: value for name, value in options.items() if value is not None and value is not False}
-    for name, value in stated.items():
-        if name not in allowed:
-            raise UsageError(where=name, found=repr(value), allowed=f"no such option for family {family}")
+    _require_taken(stated, allowed, f"family {family}")
     return MAKERS[family](queue, **stated)
 
 
@@ -140,9 +129,7 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
         stated.pop(name, None)
     # A window is written in the queue's own clock, so that it is read only when the queue is.
     ends = {name: stated.pop(name, None) for name in ("from_", "to")}
-    for name, value in stated.items():
-        if name not in allowed:
-            raise UsageError(where=name, found=repr(value), allowed=f"no such option for family {family}")
+    _require_taken(stated, allowed, f"family {family}")
     if any(value is not None for value in ends.values()) and "window" not in allowed:
         raise UsageError(where=("from", "to"), found="a window", allowed=f"no such option for family {family}")
     if queue is None:
@@ -170,12 +157,11 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
         queues = ", ".join(name for name, each in SOURCES.items() if each.reader is not None)
         raise UsageError(where="source", found=repr(source), allowed=queues)
     stated = {name: options[name] for name in READING if options.get(name) is not None}
-    for name, value in stated.items():
-        _require_taken(source, name, value, entry.reading)
+    _require_taken(stated, entry.reading, f"source {source}")
     arguments: dict[str, object] = dict(stated)
-    slices = str(arguments.pop("slices", CHOICES[0]))
-    if slices not in CHOICES:
-        raise UsageError(where="slices", found=repr(slices), allowed=", ".join(CHOICES))
+    slices = str(arguments.pop("slices", SLICES[0]))
+    if slices not in SLICES:
+        raise UsageError(where="slices", found=repr(slices), allowed=", ".join(SLICES))
     if "states" in stated:
         arguments["states"] = tuple(word.strip() for word in str(stated["states"]).split(",") if word.strip())
     # Further files are paths; all other options are values.
@@ -197,8 +183,8 @@ def _stated(source: str, options: Mapping[str, Value | None]) -> dict[str, Value
     stated: dict[str, Value | None] = {
         name: value for name, value in options.items() if value is not None and value is not False
     }
+    _require_taken(stated, entry.takes(family), f"source {source}")
     for name, value in stated.items():
-        _require_taken(source, name, value, entry.takes(family))
         if name in ("gpus", "max_gpus", "gpus_of_node") and not (isinstance(value, int) and value >= 1):
             raise UsageError(where=name, found=value, allowed="an integer >= 1")
         if name in ("epochs", "restart_s") and not (isinstance(value, int | float) and 0 <= value < math.inf):
@@ -208,10 +194,11 @@ def _stated(source: str, options: Mapping[str, Value | None]) -> dict[str, Value
     return stated
 
 
-def _require_taken(source: str, name: str, value: object, taken: Collection[str]) -> None:
-    """Refuse an option that a source does not take."""
-    if name not in taken:
-        raise UsageError(where=name.rstrip("_"), found=repr(value), allowed=f"no such option for source {source}")
+def _require_taken(stated: Mapping[str, object], taken: Collection[str], owner: str) -> None:
+    """Refuse options that a source or family does not take."""
+    for name, value in stated.items():
+        if name not in taken:
+            raise UsageError(where=name.rstrip("_"), found=repr(value), allowed=f"no such option for {owner}")
 
 
 def arrivals_of(source: str, path: str) -> list[float]:
@@ -236,10 +223,7 @@ def arrivals_of(source: str, path: str) -> list[float]:
 
 @contextlib.contextmanager
 def _on_disk(path: str) -> Iterator[str]:
-    """The path; of ``-`` that of a copy of standard input, as readers go over a file more than once.
-
-    InputError: standard input is closed.
-    """
+    """The path; of ``-`` that of a copy of standard input, as readers go over a file more than once."""
     if path != "-":
         yield path
         return

@@ -31,8 +31,6 @@ def completed(job: QueuedJob) -> QueuedJob:
     (20.0, 35.0)
     >>> completed(job._replace(start_s=5.0, duration_s=None)).duration_s
     45.0
-
-    Damaged: a duration below 0, or an end before the start.
     """
     start_s, end_s, duration_s = job.start_s, job.end_s, job.duration_s
     if duration_s is not None and duration_s < 0:
@@ -53,10 +51,7 @@ def completed(job: QueuedJob) -> QueuedJob:
 
 
 def believable(job: QueuedJob) -> QueuedJob | None:
-    """Complete them, dropping impossible values: a duration below 0, or an end before the start.
-
-    None: all values are impossible.
-    """
+    """Complete a job that was left out, without impossible values; None: all of them are."""
     if job.duration_s is not None and job.duration_s < 0:
         job = job._replace(duration_s=None)
     if job.start_s is not None and job.end_s is not None and job.end_s < job.start_s:
@@ -65,7 +60,7 @@ def believable(job: QueuedJob) -> QueuedJob | None:
 
 
 def assumption(job: QueuedJob) -> str:
-    """Return what `completed` assumes of a job, as a clause of the audit; empty: nothing."""
+    """What ``completed`` assumes of a job, as a clause of the audit; empty: nothing."""
     if job.duration_s is None:
         return ""
     if job.start_s is None:
@@ -80,17 +75,14 @@ def assumption(job: QueuedJob) -> str:
 
 NO_GPU = "jobs without a GPU, left out"
 
-REASONS_SHOWN = 600
-"""Largest number of characters of the audit that an error shows."""
+REASONS_SHOWN = 600  # characters of the audit that an error shows
 
 
 @dataclass
 class QueueCollector:
     """Collects the jobs from a reader, and makes their queue.
 
-    ``source``, ``path``, ``audit``: as in the queue. ``states``: states, in the source's words, whose jobs are kept,
-    upper or lower case; None: all states. ``attempts``: whether rows with one id are attempts of one job, whose last
-    attempt counts; else they are different jobs.
+    ``states``: those kept, in the source's words; None: all. ``attempts``: rows with one id are attempts of one job.
     """
 
     source: str
@@ -136,10 +128,7 @@ class QueueCollector:
         return f"{name} ({count})"
 
     def queue(self, notes: Collection[str], *, dated: bool, nodes: tuple[QueueNode, ...] = ()) -> Queue:
-        """Make the queue; ``notes`` are assumptions for its audit.
-
-        InputError: no job is left.
-        """
+        """Make the queue; ``notes`` are assumptions for its audit. InputError: no job is left."""
         jobs = tuple(self._settled())
         if not jobs:
             what = "held GPUs and has ended" if self.ended_only else "holds, held or wants GPUs"
@@ -176,11 +165,7 @@ class QueueCollector:
         )
 
     def _others(self, kept: Set[str], latest_s: float) -> Iterator[QueuedJob]:
-        """Yield left-out jobs and earlier attempts that held GPUs, with times by the rule for kept jobs.
-
-        Without end and duration, they held GPUs until their next attempt, or else until the latest time of
-        the file.
-        """
+        """Yield left-out jobs and earlier attempts that held GPUs, to the latest time of the file if no end is known."""
         left_out = (pair for pair in zip(self._jobs, self._ended, strict=True) if pair[0].id not in kept)
         for job, ended in (*left_out, *self._earlier()):
             ran = believable(job if ended else job._replace(end_s=None, duration_s=None))
@@ -197,17 +182,13 @@ class QueueCollector:
                     yield ran._replace(end_s=end_s, duration_s=end_s - ran.start_s)
 
     def _earlier(self) -> Iterator[tuple[QueuedJob, bool]]:
-        """Yield earlier attempts; one without end and duration ended when the next began.
-
-        Several records with the same start are one attempt, of which the last record in the file with an end
-        counts.
-        """
+        """Yield earlier attempts; one without end and duration ended when the next began."""
         starts_s: dict[str, list[float]] = {job.id: [] for job, _ in self._attempts}
         for job in self._jobs:
             if job.id in starts_s:
                 starts_s[job.id].append(_begun(job))
         stated_end = [ended and (job.end_s, job.duration_s) != (None, None) for job, ended in self._attempts]
-        # Attempts with a stated end first, the last record first: of one start only that one is yielded.
+        # Records with the same start are one attempt: stated ends first, the last record first, only that one is yielded.
         for index in sorted(range(len(stated_end)), key=lambda index: (stated_end[index], index), reverse=True):
             job, _ = self._attempts[index]
             start_s, known_s = job.start_s, starts_s[job.id]

@@ -32,19 +32,12 @@ Piece = str | Figure | Example
 
 
 def figure(value: float, form: str = ",") -> Figure:
-    """Return a number as it is written in sentences.
-
-    >>> figure(1200).text, figure(95.04, ",.1f").text
-    ('1,200', '95.0')
-    """
+    """A number as it is written in sentences."""
     return Figure(value, format(value, form))
 
 
 class Sentence(str):
-    """A text with its pieces.
-
-    ``pieces``: words, figures and examples, in turn or not. ``warns``: whether it is shown for every cluster, not only
-    for the first.
+    """A text with its pieces, of which several windows are summarised; ``warns``: it is shown for every cluster.
 
     >>> Sentence("Jobs read: ", figure(1200), ".")
     'Jobs read: 1,200.'
@@ -74,6 +67,11 @@ def listed(counts: Iterable[tuple[str, int, str]]) -> list[Piece]:
     return pieces
 
 
+def counted(words: str, count: int, ending: str = ".") -> list[Sentence]:
+    """The sentence ``words: count`` of an audit; none where nothing was counted."""
+    return [Sentence(f"{words}: ", figure(count), ending)] if count else []
+
+
 def sentence_of(text: str) -> Sentence:
     """Return a text as a sentence, one without figures where it does not know any."""
     return text if isinstance(text, Sentence) else Sentence(text)
@@ -88,13 +86,7 @@ class Window:
 
     @classmethod
     def read(cls, from_: str | None, to: str | None, clock: Callable[[str], float], allowed: str) -> "Window":
-        """Read both ends in the trace's format of times, which ``allowed`` describes.
-
-        Raises
-        ------
-        UsageError
-            An end that ``clock`` refuses with a `ValueError`, or an end that is not after the start.
-        """
+        """Read both ends by ``clock``, which raises ValueError; ``allowed`` says of what form they are."""
         ends: list[float | None] = []
         for name, text in (("from", from_), ("to", to)):
             try:
@@ -117,20 +109,12 @@ class Window:
 
 
 def date_text(time_s: float) -> str:
-    """Write seconds since 1970 as a date of UTC without a zone.
-
-    >>> date_text(90.0)
-    '1970-01-01T00:01:30'
-    """
+    """Write seconds since 1970 as a date of UTC without a zone."""
     return datetime.fromtimestamp(time_s, UTC).replace(tzinfo=None).isoformat()
 
 
 def seconds_text(time_s: float) -> str:
-    """Write seconds, whole ones as integers.
-
-    >>> seconds_text(90.0), seconds_text(0.5)
-    ('90', '0.5')
-    """
+    """Write seconds, whole ones as integers."""
     return repr(int(time_s)) if time_s == int(time_s) else repr(time_s)
 
 
@@ -147,68 +131,29 @@ def seconds_window(from_: str | None, to: str | None) -> Window:
 
 
 class QueuedJob(NamedTuple):
-    """A job as it was recorded.
+    """A job as it was recorded; words are empty and other values None where the source does not say."""
 
-    Parameters
-    ----------
-    id, user, group
-        Its name, unique in the queue; its user; its recurring name, queue or partition. Empty if not stated.
-    submit_s
-        Time of submission.
-    start_s, end_s
-        Start and end of its last attempt; None: it did not start or end, or the file does not say.
-    duration_s
-        Running time as stated by the source, > 0; None for a job that has not ended, or never ran.
-    gpus
-        Number of devices that it held or asks for; a slice of a GPU counts as one.
-    share
-        Average share that it takes of each of them, in (0, 1]; 1: all are whole.
-    least_gpus
-        The fewest GPUs on which it could run, if the source says so; None: ``gpus``.
-    nodes
-        Names of the nodes on which it ran, or wants to run; empty: unknown.
-    cpus
-        CPU cores of the whole job; 0: unknown.
-    gpu_type
-        The GPU model that it held or needs, alternatives separated by ``|``; empty: any.
-    state
-        The source's own word, such as COMPLETED, FAILED, Running.
-    limit_s
-        The time limit that its user gave; None: none.
-    line
-        Its line in the file, or the position of its object, from 1 on.
-    priority
-        Priority as stated by the source, larger is more urgent; None: not stated.
-    partition
-        The queue or partition that it was sent to; empty: not stated.
-    array, at_once
-        Its array, empty if it is no task of one; the limit on concurrent tasks of the array, None if not
-        stated.
-    steps
-        Steps or iterations of the whole job; None: not stated.
-    """
-
-    id: str
+    id: str  # unique in the queue
     user: str
-    group: str
+    group: str  # its recurring name, queue or partition
     submit_s: float
-    start_s: float | None
+    start_s: float | None  # of its last attempt, as its end
     end_s: float | None
-    duration_s: float | None
-    gpus: int
-    share: float = 1.0
-    least_gpus: int | None = None
-    nodes: tuple[str, ...] = ()
-    cpus: float = 0.0
-    gpu_type: str = ""
-    state: str = ""
-    limit_s: float | None = None
-    line: int = 0
-    priority: float | None = None
+    duration_s: float | None  # as stated, > 0; None: it has not ended, or never ran
+    gpus: int  # devices that it held or asks for; a slice of a GPU counts as one
+    share: float = 1.0  # that it takes of each of them on average, in (0, 1]
+    least_gpus: int | None = None  # the fewest on which it could run; None: ``gpus``
+    nodes: tuple[str, ...] = ()  # on which it ran, or wants to run; empty: unknown
+    cpus: float = 0.0  # cores of the whole job; 0: unknown
+    gpu_type: str = ""  # that it held or needs, alternatives separated by ``|``; empty: any
+    state: str = ""  # the source's own word, such as COMPLETED, FAILED, Running
+    limit_s: float | None = None  # that its user gave
+    line: int = 0  # in the file, or the position of its object, from 1 on
+    priority: float | None = None  # larger is more urgent
     partition: str = ""
-    array: str = ""
-    at_once: int | None = None
-    steps: int | None = None
+    array: str = ""  # of which it is a task
+    at_once: int | None = None  # limit on concurrent tasks of the array
+    steps: int | None = None  # or iterations of the whole job
 
     @property
     def parts(self) -> float:
@@ -233,43 +178,21 @@ class QueueNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The jobs that a reader has read, with facts about their file.
+    """The jobs that a reader has read, with facts about their file."""
 
-    Parameters
-    ----------
-    source, path
-        The kind of file, a key of ``dlsched.traces.SOURCES``, and its name.
-    jobs
-        Kept jobs in the order of the file.
-    audit
-        Sentences on what was dropped (with counts by reason), repaired and assumed.
-    dated
-        Whether times are calendar times.
-    nodes
-        Nodes of the cluster, if the source lists them.
-    latest_s
-        The latest time in the file, of any job, kept or not: the file was written then or later.
-    others
-        Left-out jobs and earlier attempts that held GPUs, until their end or ``latest_s``.
-    still
-        Those of ``others`` that still run according to the file, as recorded, without an end.
-    slices
-        Left-out jobs on parts of GPUs, as recorded.
-    arrays
-        Limit on concurrent tasks by array, if the file states it for waiting tasks.
-    """
-
-    source: str
+    source: str  # a key of ``dlsched.traces.SOURCES``
     path: str
-    jobs: tuple[QueuedJob, ...]
-    audit: tuple[str, ...]
-    dated: bool = True
-    nodes: tuple[QueueNode, ...] = ()
-    latest_s: float | None = None
-    others: tuple[QueuedJob, ...] = ()
-    still: tuple[QueuedJob, ...] = ()
-    slices: tuple[QueuedJob, ...] = ()
-    arrays: Mapping[str, int] = field(default_factory=dict)
+    jobs: tuple[QueuedJob, ...]  # kept ones, in the order of the file
+    audit: tuple[str, ...]  # what was dropped (with counts by reason), repaired and assumed
+    dated: bool = True  # whether times are calendar times
+    nodes: tuple[QueueNode, ...] = ()  # of the cluster, if the source lists them
+    latest_s: float | None = None  # of any job, kept or not: the file was written then or later
+    others: tuple[
+        QueuedJob, ...
+    ] = ()  # left-out jobs and earlier attempts that held GPUs, until their end or ``latest_s``
+    still: tuple[QueuedJob, ...] = ()  # those of ``others`` that still run, as recorded, without an end
+    slices: tuple[QueuedJob, ...] = ()  # left-out jobs on parts of GPUs, as recorded
+    arrays: Mapping[str, int] = field(default_factory=dict)  # limits on concurrent tasks, where the file states them
 
     def moment(self, time_s: float) -> str:
         """Write a time as options read it: a date of UTC without a zone, or seconds of the trace's clock.
@@ -282,10 +205,7 @@ class Queue:
 
 @dataclass
 class Audit:
-    """Counts drops and repairs by reason, with the first place of each; its sentences are in that order.
-
-    ``place``: the word for places, ``line`` or an object of JSON.
-    """
+    """Counts drops and repairs by reason, with the first place of each, a ``place`` (line, object) of the file."""
 
     place: str = "line"
     _count: Counter[str] = field(default_factory=Counter)
@@ -297,10 +217,6 @@ class Audit:
         if reason not in self._first:
             self._first[reason] = f"{self.place} {line:,}" + ("" if found is None else f", {shown(found)}")
 
-    def count(self, reason: str) -> int:
-        """How often this reason was noted."""
-        return self._count[reason]
-
     def sentences(self) -> list[str]:
         """One sentence a reason: ``Jobs without a GPU, left out: 12 (first in line 3)``."""
         return [
@@ -310,10 +226,7 @@ class Audit:
 
 
 def queue_window(queue: Queue, from_: str | None, to: str | None) -> Window:
-    """Read a window of a queue, in dates or times if the queue has such, else in seconds.
-
-    UsageError: as ``Window.read``.
-    """
+    """Read a window of a queue, in dates or times if the queue has such, else in seconds; errors as ``Window.read``."""
     if not queue.dated:
         return seconds_window(from_, to)
     return Window.read(

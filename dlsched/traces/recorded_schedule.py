@@ -1,8 +1,7 @@
 """The recorded schedule of a queue as a solution of its instance, and the servers on which gangs were placed.
 
-Start times are those of the record, in whole microseconds from the start of the instance; a job lasts as
-long as the instance says. Jobs outside the instance hold nothing. The solution has passed the family's
-checker.
+Start times are in whole microseconds from the start of the instance, a job lasts as long as the instance says, and jobs
+outside the instance hold nothing. The solution has passed the family's checker.
 """
 
 import heapq
@@ -29,11 +28,7 @@ Rooms = list[tuple[int, int]]
 
 
 def servers_of(queue: Queue, chosen: Chosen, gpus_of_node: int) -> tuple[list[Server], str]:
-    """Return the trace's nodes if they have that many GPUs, else servers of equal size, the last smaller.
-
-    If the source lists no nodes, servers get the names of nodes that jobs used, first those of jobs running
-    at the start.
-    """
+    """Return the trace's nodes if they have that many GPUs, else servers of equal size, named as nodes that jobs used."""
     listed = [node for node in queue.nodes if node.gpus]
     if chosen.gpus == sum(node.gpus for node in listed):
         return [Server(id=node.id, gpus=node.gpus) for node in listed], "Servers are the nodes of the trace."
@@ -145,10 +140,7 @@ def periods_of(instance: StreamInstance, chosen: Chosen) -> tuple[Stream | None,
 
 
 def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, list[str]]:
-    """Every job from its start on, on the nodes of the record where they are servers with room, else first fit.
-
-    Jobs that have begun stay where the instance has them. Where a job would not last as recorded in its place, there is none.
-    """
+    """Every job from its start on, where it had begun, on the nodes of the record if they have room, else first fit."""
     starts_s, missing = _starts_s(chosen)
     if missing:
         return None, missing

@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import cut, printable
 from dlsched.core.result import Solution
 from dlsched.traces.gpu_counts import TAKEN_WHOLE, cluster_gpus, most_held
-from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, figure, listed
+from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, counted, figure, listed
 
 
 def running_tasks(queue: Queue, at_s: float) -> Counter[str]:
@@ -66,12 +65,12 @@ class Limits(NamedTuple):
     def sentences(self, jobs: Iterable[QueuedJob]) -> list[str]:
         """Audit sentences on those of the jobs that had no limit."""
         own = [self.silent[name] for name in self.of(jobs)]
-        counts = (
-            ("for which the median of their partition stands", sum(own)),
-            ("nor does any of their partition, for which the median of the file stands", len(own) - sum(own)),
-        )
         silent = "Jobs that do not say how long they take"
-        return [Sentence(f"{silent}, {words}: ", figure(count), ".") for words, count in counts if count]
+        median_of_file = "nor does any of their partition, for which the median of the file stands"
+        return [
+            *counted(f"{silent}, for which the median of their partition stands", sum(own)),
+            *counted(f"{silent}, {median_of_file}", len(own) - sum(own)),
+        ]
 
 
 def limits_of(queue: Queue) -> Limits:
@@ -98,10 +97,7 @@ def limits_of(queue: Queue) -> Limits:
 
 
 def require_limits(queue: Queue) -> Limits:
-    """Fill in missing limits, as ``limits_of``; at least one job must have a limit.
-
-    InputError: no job has a limit.
-    """
+    """Fill in missing limits, as ``limits_of``; InputError: no job has a limit."""
     limits = limits_of(queue)
     if all(job.limit_s is None for job in limits.queue.jobs):
         raise InputError(
@@ -125,68 +121,49 @@ def limit_notes(limits: Limits, jobs: Sequence[QueuedJob], ran_s: Iterable[float
     return [Sentence(f"{head}; half of the ", figure(len(parts)), *half), *limits.sentences(jobs)]
 
 
-WHOLE = Window(None, None)
-"""The window of all arrivals."""
-
+WHOLE = Window(None, None)  # all arrivals
 STATES_SHOWN = 8  # the most frequent ones: a file may name any number of states
-LEAST_S = 1e-6
-"""Times of instances are whole microseconds; nothing lasts less."""
+LEAST_S = 1e-6  # times of instances are whole microseconds; nothing lasts less
 
 
 class ImportedInstance(NamedTuple):
-    """An instance of a queue.
-
-    Parameters
-    ----------
-    instance, audit
-        Its ``source`` holds the sentences of the audit too.
-    happened
-        The recorded schedule as a checked solution; None: it is unknown or does not fit, as the audit says.
-    jobs
-        Jobs of the instance, in its order and with its ids, as recorded; of a job carried over, the rest.
-    outside
-        GPU-seconds, from the start of the instance to the last start of its jobs, that jobs held which are not of it, parts
-        of GPUs by their part, and those that the cluster has: what happened waited for them too.
-    slices
-        Ids of the jobs on parts of GPUs that were left out and would have been of the instance.
-    tasks
-        Ids of its jobs that are tasks of arrays of which only so many might run at once.
-    silent
-        Ids of its jobs whose users did not say how long they take, where policies know only that.
-    unknown
-        Why the recorded schedule is unknown; empty: it is known, or the family has none.
-    """
+    """An instance of a queue, whose ``source`` holds the sentences of the audit too."""
 
     instance: InstanceFile
     audit: list[str]
-    happened: Solution | None
-    jobs: tuple[QueuedJob, ...]
+    happened: Solution | None  # the recorded schedule, checked; None: it is unknown or does not fit, as the audit says
+    jobs: tuple[QueuedJob, ...]  # as recorded, in the instance's order and with its ids; of a job carried over the rest
     outside: tuple[float, float] = (0.0, 0.0)
-    slices: frozenset[str] = frozenset()
-    tasks: frozenset[str] = frozenset()
-    silent: frozenset[str] = frozenset()
-    unknown: str = ""
+    """GPU-seconds to the last start of its jobs that jobs held which are not of it, parts of GPUs by their part, and those
+    that the cluster has: what happened waited for them too."""
+    slices: frozenset[str] = frozenset()  # ids of jobs on parts of GPUs that were left out of the instance
+    tasks: frozenset[str] = frozenset()  # ids of tasks of arrays of which only so many might run at once
+    silent: frozenset[str] = frozenset()  # ids of jobs without a stated limit, where policies know only that
+    unknown: str = ""  # why the recorded schedule is unknown; empty: it is known, or the family has none
 
 
 class Chosen(NamedTuple):
-    """Jobs in order of arrival, time 0 of their instance on the clock of the queue, GPUs, and what was said and left outside.
-
-    ``began``: since when jobs run that run at the start, by id. ``slices``, ``tasks``: as ``ImportedInstance`` has
-    them.
-    """
+    """Jobs in order of arrival, and what was said and left outside; further fields as ``ImportedInstance`` has them."""
 
     jobs: tuple[QueuedJob, ...]
-    start_s: float
+    start_s: float  # time 0 of the instance, on the clock of the queue
     gpus: int
     audit: list[str]
     outside: tuple[float, float]
-    began: Mapping[str, float] = MappingProxyType({})
-    slices: frozenset[str] = frozenset()
-    tasks: frozenset[str] = frozenset()
+    limits: Limits | None  # what policies are told instead of true running times
+    began: Mapping[str, float]  # since when jobs run that run at the start, by id
+    slices: frozenset[str]
+    tasks: frozenset[str]
 
     def relative(self, time_s: float) -> float:
         """Seconds on the clock of the instance, in whole microseconds."""
         return round(time_s - self.start_s, 6)
+
+    def lengths(self) -> list[str]:
+        """Audit sentences on what policies are told of lengths."""
+        if self.limits is None:
+            return ["Policies are told how long every job really ran."]
+        return limit_notes(self.limits, self.jobs, map(lasted_s, self.jobs))
 
 
 def lasted_s(job: QueuedJob) -> float:
@@ -208,17 +185,20 @@ def choose(
     carried: bool,
     answer: str,
     least: Callable[[QueuedJob], int],
+    estimates: bool = False,
 ) -> Chosen:
     """Choose the jobs that have ended and arrive in the window and fit the cluster, and the cluster.
 
     ``gpus``: GPUs of the cluster; None: those of the nodes that the source lists, else the most in use at once, else
     the average demand. ``gpus_of_node``: GPUs of a server; the cluster is a multiple of it where it is not given.
     ``carried``: jobs that came earlier and had not ended take part: those that ran, by what was left of them, before
-    those that waited. Whether they go on where they ran is the family's question. ``answer``: word for the answer that
-    a cluster too small for a job does not have. ``least``: the fewest GPUs on which a job runs in the family.
+    those that waited. ``answer``: what a cluster too small for a job does not have. ``least``: the fewest GPUs on which
+    a job runs in the family. ``estimates``: policies are told users' limits.
 
-    InputError: no job is left. UsageError: a number of GPUs below 1; jobs carried over a start that is not given.
+    InputError: no job is left, or none has a limit. UsageError: GPUs below 1; jobs carried over no start of a window.
     """
+    limits = require_limits(queue) if estimates else None
+    queue = limits.queue if limits else queue
     for name, value in (("gpus", gpus), ("gpus_of_node", gpus_of_node)):
         if value is not None and value < 1:
             raise UsageError(where=name, found=value, allowed="an integer >= 1")
@@ -227,12 +207,11 @@ def choose(
     ended = [job for job in queue.jobs if job.duration_s is not None]
     kept = sorted((job for job in ended if window.holds(job.submit_s)), key=lambda job: job.submit_s)
     audit = list(queue.audit)
-    _count(audit, "Jobs that have not ended, left out", len(queue.jobs) - len(ended))
+    audit += counted("Jobs that have not ended, left out", len(queue.jobs) - len(ended))
     earlier, began = _carried(ended, window.start_s) if carried and window.start_s is not None else ([], {})
-    _count(audit, "Jobs that arrive outside the window, left out", len(ended) - len(kept) - len(earlier))
-    _count(
-        audit, "Jobs that came earlier and had not ended, taken to come at the start with what was left", len(earlier)
-    )
+    audit += counted("Jobs that arrive outside the window, left out", len(ended) - len(kept) - len(earlier))
+    rest = "Jobs that came earlier and had not ended, taken to come at the start with what was left"
+    audit += counted(rest, len(earlier))
     kept = [*earlier, *kept]
     if not kept:
         raise InputError(where=queue.path, found="no job that runs and arrives in the window", allowed="at least one")
@@ -268,15 +247,11 @@ def choose(
         total,
         audit,
         outside,
+        limits,
         {job.id: began[job.id] for job in kept if job.id in began},
         frozenset(job.id for job in slices),
         frozenset(job.id for job in tasks),
     )
-
-
-def _count(audit: list[str], words: str, count: int) -> None:
-    if count:
-        audit.append(Sentence(f"{words}: ", figure(count), "."))
 
 
 def _carried(ended: Sequence[QueuedJob], start_s: float) -> tuple[list[QueuedJob], dict[str, float]]:
@@ -313,10 +288,8 @@ def _cluster(queue: Queue, ended: Sequence[QueuedJob], gpus: int | None, gpus_of
 
 
 def _outside(others: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: float, gpus: int) -> tuple[float, float]:
-    """GPU-seconds that others held, and that the cluster has, from the start on to the last start of the jobs kept.
-
-    A job that does not say when it started did so no earlier than it came.
-    """
+    """GPU-seconds that others held, and that the cluster has, from the start on to the last start of the jobs kept."""
+    # A job that does not say when it started did so no earlier than it came.
     last_s = max(job.submit_s if job.start_s is None else job.start_s for job in kept)
     held = 0.0
     for job in others:
@@ -328,11 +301,9 @@ def _outside(others: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: fl
 
 def _unlimited(queue: Queue, tasks: Sequence[QueuedJob]) -> list[str]:
     """Audit sentence on tasks of arrays that limit concurrent tasks, which the model ignores."""
-    if not tasks:
-        return []
     arrays = in_words(queue.arrays, [job.array for job in tasks])
-    words = f"Tasks of arrays of which only so many may run at once ({arrays}), a limit that is not in the model: "
-    return [Sentence(words, figure(len(tasks)), ".")]
+    words = f"Tasks of arrays of which only so many may run at once ({arrays}), a limit that is not in the model"
+    return counted(words, len(tasks))
 
 
 def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
@@ -343,57 +314,37 @@ def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
         words = listed((cut(printable(state), 40), count, "") for state, count in states[:STATES_SHOWN])
         more = (" and ", figure(len(states) - STATES_SHOWN), " more") if len(states) > STATES_SHOWN else ()
         audit.append(Sentence("States of the jobs: ", *words, *more, "; each counts as done after its duration."))
-    _count(audit, TAKEN_WHOLE, sum(job.share < 1 for job in kept))
+    audit += counted(TAKEN_WHOLE, sum(job.share < 1 for job in kept))
     kinds = {job.gpu_type for job in kept if job.gpu_type}
     if len(kinds) > 1:
         audit.append(Sentence("Types of GPUs are not told apart: the jobs name ", figure(len(kinds)), "."))
     return audit
 
 
+def sourced(queue: Queue, instance: InstanceFile, audit: Sequence[str]) -> InstanceFile:
+    """The instance with its file, and all that is said of it, as ``source``."""
+    source = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
+    return instance.model_copy(update={"source": source})
+
+
 def finished(
     queue: Queue,
     chosen: Chosen,
     instance: InstanceFile,
-    happened: Solution | None,
     audit: Sequence[str],
-    silent: frozenset[str] = frozenset(),
-    unknown: str = "",
+    happened: Solution | None = None,
+    notes: Sequence[str] = (),
 ) -> ImportedInstance:
-    """Return the instance with the audit as its ``source``."""
-    fields = {name: getattr(instance, name) for name in type(instance).model_fields}
-    fields["source"] = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
-    made = type(instance).model_construct(**fields)
+    """The instance of chosen jobs; ``notes``: what was assumed of what happened, or why it is unknown."""
+    audit = [*audit, *notes]
     return ImportedInstance(
-        made, list(audit), happened, chosen.jobs, chosen.outside, chosen.slices, chosen.tasks, silent, unknown
+        sourced(queue, instance, audit),
+        audit,
+        happened,
+        chosen.jobs,
+        chosen.outside,
+        chosen.slices,
+        chosen.tasks,
+        frozenset() if chosen.limits is None else chosen.limits.of(chosen.jobs),
+        notes[0] if notes and happened is None else "",
     )
-
-
-class Telling(NamedTuple):
-    """Jobs chosen from a queue, and users' limits if policies are told these; None: true running times."""
-
-    queue: Queue
-    chosen: Chosen
-    limits: Limits | None
-
-    @property
-    def sentences(self) -> list[str]:
-        """Audit sentences on the lengths."""
-        jobs = self.chosen.jobs
-        if self.limits is None:
-            return ["Policies are told how long every job really ran."]
-        return limit_notes(self.limits, jobs, map(lasted_s, jobs))
-
-    @property
-    def silent(self) -> frozenset[str]:
-        """Ids of jobs without a limit, if policies use only limits."""
-        return frozenset() if self.limits is None else self.limits.of(self.chosen.jobs)
-
-
-def choose_and_tell(queue: Queue, *, estimates: bool, **options: Any) -> Telling:
-    """Choose jobs, by the options of ``choose``, which raises as it does; with estimates they have limits.
-
-    InputError: estimates of a queue without any.
-    """
-    limits = require_limits(queue) if estimates else None
-    queue = limits.queue if limits else queue
-    return Telling(queue, choose(queue, **options), limits)

@@ -3,7 +3,6 @@
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from dlsched.core.errors import InputError, UsageError
@@ -12,16 +11,11 @@ from dlsched.core.messages import shown
 from dlsched.traces.cells import Damaged, Moments
 from dlsched.traces.gpu_counts import TAKEN_WHOLE, packed
 from dlsched.traces.queue import Audit, Queue, QueuedJob
-from dlsched.traces.selection import ImportedInstance, Limits, held_back, in_words, limits_of, running_tasks
+from dlsched.traces.selection import ImportedInstance, Limits, held_back, in_words, limits_of, running_tasks, sourced
 
-OVERDUE_S: Final = 60.0
-"""Remaining seconds of a job that has used up its user's limit."""
-
-UNKNOWN_S: Final = 3600.0
-"""Seconds of a job without any information, in a file without ended jobs."""
-
+OVERDUE_S: Final = 60.0  # remaining seconds of a job that has used up its user's limit
+UNKNOWN_S: Final = 3600.0  # seconds of a job without any information, in a file without ended jobs
 SLICED: Final = "packed on few of them, and to hold these until the last of them ends"
-"""Assumption on running slices."""
 
 
 class Present(NamedTuple):
@@ -39,11 +33,10 @@ class Present(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The jobs that are present at a moment.
+    """The jobs that are present at a moment: those that hold GPUs or may start, running ones first.
 
-    ``jobs``: jobs that hold GPUs or may start; running jobs come first. ``held_back``: jobs that wait because of the
-    limit on concurrent tasks of their array. ``outside``: GPUs that jobs hold which are left out: each as a job that
-    runs on it, on one that slices share until the last ends.
+    ``held_back``: those that wait for others of their array. ``outside``: GPUs that jobs hold which are left out, each as
+    a job that runs on it, on one that slices share until the last ends.
     """
 
     at_s: float
@@ -82,10 +75,7 @@ class Snapshot(NamedTuple):
 
 
 def moment_of(queue: Queue, text: str) -> float:
-    """Read a moment in the queue's format: a date or time (UTC without a zone), or seconds of its own clock.
-
-    UsageError: neither, or the other of the two.
-    """
+    """Read a moment in the queue's format, a date or time (UTC without a zone) or seconds; UsageError: it is no such."""
     allowed = "a date or time such as 2026-01-31T07:00:00" if queue.dated else "seconds of the trace's clock"
     moments = Moments()
     try:
@@ -98,17 +88,12 @@ def moment_of(queue: Queue, text: str) -> float:
 
 
 def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False) -> Snapshot:
-    """Return the jobs that run and wait at a moment, with their remaining time.
+    """Return the jobs that run and wait at a moment (None: the latest time of the file), with their remaining time.
 
     A job runs from its start until its end, which belongs to neither. What it has left is what the file says it took
     later, else what is left of its user's limit; with ``estimates`` the other way round, and a limit that is missing is that
     of ``limits_of``. Where neither is known, it is the median of the jobs that had ended by then and had lasted longer than
-    this one has; where none has, as long again as it has run.
-
-    ``at_s``: the moment, on the clock of the queue; None: the latest time of the file. ``estimates``: whether limits
-    come before what was recorded.
-
-    InputError: there is no job.
+    this one has; where none has, as long again as it has run. InputError: there is no job.
     """
     if at_s is None:
         times = [
@@ -180,6 +165,7 @@ def _outside(
     names = {job.id for job in queue.jobs}
 
     def on_a_gpu(name: str, node: str, jobs: Sequence[Present]) -> Present:
+        """A job that runs on a GPU from the first of the given jobs to the last."""
         while name in names:
             name += "."
         job, began_s = jobs[0].job, at_s - jobs[0].ran_s
@@ -232,11 +218,8 @@ def _present(job: QueuedJob, at_s: float, ended_s: Sequence[float], audit: Audit
 
 
 def typical_s(ended_s: Sequence[float], ran_s: float) -> float:
-    """Return the median of the sorted lengths above what a job has run, or else twice what it has run.
-
-    >>> typical_s([10.0, 20.0, 60.0], 15.0), typical_s([10.0], 15.0), typical_s([], 0.0)
-    (40.0, 30.0, 3600.0)
-    """
+    """The median of the sorted lengths above what a job has run, or else twice what it has run."""
+    # Of an even number the mean of the middle two: 40 of 10, 20 and 60 after 15; 30 of 10 alone; 3600 of none after 0.
     longer = ended_s[bisect_right(ended_s, ran_s) :]
     if longer:
         return (longer[(len(longer) - 1) // 2] + longer[len(longer) // 2]) / 2
@@ -246,12 +229,7 @@ def typical_s(ended_s: Sequence[float], ran_s: float) -> float:
 def admitted(
     present: Snapshot, gpus: int, least: Callable[[Present], int]
 ) -> tuple[list[Present], list[Present], list[str]]:
-    """Return the jobs that get GPUs, the jobs that must go on waiting, and audit sentences.
-
-    All running jobs get GPUs; waiting jobs, in order of arrival, do if their smallest count is still free.
-
-    UsageError: the jobs that run need more than there are.
-    """
+    """Return the jobs that get GPUs, the jobs that must go on waiting, and audit sentences; UsageError: too few GPUs."""
     # Running jobs stay; those that wait are admitted in order of arrival while their smallest count fits.
     free = gpus - len(present.outside) - sum(least(each) for each in present.running)
     if free < 0:
@@ -273,7 +251,5 @@ def admitted(
 
 
 def made_of(queue: Queue, instance: InstanceFile, jobs: Sequence[Present], audit: Sequence[str]) -> ImportedInstance:
-    """Give an instance its ``source``, all that is said of it; ``jobs`` are those of the instance, in its order."""
-    source = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
-    whole = instance.model_copy(update={"source": source})
-    return ImportedInstance(whole, list(audit), None, tuple(each.job for each in jobs))
+    """The instance of jobs that are present, in its order."""
+    return ImportedInstance(sourced(queue, instance, audit), list(audit), None, tuple(each.job for each in jobs))

@@ -1,21 +1,19 @@
 """Published speed measurements of PCS (CSV), Gavel (JSON) and AdaptDL (a folder of CSV files), and ring_allocation of them.
 
-Each reader returns the speeds and the audit: what was dropped, repaired or assumed, one sentence each, with its count.
-Seconds per epoch are rounded to 6 significant digits. Malformed input raises `ValueError` naming the file, and the line
-of a CSV file or the key of a JSON file; a file that cannot be opened raises `OSError`.
+Each reader returns the speeds and the audit. Seconds per epoch are rounded to 6 significant digits. Malformed input raises
+`ValueError` naming the file, and the line or the key; a file that cannot be opened raises `OSError`.
 """
 
-import json
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from dlsched.cluster.published import PublishedSpeed
 from dlsched.core.errors import InputError
-from dlsched.core.files import Json
+from dlsched.core.files import Json, parse_json
 from dlsched.ring_allocation import Instance
 from dlsched.traces.cells import rounded
 from dlsched.traces.readers.text_tables import csv_rows, integer, positive
@@ -64,13 +62,11 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
     and the two ends, are kept.
 
     Source: github.com/abdullahfsm/PCS (OSDI 2024), MIT; columns ``model,iters_expr,gpus,us_per_iter``.
-    ValueError: it is not of this form; the message says where.
     """
     path = Path(path)
     points: dict[str, dict[int, float]] = defaultdict(dict)
     totals: dict[str, tuple[int, int]] = {}
-    toys: set[str] = set()
-    toy_rows = 0
+    toys: list[str] = []  # one entry a row
     # One table of microseconds by count for each model; every row of a model must state the same total.
     for line, row in csv_rows(path, ("model", "iters_expr", "gpus", "us_per_iter")):
         model, where = row["model"].strip(), f"{path}, line {line}"
@@ -82,8 +78,7 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
         total = int(expression[1]), int(expression[2])
         gpus, us_per_iter = integer(row, "gpus", where), positive(row, "us_per_iter", where)
         if model.startswith("Toy"):
-            toys.add(model)
-            toy_rows += 1
+            toys.append(model)
             continue
         if totals.setdefault(model, total) != total:
             raise ValueError(f"{where}: iters_expr differs from earlier rows of {model}, found {row['iters_expr']!r}")
@@ -120,7 +115,7 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
         speeds.append(_speed(path, name, None, batch_samples, dataset, epoch_samples, times, source))
     rows, kept = sum(map(len, points.values())), sum(len(speed.counts) for speed in speeds)
     audit = [
-        listing(f"Invented models left out ({toy_rows} rows)", sorted(toys)),
+        listing(f"Invented models left out ({len(toys)} rows)", sorted(set(toys))),
         f"Interpolated rows dropped: {rows - kept} of {rows}; they lie on the line between their neighbours."
         if rows > kept
         else "",
@@ -140,7 +135,6 @@ def read_gavel_speeds(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
     published, monotone or not.
 
     Source: github.com/stanford-futuredata/gavel (OSDI 2020), MIT.
-    ValueError: it is not of this form; the message says where.
     """
     path = Path(path)
     tables = _mapping(_json(path), f"{path}")
@@ -209,7 +203,6 @@ def read_adaptdl_speeds(folder: Path | str) -> tuple[list[PublishedSpeed], list[
 
     Source: github.com/petuum/adaptdl, branch osdi21-artifact (Pollux, OSDI 2021), Apache-2.0;
     columns ``num_nodes,num_replicas,local_bsz,step_time,sync_time``.
-    ValueError: it is not of this form; the message says where.
     """
     folder = Path(folder)
     files = sorted(folder.glob("*.csv"))
@@ -221,7 +214,7 @@ def read_adaptdl_speeds(folder: Path | str) -> tuple[list[PublishedSpeed], list[
         if path.name in unknown:
             continue
         fastest: dict[int, dict[int, float]] = defaultdict(dict)  # batch on one GPU: GPUs: seconds
-        of_batch: dict[int, int] = defaultdict(int)
+        of_batch: Counter[int] = Counter()
         # The fastest step of every batch and count, and how many rows each batch has.
         for line, row in csv_rows(path, ("num_nodes", "num_replicas", "local_bsz", "step_time")):
             where = f"{path}, line {line}"
@@ -280,20 +273,10 @@ def _gavel_epochs(speeds: Sequence[PublishedSpeed]) -> str:
 
 
 def _json(path: Path) -> Json:
-    def unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        record = dict(pairs)
-        if len(record) < len(pairs):
-            keys = [key for key, _ in pairs]
-            raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is given twice")
-        return record
-
     try:
-        data: Json = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from None
-    except (ValueError, RecursionError) as error:
+        return parse_json(path.read_text(encoding="utf-8-sig"), path)
+    except UnicodeDecodeError as error:
         raise ValueError(f"{path}: {error}") from None
-    return data
 
 
 def _mapping(value: Json, where: str) -> dict[str, Json]:
@@ -335,12 +318,12 @@ def _import_speeds(
 
 def _ids(speeds: Sequence[PublishedSpeed]) -> list[str]:
     """Model, GPU type and batch, as plain words, numbered where they repeat."""
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     ids = []
     for speed in speeds:
         words = f"{speed.model}_{speed.gpu or 'gpu'}_{speed.batch_samples}"
         name = "".join(letter if letter.isalnum() else "_" for letter in words)
-        seen[name] = seen.get(name, 0) + 1
+        seen[name] += 1
         ids.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
     return ids
 

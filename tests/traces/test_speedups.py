@@ -161,8 +161,8 @@ def test_gavel_drops_what_does_not_fit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ('{"v100":\n {,}}', "line 2: not JSON"),
-        ('{"v100": {}, "v100": {}}', "'v100' is given twice"),
+        ('{"v100":\n {,}}', "line 2 column 3: found no JSON"),
+        ('{"v100": {}, "v100": {}}', "v100: found the key twice"),
         ("[" * 100_000, "throughputs.json"),
         ([], "must be a JSON object, found list"),
         ({"v100": 3}, "v100: must be a JSON object"),

@@ -24,13 +24,10 @@ from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, listed
 from dlsched.traces.selection import WHOLE, ImportedInstance, choose, finished, lasted_s
 from dlsched.traces.snapshot import admitted, made_of, moment_of, snapshot
 
+# Published models of jobs, by the number of GPUs up to each of ``GPUS``; the last one for more
 GPUS: Final = (1, 4, 8)
 MODELS: Final = ("ResNet-50", "Inception v3", "ResNet-152", "VGG-16")
-"""Published models of jobs, by the number of GPUs up to each entry of ``GPUS``; the last one for more
-GPUs."""
-
-USUAL: Final = "P100"
-"""The GPU whose step times are used if the model was not measured on the job's own GPU."""
+USUAL: Final = "P100"  # whose step times are used if the model was not measured on the job's own GPU
 
 
 def async_of(
@@ -46,10 +43,8 @@ def async_of(
     A job computes and exchanges like a published model. Its epochs left are such that it ends when
     ``snapshot`` says, on the GPUs that it holds or asks for. It may have any number of nodes up to these.
 
-    ``queue``, ``gpus``, ``at``, ``estimates``: as ``allocation_of``. Waiting jobs are included as long as there is a
-    node for each, first come first. ``network_gbit``: speed of the links of parameter servers: 1, 10 or 25.
-
-    UsageError: an option is out of range, or there are fewer GPUs than running jobs. InputError: no job is present.
+    ``queue``, ``gpus``, ``at``, ``estimates``: as ``allocation_of``; a waiting job needs one node. ``network_gbit``: speed
+    of the links of parameter servers: 1, 10 or 25.
     """
     _require_network(network_gbit)
     present = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
@@ -84,8 +79,6 @@ def async_stream_of(
 
     ``queue``, ``gpus``, ``gpus_of_node``, ``window``, ``carried``: as ``choose``. ``restart_s``: seconds that a change
     of its nodes costs a job; None: 0. ``network_gbit``: as ``async_of``.
-
-    UsageError: an option is out of range, or tables have too many counts. InputError: no job is left.
     """
     _require_network(network_gbit)
     chosen = choose(
@@ -103,7 +96,7 @@ def async_stream_of(
     arrivals_s = [chosen.relative(job.submit_s) for job in chosen.jobs]
     instance = to_stream(static, arrivals_s, restart_s=restart_s or 0.0)
     audit = [*chosen.audit, *_assumed(chosen.jobs, network_gbit), *restart_assumption(restart_s)]
-    return finished(queue, chosen, instance, None, audit)
+    return finished(queue, chosen, instance, audit)
 
 
 def restart_assumption(restart_s: float | None) -> list[str]:

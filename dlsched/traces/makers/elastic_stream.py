@@ -18,7 +18,7 @@ from dlsched.traces.cells import rounded
 from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, cluster_gpus
 from dlsched.traces.makers.async_sgd import async_stream_of, restart_assumption
 from dlsched.traces.makers.ring_allocation import SIZE_CLASSES, curve_of, curves, ratios
-from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, figure, listed, seconds_window
+from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, counted, listed, seconds_window
 from dlsched.traces.readers.simulators import (
     EPOCH_STEPS,
     PHILLY_SOURCE,
@@ -31,7 +31,7 @@ from dlsched.traces.readers.simulators import (
     word_of,
 )
 from dlsched.traces.recorded_schedule import periods_of
-from dlsched.traces.selection import WHOLE, ImportedInstance, choose_and_tell, fewest, finished, lasted_s
+from dlsched.traces.selection import WHOLE, ImportedInstance, choose, fewest, finished, lasted_s
 
 SCALING = ("own", "published", "asynchronous")
 
@@ -57,11 +57,7 @@ def stream_of(
     minimum, on any number from that on, with speed in proportion; ``published``: also on powers of two below its GPUs,
     from the minimum on, by the curves of ``import_philly``; ``asynchronous``: jobs of asynchronous SGD, see
     ``async_stream_of``, not with estimates. ``max_gpus``: largest power of two to which a job may grow, with
-    ``published``; None: it may not exceed the GPUs that it held. ``network_gbit``: with ``asynchronous``, as in
-    ``async_stream_of``; None: 10.
-
-    UsageError: an option out of range. InputError: no job is left, or the trace has no estimates but they are asked
-    for.
+    ``published``; None: the GPUs that it held. ``network_gbit``: with ``asynchronous``, as there; None: 10.
     """
     if scaling not in SCALING:
         raise UsageError(where="scaling", found=repr(scaling), allowed=", ".join(SCALING))
@@ -85,7 +81,7 @@ def stream_of(
     def least(job: QueuedJob) -> int:
         return fewest(job) if scaling == "own" else min(_published(job, max_gpus))
 
-    queue, chosen, limits = telling = choose_and_tell(
+    chosen = choose(
         queue,
         estimates=estimates,
         gpus=gpus,
@@ -96,13 +92,13 @@ def stream_of(
         least=least,
     )
     audit = [*chosen.audit, *(_own(chosen.jobs) if scaling == "own" else _by_curves(chosen.jobs, max_gpus))]
-    audit += [*restart_assumption(restart_s), *telling.sentences]
+    audit += [*restart_assumption(restart_s), *chosen.lengths()]
     jobs = []
     longer = 0
     for job in chosen.jobs:
         # Policies see the limit, or the recorded length where it is longer; the job stops at the recorded length.
         seconds = told_s = lasted_s(job)
-        if limits is not None and job.limit_s is not None:
+        if chosen.limits is not None and job.limit_s is not None:
             longer += job.limit_s < seconds
             told_s = max(seconds, job.limit_s)
         jobs.append(
@@ -115,14 +111,9 @@ def stream_of(
                 "stops_at": seconds / told_s,
             }
         )
-    if longer:
-        words = "Jobs that ran longer than was said, which are told by what they ran: "
-        audit.append(Sentence(words, figure(longer), "."))
+    audit += counted("Jobs that ran longer than was said, which are told by what they ran", longer)
     instance = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", units=chosen.gpus, jobs=jobs)
-    happened, record_notes = periods_of(instance, chosen)
-    return finished(
-        queue, chosen, instance, happened, [*audit, *record_notes], telling.silent, "" if happened else record_notes[0]
-    )
+    return finished(queue, chosen, instance, audit, *periods_of(instance, chosen))
 
 
 def _linear(gpus: int, least: int) -> dict[int, float]:
@@ -132,19 +123,16 @@ def _linear(gpus: int, least: int) -> dict[int, float]:
 
 def _published(job: QueuedJob, max_gpus: int | None) -> Mapping[int, float]:
     """Seconds of an epoch by count, on the curve of the job's size."""
-    table = dict(ratios(curve_of(job.gpus, lasted_s(job)), job.gpus, max_gpus or 0))
-    return (
-        table if job.least_gpus is None else {count: time for count, time in table.items() if count >= job.least_gpus}
-    )
+    table = ratios(curve_of(job.gpus, lasted_s(job)), job.gpus, max_gpus or 0)
+    return {count: time for count, time in table if count >= (job.least_gpus or 1)}
 
 
 def _own(jobs: tuple[QueuedJob, ...]) -> list[str]:
     malleable = sum(fewest(job) < job.gpus for job in jobs)
-    audit = ["A job runs on the number of GPUs that it held; an epoch is a second on them."]
-    if malleable:
-        words = "Jobs that say that they run on fewer GPUs, taken to be as much slower in proportion: "
-        audit.append(Sentence(words, figure(malleable), "."))
-    return audit
+    return [
+        "A job runs on the number of GPUs that it held; an epoch is a second on them.",
+        *counted("Jobs that say that they run on fewer GPUs, taken to be as much slower in proportion", malleable),
+    ]
 
 
 def _by_curves(jobs: tuple[QueuedJob, ...], max_gpus: int | None) -> list[str]:
@@ -182,10 +170,7 @@ def import_philly(
     A job is one epoch, of exactly ``duration`` seconds on ``num_gpus`` GPUs. It may run on the powers of two below
     ``num_gpus``, on ``num_gpus``, and on powers of two above it up to ``max_gpus`` and the end of its table.
 
-    Raises
-    ------
-    UsageError, InputError, ValueError, OSError
-        As ``import_instance``; a malformed row is a `ValueError` that names its line.
+    Errors as ``import_instance``; a malformed row is a `ValueError` that names its line.
     """
     window, file = philly_window(from_, to), Path(path)
     jobs, audit = read_philly_jobs(file)
@@ -222,19 +207,16 @@ def _philly_assumptions(kept: Sequence[QueuedJob], max_gpus: int | None) -> list
         for most, model, _ in SIZE_CLASSES
     ]
     grown = f", and on powers of two above them to {max_gpus} where its table reaches" if max_gpus else ""
-    audit = [
+    tables = "Times on other counts follow tables of PCS by GPU-hours, an assumption of ours: "
+    next_table = "; a table that ends below a job's GPUs gives way to the next."
+    interpolated = "; speed-ups are linear between its counts."
+    return [
         f"A job is one epoch; it may run on the GPUs it asked for, on powers of two below them{grown}.",
-        f"Times on other counts follow tables of PCS by GPU-hours, an assumption of ours: {', '.join(classes)}; "
-        "a table that ends below a job's GPUs gives way to the next."
-        if users
-        else "",
-        f"Jobs with counts that their table does not hold: {between:,}; speed-ups are linear between its counts."
-        if between
-        else "",
-        f"Jobs on more GPUs than any table holds, with no other count: {beyond:,}." if beyond else "",
-        f"Jobs with a single allowed count: {single:,} of {len(kept):,}." if single else "",
+        *([f"{tables}{', '.join(classes)}{next_table}"] if users else []),
+        *counted("Jobs with counts that their table does not hold", between, interpolated),
+        *counted("Jobs on more GPUs than any table holds, with no other count", beyond),
+        *counted("Jobs with a single allowed count", single, f" of {len(kept):,}."),
     ]
-    return [sentence for sentence in audit if sentence]
 
 
 def import_gavel(
@@ -251,10 +233,7 @@ def import_gavel(
     A job takes ``total_steps`` divided by the steps per second of its type, all GPUs together. It may run on
     the counts at which its type was measured on ``gpu_type`` (None: V100).
 
-    Raises
-    ------
-    UsageError, InputError, ValueError, OSError
-        As ``import_instance``; a malformed row is a `ValueError` that names its line.
+    Errors as ``import_instance``; a malformed row is a `ValueError` that names its line.
     """
     gpu_type = require_gpu_type(gpu_type)
     window, file = seconds_window(from_, to), Path(path)
@@ -279,21 +258,15 @@ def _gavel_assumptions(kept: Sequence[QueuedJob], tables: Sequence[Mapping[int, 
     single = sum(len(table) == 1 for table in tables)
     uneven = sum(list(table.values()) != sorted(table.values(), reverse=True) for table in tables)
     inverted = sum(bool(re.match("Recommendation", job.group)) for job in kept)
-    audit = [
+    slower_on_v100 = "; this file has it slower on V100 than on P100, Gavel's physical cluster faster."
+    own_epoch = f"; an epoch is {EPOCH_STEPS:,} steps by our definition."
+    return [
         "A job may run on every count at which its type was measured, whatever its scale_factor.",
-        f"Jobs whose type was not measured at their scale_factor: {missing:,}; they run on the counts it has."
-        if missing
-        else "",
-        f"Jobs of types measured on 1 GPU only: {single:,}; an epoch is {EPOCH_STEPS:,} steps by our definition."
-        if single
-        else "",
-        f"Jobs of types slower on some larger count, kept as published: {uneven:,}." if uneven else "",
-        f"Jobs of Recommendation: {inverted:,}; this file has it slower on V100 than on P100, Gavel's physical cluster "
-        "faster."
-        if inverted
-        else "",
+        *counted("Jobs whose type was not measured at their scale_factor", missing, "; they run on the counts it has."),
+        *counted("Jobs of types measured on 1 GPU only", single, own_epoch),
+        *counted("Jobs of types slower on some larger count, kept as published", uneven),
+        *counted("Jobs of Recommendation", inverted, slower_on_v100),
     ]
-    return [sentence for sentence in audit if sentence]
 
 
 def _trace_stream(

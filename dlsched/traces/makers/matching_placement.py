@@ -10,15 +10,12 @@ from dlsched.core.arguments import require_positive
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.instance import Instance
 from dlsched.traces.gpu_counts import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S, gpus_of_cluster
-from dlsched.traces.queue import Queue, QueuedJob, QueueNode
+from dlsched.traces.queue import Queue, QueuedJob, QueueNode, counted
 from dlsched.traces.selection import ImportedInstance
 from dlsched.traces.snapshot import Present, admitted, made_of, moment_of, snapshot
 
-MODEL: Final = "ResNet-50"
-"""The published model whose samples per second are used to compare types of GPUs."""
-
-UNTYPED: Final = "GPU"
-"""Type of GPUs for which the queue names none."""
+MODEL: Final = "ResNet-50"  # the published model whose samples per second compare types of GPUs
+UNTYPED: Final = "GPU"  # type of GPUs for which the queue names none
 
 
 def placement_of(
@@ -41,9 +38,6 @@ def placement_of(
     ``queue``, ``gpus``, ``at``, ``estimates``: as ``allocation_of``. Workers are the GPUs of the nodes, if the source
     lists nodes, else GPUs of one type. ``bandwidth_bytes_per_s``: bandwidth of every worker. ``gradient_bytes``: bytes
     that every job's ring exchanges in an iteration.
-
-    UsageError: an option is out of range, or there are vast numbers of GPUs, or fewer than the running jobs need.
-    InputError: no job is present.
     """
     require_positive(bandwidth_bytes_per_s=bandwidth_bytes_per_s, gradient_bytes=gradient_bytes or 1.0)
     present = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
@@ -51,14 +45,14 @@ def placement_of(
     if total > MOST_GPUS:
         raise UsageError(where="gpus", found=f"{total:,}", allowed=f"up to {MOST_GPUS:,} in matching_placement")
     nodes = _beside(_nodes(queue, [each.job for each in present.jobs], total), present.outside)
-    types = Counter({node.gpu_type: 0 for node in nodes})
+    types: Counter[str] = Counter()
     for node in nodes:
         types[node.gpu_type] += node.gpus
     usual = types.most_common(1)[0][0]
     rates = {job.gpu_type: _rates(job, types, usual) for job in (each.job for each in present.jobs)}
-    able = [each for each in present.jobs if rates[each.job.gpu_type]]
-    unable = len(present.jobs) - len(able)
-    inside, _, left_out = admitted(present._replace(jobs=tuple(able)), total, lambda each: each.job.least_gpus or 1)
+    able = tuple(each for each in present.jobs if rates[each.job.gpu_type])
+    unknown = "Jobs that name types of GPUs that the cluster has not and that no table compares, left out"
+    inside, _, left_out = admitted(present._replace(jobs=able), total, lambda each: each.job.least_gpus or 1)
     jobs = []
     # Exchange on a ring of n workers: 2 (n - 1) / n times the gradient over each worker's bandwidth.
     for each in inside:
@@ -85,21 +79,17 @@ def placement_of(
         *queue.audit,
         *present.audit,
         *size_notes,
-        *(
-            [f"Jobs that name types of GPUs that the cluster has not and that no table compares, left out: {unable:,}."]
-            if unable
-            else []
-        ),
+        *counted(unknown, len(present.jobs) - len(able)),
         *left_out,
         f"Every GPU is a worker with {bandwidth_bytes_per_s:g} B/s, and every job exchanges {gradient_bytes:g} bytes in an "
         "iteration: choices of ours.",
         "All jobs start anew, those that run too, on as many GPUs as they ask for or fewer.",
         f"A job has rate 1 on its own type of GPU; on others in proportion to the published samples a second of {MODEL}, "
         f"where both are known: {', '.join(_published())}.",
-        f"Jobs that name no type, taken to have rate 1 on the most frequent one: {unnamed:,}." if unnamed else "",
+        *counted("Jobs that name no type, taken to have rate 1 on the most frequent one", unnamed),
     ]
     instance = Instance(name=f"{queue.source}-now-{len(jobs)}x{len(workers)}", workers=workers, jobs=jobs)
-    return made_of(queue, instance, inside, [sentence for sentence in audit if sentence])
+    return made_of(queue, instance, inside, audit)
 
 
 def _nodes(queue: Queue, jobs: Sequence[QueuedJob], gpus: int) -> list[QueueNode]:
@@ -132,7 +122,7 @@ def _beside(nodes: Sequence[QueueNode], outside: Sequence[Present]) -> list[Queu
     return [node._replace(gpus=gpus[node.id]) for node in nodes]
 
 
-def _rates(job: QueuedJob, types: Sequence[str] | Counter[str], usual: str) -> dict[str, float]:
+def _rates(job: QueuedJob, types: Counter[str], usual: str) -> dict[str, float]:
     """Return samples per second by type of the cluster, as far as known."""
     own = [kind for kind in job.gpu_type.split("|") if kind] or [usual]
     here = [kind for kind in own if kind in types]
@@ -150,11 +140,7 @@ def _rates(job: QueuedJob, types: Sequence[str] | Counter[str], usual: str) -> d
 
 
 def published_speed(kind: str) -> float | None:
-    """Return the model's samples per second on the published type whose name ``kind`` contains; None if unknown.
-
-    >>> published_speed("NVIDIA-Tesla-V100-SXM2-32GB"), published_speed("T400")
-    (323.855, None)
-    """
+    """The model's samples per second on the published type whose name ``kind`` contains; None if unknown."""
     for name, speed in _published().items():
         if re.search(rf"(?<![0-9a-z]){name}(?![0-9])", kind, re.IGNORECASE):
             return speed

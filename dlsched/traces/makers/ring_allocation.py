@@ -16,9 +16,7 @@ from dlsched.traces.snapshot import Present, Snapshot, admitted, made_of, moment
 
 SCALING: Final = ("published", "own")
 
-Counts = Callable[[Present], Mapping[int, float]]
-"""Maps a job to its seconds of an epoch by count of GPUs."""
-
+Counts = Callable[[Present], Mapping[int, float]]  # from a job to its seconds of an epoch by count of GPUs
 
 # jobs of at most this many GPU-hours follow this table of PCS: model and batch, from the poorest speed-up to the best
 SIZE_CLASSES = (
@@ -84,9 +82,6 @@ def allocation_of(
     None: the latest of the file. ``estimates``: whether jobs have left what their users stated, instead of what they
     really took. ``restart_s``: seconds that a change of its GPUs costs a running job; None: 0. ``pinned``: whether
     running jobs keep their GPUs. ``scaling``, ``max_gpus``: as ``counts_of``.
-
-    UsageError: an option is out of range, or there are fewer GPUs than the running jobs hold. InputError: no job is
-    present.
     """
     present = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
     total, notes = gpus_of_cluster(queue, present.held_gpus, gpus)
@@ -123,8 +118,6 @@ def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts
     ``scaling``: ``published``: also on powers of two below its own GPUs, by the curves of ``import_philly``; ``own``:
     on its own GPUs or, if it states a smaller minimum, on any number from that on, with speed in proportion.
     ``max_gpus``: largest power of two to which a job may grow, with ``published``; None: its own GPUs.
-
-    UsageError: an option out of range.
     """
     if scaling not in SCALING:
         raise UsageError(where="scaling", found=repr(scaling), allowed=", ".join(SCALING))
@@ -139,9 +132,7 @@ def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts
         # The curve is that of the whole job's GPU-hours, elapsed ones included.
         curve = curve_of(own, each.length_s)
         return {
-            count: ratio
-            for count, ratio in ratios(curve, own, max_gpus or 0)
-            if count >= (1 if each.job.least_gpus is None else least)
+            count: ratio for count, ratio in ratios(curve, own, max_gpus or 0) if count >= (each.job.least_gpus or 1)
         }
 
     return table

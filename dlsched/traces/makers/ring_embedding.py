@@ -57,8 +57,6 @@ def rings_of(
     that a job reserves between servers of its ring. ``server_bytes_per_s``, ``rack_bytes_per_s``: bandwidth of the
     links from servers to their racks, and from racks to the core. ``servers_of_rack``: number of servers in a rack,
     filled in the order of the servers.
-
-    UsageError: an option out of range. InputError: no job is left, vast numbers of slots or GPUs.
     """
     require_positive(
         slot_s=slot_s,
@@ -94,7 +92,7 @@ def rings_of(
     audit = [*chosen.audit, f"Slots have {slot_s:g} s; a job arrives in the first that begins when it has come."]
     if sizes != "trace":
         instance, draw_notes = _drawn(queue, chosen, arrivals, slot_s, sizes, seed)
-        return finished(queue, chosen, instance, None, [*audit, *draw_notes])
+        return finished(queue, chosen, instance, [*audit, *draw_notes])
     # Time is long enough for each job to end had it started at once.
     slots = max(
         arrival - 1 + math.ceil(lasted_s(job) / slot_s) for arrival, job in zip(arrivals, chosen.jobs, strict=True)
@@ -127,7 +125,7 @@ def rings_of(
         f"{servers} in racks of {servers_of_rack}, with links of {server_bytes_per_s:g} B/s to the rack and {rack_bytes_per_s:g} "
         f"B/s from there to the core; a ring reserves {bandwidth_bytes_per_s:g} B/s: choices of ours.",
     ]
-    return finished(queue, chosen, instance, None, audit)
+    return finished(queue, chosen, instance, audit)
 
 
 _WORDS = {"capped": "in proportion", "sqrt": "as its square root", "log": "as its logarithm"}

@@ -26,7 +26,7 @@ from dlsched.traces.gpu_counts import (
     NIC_BANDWIDTH_BYTES_PER_S,
     cluster_gpus,
 )
-from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, figure, listed, seconds_window
+from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, counted, figure, listed, seconds_window
 from dlsched.traces.readers.simulators import (
     PHILLY_SOURCE,
     TIRESIAS_MODELS,
@@ -40,7 +40,7 @@ from dlsched.traces.readers.simulators import (
     word_of,
 )
 from dlsched.traces.recorded_schedule import Free, servers_of, shares_of, starts_of
-from dlsched.traces.selection import WHOLE, Chosen, ImportedInstance, choose_and_tell, finished, lasted_s
+from dlsched.traces.selection import WHOLE, Chosen, ImportedInstance, choose, finished, lasted_s
 
 COMMUNICATION = ("none", "published")
 
@@ -60,9 +60,18 @@ GAVEL_MODELS = {
 }
 """The nearest published model of each job type of Gavel, without its batch size."""
 
+LASTS_AS_RECORDED = (
+    f"A job lasts as long as in its trace where it is packed on empty servers of {GPUS_OF_A_SERVER} GPUs, "
+    "by our compact rule."
+)
+BANDWIDTHS = (
+    f"{INTRA_BANDWIDTH_BYTES_PER_S:g} B/s inside (NVLink) and a network card of {NIC_BANDWIDTH_BYTES_PER_S:g} B/s "
+    "(100 Gbit/s) each: choices of ours."
+)
+
 
 class _Gang(NamedTuple):
-    """A job as a gang: stages, iterations, model, seconds of one; whether it outlasts its record; placement."""
+    """A job as a gang: its stages and iterations, the seconds of one, and whether it has more than its record."""
 
     stages: tuple[Stage, ...]
     iterations: float
@@ -91,14 +100,12 @@ def gangs_of(
     second, and nothing is exchanged, so that a job's length does not depend on where it runs; ``published``: stages of
     published models, which last as long as recorded if the job is packed.
 
-    UsageError: an option out of range. InputError: no job is left, the cluster is vast, or the trace has no estimates
-    but they are asked for.
     """
     if communication not in COMMUNICATION:
         raise UsageError(where="communication", found=repr(communication), allowed=", ".join(COMMUNICATION))
     if gpus is not None and gpus > MOST_GPUS:
         raise UsageError(where="gpus", found=gpus, allowed=f"up to {MOST_GPUS:,} in srpt_mapping")
-    queue, chosen, limits = telling = choose_and_tell(
+    chosen = choose(
         queue,
         estimates=estimates,
         gpus=gpus,
@@ -106,7 +113,7 @@ def gangs_of(
         window=window,
         carried=carried,
         answer="schedule",
-        least=_held,
+        least=lambda job: job.gpus,
     )
     if chosen.gpus > MOST_GPUS:
         raise InputError(
@@ -118,29 +125,21 @@ def gangs_of(
     # Stages first as if nothing had begun, then those of running jobs, which keep their servers and what is left.
     drawn = [_plain(lasted_s(job), job.gpus) if communication == "none" else _published(job) for job in chosen.jobs]
     drawn, running = _running(chosen, drawn, servers)
-    audit = [
-        *chosen.audit,
-        *(_unspoken() if communication == "none" else _spoken(drawn)),
-        server_note,
-        *running,
-        *telling.sentences,
-    ]
+    assumed = _plain_assumptions() if communication == "none" else _published_assumptions(drawn)
+    audit = [*chosen.audit, *assumed, server_note, *running, *chosen.lengths()]
     jobs = [
         _fields(gang, job, job.id, chosen.relative(job.submit_s))
         | {
             # A user's limit in iterations of the job.
-            "predicted_iterations": None if job.limit_s is None or limits is None else job.limit_s / gang.iteration_s,
+            "predicted_iterations": None
+            if job.limit_s is None or chosen.limits is None
+            else job.limit_s / gang.iteration_s,
             "begun": [share._asdict() for share in gang.begun] or None,
         }
         for job, gang in zip(chosen.jobs, drawn, strict=True)
     ]
-    instance = _cluster(f"{queue.source}-{len(jobs)}x{chosen.gpus}", None, servers, jobs)
-    happened, words = starts_of(instance, chosen)
-    return finished(queue, chosen, instance, happened, [*audit, *words], telling.silent, "" if happened else words[0])
-
-
-def _held(job: QueuedJob) -> int:
-    return job.gpus
+    instance = cluster(f"{queue.source}-{len(jobs)}x{chosen.gpus}", None, servers, jobs)
+    return finished(queue, chosen, instance, audit, *starts_of(instance, chosen))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -170,29 +169,26 @@ def packed(gpus: int, seconds: float, model: str) -> _Gang:
     return _Gang(stages, max(1.0, iterations), each_s, model, iterations < 1)
 
 
-def _unspoken() -> list[str]:
+def _plain_assumptions() -> list[str]:
     return [
         "A job runs on exactly the GPUs that it held, to its end, and lasts as long wherever it runs; an iteration is a second."
     ]
 
 
-def _spoken(gangs: Sequence[_Gang]) -> list[str]:
+def _published_assumptions(gangs: Sequence[_Gang]) -> list[str]:
     users = listed((str(model), count, " jobs") for model, count in Counter(gang.model for gang in gangs).items())
     lengthened = sum(gang.lengthened for gang in gangs)
-    audit = [
+    return [
         "A job runs on exactly the GPUs that it held, to its end.",
         Sentence(
             "The trace names no model; they are chosen by GPUs, an assumption of ours: ",
             *users,
             ". Batches, seconds and bytes are the models'.",
         ),
-        f"A job lasts as long as in its trace where it is packed on empty servers of {GPUS_OF_A_SERVER} GPUs, by our compact "
-        "rule.",
-        Sentence("Jobs shorter than an iteration, which run one: ", figure(lengthened), ".") if lengthened else "",
-        f"Servers have {INTRA_BANDWIDTH_BYTES_PER_S:g} B/s inside (NVLink) and a network card of {NIC_BANDWIDTH_BYTES_PER_S:g} "
-        "B/s (100 Gbit/s) each: choices of ours.",
+        LASTS_AS_RECORDED,
+        *counted("Jobs shorter than an iteration, which run one", lengthened),
+        f"Servers have {BANDWIDTHS}",
     ]
-    return [sentence for sentence in audit if sentence]
 
 
 def _running(chosen: Chosen, drawn: Sequence[_Gang], servers: Sequence[Server]) -> tuple[list[_Gang], list[str]]:
@@ -214,18 +210,17 @@ def _running(chosen: Chosen, drawn: Sequence[_Gang], servers: Sequence[Server]) 
         )
         known += recorded is not None
         stay += 1
-    audit: list[str] = []
-    if stay:
-        words = "Jobs that run at the start, which have begun and go on where they are, for as long as was left: "
-        audit.append(Sentence(words, figure(stay), "."))
-    if stay > known:
-        words = "Of these, on nodes that are not known or not servers of the instance, taken to run first fit: "
-        audit.append(Sentence(words, figure(stay - known), "."))
-    if len(order) > stay:
-        beyond = "Jobs that run at the start beyond the ", figure(chosen.gpus)
-        words = " GPUs of the cluster, those that began last, which wait at the head of the queue: "
-        audit.append(Sentence(*beyond, words, figure(len(order) - stay), "."))
-    return gangs, audit
+    beyond = "those that began last, which wait at the head of the queue: "
+    waiting = "Jobs that run at the start beyond the ", figure(chosen.gpus), f" GPUs of the cluster, {beyond}"
+    return gangs, [
+        *counted(
+            "Jobs that run at the start, which have begun and go on where they are, for as long as was left", stay
+        ),
+        *counted(
+            "Of these, on nodes that are not known or not servers of the instance, taken to run first fit", stay - known
+        ),
+        *([Sentence(*waiting, figure(len(order) - stay), ".")] if len(order) > stay else []),
+    ]
 
 
 def _where_it_runs(gang: _Gang, placement: tuple[Share, ...], gpus: Mapping[str, int], seconds: float) -> _Gang:
@@ -242,13 +237,8 @@ def _where_it_runs(gang: _Gang, placement: tuple[Share, ...], gpus: Mapping[str,
 
 @functools.lru_cache(maxsize=4096)
 def chain(model: str, gpus: int) -> tuple[Stage, ...]:
-    """Return the published model as stages on ``gpus`` GPUs.
-
-    Makes the fewest stages whose replicas fit on one server each; a single one if the model has fewer
-    blocks.
-    """
+    """The published model as the fewest stages on ``gpus`` GPUs whose replicas fit on a server each, else as one stage."""
     published = _models()[model]
-    # The fewest stages whose replicas fit on a server each; one wide stage where no such pipeline divides the GPUs.
     fitting = (
         count
         for count in range(1, len(published.blocks) + 1)
@@ -276,7 +266,7 @@ def iteration_s(stages: tuple[Stage, ...]) -> float:
     """Return the seconds of an iteration of a job on empty servers, placed by ``compact``."""
     gpus = GPUS_OF_A_SERVER * math.ceil(sum(stage.replicas for stage in stages) / GPUS_OF_A_SERVER)
     job = {"id": "job", "release_s": 0.0, "iterations": 1.0, "stages": stages}
-    return placed_s(_cluster("empty", None, _servers(gpus), [job]), compact)[0]
+    return placed_s(cluster("empty", None, _servers(gpus), [job]), compact)[0]
 
 
 def _fields(gang: _Gang, job: QueuedJob, name: str, release_s: float) -> dict[str, object]:
@@ -296,9 +286,8 @@ def _servers(gpus: int) -> list[Server]:
     return [Server(id=f"s{index}", gpus=GPUS_OF_A_SERVER) for index in range(gpus // GPUS_OF_A_SERVER)]
 
 
-def _cluster(
-    name: str, source: str | None, servers: Sequence[Server], jobs: Sequence[Mapping[str, object]]
-) -> Instance:
+def cluster(name: str, source: str | None, servers: Sequence[Server], jobs: Sequence[Mapping[str, object]]) -> Instance:
+    """An instance with the usual bandwidths."""
     return Instance(
         name=name,
         source=source,
@@ -317,17 +306,13 @@ def import_philly_gangs(
 ) -> Imported:
     """Read ``philly_jobs.csv`` of petuum/adaptdl as an instance of srpt_mapping, with its audit.
 
-    Raises
-    ------
-    UsageError, InputError, ValueError, OSError
-        As ``import_instance``; a malformed row is a `ValueError` that names its line.
+    Errors as ``import_instance``; a malformed row is a `ValueError` that names its line.
     """
     _require_servers(gpus)
     window, file = philly_window(from_, to), Path(path)
     kept, audit, sentences = _arriving(file, read_philly_jobs(file), window)
     # Each job as long as recorded when packed on empty servers.
     gangs = [packed(job.gpus, job.length_s, _model_by_size(job)) for job in kept]
-    nameless = sum(not job.group for job in kept)
     users = Counter(gang.model for gang in gangs)
     words = ["1 GPU", *(f"up to {most}" for most in SIZES[1:]), "more"]
     models = [f"{model} on {word} ({users[model]:,} jobs)" for model, word in zip(MODELS_BY_SIZE, words, strict=True)]
@@ -336,9 +321,8 @@ def import_philly_gangs(
         f"The trace names no model; they are chosen by GPUs, an assumption of ours: {', '.join(models)}. Not by length, "
         "which would tell it to predictors. Batches, seconds and bytes are the models'.",
         "The trace has no users: the virtual cluster stands for them, and with the number of GPUs it is the group.",
+        *counted("Jobs without a virtual cluster, which have no user and no group", sum(not job.group for job in kept)),
     ]
-    if nameless:
-        audit.append(f"Jobs without a virtual cluster, which have no user and no group: {nameless:,}.")
     return _trace_instance("philly-gangs", file, PHILLY_SOURCE, kept, gangs, window, gpus, audit)
 
 
@@ -350,10 +334,7 @@ def import_gavel_gangs(
     A job takes ``total_steps`` over the steps per second of its type on V100 at ``scale_factor``, or at the largest
     measured count below it.
 
-    Raises
-    ------
-    UsageError, InputError, ValueError, OSError
-        As ``import_instance``; a malformed row is a `ValueError` that names its line.
+    Errors as ``import_instance``; a malformed row is a `ValueError` that names its line.
     """
     _require_servers(gpus)
     window, file = seconds_window(from_, to), Path(path)
@@ -361,17 +342,14 @@ def import_gavel_gangs(
     kinds = [word_of(job).partition(" (")[0] for job in kept]  # without the batch size
     gangs = [packed(job.gpus, job.length_s, GAVEL_MODELS[kind]) for job, kind in zip(kept, kinds, strict=True)]
     below = sum(job_types(GAVEL_GPU)[word_of(job)].largest(job.gpus) < job.gpus for job in kept)
+    measured = "; they last as long as at the largest count measured below it."
     audit += [
         *sentences,
         _nearest(kinds, GAVEL_MODELS, "Seconds and bytes are theirs, and so are batches."),
         f"Lengths are total_steps at Gavel's speeds on {GAVEL_GPU}.",
+        *counted("Jobs whose type was not measured at their scale_factor", below, measured),
+        "The trace has no users; a group is a job type and a number of GPUs.",
     ]
-    if below:
-        audit.append(
-            f"Jobs whose type was not measured at their scale_factor: {below:,}; they last as long as at the largest count "
-            "measured below it."
-        )
-    audit.append("The trace has no users; a group is a job type and a number of GPUs.")
     origin = "stanford-futuredata/gavel (MIT), lengths by its gavel_simulation_throughputs.json"
     return _trace_instance("gavel-gangs", file, origin, kept, gangs, window, gpus, audit)
 
@@ -379,10 +357,7 @@ def import_gavel_gangs(
 def import_tiresias(path: str, *, gpus: int | None = None, from_: str | None = None, to: str | None = None) -> Imported:
     """Read ``tiresias_60_jobs.csv`` as an instance of srpt_mapping, with its audit.
 
-    Raises
-    ------
-    UsageError, InputError, ValueError, OSError
-        As ``import_instance``; a malformed row is a `ValueError` that names its line.
+    Errors as ``import_instance``; a malformed row is a `ValueError` that names its line.
     """
     _require_servers(gpus)
     window, file = seconds_window(from_, to), Path(path)
@@ -390,16 +365,14 @@ def import_tiresias(path: str, *, gpus: int | None = None, from_: str | None = N
     gangs = [_tiresias_gang(job) for job in kept]
     # Gangs whose iterations are not the trace's fell back to the published seconds.
     fitted = sum(gang.iterations != job.steps for job, gang in zip(kept, gangs, strict=True))
+    fell_back = "Jobs of several stages, or with nothing left, whose published seconds and fitting iterations count"
     audit += [
         *sentences,
         _nearest(map(word_of, kept), TIRESIAS_MODELS, "Bytes are theirs."),
         "Iterations are the trace's; a stage computes for what its all-reduce leaves of duration / iterations.",
+        *counted(fell_back, fitted),
+        "The trace has no users; a group is a model of the trace and a number of GPUs.",
     ]
-    if fitted:
-        audit.append(
-            f"Jobs of several stages, or with nothing left, whose published seconds and fitting iterations count: {fitted:,}."
-        )
-    audit.append("The trace has no users; a group is a model of the trace and a number of GPUs.")
     return _trace_instance("tiresias", file, "SymbioticLab/Tiresias (Apache-2.0)", kept, gangs, window, gpus, audit)
 
 
@@ -429,10 +402,7 @@ def _require_servers(gpus: int | None) -> None:
 
 
 def _arriving(file: Path, jobs: Jobs, window: Window) -> tuple[list[QueuedJob], list[str], list[str]]:
-    """Keep the jobs of the window as ``arriving`` does; a job on vast numbers of GPUs is an `InputError` too.
-
-    Returns them, what the reader said, and what was dropped and repaired.
-    """
+    """The jobs of the window, what the reader said, and what was dropped and repaired; InputError: a vast job."""
     kept, sentences = arriving(file, jobs[0], window)
     largest = max(job.gpus for job in kept)
     if largest > MOST_GPUS:
@@ -467,7 +437,7 @@ def _trace_instance(
         for index, (job, gang) in enumerate(zip(kept, gangs, strict=True))
     ]
     text = f"imported from {file.name} of {origin}. Audit: {' '.join(audit)}"
-    return _cluster(f"{source}-{len(jobs)}x{total}", text, _servers(total), jobs), audit
+    return cluster(f"{source}-{len(jobs)}x{total}", text, _servers(total), jobs), audit
 
 
 def _trace_assumptions(kept: Sequence[QueuedJob], gangs: Sequence[_Gang]) -> list[str]:
@@ -475,17 +445,12 @@ def _trace_assumptions(kept: Sequence[QueuedJob], gangs: Sequence[_Gang]) -> lis
     # How the gangs depart from the recorded jobs.
     pipelines = sum(len(gang.stages) > 1 for gang in gangs)
     wide = sum(len(gang.stages) == 1 and job.gpus > GPUS_OF_A_SERVER for job, gang in zip(kept, gangs, strict=True))
-    lengthened = sum(gang.lengthened for gang in gangs)
-    audit = [
+    too_few_blocks = "Jobs on several servers whose model has too few blocks for that, which are one stage"
+    return [
         "A job runs on exactly the GPUs it asked for, to its end.",
-        f"Jobs cut into pipelines, as few stages as fit on a server each: {pipelines:,}." if pipelines else "",
-        f"Jobs on several servers whose model has too few blocks for that, which are one stage: {wide:,}."
-        if wide
-        else "",
-        f"A job lasts as long as in its trace where it is packed on empty servers of {GPUS_OF_A_SERVER} GPUs, "
-        "by our compact rule.",
-        f"Jobs shorter than an iteration, which run one: {lengthened:,}." if lengthened else "",
-        f"Servers of {GPUS_OF_A_SERVER} GPUs, {INTRA_BANDWIDTH_BYTES_PER_S:g} B/s inside (NVLink) and a network card of "
-        f"{NIC_BANDWIDTH_BYTES_PER_S:g} B/s (100 Gbit/s) each: choices of ours.",
+        *counted("Jobs cut into pipelines, as few stages as fit on a server each", pipelines),
+        *counted(too_few_blocks, wide),
+        LASTS_AS_RECORDED,
+        *counted("Jobs shorter than an iteration, which run one", sum(gang.lengthened for gang in gangs)),
+        f"Servers of {GPUS_OF_A_SERVER} GPUs, {BANDWIDTHS}",
     ]
-    return [sentence for sentence in audit if sentence]

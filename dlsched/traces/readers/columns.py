@@ -1,7 +1,4 @@
-"""Reader of any table of jobs with a header, by a mapping from fields of a queue to columns.
-
-It also reads the public traces of Acme (Shanghai AI Lab), Helios (SenseTime) and Philly (Microsoft).
-"""
+"""Reader of any table of jobs with a header, by a mapping from fields of a queue to columns; Acme, Helios, Philly are such."""
 
 import math
 import sys
@@ -42,25 +39,6 @@ class Column(NamedTuple):
     unit: float = 1.0
 
 
-class _Cells(NamedTuple):
-    id: str
-    user: str
-    group: str
-    arrival: str
-    start: str
-    end: str
-    duration: str
-    gpus: str
-    share: str
-    least_gpus: str
-    nodes: str
-    cpus: str
-    gpu_type: str
-    state: str
-    limit: str
-    priority: str
-
-
 def read_csv(
     path: Path,
     *,
@@ -75,11 +53,7 @@ def read_csv(
     Keys are those of ``KEYS``; ``arrival``, ``gpus``, and ``duration`` or ``end`` are needed. A unit may follow a time
     (us, ms, s, min, h, d) or a number of GPUs (%, milli). Times are dates or numbers; durations may be ``h:m:s``. A job
     is on parts of GPUs by its ``share`` of each, else where ``gpus`` is no whole number or ``gpu_type`` is a MIG
-    profile. ``states``: keep jobs in these states only; None: all. ``delimiter``: delimiter of the cells; None: the one
-    that the header shows.
-
-    UsageError: the mapping cannot be read, or lacks a required key. InputError: no table, a column is missing, or no
-    job is left.
+    profile. ``states``: keep jobs in these states only; None: all. ``delimiter``: that of the cells; None: as in the header.
     """
     mapping = read_mapping(columns)
     return read_columns(path, "csv", mapping, states=states, ended_only=ended_only, delimiter=delimiter)
@@ -90,8 +64,6 @@ def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
 
     >>> read_mapping("arrival=submit,gpus=n,duration=run_h:h")["duration"]
     Column(name='run_h', unit=3600.0)
-
-    UsageError: an entry is not ``key=column``, a key is unknown or repeated, or a required key is missing.
     """
     if isinstance(columns, str):
         entries = [entry.partition("=") for entry in columns.split(",") if entry.strip()]
@@ -133,7 +105,7 @@ def read_columns(
     delimiter: str | None = None,
     assumptions: Collection[str] = (),
 ) -> Queue:
-    """Read a table by its mapping; ``assumptions`` holds further sentences of the audit; errors as ``read_csv``."""
+    """Read a table by its mapping; ``assumptions``: further sentences of the audit."""
     names = [column.name for column in mapping.values()]
     table = open_table(path, names, delimiter=delimiter)
     require(table, *((name,) for name in names))
@@ -145,7 +117,7 @@ def read_columns(
     wanted = [mapping[key].name if key in mapping else "" for key in KEYS]
     for line, cells in table.rows(wanted, audit):
         try:
-            job, ended = reader.job(_Cells._make(cells), line)
+            job, ended = reader.job(dict(zip(KEYS, cells, strict=True)), line)
             kept.add(job, ended=ended)
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
@@ -158,52 +130,53 @@ class _Reader:
     moments: Moments
     audit: Audit
 
-    def figure(self, key: str, text: str, read: Callable[[str, str], float | None] = number) -> float | None:
-        """Return a figure of a column in seconds, GPUs or cores."""
+    def figure(
+        self, row: Mapping[str, str], key: str, read: Callable[[str, str], float | None] = number
+    ) -> float | None:
+        """A figure in seconds, GPUs or cores; None where it has no column or nothing is said."""
         if key not in self.mapping:
             return None
-        value = read(text, self.mapping[key].name)
-        return None if value is None else value if ":" in text else value * self.mapping[key].unit
+        value = read(row[key], self.mapping[key].name)
+        return None if value is None else value if ":" in row[key] else value * self.mapping[key].unit
 
-    def moment(self, key: str, text: str) -> float | None:
-        """Return a time of a column."""
-        return self.moments.read(text, self.mapping[key].name) if key in self.mapping else None
+    def moment(self, row: Mapping[str, str], key: str) -> float | None:
+        """A time; None where it has no column or nothing is said."""
+        return self.moments.read(row[key], self.mapping[key].name) if key in self.mapping else None
 
-    def job(self, row: _Cells, line: int) -> tuple[QueuedJob, bool]:
-        """Return the job of a row, and whether it has ended."""
-        gpus = self.figure("gpus", row.gpus)
+    def job(self, row: Mapping[str, str], line: int) -> tuple[QueuedJob, bool]:
+        """The job of a row, by keys, and whether it has ended."""
+        gpus = self.figure(row, "gpus")
         if gpus is None:
             raise Damaged("entries that do not say how many GPUs, left out")
         # A share of its own column wins; else fractions of GPUs, else a MIG profile, say how much of each GPU is taken.
         whole = devices(gpus)
-        stated, fewest = self.figure("share", row.share), self.figure("least_gpus", row.least_gpus)
+        stated, fewest = self.figure(row, "share"), self.figure(row, "least_gpus")
         if stated is not None and whole and not 0 < stated <= 1:
-            raise Damaged("entries whose share is not above 0 and at most 1, left out", row.share)
-        share = stated or (share_of(gpus, whole) if gpus < whole else float(part_of(row.gpu_type)))
-        arrival_s, end_s = self.moment("arrival", row.arrival), self.moment("end", row.end)
-        duration_s = self.figure("duration", row.duration, span)
-        limit_s = self.figure("limit", row.limit, span)
-        state = row.state.strip()
+            raise Damaged("entries whose share is not above 0 and at most 1, left out", row["share"])
+        share = stated or (share_of(gpus, whole) if gpus < whole else float(part_of(row["gpu_type"])))
+        arrival_s, end_s = self.moment(row, "arrival"), self.moment(row, "end")
+        duration_s, limit_s = self.figure(row, "duration", span), self.figure(row, "limit", span)
+        state, group = sys.intern(row["state"].strip()), sys.intern(row["group"].strip())
         ended = state.casefold() not in OPEN and (end_s is not None or duration_s is not None)
         job = QueuedJob(
-            row.id.strip() or f"line-{line}",
-            sys.intern(row.user.strip()),
-            sys.intern(row.group.strip()),
+            row["id"].strip() or f"line-{line}",
+            sys.intern(row["user"].strip()),
+            group,
             math.nan if arrival_s is None else arrival_s,
-            self.moment("start", row.start),
+            self.moment(row, "start"),
             end_s if ended else None,
             duration_s if ended else None,
             whole,
             share,
             least_gpus=None if fewest is None or not 1 <= fewest < whole else math.ceil(fewest),
-            nodes=nodes_of(row.nodes, self.audit, line),
-            cpus=self.figure("cpus", row.cpus) or 0.0,
-            gpu_type=sys.intern(row.gpu_type.strip()),
-            state=sys.intern(state),
+            nodes=nodes_of(row["nodes"], self.audit, line),
+            cpus=self.figure(row, "cpus") or 0.0,
+            gpu_type=sys.intern(row["gpu_type"].strip()),
+            state=state,
             limit_s=None if limit_s is None or limit_s <= 0 else limit_s,
             line=line,
-            priority=self.figure("priority", row.priority),
-            partition=sys.intern(row.group.strip()),
+            priority=self.figure(row, "priority"),
+            partition=group,
         )
         return job, ended
 
@@ -230,32 +203,18 @@ PHILLY: Final[Mapping[str, Column]] = {
 
 
 def read_acme(path: Path, *, states: Collection[str] | None = None, ended_only: bool = True) -> Queue:
-    """Read ``trace_seren.csv`` or ``trace_kalos.csv`` of InternLM/AcmeTrace (NSDI 2024).
-
-    Durations are end - start: the file's own column holds waiting too in one of the clusters. The group is the workload's
-    type.
-
-    InputError: no such table, or no job is left.
-    """
+    """Read ``trace_seren.csv`` or ``trace_kalos.csv`` of InternLM/AcmeTrace (NSDI 2024); the group is the workload's type."""
     assumptions = ["Durations are end - start, not the column of that name, which is not that in all files."]
     return read_columns(path, "acme", ACME, states=states, ended_only=ended_only, assumptions=assumptions)
 
 
 def read_helios(path: Path, *, states: Collection[str] | None = None, ended_only: bool = True) -> Queue:
-    """Read ``cluster_log.csv`` of a cluster of S-Lab-System-Group/HeliosData (SC 2021); the group is the virtual cluster.
-
-    InputError: no such table, or no job is left.
-    """
+    """Read ``cluster_log.csv`` of a cluster of S-Lab-System-Group/HeliosData (SC 2021); the group is the virtual cluster."""
     return read_columns(path, "helios", HELIOS, states=states, ended_only=ended_only)
 
 
 def read_philly(path: Path, *, states: Collection[str] | None = None, ended_only: bool = True) -> Queue:
-    """Read ``philly_jobs.csv`` of petuum/adaptdl, from Microsoft's trace (ATC 2019).
-
-    It has neither ids, users, states nor starts: an id is a line, and the virtual cluster stands for user and group.
-
-    InputError: no such table, or no job is left.
-    """
+    """Read ``philly_jobs.csv`` of petuum/adaptdl, from Microsoft's trace (ATC 2019), which has no ids, users or starts."""
     assumptions = [
         "The trace has no users: the virtual cluster stands for them.",
         "The trace has no status: jobs that failed or were killed count as done after their duration.",

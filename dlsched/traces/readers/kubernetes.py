@@ -22,10 +22,7 @@ GPU: Final = "nvidia.com/gpu"
 
 
 def read_objects(path: Path) -> Json:
-    """Parse a JSON file.
-
-    InputError: it is empty, not JSON, cut off, or nested too deeply.
-    """
+    """Parse a JSON file; InputError: it is empty, not JSON, cut off, or nested too deeply."""
     try:
         text = path.read_text(encoding=encoding_of(path))
     except UnicodeDecodeError as error:
@@ -43,10 +40,7 @@ def read_objects(path: Path) -> Json:
 
 
 def items(path: Path, kind: str, group: str, audit: Audit) -> Iterator[tuple[int, Json]]:
-    """Yield place and object for each object of a kind, in a list or alone; notes others.
-
-    InputError: it is no list of objects.
-    """
+    """Yield place and object for each object of a kind, in a list or alone; notes others. InputError: no list of objects."""
     found = read_objects(path)
     listed = at(found, "items")
     if listed is None and at(found, "kind") == kind:
@@ -73,10 +67,7 @@ def at(value: Json, *path: str) -> Json:
 
 
 def text_at(value: Json, *path: str) -> str:
-    """Return the text at a path, with lone surrogates as ``?``; empty if there is none.
-
-    Damaged: something else stands there.
-    """
+    """The text at a path, with lone surrogates as ``?``; empty if there is none. Damaged: something else stands there."""
     found = at(value, *path)
     if isinstance(found, str):
         return found if found.isascii() else found.encode("utf-8", "replace").decode("utf-8")
@@ -122,13 +113,7 @@ _SUFFIX: Final = {
 
 
 def quantity(value: Json) -> float:
-    """Read a quantity of Kubernetes.
-
-    >>> quantity("500m"), quantity("2"), quantity("1k"), quantity("2Ki"), quantity("1e3")
-    (0.5, 2.0, 1000.0, 2048.0, 1000.0)
-
-    Damaged: anything else.
-    """
+    """Read a quantity of Kubernetes, as ``500m`` or ``2Ki``; Damaged: anything else."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e18:
         return float(value)
     found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
@@ -141,7 +126,7 @@ def pod_request(template: Json, resource: str) -> float:
     """Return a pod's request of a resource, whose name may be a pattern such as ``*/gpu``.
 
     The request is the sum over the containers, or that of the largest init container if it is larger; init
-    containers that keep running count as containers. A container without requests asks for its limits.
+    containers that keep running count as containers.
     """
     running = sum(_asks(each, resource) for each in list_at(template, "spec", "containers"))
     before = list_at(template, "spec", "initContainers")
@@ -151,6 +136,7 @@ def pod_request(template: Json, resource: str) -> float:
 
 
 def _asks(container: Json, resource: str) -> float:
+    """The amount of a resource; a container without requests asks for its limits."""
     limits, requests = at(container, "resources", "limits"), at(container, "resources", "requests")
     return amount_of(
         {**(limits if isinstance(limits, dict) else {}), **(requests if isinstance(requests, dict) else {})}, resource
@@ -158,10 +144,7 @@ def _asks(container: Json, resource: str) -> float:
 
 
 def amount_of(resources: Json, resource: str) -> float:
-    """Return the amount of a resource, or of all resources whose names fit the pattern.
-
-    Damaged: it is no quantity, or below 0.
-    """
+    """The amount of a resource, or of all whose names fit the pattern; Damaged: it is no quantity, or below 0."""
     if not isinstance(resources, dict):
         return 0.0
     amounts = [quantity(value) for name, value in resources.items() if fits(name, resource)]
@@ -201,21 +184,16 @@ def gpu_names_of(template: Json, resource: str) -> set[str]:
     }
 
 
-class Gpus(NamedTuple):
-    """GPUs, each part of one on a GPU of its own, and the parts added up."""
+def gpus_of(amounts: Mapping[str, float], pods: int) -> tuple[int, float]:
+    """GPUs of pods that are alike, each part of one on a GPU of its own, and the parts added up.
 
-    gpus: int = 0
-    parts: float = 0.0
-
-
-def gpus_of(amounts: Mapping[str, float], pods: int) -> Gpus:
-    """GPUs of pods that are alike, from amounts of resources of all of them by name.
+    ``amounts``: of resources of all of them by name.
 
     >>> gpus_of({"nvidia.com/mig-1g.5gb": 14.0}, 7), gpus_of({"nvidia.com/gpu": 1.0}, 2)
-    (Gpus(gpus=14, parts=2.0), Gpus(gpus=2, parts=1.0))
+    ((14, 2.0), (2, 1.0))
     """
     gpus = sum(pods * devices(amount / pods) for amount in amounts.values()) if pods else 0
-    return Gpus(gpus, float(sum(part_of(name) * Fraction(amount) for name, amount in amounts.items())))
+    return gpus, float(sum(part_of(name) * Fraction(amount) for name, amount in amounts.items()))
 
 
 def note_others(templates: Iterator[Json], resource: str, audit: Audit, place: int) -> None:
@@ -240,33 +218,24 @@ class Listing(NamedTuple):
     audit: Audit
 
 
-def read_listed(
-    source: str,
-    path: Path,
-    kind: str,
-    group: str,
-    job: Callable[[Json, int, Listing], tuple[QueuedJob, bool]],
-    assumption: str,
-    *,
-    states: Collection[str] | None,
-    ended_only: bool,
-    gpu_resource: str,
-) -> Queue:
-    """Read a list of objects.
+class Kind(NamedTuple):
+    """A kind of objects that are jobs, how one is read, with its place, and what is assumed of all."""
 
-    ``source``, ``path``: as ``Queue`` has them. ``kind``, ``group``: kind and group of the objects; others are noted
-    and left out. ``job``: maps an object and its place to its job, and whether that has ended; may raise ``Damaged``.
-    ``assumption``: sentences of the audit on what is assumed for all jobs. ``gpu_resource``: name of the resource that is a
-    GPU, or a pattern such as ``*/gpu``.
+    source: str
+    name: str
+    group: str
+    job: Callable[[Json, int, Listing], tuple[QueuedJob, bool]]
+    assumption: str
 
-    InputError: no list of objects, or no job is left.
-    """
+
+def read_listed(kind: Kind, path: Path, states: Collection[str] | None, ended_only: bool, gpu_resource: str) -> Queue:
+    """Read a list of objects; InputError: it is none, or no job is left."""
     listing = Listing(gpu_resource, Moments(), Audit("object"))
-    kept = QueueCollector(source, path, listing.audit, states, ended_only, attempts=True)
-    for place, item in items(path, kind, group, listing.audit):
+    kept = QueueCollector(kind.source, path, listing.audit, states, ended_only, attempts=True)
+    for place, item in items(path, kind.name, kind.group, listing.audit):
         try:
-            found, ended = job(item, place, listing)
+            found, ended = kind.job(item, place, listing)
             kept.add(found, ended=ended)
         except Damaged as damage:
             listing.audit.note(damage.reason, place, damage.found)
-    return kept.queue([assumption, *listing.moments.sentences()], dated=True)
+    return kept.queue([kind.assumption, *listing.moments.sentences()], dated=True)

@@ -14,6 +14,7 @@ from dlsched.traces.cells import Damaged, Moments, devices, share_of
 from dlsched.traces.queue import Audit, Queue, QueuedJob
 from dlsched.traces.readers.kubernetes import (
     GPU,
+    Kind,
     Listing,
     amount_of,
     at,
@@ -30,30 +31,7 @@ from dlsched.traces.readers.kubernetes import (
 )
 
 PAST: Final = ("accumulatedPastExexcutionTimeSeconds", "accumulatedPastExecutionTimeSeconds")
-"""Fields with the seconds of earlier admissions; v1beta1 misspells its name."""
-
-
-def read_kueue(
-    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, gpu_resource: str = GPU
-) -> Queue:
-    """Read the workloads of a cluster.
-
-    A workload comes when it was created, starts when it was last admitted, and ends when it is finished. Its user is the
-    namespace, its group the local queue. Its state is the reason of the condition Finished, else Admitted, QuotaReserved,
-    Evicted or Pending. ``minCount`` gives the fewest GPUs.
-
-    ``states``: keep workloads in these states only; None: all. ``gpu_resource``: name of the resource that is a GPU, or
-    a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
-
-    InputError: no list of workloads, or no job is left.
-    """
-    assumption = "The users are the namespaces, as workloads have none; GPUs are held from admission to the end."
-    return read_listed(
-        *("kueue", path, "Workload", "kueue.x-k8s.io", _workload, assumption),
-        states=states,
-        ended_only=ended_only,
-        gpu_resource=gpu_resource,
-    )
+# Fields with the seconds of earlier admissions, of which v1beta1 misspells the name
 
 
 def _workload(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
@@ -74,30 +52,30 @@ def _workload(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool
         used = {name: amount_of(usage, name) for name in gpu_names(usage, resource)}
         if not sum(used.values()):
             used = {name: count * pod_request(template, name) for name in gpu_names_of(template, resource)}
-        amount = gpus_of(used, count)
+        held, shares = gpus_of(used, count)
         fewest = count_at(each, "minCount")
-        total, parts = total + amount.gpus, parts + amount.parts
-        least += amount.gpus if fewest is None or not count else amount.gpus / count * min(fewest, count)
+        total, parts = total + held, parts + shares
+        least += held if fewest is None or not count else held / count * min(fewest, count)
         cpus += amount_of(usage, "cpu") or count * pod_request(template, "cpu")
         flavors = at(assignment, "flavors")
-        if amount.gpus and isinstance(flavors, dict):
+        if held and isinstance(flavors, dict):
             kinds |= {text_at(flavors, name) for name in gpu_names(flavors, resource)}
     note_others((at(each, "template") for each in sets), resource, audit, place)
     gpus = devices(total)
     fewest_gpus = math.ceil(least)
     state, start_s, end_s = _admitted(item, moments, place, audit)
-    created_s = moments.read(text_at(item, "metadata", "creationTimestamp"), "creationTimestamp")
+    created_s = moments.arrival(text_at(item, "metadata", "creationTimestamp"), "creationTimestamp")
     limit = count_at(item, "spec", "maximumExecutionTimeSeconds")
     job = QueuedJob(
         id_of(item),
         text_at(item, "metadata", "namespace"),
         text_at(item, "spec", "queueName"),
-        math.nan if created_s is None else created_s,
+        created_s,
         start_s,
         end_s,
         None,
         gpus,
-        share_of(parts, gpus) if gpus else 1.0,
+        share_of(parts, gpus),
         least_gpus=max(fewest_gpus, 1) if fewest_gpus < gpus else None,
         cpus=cpus,
         gpu_type="|".join(sorted(kinds)) if len(kinds) == 1 else "",
@@ -112,19 +90,13 @@ def _workload(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool
 
 def _priority(item: Json) -> float | None:
     found = at(item, "spec", "priority")
-    if found is None:
-        return None
-    if isinstance(found, bool) or not isinstance(found, int):
+    if found is not None and (isinstance(found, bool) or not isinstance(found, int)):
         raise Damaged("objects whose spec.priority is no integer, left out", found)
-    return float(found)
+    return None if found is None else float(found)
 
 
 def _admitted(item: Json, moments: Moments, place: int, audit: Audit) -> tuple[str, float | None, float | None]:
-    """Return state, start and end from the conditions.
-
-    Newer versions clear the admission of a finished workload (kueue #8188); the time at which its pods were
-    ready remains.
-    """
+    """Return state, start and end from the conditions."""
     conditions = {text_at(each, "type"): each for each in list_at(item, "status", "conditions")}
 
     def since(kind: str) -> float | None:
@@ -140,7 +112,7 @@ def _admitted(item: Json, moments: Moments, place: int, audit: Audit) -> tuple[s
         # The state of what has not ended is the furthest condition that holds.
         words = [word for word in ("Admitted", "QuotaReserved", "Evicted") if since(word) is not None]
         return (words or ["Pending"])[0], admitted_s, None
-    # Newer versions clear the admission of what has finished; the pods' readiness stands in for it.
+    # Newer versions clear the admission of what has finished (kueue #8188); the pods' readiness stands in for it.
     start_s = admitted_s
     if start_s is None:
         start_s = since("PodsReady")
@@ -151,6 +123,25 @@ def _admitted(item: Json, moments: Moments, place: int, audit: Audit) -> tuple[s
         elif "Admitted" in conditions:
             raise Damaged("finished workloads that no longer say when they were admitted, left out")
     return text_at(conditions["Finished"], "reason") or "Finished", start_s, end_s
+
+
+WORKLOADS: Final = Kind(
+    *("kueue", "Workload", "kueue.x-k8s.io", _workload),
+    "The users are the namespaces, as workloads have none; GPUs are held from admission to the end.",
+)
+
+
+def read_kueue(
+    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, gpu_resource: str = GPU
+) -> Queue:
+    """Read the workloads of a cluster.
+
+    A workload comes when it was created, starts when it was last admitted, and ends when it is finished. Its user is the
+    namespace, its group the local queue. Its state is the reason of the condition Finished, else Admitted, QuotaReserved,
+    Evicted or Pending. ``minCount`` gives the fewest GPUs. ``gpu_resource``: name of the resource that is a GPU, or
+    a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
+    """
+    return read_listed(WORKLOADS, path, states, ended_only, gpu_resource)
 
 
 ENDED: Final = frozenset({"Completed", "Failed", "Aborted", "Terminated"})
@@ -166,30 +157,6 @@ class _Task(NamedTuple):
     cpus: float
 
 
-def read_volcano(
-    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, gpu_resource: str = GPU
-) -> Queue:
-    """Read the jobs of a cluster.
-
-    A job comes when it was created, starts with its last condition Running, and ends with the transition to its last
-    phase. Its user is the namespace, its group the queue, its state the phase. ``minAvailable`` gives the fewest GPUs.
-    ``runningDuration`` is not used: Volcano counts it from the creation of the job, so that it includes
-    waiting.
-
-    ``states``: keep jobs in these phases only; None: all. ``gpu_resource``: name of the resource that is a GPU, or a
-    pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
-
-    InputError: no list of jobs, or no job is left.
-    """
-    assumption = "The users are the namespaces, as jobs have none."
-    return read_listed(
-        *("volcano", path, "Job", "batch.volcano.sh", _job, assumption),
-        states=states,
-        ended_only=ended_only,
-        gpu_resource=gpu_resource,
-    )
-
-
 def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
     resource, moments, audit = listing
     templates = [at(each, "template") for each in list_at(item, "spec", "tasks")]
@@ -199,19 +166,19 @@ def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
     gpus = devices(sum(task.pods * task.gpus for task in tasks))
     least = _least(tasks, count_at(item, "spec", "minAvailable") or 0)
     state = text_at(item, "status", "state", "phase") or "Pending"
-    created_s = moments.read(text_at(item, "metadata", "creationTimestamp"), "creationTimestamp")
+    created_s = moments.arrival(text_at(item, "metadata", "creationTimestamp"), "creationTimestamp")
     start_s, end_s = _ran(item, state, created_s, moments, place, audit)
     estimate = text_at(item, "spec", "runningEstimate")
     job = QueuedJob(
         id_of(item),
         text_at(item, "metadata", "namespace"),
         text_at(item, "spec", "queue") or "default",
-        math.nan if created_s is None else created_s,
+        created_s,
         start_s,
         end_s,
         None,
         gpus,
-        share_of(sum(task.pods * task.parts for task in tasks), gpus) if gpus else 1.0,
+        share_of(sum(task.pods * task.parts for task in tasks), gpus),
         least_gpus=max(least, 1) if least < gpus else None,
         cpus=sum(task.pods * task.cpus for task in tasks),
         state=state,
@@ -223,6 +190,7 @@ def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
 
 
 def _task(task: Json, resource: str) -> _Task:
+    """A task with its pods, the fewest that it runs with, and what one of them asks for."""
     pods, fewest = count_at(task, "replicas"), count_at(task, "minAvailable")
     pods = 1 if pods is None else pods
     template = at(task, "template")
@@ -232,13 +200,11 @@ def _task(task: Json, resource: str) -> _Task:
 
 
 def _least(tasks: list[_Task], available: int) -> int:
-    """GPUs of the fewest pods with which the gang starts, those with the fewest GPUs first.
-
-    The tasks' minima count only if their sum is at most the job's minimum, as in Volcano's own check.
-    """
+    """GPUs of the fewest pods with which the gang starts, those with the fewest GPUs first."""
     pods = sum(task.pods for task in tasks)
     available = min(available or pods, pods)
     fewest = [task.fewest for task in tasks]
+    # The tasks' minima count only if their sum is at most the job's minimum, as in Volcano's own check.
     if sum(fewest) > available:
         fewest = [0] * len(tasks)
     # Beyond the tasks' minima the gang is filled with the pods that take the fewest GPUs.
@@ -250,7 +216,7 @@ def _least(tasks: list[_Task], available: int) -> int:
 
 
 def _ran(
-    item: Json, state: str, created_s: float | None, moments: Moments, place: int, audit: Audit
+    item: Json, state: str, created_s: float, moments: Moments, place: int, audit: Audit
 ) -> tuple[float | None, float | None]:
     """Return start and end; old versions have no conditions, and record only how long ago the job was created."""
     last_s = moments.read(text_at(item, "status", "state", "lastTransitionTime"), "lastTransitionTime")
@@ -263,14 +229,30 @@ def _ran(
     start_s = max(starts, default=None)
     # Old versions have no conditions: the end is computed from the creation, and the start taken to be it.
     lasted = text_at(item, "status", "runningDuration")
-    if state in ENDED and last_s is None and lasted and created_s is not None:
+    if state in ENDED and last_s is None and lasted and not math.isnan(created_s):
         last_s = created_s + go_duration(lasted)
     if state in ENDED and not conditions and last_s is not None:
         audit.note("jobs that do not say when they started, taken to start when they came", place)
-        start_s = created_s
+        start_s = None if math.isnan(created_s) else created_s
     if state in ("Running", "Completing") and start_s is None and not conditions:
         start_s = last_s
     return start_s, last_s if state in ENDED else None
+
+
+JOBS: Final = Kind("volcano", "Job", "batch.volcano.sh", _job, "The users are the namespaces, as jobs have none.")
+
+
+def read_volcano(
+    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, gpu_resource: str = GPU
+) -> Queue:
+    """Read the jobs of a cluster.
+
+    A job comes when it was created, starts with its last condition Running, and ends with the transition to its last
+    phase. Its user is the namespace, its group the queue, its state the phase. ``minAvailable`` gives the fewest GPUs.
+    ``runningDuration`` is not used: Volcano counts it from the creation of the job, so that it includes
+    waiting. ``gpu_resource``: as ``read_kueue``.
+    """
+    return read_listed(JOBS, path, states, ended_only, gpu_resource)
 
 
 _GO = re.compile(r"([0-9]{1,12}(?:\.[0-9]*)?)(h|ms|m|us|µs|ns|s)")
@@ -278,13 +260,7 @@ _GO_S: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs":
 
 
 def go_duration(text: str) -> float:
-    """Read a duration as Go writes it, in seconds.
-
-    >>> go_duration("1h2m3.5s")
-    3723.5
-
-    Damaged: anything else.
-    """
+    """Read a duration as Go writes it (``1h2m3.5s``), in seconds; Damaged: anything else."""
     parts = _GO.findall(text)
     if "".join(map("".join, parts)) != text or not parts:
         raise Damaged("objects whose duration cannot be read, left out", text)

@@ -6,7 +6,7 @@ openb lists pods (``openb_pod_list_*.csv``) and nodes; PAI has tables of tasks a
 
 import math
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,19 +27,17 @@ PODS: Final = (
 OPENB_NODES: Final = ("sn", "cpu_milli", "gpu", "model")
 NODE_LIST: Final = "openb_node_list_gpu_node.csv"
 
+Cells = tuple[str, ...]
+
 
 def read_openb(
     path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, nodes: Path | None = None
 ) -> Queue:
     """Read the pods, each a job, from when it was scheduled to when it was deleted.
 
-    A pod that was deleted at the end of the trace (its latest deletion) counts as not ended. ``gpu_milli``
-    is its part of each GPU. The group is the class of service; the trace has no users.
-
-    ``states``: keep pods in these phases only: Succeeded, Failed, Running, Pending; None: all. ``nodes``: the list of
-    nodes; None: ``openb_node_list_gpu_node.csv`` of the same folder, if it exists.
-
-    InputError: no list of pods or nodes, or no job is left.
+    A pod that was deleted at the end of the trace (its latest deletion) counts as not ended. ``gpu_milli`` is its part of
+    each GPU. The group is the class of service; the trace has no users. ``nodes``: the list of nodes; None:
+    ``openb_node_list_gpu_node.csv`` of the same folder, if it exists.
     """
     table = open_table(path, PODS)
     require(table, *((name,) for name in PODS if name not in ("cpu_milli", "gpu_spec", "qos")))
@@ -57,8 +55,7 @@ def read_openb(
         collector.add(
             job, ended=job.end_s is not None and not (job.state in ("Running", "Pending") and job.end_s == end_s)
         )
-    beside = path.with_name(NODE_LIST)
-    listed = nodes or (beside if beside.is_file() else None)
+    listed = nodes or _beside(path, NODE_LIST)
     assumptions = [
         "The trace has no users.",
         "Pods in phase Running ended when they were deleted, save those deleted at the end of the trace.",
@@ -66,7 +63,7 @@ def read_openb(
     ]
     if listed is None:
         assumptions.append(f"No list of nodes: {NODE_LIST} is not beside the file.")
-    return collector.queue(assumptions, dated=moments.dated, nodes=() if listed is None else _openb_nodes(listed))
+    return collector.queue(assumptions, dated=moments.dated, nodes=_nodes(listed, _openb_rows, _openb_node))
 
 
 def _pod(cells: tuple[str, ...], line: int, moments: Moments) -> QueuedJob:
@@ -78,17 +75,16 @@ def _pod(cells: tuple[str, ...], line: int, moments: Moments) -> QueuedJob:
     if not name:
         raise Damaged("entries without a name, left out")
     whole = devices(gpus)
-    created_s = moments.read(created, "creation_time")
     return QueuedJob(
         name,
         "",
         qos,
-        math.nan if created_s is None else created_s,
+        moments.arrival(created, "creation_time"),
         moments.read(scheduled, "scheduled_time"),
         moments.read(deleted, "deletion_time"),
         None,
         whole,
-        share_of(gpus if milli is None else gpus * milli / 1000, whole) if whole else 1.0,
+        share_of(gpus if milli is None else gpus * milli / 1000, whole),
         cpus=(number(cpu_milli, "cpu_milli") or 0.0) / 1000,
         gpu_type="" if gpu_spec.casefold() in MISSING else gpu_spec,
         state=phase,
@@ -96,18 +92,28 @@ def _pod(cells: tuple[str, ...], line: int, moments: Moments) -> QueuedJob:
     )
 
 
-def _openb_nodes(path: Path) -> tuple[QueueNode, ...]:
-    table = open_table(path, OPENB_NODES)
-    require(table, ("sn",), ("gpu",))
+def _nodes(
+    path: Path | None, rows: Callable[[Path], Iterator[tuple[int, Cells]]], node: Callable[..., QueueNode]
+) -> tuple[QueueNode, ...]:
+    """Read a list of nodes, if there is one, row by row; InputError: a cell is no number."""
     nodes = []
-    for line, (name, cpu_milli, gpu, model) in whole_rows(table, OPENB_NODES):
+    for line, cells in rows(path) if path is not None else ():
         try:
-            gpus, cpus = devices(number(gpu, "gpu") or 0.0), number(cpu_milli, "cpu_milli")
+            nodes.append(node(*map(str.strip, cells)))
         except Damaged as damage:
             raise InputError(where=f"{path}, line {line}", found=shown(damage.found), allowed="a number") from None
-        kind = model.strip()
-        nodes.append(QueueNode(name.strip(), gpus, "" if kind.casefold() in MISSING else kind, (cpus or 0.0) / 1000))
     return tuple(nodes)
+
+
+def _openb_rows(path: Path) -> Iterator[tuple[int, Cells]]:
+    table = open_table(path, OPENB_NODES)
+    require(table, ("sn",), ("gpu",))
+    return whole_rows(table, OPENB_NODES)
+
+
+def _openb_node(name: str, cpu_milli: str, gpu: str, model: str) -> QueueNode:
+    gpus, cpus = devices(number(gpu, "gpu") or 0.0), (number(cpu_milli, "cpu_milli") or 0.0) / 1000
+    return QueueNode(name, gpus, "" if model.casefold() in MISSING else model, cpus)
 
 
 TASK: Final = (
@@ -149,14 +155,9 @@ def read_pai(
     """Read the jobs, each from the start of its first task to the end of its last, on the GPUs of all its instances.
 
     ``plan_gpu`` is in percent of an instance; what is no whole GPU of one is a slice. A job comes at the ``start_time`` of
-    the table of jobs.
-
-    ``path``: ``pai_task_table.csv``, or the folder in which it is. ``states``: keep jobs of these only: Terminated
-    (which is success), Failed, Running, Waiting; None: all. ``jobs``: ``pai_job_table.csv``; None: that of the same
-    folder. Without it jobs come when they start, and have no users. ``nodes``: ``pai_machine_spec.csv``; None: that of
-    the same folder, where it is there.
-
-    InputError: no such tables, or no job is left.
+    the table of jobs. ``path``: ``pai_task_table.csv``, or the folder in which it is. ``jobs``: ``pai_job_table.csv``;
+    None: that of the same folder. Without it jobs come when they start, and have no users. ``nodes``:
+    ``pai_machine_spec.csv``; None: that of the same folder, where it is there.
     """
     tasks = path / TASKS_FILE if path.is_dir() else path
     audit, moments = Audit(), Moments()
@@ -174,8 +175,10 @@ def read_pai(
             collector.add(_queued(name, job, audit), ended=job.state not in OPEN)
         except Damaged as damage:
             audit.note(damage.reason, job.line, damage.found)
-    machines = nodes or _beside(tasks, MACHINES_FILE)
-    return collector.queue(assumptions, dated=moments.dated, nodes=() if machines is None else _pai_machines(machines))
+    machines = _nodes(nodes or _beside(tasks, MACHINES_FILE), _machine_rows, _machine)
+    # Machines without GPUs run no jobs of these.
+    with_gpus = tuple(each for each in machines if each.gpus)
+    return collector.queue(assumptions, dated=moments.dated, nodes=with_gpus)
 
 
 def _beside(path: Path, name: str) -> Path | None:
@@ -261,7 +264,7 @@ def _queued(name: str, job: _Job, audit: Audit) -> QueuedJob:
         None if job.state in OPEN else end_s,
         None,
         gpus,
-        share_of(job.parts, gpus) if gpus else 1.0,
+        share_of(job.parts, gpus),
         cpus=job.cpus,
         gpu_type=next(iter(job.kinds)) if job.kinds and len(job.kinds) == 1 else "",
         state=job.state,
@@ -269,17 +272,12 @@ def _queued(name: str, job: _Job, audit: Audit) -> QueuedJob:
     )
 
 
-def _pai_machines(path: Path) -> tuple[QueueNode, ...]:
-    """Machines that have GPUs."""
-    nodes = []
-    for line, (name, kind, cpus, _, gpus) in whole_rows(_open(path, MACHINE), MACHINE):
-        try:
-            count, cores = number(gpus, "cap_gpu") or 0.0, number(cpus, "cap_cpu") or 0.0
-        except Damaged as damage:
-            raise InputError(where=f"{path}, line {line}", found=shown(damage.found), allowed="a number") from None
-        if count:
-            nodes.append(QueueNode(name.strip(), int(count), kind.strip(), cores))
-    return tuple(nodes)
+def _machine_rows(path: Path) -> Iterator[tuple[int, Cells]]:
+    return whole_rows(_open(path, MACHINE), MACHINE)
+
+
+def _machine(name: str, kind: str, cpus: str, _: str, gpus: str) -> QueueNode:
+    return QueueNode(name, int(number(gpus, "cap_gpu") or 0.0), kind, number(cpus, "cap_cpu") or 0.0)
 
 
 PHILLY_MACHINES: Final = "cluster_machine_list"
@@ -291,10 +289,7 @@ def read_philly_raw(
 ) -> Queue:
     """Read the jobs, each by its last attempt; the group is the virtual cluster.
 
-    ``states``: keep jobs of these only: Pass, Killed, Failed; None: all. ``nodes``: ``cluster_machine_list``; None:
-    that of the same folder, where it is there.
-
-    InputError: no list of jobs, or no job is left.
+    ``nodes``: ``cluster_machine_list``; None: that of the same folder, where it is there.
     """
     found = read_objects(path)
     if not isinstance(found, list):
@@ -307,9 +302,8 @@ def read_philly_raw(
             collector.add(job, ended=ended)
         except Damaged as damage:
             audit.note(damage.reason, place, damage.found)
-    beside = path.with_name(PHILLY_MACHINES)
-    listed = nodes or (beside if beside.is_file() else None)
-    return collector.queue(moments.sentences(), dated=True, nodes=() if listed is None else _philly_machines(listed))
+    listed = _nodes(nodes or _beside(path, PHILLY_MACHINES), _philly_rows, _philly_machine)
+    return collector.queue(moments.sentences(), dated=True, nodes=listed)
 
 
 def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[QueuedJob, bool]:
@@ -323,13 +317,13 @@ def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[Queued
     # Earlier attempts failed: only the last one's servers and times count.
     last = attempts[-1]
     gpus_by_node = [(text_at(each, "ip"), len(list_at(each, "gpus"))) for each in list_at(last, "detail")]
-    submit_s = moments.read(text_at(item, "submitted_time"), "submitted_time")
+    submit_s = moments.arrival(text_at(item, "submitted_time"), "submitted_time")
     end_s = moments.read(text_at(last, "end_time"), "end_time")
     job = QueuedJob(
         text_at(item, "jobid"),
         text_at(item, "user"),
         text_at(item, "vc"),
-        math.nan if submit_s is None else submit_s,
+        submit_s,
         moments.read(text_at(last, "start_time"), "start_time"),
         end_s,
         None,
@@ -343,13 +337,9 @@ def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[Queued
     return job, end_s is not None
 
 
-def _philly_machines(path: Path) -> tuple[QueueNode, ...]:
-    table = open_table(path, PHILLY_MACHINE)
-    nodes = []
-    for line, (name, gpus, memory) in whole_rows(table, PHILLY_MACHINE):
-        try:
-            count = number(gpus, "number of GPUs") or 0.0
-        except Damaged:
-            raise InputError(where=f"{path}, line {line}", found=shown(gpus), allowed="a number of GPUs") from None
-        nodes.append(QueueNode(name.strip(), int(count), memory.strip()))
-    return tuple(nodes)
+def _philly_rows(path: Path) -> Iterator[tuple[int, Cells]]:
+    return whole_rows(open_table(path, PHILLY_MACHINE), PHILLY_MACHINE)
+
+
+def _philly_machine(name: str, gpus: str, memory: str) -> QueueNode:
+    return QueueNode(name, int(number(gpus, "number of GPUs") or 0.0), memory)

@@ -1,7 +1,7 @@
 """Job traces that simulators use: Philly as AdaptDL has it, Gavel and Tiresias; they do not record when jobs ran.
 
 The readers here are strict: a malformed row is a `ValueError` that names its line. Each returns the jobs in the order of the
-file, and the audit. A job's id is its place among them.
+file, and the audit.
 """
 
 import functools
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from dlsched.cluster.published import published_speeds
 from dlsched.core.errors import InputError, UsageError
 from dlsched.traces.cells import rounded
-from dlsched.traces.queue import Queue, QueuedJob, Window, date_text, seconds_text, seconds_window
+from dlsched.traces.queue import Queue, QueuedJob, Window, counted, date_text, seconds_text, seconds_window
 from dlsched.traces.readers.text_tables import csv_rows, integer, real_number, tab_rows
 
 PHILLY_SOURCE = "petuum/adaptdl, branch osdi21-artifact (Apache-2.0), from msr-fiddle/philly-traces (CC-BY 4.0)"
@@ -82,14 +82,17 @@ def read_philly_jobs(path: Path) -> Jobs:
         if duration_s > 0:
             user = row["cluster"].strip()
             jobs.append(_job(jobs, arrival_s, gpus, duration_s, f"{user}-{gpus}" if user else "", user=user))
-    audit = [
+    return jobs, [
         *_counted(rows, len(jobs), len(seen)),
-        f"Rows whose gpu_time is not duration x num_gpus, which are believed: {unequal:,}." if unequal else "",
-        f"Virtual clusters merged into one cluster, quotas unknown: {len(clusters)}." if len(clusters) > 1 else "",
+        *counted("Rows whose gpu_time is not duration x num_gpus, which are believed", unequal),
+        *(
+            counted("Virtual clusters merged into one cluster, quotas unknown", len(clusters))
+            if len(clusters) > 1
+            else []
+        ),
         "The trace has no status: jobs that failed or were killed count as done after their duration.",
         "The timestamps have no time zone and are taken as they are, daylight saving included.",
     ]
-    return jobs, [sentence for sentence in audit if sentence]
 
 
 class JobType(NamedTuple):
@@ -189,12 +192,11 @@ def _job(
 
 def _counted(rows: int, kept: int, distinct: int) -> list[str]:
     """Write the sentences of the audit on how many rows were read, kept as jobs, and different."""
-    audit = [
+    return [
         f"Rows read: {rows:,}.",
-        f"Rows with a duration of 0 s or less, left out: {rows - kept:,}." if rows > kept else "",
-        f"Rows equal to an earlier row, kept as jobs of their own: {rows - distinct:,}." if rows > distinct else "",
+        *counted("Rows with a duration of 0 s or less, left out", rows - kept),
+        *counted("Rows equal to an earlier row, kept as jobs of their own", rows - distinct),
     ]
-    return [sentence for sentence in audit if sentence]
 
 
 def arriving(path: Path, jobs: Sequence[QueuedJob], window: Window) -> Jobs:
@@ -203,21 +205,17 @@ def arriving(path: Path, jobs: Sequence[QueuedJob], window: Window) -> Jobs:
     kept = sorted((job for job in jobs if window.holds(job.submit_s)), key=lambda job: job.submit_s)
     if not kept:
         raise InputError(where=str(path), found="no job that runs and arrives in the window", allowed="at least one")
-    dropped = len(jobs) - len(kept)
-    audit = [
-        f"Rows earlier than the row above them: {unsorted:,}; the jobs were sorted by arrival." if unsorted else "",
-        f"Jobs that arrive outside the window, left out: {dropped:,}." if dropped else "",
+    return kept, [
+        *counted("Rows earlier than the row above them", unsorted, "; the jobs were sorted by arrival."),
+        *counted("Jobs that arrive outside the window, left out", len(jobs) - len(kept)),
     ]
-    return kept, [sentence for sentence in audit if sentence]
 
 
 def gavel_queue(
     path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, gpu_type: str | None = None
 ) -> Queue:
-    """Read a ``.trace`` file of Gavel; a job takes its steps at the published speed of its type on ``gpu_type`` (None: V100).
-
-    ``ended_only`` changes nothing, as jobs have a length and no end. States are refused, as the trace has none.
-    """
+    """Read a ``.trace`` file of Gavel; a job takes its steps at the published speed of its type on ``gpu_type`` (None: V100)."""
+    # Jobs have a length and no end, so that all of them have ended.
     del ended_only
     _require_no_states(states, "gavel")
     gpu_type = require_gpu_type(gpu_type)
@@ -261,11 +259,7 @@ def _date(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The clock and time format of a kind of trace, by which it is cut into windows.
-
-    ``arrivals`` maps a file to the times of its jobs, in the order of the file (a malformed row is a `ValueError`); ``window``
-    reads the ends of a window in the trace's format of times, in which ``moment`` writes one.
-    """
+    """The clock of a kind of trace: arrivals of its jobs, a window read in its format of times, and a moment written in it."""
 
     arrivals: Callable[[Path], list[float]]
     window: Callable[[str | None, str | None], Window]

@@ -5,10 +5,9 @@
 """
 
 import functools
-import math
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -20,7 +19,7 @@ from dlsched.traces.queue import Audit, Queue, QueuedJob
 from dlsched.traces.readers.text_tables import open_table, require
 
 OPEN: Final = frozenset(
-    (
+    {
         *(
             "RUNNING",
             "PENDING",
@@ -33,7 +32,7 @@ OPEN: Final = frozenset(
             "RESIZING",
         ),
         *("RESV_DEL_HOLD", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "POWER_UP_NODE"),
-    )
+    }
 )
 """States of jobs that run or wait; a record in any other has ended."""
 
@@ -48,32 +47,12 @@ COLUMNS: Final = (
 )
 
 
-class _Row(NamedTuple):
-    job_id_raw: str
-    job_id: str
-    user: str
-    partition: str
-    state: str
-    submit: str
-    start: str
-    end: str
-    elapsed_raw: str
-    elapsed: str
-    limit_raw: str
-    limit: str
-    allocated: str
-    wanted: str
-    nodes: str
-    cpus: str
-    name: str
-    priority: str
+Row = Mapping[str, str]
+"""Cells of a row by column; empty where the file has no such column."""
 
 
 class Tres(NamedTuple):
-    """GPUs, their type where there is one, CPU cores; ``torn``: typed and untyped GPUs contradict each other.
-
-    ``share``: part of each GPU, on average, where types are MIG profiles.
-    """
+    """GPUs, their type and share where these are stated, CPU cores; ``torn``: typed and untyped GPUs contradict each other."""
 
     gpus: int
     gpu_type: str
@@ -87,23 +66,18 @@ def read_slurm(
 ) -> Queue:
     """Read the jobs of an accounting dump.
 
-    Skips steps. A requeued job counts by its last attempt, an element of an array as a job. GPUs are those
-    of ``AllocTRES``, or of ``ReqTRES`` if a job was never given any. The group is the job's name if the file
-    has names, else the partition.
-
-    ``states``: keep jobs in these states only, such as COMPLETED; None: all. ``delimiter``: delimiter of the cells;
-    None: the one that the header shows.
-
-    InputError: no table of jobs, or no job is left.
+    Skips steps. A requeued job counts by its last attempt, an element of an array as a job. GPUs are those of
+    ``AllocTRES``, or of ``ReqTRES`` if a job was never given any. The group is the job's name if the file has names, else
+    the partition. ``delimiter``: that of the cells; None: the one that the header shows.
     """
     table = open_table(path, COLUMNS, delimiter=delimiter)
     require(table, ("JobIDRaw", "JobID"), ("State",), ("Submit",), ("Start",), ("End",), ("AllocTRES", "ReqTRES"))
     audit = Audit()
     collector = QueueCollector("slurm", path, audit, states, ended_only, attempts=True)
-    reader = _Reader(audit, Moments(numbers_are_dates=True), "JobName" in table.columns)
+    reader = _Reader(audit, Moments(numbers_are_dates=True))
     for line, cells in table.rows(COLUMNS, audit):
         try:
-            for job, ended in reader.jobs(_Row._make(cells), line):
+            for job, ended in reader.jobs(dict(zip(COLUMNS, cells, strict=True)), line):
                 collector.add(job, ended=ended)
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
@@ -114,63 +88,62 @@ def read_slurm(
 class _Reader:
     audit: Audit
     moments: Moments
-    named: bool
 
-    def jobs(self, row: _Row, line: int) -> Iterator[tuple[QueuedJob, bool]]:
+    def jobs(self, row: Row, line: int) -> Iterator[tuple[QueuedJob, bool]]:
         """Yield the job of a row, or the tasks of a waiting array, each with whether it has ended."""
-        name = (row.job_id_raw or row.job_id).strip()
-        if "." in name.partition("[")[0] or "." in row.job_id.partition("[")[0]:
+        name = (row["JobIDRaw"] or row["JobID"]).strip()
+        if "." in name.partition("[")[0] or "." in row["JobID"].partition("[")[0]:
             self.audit.note("steps of jobs, passed over", line)
             return
         if not name:
             raise Damaged("entries without a job id, left out")
         # States carry words ("CANCELLED by 1000") or a sign of cut text ("CANCELLED+").
-        words = row.state.split()
+        words = row["State"].split()
         state = sys.intern(words[0].rstrip("+")) if words else ""
         ended = state not in OPEN
-        elapsed_s = number(row.elapsed_raw, "ElapsedRaw") if row.elapsed_raw else span(row.elapsed, "Elapsed")
+        elapsed_s = number(row["ElapsedRaw"], "ElapsedRaw") if row["ElapsedRaw"] else span(row["Elapsed"], "Elapsed")
         tres = self._tres(row, line, allotted=ended or state == "RUNNING", ran=elapsed_s != 0)
         if not tres.gpus:
-            shared = _SHARED.search(f"{row.allocated},{row.wanted}")
+            shared = _SHARED.search(f"{row['AllocTRES']},{row['ReqTRES']}")
             self.audit.note(UNTOLD if shared else NO_GPU, line, shared[0] if shared else None)
             return
-        submit_s, start_s = self.moments.read(row.submit, "Submit"), self.moments.read(row.start, "Start")
+        partition = sys.intern(row["Partition"].strip())
         job = QueuedJob(
             name,
-            sys.intern(row.user.strip()),
-            sys.intern(row.name.strip() if self.named and row.name.strip() else row.partition.strip()),
-            math.nan if submit_s is None else submit_s,
-            start_s,
-            self.moments.read(row.end, "End") if ended else None,
+            sys.intern(row["User"].strip()),
+            sys.intern(row["JobName"].strip()) or partition,
+            self.moments.arrival(row["Submit"], "Submit"),
+            self.moments.read(row["Start"], "Start"),
+            self.moments.read(row["End"], "End") if ended else None,
             elapsed_s if ended else None,
             tres.gpus,
             tres.share,
-            nodes=nodes_of(row.nodes, self.audit, line),
-            cpus=number(row.cpus, "AllocCPUS") or tres.cpus,
+            nodes=nodes_of(row["NodeList"], self.audit, line),
+            cpus=number(row["AllocCPUS"], "AllocCPUS") or tres.cpus,
             gpu_type=tres.gpu_type,
             state=state,
             limit_s=_limit(row),
             line=line,
-            priority=number(row.priority, "Priority"),
-            partition=sys.intern(row.partition.strip()),
+            priority=number(row["Priority"], "Priority"),
+            partition=partition,
         )
-        if "+" in name or "+" in row.job_id:
+        if "+" in name or "+" in row["JobID"]:
             self.audit.note("components of heterogeneous jobs, taken as jobs of their own", line)
         # Tasks of an array that wait share one row; each becomes a job.
-        tasks = row.job_id if "[" in row.job_id else name
+        tasks = row["JobID"] if "[" in row["JobID"] else name
         if "[" not in tasks:
-            task = _TASK.fullmatch(row.job_id.strip() or name)
+            task = _TASK.fullmatch(row["JobID"].strip() or name)
             yield (job if task is None else job._replace(array=task[1])), ended
             return
         array, ids, at_once = _tasks(tasks)
         for each in ids:
             yield job._replace(id=each, array=array, at_once=at_once), ended
 
-    def _tres(self, row: _Row, line: int, *, allotted: bool, ran: bool) -> Tres:
-        found = parse_tres(row.allocated)
-        if not found.gpus and not (allotted and row.allocated.strip()):
-            found = parse_tres(row.wanted)
-            if found.gpus and allotted and ran and row.start.strip().casefold() not in MISSING:
+    def _tres(self, row: Row, line: int, *, allotted: bool, ran: bool) -> Tres:
+        found = parse_tres(row["AllocTRES"])
+        if not found.gpus and not (allotted and row["AllocTRES"].strip()):
+            found = parse_tres(row["ReqTRES"])
+            if found.gpus and allotted and ran and row["Start"].strip().casefold() not in MISSING:
                 self.audit.note(
                     "jobs that do not say what they were given, taken to have got what they asked for", line
                 )
@@ -179,12 +152,12 @@ class _Reader:
         return found
 
 
-def _limit(row: _Row) -> float | None:
+def _limit(row: Row) -> float | None:
     """Seconds; ``TimelimitRaw`` has minutes."""
-    text = row.limit_raw or row.limit
+    text = row["TimelimitRaw"] or row["Timelimit"]
     if text.strip().casefold() in UNLIMITED:
         return None
-    if row.limit_raw:
+    if row["TimelimitRaw"]:
         minutes = number(text, "TimelimitRaw")
         return None if minutes is None or minutes <= 0 else 60 * minutes
     return span(text, "Timelimit") or None
@@ -194,14 +167,10 @@ def _limit(row: _Row) -> float | None:
 def parse_tres(text: str) -> Tres:
     """Read trackable resources: counts untyped GPUs, else the sum of typed ones; several types leave the type empty.
 
-    A MIG profile is a part of a GPU.
-
     >>> parse_tres("billing=8,cpu=16,gres/gpu:a100=4,gres/gpu=4,mem=64G,node=1")
     Tres(gpus=4, gpu_type='a100', cpus=16.0, torn=False, share=1.0)
     >>> parse_tres("gres/gpu:a100_2g.10gb=1").share == 2 / 7
     True
-
-    Damaged: it is no list of ``name=amount``.
     """
     if text.strip().casefold() in MISSING:
         return Tres(0, "", 0.0, torn=False)

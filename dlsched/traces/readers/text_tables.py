@@ -1,8 +1,4 @@
-"""Text tables, row by row.
-
-``Table`` reads any delimiter; rows that do not fit the header are noted and left out. ``csv_rows`` and ``tab_rows`` read
-published files of a known form and refuse the whole file, by a `ValueError` that names the line.
-"""
+"""Text tables, row by row: rows of a ``Table`` that do not fit are noted and left out, ``csv_rows`` refuses the file."""
 
 import csv
 import math
@@ -20,8 +16,7 @@ from dlsched.traces.queue import Audit
 if TYPE_CHECKING:
     import _csv
 
-QUOTED = ",;\t"
-"""Delimiters of tables whose cells may be quoted."""
+QUOTED = ",;\t"  # delimiters of tables whose cells may be quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +29,7 @@ class Table:
     headed: bool = True
 
     def rows(self, wanted: Sequence[str], audit: Audit) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """Yield the line of each row and its cells in the wanted columns; an empty text for a column that is missing.
-
-        InputError: the file is no text table.
-        """
+        """Yield the line of each row and its cells in the wanted columns; an empty text for a column that is missing."""
         places = [self.columns.index(name) if name in self.columns else len(self.columns) for name in wanted]
         width, header = len(self.columns), list(self.columns) if self.headed else None
         with self.path.open(encoding=encoding_of(self.path), errors="replace") as file:
@@ -62,10 +54,7 @@ class Table:
 
 
 def open_table(path: Path, known: Collection[str], *, delimiter: str | None = None) -> Table:
-    """Read the header; the delimiter is the sign that splits it into the most known columns.
-
-    InputError: the file is empty, or its first line has no column that is known.
-    """
+    """Read the header; InputError: the file is empty, or its first line has no column that is known."""
     if delimiter is not None and len(delimiter) != 1:
         raise UsageError(where="delimiter", found=shown(delimiter), allowed="one character")
     text = first_line(path)
@@ -85,10 +74,7 @@ def open_table(path: Path, known: Collection[str], *, delimiter: str | None = No
 
 
 def whole_rows(table: Table, wanted: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield the rows of a table that must not have damaged rows, such as a list of nodes.
-
-    InputError: a row does not fit.
-    """
+    """Yield the rows of a table such as a list of nodes; InputError: a row does not fit."""
     audit = Audit()
     yield from table.rows(wanted, audit)
     if audit.sentences():
@@ -98,10 +84,7 @@ def whole_rows(table: Table, wanted: Sequence[str]) -> Iterator[tuple[int, tuple
 
 
 def require(table: Table, *choices: Sequence[str]) -> None:
-    """Check that the table has one column of each choice.
-
-    InputError: a choice has no column; the message says which are missing, and which are there.
-    """
+    """Check that the table has one column of each choice; InputError: it has none."""
     missing = [" or ".join(names) for names in choices if not set(names) & set(table.columns)]
     if missing:
         there = ", ".join(shown(name) for name in table.columns[:30])
@@ -109,10 +92,7 @@ def require(table: Table, *choices: Sequence[str]) -> None:
 
 
 def first_line(path: Path) -> str:
-    """Return the first line that is not blank, without its end; its blank start is kept out of the first cell.
-
-    InputError: the file is empty.
-    """
+    """Return the first line that is not blank, without its end; InputError: the file is empty."""
     with path.open(encoding=encoding_of(path), errors="replace") as file:
         for line in file:
             if line.strip():
@@ -128,12 +108,10 @@ def encoding_of(path: Path) -> str:
 
 
 def _rows(lines: Iterator[str], sign: str, width: int, audit: Audit) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row with its first line.
+    """Yield each row with its first line; csv.Error: the file is no table, and no quote is to blame.
 
     A quoted cell may hold line ends. If it holds a whole row of that width, or is longer than cells may be,
     its quote is taken as unclosed: that row is noted, and the lines after it are separate rows.
-
-    csv.Error: no quote is to blame.
     """
     back: deque[str] = deque()
     pending: list[str] = []
