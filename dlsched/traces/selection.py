@@ -324,7 +324,9 @@ def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
 def sourced(queue: Queue, instance: InstanceFile, audit: Sequence[str]) -> InstanceFile:
     """The instance with its file, and all that is said of it, as ``source``."""
     source = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
-    return instance.model_copy(update={"source": source})
+    fields = {name: getattr(instance, name) for name in type(instance).model_fields}
+    # Without validation, which would look at all jobs once more
+    return type(instance).model_construct(**fields | {"source": source})
 
 
 def finished(
