@@ -67,7 +67,7 @@ def listed(counts: Iterable[tuple[str, int, str]]) -> list[Piece]:
     return pieces
 
 
-def counted(words: str, count: int, ending: str = ".") -> list[Sentence]:
+def counted(words: str, count: int, ending: str = ".") -> list[str]:
     """The sentence ``words: count`` of an audit; none where nothing was counted."""
     return [Sentence(f"{words}: ", figure(count), ending)] if count else []
 
