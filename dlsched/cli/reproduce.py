@@ -13,8 +13,8 @@ from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
 from dlsched.core.quantities import percent, short
-from dlsched.reproduce.entries import ENTRIES, differs_of, entry_named, plan_of, unanswered
-from dlsched.reproduce.findings import Beside, Entry, Findings, Panel
+from dlsched.reproduce.entries import ENTRIES, Entry, differs_of, entry_named, plan_of, unanswered
+from dlsched.reproduce.findings import Beside, Findings, Panel
 from dlsched.study.study import environment_words
 
 

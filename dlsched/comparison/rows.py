@@ -35,12 +35,10 @@ def unwatched(what: str) -> AbstractContextManager[None]:
 class Compared:
     """One method (or one answer from elsewhere) on one instance; ``status`` may be a sentence of what went wrong.
 
-    ``left`` is the gap to its own bound that an optimum leaves, None where that is closed. ``wrong`` is what ``status`` means
-    for the exit code: a line on standard error; empty when nothing is wrong. ``family`` and ``index`` are those of the
-    instance among the files; empty and -1 for an answer that belongs to none. ``objective_name`` and ``sense`` are those of
-    its instance: what its objective is called where its family has several, and which is better. ``verdict`` is empty of an
-    objective that contradicts what is proven. ``message`` is what a user's function reports, or a note on its run. ``asked`` is
-    whether it is of a method that was asked for: not of the bound that ratios need, nor of an answer from elsewhere.
+    ``left``: gap to its own bound that an optimum leaves. ``wrong``: what ``status`` means for the exit code, a line on stderr.
+    ``family`` and ``index`` of the instance; empty and -1 for an answer that belongs to none. ``objective_name`` and
+    ``sense``: what its objective is called where its family has several, and which is better. ``message``: what a user's
+    function reports, or a note on its run. ``asked``: whether its method was asked for, not needed for a bound.
     """
 
     instance: str
@@ -92,10 +90,7 @@ def compare_one(
     seed: int = 0,
     watch: Watch = unwatched,
 ) -> tuple[list[Compared], bool]:
-    """Rows of one instance, with gaps and ratios against the best that is proven; and whether Ctrl-C ended it.
-
-    Where no optimum is known or proven by a row, the family's bound is one more row.
-    """
+    """Rows of one instance against the best that is proven, with a bound where needed; and whether Ctrl-C ended it."""
     family = family_of(instance)
     rows: list[Compared] = []
     interrupted = False

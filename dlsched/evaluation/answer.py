@@ -1,10 +1,6 @@
 """The answer to a question about a recorded queue: clusters that would have had to be, and what each policy makes of them.
 
-Results of every policy on each size of the cluster, job by job, so that figures are of the same jobs.
-
-Sentences of the answer: what switching saves, distance to the best possible, sufficient cluster sizes.
-
-Names of policies are between backticks.
+Results are job by job, so that figures are of the same jobs. In sentences names of policies are between backticks.
 """
 
 import math
@@ -193,11 +189,7 @@ NEGLIGIBLE = 0.01
 
 
 def from_to(before_s: float, after_s: float, beside: float = 0.0) -> str:
-    """Write a change.
-
-    >>> from_to(21780.0, 1440.0), from_to(1440.0, 60.0, beside=21780.0)
-    ('from 6.05 h to 0.4 h', 'from 0.4 h to 60 s')
-    """
+    """Write a change, such as ``from 6.05 h to 0.4 h``; both in the unit of the longest, that of ``beside`` included."""
     longest_s = max(before_s, after_s, beside)
     return f"from {duration(before_s, longest_s)} to {duration(after_s, longest_s)}"
 

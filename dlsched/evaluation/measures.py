@@ -53,43 +53,24 @@ class Part(NamedTuple):
 
 
 def together(parts: Sequence[Part]) -> Part:
-    """Add up parts and wholes.
-
-    >>> together([Part(1.0, 2.0), Part(0.0, 2.0)]).share
-    0.25
-    """
+    """Add up parts and wholes."""
     return Part(sum(each.part for each in parts), sum(each.whole for each in parts))
 
 
 def bounded_slowdown(flow_s: FloatArray, run_s: FloatArray, threshold_s: float = THRESHOLD_S) -> FloatArray:
-    """Flow time over running time, the latter at least the threshold, and no less than 1.
-
-    >>> bounded_slowdown(np.array([30.0, 30.0, 4.0]), np.array([15.0, 1.0, 4.0])).tolist()
-    [2.0, 3.0, 1.0]
-    """
+    """Flow time over running time, the latter at least the threshold, and no less than 1."""
     return np.maximum(1.0, flow_s / np.maximum(run_s, threshold_s))
 
 
 def utilisation(held: Held, gpus: int, first_s: float, last_s: float) -> Part:
-    """GPU-seconds held of all there were from ``first_s`` to ``last_s``.
-
-    >>> one = Held(np.array([0.0]), np.array([5.0]), np.array([2]), np.array([0]))
-    >>> utilisation(one, gpus=4, first_s=0.0, last_s=10.0).share
-    0.25
-    """
+    """GPU-seconds held of all there were from ``first_s`` to ``last_s``."""
     return Part(float(((held.end_s - held.start_s) * held.gpus).sum()), gpus * (last_s - first_s))
 
 
 def fragmentation(held: Held, sizes: Sequence[int], first_s: float, last_s: float) -> Part:
-    """Free GPU-seconds on nodes partly in use, of all that were free from ``first_s`` to ``last_s``.
-
-    ``sizes``: GPUs of the nodes.
+    """Free GPU-seconds on nodes partly in use, of all that were free from ``first_s`` to ``last_s``; ``sizes``: of the nodes.
 
     A node of which no GPU is in use has room for any job that fits on a node; one partly in use may not.
-
-    >>> one = Held(np.array([0.0]), np.array([5.0]), np.array([3]), np.array([0]))
-    >>> fragmentation(one, sizes=[4, 4], first_s=0.0, last_s=10.0)  # 1 GPU for 5 s, of 5 x 5 + 8 x 5
-    Part(part=5.0, whole=65.0)
     """
     used = [0] * len(sizes)
     times = np.concatenate([held.end_s, held.start_s])
@@ -114,11 +95,7 @@ def _left(used: int, size: int) -> int:
 
 
 def means_by(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
-    """Mean of the values of every group, shape (groups,); nan of groups without any.
-
-    >>> means_by(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1]), 2).tolist()
-    [2.0, 5.0]
-    """
+    """Mean of the values of every group, shape (groups,); nan of groups without any."""
     counts = np.bincount(group, minlength=groups)
     sums = np.bincount(group, weights=values, minlength=groups)
     return np.asarray(np.divide(sums, counts, out=np.full(groups, np.nan), where=counts > 0))
@@ -130,9 +107,6 @@ def mean_of_jobs(values: FloatArray, unit: IntArray) -> Estimate:
     Jobs of a unit are not independent, so the bootstrap draws units; ``unit`` is the index of each job's. As these hold unequal
     numbers of jobs, the mean is a ratio of sums, S / N; the bootstrap draws its linear part, S / N + W / N (s_w - S / N n_w) of
     each of W units (Cochran, *Sampling Techniques*, section 6.3, a ratio of means).
-
-    >>> mean_of_jobs(np.array([1.0, 1.0, 4.0]), np.array([0, 0, 1]))
-    Estimate(value=2.0, low=None, high=None)
     """
     mean = float(values.mean())
     # The linear part of S / N by unit: its mean over units is the mean over jobs.
@@ -144,11 +118,7 @@ def mean_of_jobs(values: FloatArray, unit: IntArray) -> Estimate:
 
 
 def stretches(count: int, most: int = 20, fewest: int = 5) -> IntArray:
-    """Cut jobs in order of submission into stretches of equal numbers, ``most`` at most, of at least ``fewest``; shape (count,).
-
-    >>> stretches(12, fewest=5).tolist()
-    [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
-    """
+    """Cut jobs in order of submission into stretches of equal numbers, ``most`` at most, of at least ``fewest``."""
     pieces = max(1, min(most, count // fewest))
     return np.asarray(np.arange(count) * pieces // max(count, 1))
 

@@ -47,11 +47,7 @@ class Unit(NamedTuple):
     seconds: float
 
     def text(self, seconds: float) -> str:
-        """Write a time without its unit; with one of its own where it is much shorter than that.
-
-        >>> Unit("h", 3600.0).text(5400.0), Unit("s", 1.0).text(12345.6), Unit("h", 3600.0).text(1.0)
-        ('1.50', '12,300', '1 s')
-        """
+        """Write a time without its unit; with one of its own where it is much shorter than that."""
         return duration(seconds) if 0 < abs(seconds) < self.seconds / 10 else rounded(seconds / self.seconds)
 
     def cell(self, seconds: float, note: str = "") -> Cell:
@@ -69,11 +65,7 @@ def time_unit_of(seconds: float) -> Unit:
 
 
 def sizes_of(gpus: IntArray) -> tuple[IntArray, list[str]]:
-    """Class of every job by its GPUs, and the names of the classes.
-
-    >>> sizes_of(np.array([1, 2, 4, 8, 9]))[0].tolist()
-    [0, 1, 1, 2, 3]
-    """
+    """Class of every job by its GPUs, and the names of the classes."""
     names = [
         f"{low} GPU" if low == high == 1 else f"{low}–{high} GPUs" if high else f"{low}+ GPUs" for low, high in CLASSES
     ]

@@ -20,13 +20,7 @@ from dlsched.traces.queue import Piece as SentencePiece
 
 
 def in_short(audits: Sequence[Sequence[str]]) -> list[Sentence]:
-    """Merge sentences that differ only in figures, in order of first appearance.
-
-    >>> from dlsched.traces.queue import figure
-    >>> read, left = Sentence("Jobs read: 9."), [Sentence("Left out: ", figure(count), ".") for count in (2, 1000)]
-    >>> in_short([[read, left[0]], [read, left[1]], [read]])
-    ['Jobs read: 9.', 'Left out: 2 to 1,000 (2 of 3 windows).']
-    """
+    """Merge sentences that differ only in figures, in order of first appearance."""
     by_words: dict[tuple[str | type, ...], dict[int, Sentence]] = {}
     # Sentences are alike that differ in figures and examples only.
     for window, audit in enumerate(audits):
@@ -120,10 +114,7 @@ class Piece:
 
 
 def pieces(question: Question) -> list[Piece]:
-    """Make the instances, the windows of the first cluster first; errors as ``instance_from`` and ``methods_of``.
-
-    UsageError: no GPUs.
-    """
+    """Make the instances, the windows of the first cluster first; errors as ``instance_from`` and ``methods_of``."""
     methods_of(question.policies, question.family, question.folder)
     if not question.gpus:
         raise UsageError(where="gpus", found="none", allowed="one or more numbers of GPUs")
@@ -220,10 +211,7 @@ def plan_of(question: Question, pieces: Sequence[Piece], words: str) -> Plan:
 
 
 def methods_of(policies: Sequence[str], family: str, folder: Path = Path()) -> tuple[PlannedMethod, ...]:
-    """Find policies by their names, or as ``file.py:function`` from a folder on.
-
-    UsageError: a family for which there is no such question; a policy that does not exist or cannot be imported, or one twice.
-    """
+    """Find policies by their names, or as ``file.py:function`` from a folder on; UsageError: one is unfit or named twice."""
     if not isinstance(family, str) or family not in POLICIES:
         raise UsageError(where="family", found=repr(family), allowed=", ".join(POLICIES))
     for index, name in enumerate(policies):

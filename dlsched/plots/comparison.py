@@ -43,11 +43,7 @@ DIGITS = 6  # factors that agree in these digits are equal, as an objective that
 
 
 def equal_curves(ratios: Ratios) -> list[list[str]]:
-    """Group the methods of equal profile, best group first: the one with the least area above its curve.
-
-    >>> equal_curves({"far": [2.0, None], "one": [1.0, 1.5], "other": [1.5, 1.0000000001]})
-    [['one', 'other'], ['far']]
-    """
+    """Group the methods of equal profile, best group first: the one with the least area above its curve."""
     groups: dict[object, list[str]] = {}
     for method, of_method in ratios.items():
         groups.setdefault(performance_profile(_rounded(of_method)), []).append(method)
@@ -69,10 +65,7 @@ def hues(groups: Sequence[Sequence[str]]) -> dict[str, str]:
 def draw_profiles(
     axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]], *, wider: float = 0.6, looks: Looks | None = None
 ) -> None:
-    """Draw one step curve a group; the better of overlapping curves are wider, each by so many points.
-
-    ``looks``: colours and dashes of the curves, by their first method; None: those of their places.
-    """
+    """Draw a step curve for each group; ``looks``: colours and dashes by first method, None: those of their places."""
     profiles = [performance_profile(_rounded(ratios[group[0]])) for group in groups]
     end = axis_from_one(axes, max(taus[-1] for taus, _ in profiles), "factor τ of the best known")
     colours = hues(groups)

@@ -2,12 +2,10 @@
 
 Matplotlib is imported only when a figure is drawn; settings of the user or the process neither count nor change.
 
-Names come from files. They may hold line ends, control characters, letters that the font lacks, or be very long. What the
-font cannot show is written as an escape; dollars are drawn as they are (``canvas`` turns mathematics off).
+Names come from files. What the font cannot show is written as an escape; dollars are drawn as they are.
 
-Colours are for every kind of colour vision, after Okabe and Ito, with greys and a scale for amounts. The least distance of
-two of ``HUES`` and ``OTHERS``, also as seen with deuteranopia, protanopia and tritanopia (Machado et al. 2009), is 16 in
-CIELAB; a test measures it.
+Colours are for every kind of colour vision, after Okabe and Ito. The least distance of two of ``HUES`` and ``OTHERS``, also
+as seen with deuteranopia, protanopia and tritanopia (Machado et al. 2009), is 16 in CIELAB; a test measures it.
 """
 
 import math
@@ -56,11 +54,7 @@ def _has_glyph(letter: str) -> bool:
 
 
 def plain(text: str) -> str:
-    r"""Write text on one line, with escapes for characters that are not printable or not in the font.
-
-    >>> print(plain("a\nb $x$"))
-    a\nb $x$
-    """
+    """Write text on one line, with escapes for characters that are not printable or not in the font."""
     shown = (
         letter
         if letter.isprintable() and (letter.isascii() or _has_glyph(letter))
@@ -71,29 +65,17 @@ def plain(text: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST) -> str:
-    """Write text plainly, and cut its middle if it is longer than ``longest``.
-
-    >>> short("application-1506638472019-10025", 15)
-    'applica…9-10025'
-    """
+    """Write text plainly, and cut its middle if it is longer than ``longest``."""
     return cut(plain(text), longest)
 
 
 def labels(names: Iterable[str], longest: int = LONGEST) -> dict[str, str]:
-    """Return a short label for every name; names that would look the same are numbered.
-
-    >>> labels(["a", "b"])
-    {'a': 'a', 'b': 'b'}
-    """
+    """Return a short label for every name; names that would look the same are numbered."""
     return told_apart({name: short(name, longest) for name in names})
 
 
 def equal_names(names: Sequence[str], letters: int, lines: int = 2) -> str:
-    """Write names of equal pictures as ``a = b``, wrapped to ``lines``; say how many more there are.
-
-    >>> equal_names(["exact", "milp", "equal", "fixed"], 14, 1)
-    'exact = 3 more'
-    """
+    """Write names of equal pictures as ``a = b``, wrapped to ``lines``; say how many more there are."""
     shown = [plain(name).replace(" ", "\N{NO-BREAK SPACE}") for name in names]
     for count in range(len(shown), 0, -1):
         rest = len(shown) - count
@@ -172,14 +154,7 @@ def settle(figure: "Figure") -> None:
 def canvas(path: Path | str | None, width_in: float, height_in: float) -> "Iterator[Figure]":
     """Yield an empty figure; on leaving, write it to `path`, whose suffix chooses the format: .png, .svg or .pdf.
 
-    Raises
-    ------
-    ValueError
-        Another suffix, or a width at which nothing could be read.
-    SolverMissingError
-        Matplotlib is not installed, or cannot be loaded.
-    InputError
-        The file cannot be written.
+    ValueError: another suffix, or a width at which nothing could be read. InputError: the file cannot be written.
     """
     if path is not None:
         require_format(path)

@@ -55,9 +55,6 @@ def seats(gangs: Mapping[str, Gang], servers: Sequence[int]) -> dict[str, list[t
     """Give each job runs (first GPU, how many) within servers; GPUs are counted over `servers`, which says how many each has.
 
     Two jobs share a GPU at no time, unless a server has too few: then those that are free the earliest are taken.
-
-    >>> seats({"a": Gang(0, 2, {0: 1}), "b": Gang(1, 3, {0: 2}), "c": Gang(2, 3, {0: 1})}, [3])
-    {'a': [(0, 1)], 'b': [(1, 2)], 'c': [(0, 1)]}
     """
     firsts = [sum(servers[:server]) for server in range(len(servers))]
     free_s = [[-math.inf] * gpus for gpus in servers]

@@ -51,11 +51,7 @@ class SlotRow:
 
 
 def workers_by_slot(rings: Mapping[int, tuple[int, int]], slots: int, columns: int) -> NDArray[np.float64]:
-    """Return the workers of a job in equal parts of the slots 1 .. `slots`, the mean where a part has several slots.
-
-    >>> workers_by_slot({1: (2, 1), 2: (4, 2), 4: (1, 1)}, 4, 2)
-    array([3. , 0.5])
-    """
+    """Return the workers of a job in equal parts of the slots 1 .. `slots`, the mean where a part has several slots."""
     means = np.zeros(columns)
     for slot, (workers, _) in rings.items():
         # A slot may lie in several columns; each gets the workers times the part of it that the slot covers.

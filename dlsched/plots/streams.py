@@ -60,11 +60,7 @@ def step_edges(moments: Vector, most: int = STEPS) -> Vector:
 
 
 def held_units(periods: Sequence[tuple[float, float, int]] | Vector, edges: Sequence[float] | Vector) -> Vector:
-    """Return the units that the periods hold together, averaged over the time between each two edges, which ascend.
-
-    >>> held_units([(0, 4, 2), (3, 5, 4)], [0, 2, 4, 6])
-    array([2., 4., 2.])
-    """
+    """Return the units that the periods hold together, averaged over the time between each two edges, which ascend."""
     table, edges = np.asarray(periods, float).reshape(-1, 3), np.asarray(edges, float)
     # Units change where a period begins or ends; their integral between two edges over the time is the mean.
     times = np.clip(table[:, :2].T.ravel(), edges[0], edges[-1])

@@ -200,10 +200,10 @@ def draw_timelines(
     title: str | None,
     width_in: float,
 ) -> Path:
-    """Draw the rows to `path` and return it.
+    """Draw the rows to `path`, at most `most` panels of `panel_in` inches, those of least mean flow time; return `path`.
 
     `paint` draws one row and returns where the names of jobs may stand; `key` explains what it drew; an `arrival` is
-    what the family calls it. At most `most` panels of `panel_in` inches are drawn, those of least mean flow time.
+    what the family calls it.
     """
     require_rows([row.method for row in rows])
     narrow = width_in < NARROW_IN

@@ -1,12 +1,10 @@
-"""Reproductions as plain data: the record of each, and its findings (figures, the paper's numbers beside ours, conclusions)."""
+"""Findings of a reproduction as plain data: figures, the paper's numbers beside ours, and conclusions."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dlsched.core.files import Json
 from dlsched.statistics.inference import Estimate, student_mean
-from dlsched.study.rows import Row
 
 Whose = Literal["ours", "paper", "earlier"]
 """Source of numbers: dlsched now, the paper, or an earlier simulation by dlsched's authors."""
@@ -96,36 +94,3 @@ def marks_of(pairs: Iterable[tuple[float | str, Iterable[float]]]) -> list[Mark]
     """Make marks at the means of values; no mark if there is no value."""
     means = [(at, mean_of(values)) for at, values in pairs]
     return [Mark(at, estimate) for at, estimate in means if estimate is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """A public file that an entry takes with ``--trace``: its name and its origin."""
-
-    file: str
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A reproduction of a paper's figure.
-
-    ``name`` is that of the command line and of the plan's file; ``paper`` says which parts of it were read, ``what`` is run
-    anew, ``comparable`` which results can be compared with the paper's numbers; ``differs`` has a paragraph for each
-    difference. ``find`` maps the rows of the study to the findings. ``quick`` is what ``--quick`` changes, an entry for each of
-    ``[[instances]]``; ``quick_drawn`` the same for runs without the public file of ``trace``, where ``<name>-drawn`` runs and
-    ``instead`` says on which instances. ``seconds`` and ``quick_seconds``: approximate run times on two cores.
-    """
-
-    name: str
-    paper: str
-    what: str
-    comparable: str
-    differs: Sequence[str]
-    find: Callable[[Sequence[Row]], Findings]
-    quick: Sequence[Mapping[str, Json]]
-    seconds: int
-    quick_seconds: int
-    trace: Trace | None = None
-    quick_drawn: Sequence[Mapping[str, Json]] = ()
-    instead: str = ""

@@ -6,10 +6,9 @@ from statistics import fmean
 
 from dlsched.core.messages import listed
 from dlsched.core.quantities import mean
-from dlsched.reproduce.findings import Beside, Entry, Findings, Panel, Series, marks_of, mean_of, stated
+from dlsched.reproduce.findings import Beside, Findings, Panel, Series, marks_of, mean_of, stated
 from dlsched.study.rows import Row
 
-PAPER = "Yu et al., INFOCOM 2022 (GADGET); the whole paper was read"
 TOTAL_UTILITY = {
     40: {"gadget-published": 2831.0, "drf": 1974.0, "las": 1654.0, "fifo": 1169.0},
     100: {"gadget-published": 5519.0, "drf": 2651.0, "las": 2240.0, "fifo": 1435.0},
@@ -240,42 +239,3 @@ def _drawn(rows: Sequence[Row]) -> dict[tuple[str, str], dict[int, list[float]]]
     for (preset, kind, jobs, _), values in of_instances.items():
         shares.setdefault((preset, kind), {}).setdefault(jobs, []).append(fmean(values))
     return shares
-
-
-FIG4 = Entry(
-    "gadget-fig4",
-    PAPER,
-    "Fig. 4: total utility of GADGET and its baselines",
-    "numbers read off the plot; its instances are not public",
-    (
-        "The paper's instances are not public. Ours are drawn uniformly from its ranges, of which it states the ends alone, and "
-        "jobs arrive in bursts, as its Google trace is not at hand. So its numbers are not comparable one to one.",
-        "Past its midpoint a sigmoid gains nothing more, and at the stated ranges the cluster has many times the worker-slots "
-        "that all jobs want: who serves every job at all reaches the top, in whatever order. GADGET maximises the increase of "
-        "each slot, which a steep sigmoid with a late midpoint does not show before the last slot, so it starts no such job. "
-        "Its theorem asks for concave utilities.",
-        "FIFO, Tiresias and DRF are our reading: the fixed number of workers, and how rings are placed.",
-    ),
-    fig4,
-    ({"seeds": "0:3", "jobs": [40, 100]}, {"seeds": "0:3"}),
-    100,
-    20,
-)
-FIG7 = Entry(
-    "gadget-fig7",
-    PAPER,
-    "Fig. 7: G-VNE over a slot's optimum",
-    "numbers read off the plot; its slots are not public",
-    (
-        "The paper's slots are not public; ours are drawn from the ranges that it states. G-VNE is solved over ring mappings, as "
-        "a cyclic request decomposes only so (Rost and Schmid 2018); what else the paper leaves open stands in "
-        "dlsched/ring_embedding/slot/g_vne.py.",
-        "At 10 jobs on 50 servers every job can have all its workers, so that a loss there is not one of contention: the paper's "
-        "slots, its program or its rounding differ from our reading.",
-        "As published rings may overuse servers and links, and the checker then rejects them; repaired, they fit (ours).",
-    ),
-    fig7,
-    ({"seeds": "0:3", "jobs": [10, 30, 50]}, {"seeds": "0:3", "jobs": [10, 20]}),
-    150,
-    15,
-)

@@ -8,7 +8,8 @@ from pathlib import Path
 from dlsched.core.files import write_text
 from dlsched.core.messages import printable
 from dlsched.core.quantities import percent, short
-from dlsched.reproduce.findings import Beside, Entry, Findings, Mark, Panel, Series
+from dlsched.reproduce.entries import Entry
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
 from dlsched.statistics.inference import Estimate
 from dlsched.study.reports.page import embedded
 from dlsched.study.reports.page_figures import GOLDEN
@@ -263,11 +264,7 @@ def write_page(
     command: str,
     quick: bool,
 ) -> None:
-    """Write the page (``-``: standard output); equal arguments give equal bytes.
-
-    ``about`` is what the store records, ``differs`` what differs from the paper, a paragraph each, ``environment`` versions and
-    the machine, by name, ``command`` what produces the page again. SolverMissingError: Jinja2 or Matplotlib is not installed.
-    """
+    """Write the page; ``differs`` has a paragraph for each difference, ``command`` produces the page again."""
     whose = {each.whose for panel in findings.panels for each in panel.series if each.marks}
     text = embedded(
         "reproduction.html",

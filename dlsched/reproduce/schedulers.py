@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dlsched.core import quantities
-from dlsched.reproduce.findings import Beside, Entry, Findings, Mark, Panel, Series, Trace
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
 from dlsched.statistics.inference import Estimate, bootstrap_mean
 from dlsched.study.rows import Row
 
@@ -87,23 +87,6 @@ def sampling(rows: Sequence[Row]) -> Findings:
 def _within(gap: float) -> bool:
     """Whether a gap is at most the reported one, to the digits that the abstract states."""
     return round(gap, 2) <= REPORTED
-
-
-SAMPLING = Entry(
-    "liu-sampling",
-    "Liu et al., IEEE TPDS 2024; the abstract alone was available",
-    "the sampled market against the optimum",
-    'the abstract\'s "within 2.04% of the optimal JCT"; its workloads are not known',
-    (
-        "The abstract states one number, on workloads that we do not have. Ours are drawn: three to eight jobs on 8 to 24 "
-        "workers, of which the optimum is proven.",
-        "The market's values, re-linearising, the laws of the draws and their number are our reconstruction.",
-    ),
-    sampling,
-    ({"jobs": [3, 6], "gpus": [8, 16], "seeds": "0:2"},),
-    120,
-    12,
-)
 
 
 POLICIES = {
@@ -195,27 +178,3 @@ def _policy_conclusions(gpus: int | None, hours: dict[str, float], bound_h: floa
         if hours.get(method)
     ]
     return lines + ([f"{gpus} GPUs: the mean flow time of A-SRPT is {', '.join(beside)}."] if beside else [])
-
-
-PHILLY = Entry(
-    "a-srpt-philly",
-    "Luo et al., INFOCOM 2025 (A-SRPT), arXiv 2501.05563; the abstract alone was available",
-    "A-SRPT and other policies on the Philly trace",
-    "nothing: the abstract states no number",
-    (
-        "The abstract says that A-SRPT is provably competitive, and that testbed experiments and simulations verify it; it "
-        "states no number. Queue, dispatch, the sizes of the virtual jobs, waiting for a better placement and Heavy-Edge are "
-        "our reconstruction.",
-        "The trace names no model and has no status: models are chosen by the GPUs of a job, an assumption of ours, and jobs "
-        "that failed count as done after their duration. Servers of 8 GPUs and their networks are choices of ours. Predictions "
-        "are perfect.",
-    ),
-    philly,
-    ({"gpus": 480, "from": "2017-10-09", "to": "2017-10-16"},),
-    150,
-    15,
-    Trace("philly_jobs.csv", "github.com/petuum/adaptdl, branch osdi21-artifact"),
-    ({"jobs": 10000, "gpus": 480},),
-    "jobs are drawn instead, 93 in 100 on one GPU, lengths by four quantiles of the trace's, more work than the cluster can do "
-    "while they arrive.",
-)

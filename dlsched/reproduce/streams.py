@@ -6,11 +6,10 @@ from statistics import fmean
 
 from dlsched.core.messages import listed
 from dlsched.core.quantities import mean
-from dlsched.reproduce.findings import Beside, Entry, Findings, Mark, Panel, Series, marks_of, mean_of, stated
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, marks_of, mean_of, stated
 from dlsched.statistics.inference import Estimate
 from dlsched.study.rows import Row
 
-CAPES = "Capes et al. 2018, arXiv 1908.08082; the abstract alone was available"
 GAPS_S = {206: 250, 114: 500, 44: 1000}
 """Mean seconds between arrivals by the jobs of a stream."""
 COUNTS = (8, 4, 2, 1)
@@ -187,42 +186,6 @@ def patterns(rows: Sequence[Row]) -> Findings:
     )
 
 
-TREND = Entry(
-    "capes-trend",
-    CAPES,
-    "doubling against fixed counts, at three loads",
-    "nothing of the paper; an earlier simulation of ours",
-    (
-        "The abstract gives no such numbers. Policies, loads and job are our reconstruction; the speeds of the job, ResNet-110, "
-        "are recalled and unverified.",
-        "The earlier numbers are of a simulation of ours, on streams of its own: agreement with them says that dlsched does what "
-        "we meant, not that it does what the paper did.",
-    ),
-    trend,
-    ({"seeds": "0:20"}, {"seeds": "0:20"}, {"seeds": "0:20"}),
-    120,
-    28,
-)
-PATTERNS = Entry(
-    "capes-patterns",
-    CAPES,
-    "workload patterns on which doubling more than halves the time",
-    'the abstract\'s "more than halving ... on some workload patterns"',
-    (
-        'The abstract claims "more than halving of average job time on some workload patterns". It says neither on which nor '
-        "against what. The patterns and the doubling heuristic are ours; one pattern is enough to confirm that some exist, and "
-        "those found here need not be the paper's.",
-        "The pattern that was searched for is where a hill climb ended that began at the best of the grid: 100 jobs on 16 units, "
-        "speed n^0.95, 10 minutes on one unit, 8 % of the jobs 200 times longer. A search flatters what it finds: it is run on "
-        "streams that the search had not seen.",
-    ),
-    patterns,
-    ({"seeds": "0:4", "units": 16, "load": [0.45, 0.9]}, {"seeds": "1000:1008"}),
-    150,
-    15,
-)
-
-
 ORDERS = {
     "fifo": "order of arrival",
     "srpt": "shortest remaining time",
@@ -326,22 +289,3 @@ def _compared(flows: Flows, first: str, second: str) -> list[int]:
 def _counted(comparisons: Sequence[Sequence[int]]) -> str:
     every = [sign for signs in comparisons for sign in signs]
     return f"better in {every.count(-1)} and worse in {every.count(1)} of {len(every)} comparisons"
-
-
-GRID = Entry(
-    "lin-grid",
-    "Lin et al., MASCOTS 2018; the abstract alone was available",
-    "orders and sizings of jobs that come and go",
-    "nothing: the abstract states no number",
-    (
-        "No number of the paper is known. The grid of orders and sizings, loads, arrivals and early ends are our reading: "
-        "200 jobs with published speeds on 16 nodes, Poisson arrivals, restarts of 10 s; early ends: half of the jobs stop at "
-        "5 % of their work, 30 of 100 at a quarter.",
-        "Speeds are those of the queueing model, by mean value analysis, not of a cluster. Comparisons count paired "
-        "differences by their 95 % intervals, each by itself.",
-    ),
-    grid,
-    ({"seeds": "0:5", "load": [0.5, 1.1]},),
-    320,
-    30,
-)

@@ -1,8 +1,6 @@
 """Judging of answers of the user's own methods: each is read, checked and offered as a solution, or refused.
 
-Such a method is a function, a policy or a program of the user's own, and dlsched believes nothing that it
-says. It may answer with the data of a solution, with the data of a result that holds one, with a text of
-JSON, with nothing, or raise an error.
+dlsched believes nothing that such a function, policy or program says.
 
 ============  ====================================================================================================
 status        meaning in a study's rows
@@ -33,11 +31,9 @@ class UnreadableAnswer(PolicyError):  # noqa: N818  an answer, told apart from o
 def judge(
     answer: object, family: AnyFamily, instance: InstanceFile, search: Search[Solution], source: str
 ) -> TerminationStatus:
-    """Read and check an answer, and compare its claimed cost with its true cost.
+    """Read and check an answer (a solution, a result, a claim, or None), and offer it to the search.
 
-    ``answer``: the data of a solution or of a result, a claim of a file or program, or None. ``family``, ``instance``,
-    ``search``: family and instance of the answer, and the search that gets the solution. ``source``: the name of the
-    method. PolicyError: the answer is rejected. UnreadableAnswer: the answer is no solution.
+    PolicyError: the answer is rejected. UnreadableAnswer: the answer is no solution.
     """
     if isinstance(answer, Claim):
         if answer.result is not None and not answer.of(instance):
@@ -59,10 +55,7 @@ def judge(
 
 
 def claim_of_text(text: bytes | bytearray, where: str) -> Claim:
-    """Read JSON, a bare solution or a whole result; ``where`` is for messages.
-
-    UnreadableAnswer: the text is neither.
-    """
+    """Read JSON, a bare solution or a whole result; UnreadableAnswer: the text is neither."""
     try:
         return claim_from(json.loads(text), where)
     except (ValueError, RecursionError, InputError) as error:

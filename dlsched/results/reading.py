@@ -117,10 +117,7 @@ _BARE, _COMPLETE = sparing(_Bare), sparing(_Complete)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Content of a result file: its result if it is complete, and in any case the solution and objective.
-
-    ``instance`` is the name and hash that a bare solution gives for its instance; a missing one is empty.
-    """
+    """Content of a result file: its result if it is complete, in any case the solution, objective and instance it names."""
 
     solution: object
     objective: float | None

@@ -35,11 +35,10 @@ _EARLY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Findings of a verification, one sentence each; true if nothing failed.
+    """Findings of a verification, one sentence each, by kind; see the module. True if nothing failed.
 
-    ``failures``, ``verified``, ``recomputed``, ``claimed``: sentences; see the module. ``objective``: the checker's
-    figure for the solution, None without a feasible one. ``verified_bound``, ``claimed_bound``: the bound that the
-    certificate proves, and the bound claimed beyond it; None without.
+    ``objective``: the checker's figure for the solution, None without a feasible one. ``verified_bound``, ``claimed_bound``:
+    the bound that the certificate proves, and the bound claimed beyond it; None without.
     """
 
     failures: list[str] = field(default_factory=list)
@@ -59,10 +58,7 @@ class Verification:
 
 
 def verify_claim(family: AnyFamily, instance: InstanceFile, claim: Claim, where: str = "result") -> Verification:
-    """Verify the claim of a result file against its instance; ``where`` is for messages.
-
-    InputError: the solution cannot be read, or the result belongs to another instance.
-    """
+    """Verify a result file; InputError: its solution cannot be read, or it is of another instance."""
     found = Verification()
     objective, solution = None, None
     if claim.solution is not None:

@@ -50,10 +50,7 @@ objectives."""
 
 
 def by_objective(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the name and the rows of each objective and sense, in order; the name of a single one is empty.
-
-    Rows of instances that were not made name no objective; they join the others if those have only one.
-    """
+    """Yield the name and the rows of each objective and sense, in order; the name of a single one is empty."""
     named = dict.fromkeys((row.objective_name, sense_of(row)) for row in rows if row.objective_name or row.sense)
     by_name: dict[tuple[str, Sense], list[Row]] = {}
     # Rows that name no objective are of instances that were not made: they join the only objective there is.
@@ -157,8 +154,7 @@ class Group:
     lines are compared with the first method, if it has an answer.
 
     ``references`` counts instances by kind of reference (``optimum``, ``bound``, ``answer``, or empty); ``infeasible`` those
-    proven infeasible; ``shared`` those on which every method that has ratios has one. ``failed`` are the rows that are
-    failures.
+    proven infeasible; ``shared`` those on which every method that has ratios has one. ``failed``: the rows that are failures.
     """
 
     family: str

@@ -24,9 +24,9 @@ _TIMES = 2.0  # from this ratio on the text says "times" instead of per cent
 def sentence(groups: Sequence[Group]) -> str:
     """Return the result of a study in one sentence, with its interval.
 
-    It names the instances, the best method that is not exact, how far that is from the optimum on average
-    and at worst, and the next best; "at most" marks ratios to a bound. For several groups the sentence gives
-    the least and the largest mean of their best methods, over groups of ``ENOUGH`` instances if there are any.
+    It names the instances, the best method that is not exact, how far that is from the optimum on average and at worst, and
+    the next best; "at most" marks ratios to a bound. For several groups it gives the least and the largest mean of their best
+    methods, over groups of ``ENOUGH`` instances if there are any.
     """
     if not groups:
         return "No cell has ended."
@@ -204,13 +204,7 @@ def _quoted(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Figures of a study.
-
-    Parameters
-    ----------
-    groups
-        Groups of instances, each with a line of figures for each method.
-    """
+    """Figures of a study: groups of instances, each with a line of figures for each method."""
 
     groups: Sequence[Group]
 

@@ -40,20 +40,11 @@ Figures = Mapping[Instance, float | None]  # one for each cell, less is better; 
 def summarise(rows: Sequence[Row], limit_s: float | None = None) -> list[Group]:
     """Group rows by family, preset and objective, in order, and compute the figures of each group.
 
-    Instances that a search found as the worst of a method are a group of their own, apart from other files.
-
-    Every method of a group is compared with the best method that is not exact, since that is what one would
-    use instead of an exact one; if all are exact, with the best of these. The best method has the smallest
-    mean ratio, where a cell without an answer counts as the worst ratio of the group, so that no method
-    gains by failing. If no instance of a group has a reference, ratios are to the best answer of the methods
-    instead. Cells are paired by instance; instances on which one of two methods did not run are left out.
-
-    Parameters
-    ----------
-    rows
-        One row for each cell.
-    limit_s
-        Limit of time of a cell in seconds, for PAR10.
+    Every method of a group is compared with the best method that is not exact, since that is what one would use instead of an
+    exact one; if all are exact, with the best of these. The best method has the smallest mean ratio, where a cell without an
+    answer counts as the worst ratio of the group, so that no method gains by failing. If no instance of a group has a
+    reference, ratios are to the best answer of the methods instead. Cells are paired by instance; instances on which one of
+    two methods did not run are left out. ``limit_s``: limit of time of a cell, for PAR10.
     """
     grouped: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
@@ -133,11 +124,7 @@ def _by_method(rows: Sequence[Row]) -> dict[str, dict[Instance, Row]]:
 
 
 def _kind(family: str, method: str, cells: Cells) -> Kind:
-    """Return the kind of a method, as its rows have it.
-
-    If the rows do not say, the family's record does, by the label; a method that the record lacks is exact
-    if it proved an optimum.
-    """
+    """Return the kind of a method, as its rows or the family's record have it; else exact if it proved an optimum."""
     named = next((row.kind for row in cells.values() if row.kind), "")
     if named:
         return "exact" if named == "exact" else "bound" if named == "bound" else "heuristic"

@@ -78,10 +78,7 @@ def paper_keys_of(group: Group) -> tuple[str, ...]:
 
 
 def table(group: Group, keys: Sequence[str] | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the chosen columns of a group's table, by default those it needs, and a row of text for each method.
-
-    Names are not escaped.
-    """
+    """Return the chosen columns of a group's table, by default those it needs, and a row of unescaped text for each method."""
     chosen = keys or keys_of(group)
     places = [KEYS.index(key) for key in chosen]
     best = {line.comparison.against for line in group.lines if line.comparison is not None}
@@ -138,11 +135,7 @@ def mean_text(line: Line, interval: bool = True) -> str:
 
 
 def unbounded_text(number: int) -> str:
-    """Write the number of answers without a finite ratio; empty for none.
-
-    >>> unbounded_text(2), unbounded_text(0)
-    ('2 unbounded', '')
-    """
+    """Write the number of answers without a finite ratio; empty for none."""
     return f"{number:,} unbounded" if number else ""
 
 
@@ -154,19 +147,15 @@ def _against(comparison: Comparison) -> str:
 def p_value_text(p_value: float) -> str:
     """Write a p-value in brackets, as in ``(p = 0.04)``.
 
-    >>> p_value_text(0.04), p_value_text(1e-9)
-    ('(p = 0.04)', '(p < 0.001)')
+    >>> p_value_text(0.0312), p_value_text(1e-9)
+    ('(p = 0.031)', '(p < 0.001)')
     """
     text = p_text(p_value)
     return f"(p {text})" if text.startswith("<") else f"(p = {text})"
 
 
 def p_text(p_value: float) -> str:
-    """Write a p-value as a number of two digits.
-
-    >>> p_text(0.00001), p_text(0.0312)
-    ('< 0.001', '0.031')
-    """
+    """Write a p-value as a number of two digits."""
     return "< 0.001" if p_value < 1e-3 else f"{p_value:.2g}"
 
 
@@ -180,10 +169,7 @@ WITHOUT_TICKS = (
 
 
 def overview(groups: Sequence[Group]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the columns of the overview and a row of text for each group; names are not escaped.
-
-    ``objective`` and ``tied with it`` are there where a group has one.
-    """
+    """Return the columns of the overview, ``objective`` and ``tied with it`` only where needed, and a row for each group."""
     several, ties = any(group.objective for group in groups), any(group.tied for group in groups)
     columns = (
         *("family", "preset", *(["objective"] if several else [])),

@@ -18,10 +18,9 @@ empty."""
 class Content:
     """The content of a study's report.
 
-    ``sentence`` is the result with its interval, ``evidence`` returns instance and command of a row, so that readers can repeat
-    it, ``plan`` is the text of the plan file. ``limits`` are those of a cell in words, by what is limited, ``environment``
-    versions and the machine, by name; ``when`` it ran, empty if unknown. ``reference``: label of the plan's reference method;
-    empty: ratios are to the best proven value.
+    ``sentence`` is the result with its interval; ``evidence`` returns instance and command of a row, ``plan`` is the text of
+    the plan file. ``limits`` are those of a cell in words, by what is limited; ``when`` it ran, empty if unknown.
+    ``reference``: label of the plan's reference method; empty: ratios are to the best proven value.
     """
 
     name: str
@@ -64,10 +63,7 @@ class Trial:
 
 
 def trials(rows: Iterable[Row]) -> list[Trial]:
-    """Group rows by instance, in order.
-
-    ``instance_of`` identifies instances; if a method ran twice on one, the second row makes a second trial.
-    """
+    """Group rows by instance, in order; if a method ran twice on one, the second row makes a second trial."""
     by_instance: dict[tuple[object, ...], dict[str, Row]] = {}
     times: Counter[tuple[object, ...]] = Counter()
     for row in rows:
@@ -78,10 +74,7 @@ def trials(rows: Iterable[Row]) -> list[Trial]:
 
 
 def chosen(all_of_them: Sequence[Trial], methods: Sequence[str], room: int) -> tuple[list[Trial], str]:
-    """Return about `room` trials at most, and a sentence that names them.
-
-    Takes the worst trials of every method, and every n-th of the others: a systematic sample without randomness.
-    """
+    """Return about `room` trials, and a sentence that names them: the worst of every method, and every n-th of the others."""
     if len(all_of_them) <= room:
         return list(all_of_them), ""
     worst: set[int] = set()

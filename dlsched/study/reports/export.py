@@ -1,8 +1,4 @@
-"""Exports of rows and tables to files: CSV, Parquet, JSON, LaTeX and Markdown.
-
-LaTeX tables (with booktabs) and Markdown tables of a study, with every name escaped.
-
-Export of a study: rows as CSV, JSON and Parquet, tables of figures as LaTeX and Markdown.
+"""Exports of a study: rows as CSV, JSON and Parquet, tables of figures as LaTeX (with booktabs) and Markdown.
 
 Rows have the columns of ``rows.EXPORTED``, which are fixed. They are written one by one, so that studies of
 any size can be exported; a file appears whole or not at all.
@@ -112,12 +108,9 @@ def _latex_cell(text: str) -> str:
 
 
 def latex_text(text: str) -> str:
-    r"""Escape text for LaTeX, so that it is printed literally, on one line.
+    """Escape text for LaTeX, so that it is printed literally, on one line.
 
     Latin-1 letters stay; other characters that pdfLaTeX cannot print without packages become Python escapes.
-
-    >>> latex_text("50%_a"), latex_text("\n")
-    ('50\\%\\_a', '\\textbackslash{}n')
     """
     plain = "".join(map(_in_latin, printable(text)))
     escaped = _LIGATURES.sub(r"\1{}", "".join(_LATEX.get(letter, letter) for letter in plain))
@@ -141,24 +134,14 @@ def markdown(groups: Sequence[Group], columns: Sequence[str] | None = None) -> s
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
-    r"""Write a table as GitHub's Markdown, escaped; ``numbers``: right-align all columns but the first.
-
-    >>> print(markdown_table(("a", "b"), [("x|y", "1")]), end="")
-    | a | b |
-    | --- | ---: |
-    | x\|y | 1 |
-    """
+    """Write a table as GitHub's Markdown, escaped; ``numbers``: right-align all columns but the first."""
     rule = ["---", *["---:" if numbers else "---"] * (len(columns) - 1)]
     lines = (map(markdown_text, columns), rule, *(map(markdown_text, row) for row in rows))
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def markdown_text(text: str) -> str:
-    r"""Escape text for a cell of a Markdown table, so that it is shown literally, on one line.
-
-    >>> markdown_text("a|b_c")
-    'a\\|b\\_c'
-    """
+    """Escape text for a cell of a Markdown table, so that it is shown literally, on one line."""
     return _MARKDOWN.sub(lambda found: f"\\{found[0]}", printable(text))
 
 

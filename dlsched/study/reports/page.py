@@ -43,10 +43,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def embedded(template: str, *, folder: Path = TEMPLATES, **values: object) -> str:
-    """Fill in a template from a folder; ``policy``, ``script`` and ``styles`` are added to the values.
-
-    All pages may use the templates of reports. SolverMissingError: Jinja2 or Matplotlib is not installed.
-    """
+    """Fill in a template from a folder or of reports, with policy, script and styles added to the values."""
     require_report()
     import jinja2
     from markupsafe import Markup
@@ -246,10 +243,7 @@ def about(group: Group) -> str:
 def specimens(
     instances: Sequence[Trial], looks: Mapping[str, Look], evidence: Evidence, groups: int
 ) -> list[dict[str, object]]:
-    """Return the worst instances, by ratio: the worst of each method, then the next of each, none twice.
-
-    ``groups``: number of groups that share the room for instances.
-    """
+    """Return the worst instances, by ratio: the worst of each method, then the next of each; ``groups`` share the room."""
     ranked: list[tuple[int, float, int, str]] = []
     for method in looks:
         ratios = [
@@ -337,10 +331,7 @@ FEWEST, MOST = 30, 250
 
 
 def write_report(content: Content, path: str | os.PathLike[str]) -> None:
-    """Write the report of a study as one HTML file; equal contents give equal bytes.
-
-    Errors as ``embedded`` and ``write_text``.
-    """
+    """Write the report of a study as one HTML file; equal contents give equal bytes."""
     write_text(path, render(content))
 
 
@@ -389,10 +380,6 @@ def _section(content: Content, group: Group, index: int) -> dict[str, object]:
 
 
 def parts_of(sentence: str) -> list[str]:
-    """Split a sentence into text and names in turn; names are between backticks; unpaired ones are text.
-
-    >>> parts_of("On 3, `a` is best.")
-    ['On 3, ', 'a', ' is best.']
-    """
+    """Split a sentence into text and names in turn; names are between backticks; unpaired ones are text."""
     parts = printable(sentence).split("`")
     return parts if len(parts) % 2 else [printable(sentence)]

@@ -190,10 +190,7 @@ def profile(trials: Sequence[Trial], looks: Mapping[str, Look], family: str) -> 
 
 
 def factors_of_best(trials: Sequence[Trial], methods: Sequence[str], family: str) -> dict[str, list[float | None]]:
-    """Return each answer's factor to the best of its instance, by method; None without an answer.
-
-    If no answer to an instance has a ratio, the factor is between objectives.
-    """
+    """Return each answer's factor to the best of its instance, by method; between objectives where no answer has a ratio."""
     of_family = FAMILIES[family].sense if family in FAMILIES else Sense.MINIMIZE
     factors: dict[str, list[float | None]] = {method: [] for method in methods}
     # Ratios where any answer has one, else objectives; the best of either is 1 for all methods.

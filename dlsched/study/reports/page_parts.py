@@ -28,29 +28,18 @@ CELL, KEY = 60, 36
 
 
 def block(text: str) -> str:
-    r"""Write text of several lines; invisible characters become JSON escapes, so that JSON stays the same.
-
-    >>> print(block("a\x1b[31m\nb"))
-    a\u001b[31m
-    b
-    """
+    """Write text of several lines; invisible characters become JSON escapes, so that JSON stays the same."""
     return "".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text)
 
 
 def short(text: str, longest: int = CELL) -> str:
-    """Cut text in the middle where it is longer than that.
-
-    >>> short("application-1506638472019-10025", 15)
-    'applica…9-10025'
-    """
+    """Cut text in the middle where it is longer than that."""
     return cut(printable(text), longest)
 
 
 def labels(names: Iterable[str], longest: int = CELL) -> dict[str, str]:
     """Return a short label for every name; equal labels are numbered.
 
-    >>> labels(["a" * 9 + "1", "a" * 9 + "2"], 5)
-    {'aaaaaaaaa1': 'aa…a1', 'aaaaaaaaa2': 'aa…a2'}
     >>> labels(["abcde", "abXde"], 4)
     {'abcde': 'ab…e', 'abXde': 'ab…e (2)'}
     """
@@ -58,11 +47,7 @@ def labels(names: Iterable[str], longest: int = CELL) -> dict[str, str]:
 
 
 def digits(value: float) -> str:
-    """Write a number of a plot with six digits: tables show this text, plots draw the rounded number.
-
-    >>> digits(1 / 3), digits(2.0), digits(1234567.0)
-    ('0.333333', '2', '1.23457e+06')
-    """
+    """Write a number of a plot with six digits: tables show this text, plots draw the rounded number."""
     return f"{value:.6g}"
 
 
@@ -72,11 +57,7 @@ def drawn(value: float) -> float:
 
 
 def span(values: Iterable[int | None]) -> str:
-    """Write the least and the largest of numbers; empty without any.
-
-    >>> span([20, 10, None]), span([5, 5]), span([])
-    ('10–20', '5', '')
-    """
+    """Write the least and the largest of numbers, as in ``10–20`` or ``5``; empty without any."""
     known = [value for value in values if value is not None]
     if not known:
         return ""
@@ -93,8 +74,7 @@ def finite(value: float | None) -> float | None:
 class Cell:
     """One cell: its text, and the key for sorting, if that is not the text; cells that are no numbers come last.
 
-    ``whole`` is the whole text, if ``text`` is a part of it, ``note`` small text below, ``link`` the id of the part of the page
-    to which it links.
+    ``whole``: the whole text, if ``text`` is a part of it; ``note``: small text below; ``link``: id of a part of the page.
     """
 
     text: str
@@ -202,8 +182,7 @@ class Trace:
     """Points of a plot, with marks, with a line through them, or both.
 
     ``dash`` and ``width`` (pixels) are of the line, None: no line; ``symbol``, ``size``, ``hollow`` (by point) and ``alpha`` of
-    the marks, empty: none. ``below`` and ``above`` are lengths of an interval around each point, which lies along x if
-    ``sideways``.
+    the marks, empty: none. ``below`` and ``above``: lengths of an interval around each point, along x if ``sideways``.
     """
 
     x: Sequence[float]

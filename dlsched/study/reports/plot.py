@@ -69,11 +69,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def require_plot(what: str, width_in: float, path: str | None = None) -> None:
-    """Refuse a figure that could not be drawn or written, before anything is read.
-
-    UsageError: an unknown figure or format, or a width at which nothing could be read. SolverMissingError: the format needs
-    LaTeX, which is not installed. InputError: the file cannot be written.
-    """
+    """Refuse an unknown figure or format, or a width at which nothing could be read, before anything is read."""
     if not isinstance(what, str) or what not in KINDS:
         raise UsageError(where="what", found=repr(what), allowed=", ".join(KINDS))
     try:
@@ -98,11 +94,7 @@ def require_plot(what: str, width_in: float, path: str | None = None) -> None:
 
 
 def plot(groups: Sequence[Group], what: str, width_in: float, group: str | Sequence[str] | None = None) -> "Figure":
-    """Draw a figure of a study's groups, or of those that ``group`` names: families, presets, or both with a comma.
-
-    UsageError: an unknown figure or group, a width at which nothing could be read, too many groups, or nothing to draw.
-    SolverMissingError: Matplotlib is not installed.
-    """
+    """Draw a figure of a study's groups, or of those that ``group`` names: families, presets, or both with a comma."""
     require_plot(what, width_in)
     kind = KINDS[what]
     panels = panels_of(_chosen(groups, group), width_in)

@@ -25,19 +25,10 @@ EARLY = ((0.05, 0.5), (0.25, 0.3))
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """Jobs with a law of speed: n^exponent on n units.
+    """Jobs with a law of speed, n^exponent on n units; durations of short jobs on one unit are lognormal.
 
-    Parameters
-    ----------
-    exponent
-        Exponent of the law.
-    median_s, sigma
-        Durations of short jobs on one unit, lognormal.
-    long, times
-        Share of jobs that are long, and how many times longer they are.
-    swing
-        Swing of the rate of arrivals, if the mix sets it: the rate is proportional to ``1 + swing sin(2 pi t
-        / 24 h)``.
+    ``long`` and ``times``: share of jobs that are long, and how many times longer they are. ``swing`` of the rate of arrivals,
+    if the mix sets it: the rate is proportional to ``1 + swing sin(2 pi t / 24 h)``.
     """
 
     exponent: float
@@ -67,20 +58,10 @@ rate."""
 def pattern(
     *, mix: str, arrivals: str, units: int, load: float, seed: int, jobs: int | None = None
 ) -> elastic_stream.Instance:
-    """Draw a stream of a workload pattern.
+    """Draw a stream of a workload pattern at a load as in ``generate``, with each job at its most efficient count.
 
-    Parameters
-    ----------
-    mix
-        A key of ``MIXES``; ``resnet110``: identical jobs; ``published``: tables and durations of the generator.
-    arrivals
-        A key of ``ARRIVALS``.
-    units
-        Units of the cluster, a key of ``JOBS``.
-    load
-        Load as in ``generate``, with each job at its most efficient count.
-    jobs
-        Number of jobs; None: as ``JOBS`` says.
+    ``mix``: a key of ``MIXES``; ``resnet110``: identical jobs; ``published``: tables and durations of the generator.
+    ``arrivals``: a key of ``ARRIVALS``; ``units`` and, by default, ``jobs`` are as in ``JOBS``.
     """
     for name, value, allowed in (
         ("mix", mix, ("resnet110", "published", *MIXES)),
@@ -134,16 +115,9 @@ def _job(epochs: float, epoch_time_s: dict[int, float], restart_s: float) -> tup
 
 
 def async_jobs(*, load: float, ends: str, seed: int, jobs: int = 200) -> elastic_stream.Instance:
-    """Draw jobs of asynchronous SGD that arrive at 16 nodes, with restarts of 10 s.
+    """Draw jobs of asynchronous SGD that arrive at 16 nodes, with restarts of 10 s, at a load as in ``random_stream``.
 
-    Parameters
-    ----------
-    load
-        Load as in ``async_sgd.random_stream``.
-    ends
-        ``none``, or ``early``, as defined by ``EARLY``. Both get the same jobs from a seed.
-    jobs
-        Number of jobs.
+    ``ends``: ``none``, or ``early``, as defined by ``EARLY``. Both get the same jobs from a seed.
     """
     if ends not in ("none", "early"):
         raise UsageError(where="ends", found=repr(ends), allowed="none, early")
