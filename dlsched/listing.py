@@ -1,6 +1,5 @@
 """``methods`` and ``presets``: what families offer by name, as sequences of records that print as a table."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -13,21 +12,11 @@ from dlsched.core.family import AnyFamily
 from dlsched.families import FAMILIES, find_family
 
 
-class Listed(ABC):
-    """What a listing holds."""
-
-    COLUMNS: ClassVar[tuple[str, ...]]
-
-    @abstractmethod
-    def cells(self) -> tuple[str, ...]:
-        """Texts in the columns."""
-
-
 @dataclass(frozen=True, slots=True)
-class MethodEntry(Listed):
+class MethodEntry:
     """A method of a family; it needs one of the solvers named, and ``available`` says whether one is installed."""
 
-    COLUMNS = ("family", "method", "kind", "here", "needs", "guarantee")
+    COLUMNS: ClassVar = ("family", "method", "kind", "here", "needs", "guarantee")
     family: str
     name: str
     kind: Kind
@@ -36,26 +25,26 @@ class MethodEntry(Listed):
     guarantee: str
 
     def cells(self) -> tuple[str, ...]:
-        """Family, name, kind, whether it can run here, solvers, guarantee."""
+        """Texts in the columns."""
         here = "yes" if self.available else "no"
         return self.family, self.name, self.kind, here, self.needs or "-", self.guarantee
 
 
 @dataclass(frozen=True, slots=True)
-class PresetEntry(Listed):
+class PresetEntry:
     """A kind of random instances of a family."""
 
-    COLUMNS = ("family", "preset", "what it draws")
+    COLUMNS: ClassVar = ("family", "preset", "what it draws")
     family: str
     name: str
     what: str
 
     def cells(self) -> tuple[str, ...]:
-        """Family, name, description."""
+        """Texts in the columns."""
         return self.family, self.name, self.what
 
 
-EntryT = TypeVar("EntryT", bound=Listed)
+EntryT = TypeVar("EntryT", MethodEntry, PresetEntry)
 
 
 class Listing(tuple[EntryT, ...]):

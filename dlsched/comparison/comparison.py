@@ -194,8 +194,7 @@ def _cells(row: Compared) -> tuple[str, ...]:
     )
 
 
-LINES = 60
-"""Lines of a comparison that is printed, at most."""
+LINES = 60  # lines of a comparison that is printed, at most
 
 
 @dataclass(frozen=True, repr=False)
@@ -323,8 +322,7 @@ def _lines(tables: Sequence[Table]) -> int:
     return sum(len(table.rows) + 3 for table in tables)
 
 
-Source: TypeAlias = InstanceFile | str | os.PathLike[str]
-"""An instance, the path of one, or a folder of them."""
+Source: TypeAlias = InstanceFile | str | os.PathLike[str]  # an instance, the path of one, or a folder of them
 Answer: TypeAlias = str | os.PathLike[str] | Result[Solution]
 """An answer from elsewhere: the path of a result file, or a result."""
 

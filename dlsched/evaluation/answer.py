@@ -184,8 +184,7 @@ def in_common(clusters: Iterable[Cluster]) -> list[IntArray]:
     return [np.array([of[key] for key in shared], dtype=np.int64) for of in places]
 
 
-NEGLIGIBLE = 0.01
-"""Share of the mean flow time below which a difference counts as none."""
+NEGLIGIBLE = 0.01  # share of the mean flow time below which a difference counts as none
 
 
 def from_to(before_s: float, after_s: float, beside: float = 0.0) -> str:

@@ -27,8 +27,7 @@ from dlsched.core.result import Solution
 from dlsched.statistics.inference import Estimate, bootstrap_mean
 from dlsched.traces.queue import QueuedJob
 
-THRESHOLD_S = 10.0
-"""Shorter jobs count as this long, so that their slowdowns do not dominate the mean."""
+THRESHOLD_S = 10.0  # shorter jobs count as this long, so that their slowdowns do not dominate the mean
 
 
 class Held(NamedTuple):

@@ -35,8 +35,7 @@ from dlsched.study.reports.page_parts import (
     number_cell,
 )
 
-CLASSES: Final = ((1, 1), (2, 4), (5, 8), (9, None))
-"""Classes of job sizes: GPUs from and to."""
+CLASSES: Final = ((1, 1), (2, 4), (5, 8), (9, None))  # classes of job sizes: GPUs from and to
 MOST_USERS = 10
 
 
@@ -234,8 +233,7 @@ def clusters_table(clusters: Sequence[Cluster], looks: dict[str, Look], unit: Un
 
 
 POINTS = 101
-LEAST_S = 1.0
-"""Shorter waits are drawn at this value."""
+LEAST_S = 1.0  # shorter waits are drawn at this value
 
 
 def waits_figure(cluster: Cluster, looks: dict[str, Look], table: Table) -> Figure:

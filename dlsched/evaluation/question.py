@@ -56,8 +56,7 @@ POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Default policies by family; the first is the one that most clusters use."""
 
-BOUND: Final = "bound"
-"""The method whose bound is shown."""
+BOUND: Final = "bound"  # the method whose bound is shown
 
 MOST_WARNINGS = 12
 

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-LARGEST_SOLUTION = 1 << 30
-"""Bytes of a schedule as JSON: the figures are made of all of it."""
+LARGEST_SOLUTION = 1 << 30  # bytes of a schedule as JSON: the figures are made of all of it
 
 
 def question_of(

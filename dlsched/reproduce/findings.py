@@ -27,8 +27,7 @@ class Series:
     marks: Sequence[Mark]
     whose: Whose = "ours"
     kin: str = ""
-    cloud: bool = False
-    """Whether its marks show single instances or patterns, and are drawn small."""
+    cloud: bool = False  # whether its marks show single instances or patterns, and are drawn small
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ TOTAL_UTILITY = {
     100: {"gadget-published": 5519.0, "drf": 2651.0, "las": 2240.0, "fifo": 1435.0},
 }
 """The paper's numbers by jobs and method, read off its Fig. 4."""
-OVER_OPTIMUM = {10: 0.61, 50: 0.78}
-"""The paper's numbers of G-VNE by jobs, read off its Fig. 7."""
+OVER_OPTIMUM = {10: 0.61, 50: 0.78}  # the paper's numbers of G-VNE by jobs, read off its Fig. 7
 NAMES = {
     "gadget-published": "GADGET, as published",
     "gadget": "GADGET, repaired",
@@ -25,8 +24,7 @@ NAMES = {
     "exact": "optimum",
 }
 BASELINES = ("drf", "las", "fifo")
-HEIGHTS = (1.0, 100.0)
-"""Values of the paper's sigmoids; drawn uniformly here."""
+HEIGHTS = (1.0, 100.0)  # values of the paper's sigmoids; drawn uniformly here
 THE_SERVERS = 50
 
 

@@ -34,8 +34,7 @@ from dlsched.study.store.reading import About
 TOP, BAND, STEP = 0.20, 0.54, 0.2
 """Of the marks of a category, whose height is 1 and whose name stands above them: upper end, and greatest height of all and of
 one series."""
-APART = 0.012
-"""Distance of marks side by side, as a share of the width of the axis."""
+APART = 0.012  # distance of marks side by side, as a share of the width of the axis
 HOLLOW = (3, 3)
 
 

@@ -7,10 +7,8 @@ from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
 from dlsched.statistics.inference import Estimate, bootstrap_mean
 from dlsched.study.rows import Row
 
-REPORTED = 2.04
-"""Per cent above the optimum."""
-FLOOR = 0.01
-"""Per cent: what is less is drawn there."""
+REPORTED = 2.04  # per cent above the optimum
+FLOOR = 0.01  # per cent: what is less is drawn there
 SAMPLED = "sampled-market"
 MARKETS = {
     SAMPLED: "sampled market (the paper's)",

@@ -10,8 +10,7 @@ from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, ma
 from dlsched.statistics.inference import Estimate
 from dlsched.study.rows import Row
 
-GAPS_S = {206: 250, 114: 500, 44: 1000}
-"""Mean seconds between arrivals by the jobs of a stream."""
+GAPS_S = {206: 250, 114: 500, 44: 1000}  # mean seconds between arrivals by the jobs of a stream
 COUNTS = (8, 4, 2, 1)
 EARLIER = {
     "doubling": (6.6, 2.3, 1.4),
@@ -26,8 +25,7 @@ NAMES = {
     **{f"fixed-{units}": f"fixed, {units} unit{'s' * (units > 1)}" for units in COUNTS},
     "exploratory": "exploratory",
 }
-HALVED = 2.0
-"""The abstract: "more than halving of average job time on some workload patterns"."""
+HALVED = 2.0  # the abstract: "more than halving of average job time on some workload patterns"
 FOUND = "found"
 PATTERN = {"mix": "", "arrivals": "", "units": "d", "load": "g"}
 """Arguments that make a pattern, and how each is written."""
@@ -204,8 +202,7 @@ GIVEN, SHARED = ("fixed", "fastest", "knee"), ("equal", "marginal")
 """Sizings that ignore other jobs, and sizings that share out the nodes."""
 BOUND = "bound"
 
-Case = tuple[str, str]
-"""Load, and whether jobs end early: arguments of ``streams.async_jobs``, in words."""
+Case = tuple[str, str]  # load, and whether jobs end early: arguments of ``streams.async_jobs``, in words
 Flows = Mapping[Case, Mapping[str, Mapping[int | None, float]]]
 """Mean flow time in hours, or a bound on it, by case, method and seed."""
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,24 +17,11 @@ from dlsched.core.part import STRICT, sparing
 from dlsched.core.result import InstanceId, Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
 
-
-class Answer(Protocol):
-    """What states an objective and a bound: a result, or a proof."""
-
-    @property
-    def sense(self) -> Sense: ...  # noqa: D102
-
-    @property
-    def objective(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def bound(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def constant(self) -> float: ...  # noqa: D102
+if TYPE_CHECKING:
+    from dlsched.proofs.proof import Proof
 
 
-def disproof(instance: InstanceFile, result: Answer) -> str | None:
+def disproof(instance: InstanceFile, result: "Result[Solution] | Proof") -> str | None:
     """Return a sentence when a result or a proof disproves what the instance's file calls known."""
     if instance.known is None:
         return None
@@ -179,23 +166,15 @@ def _same_gap(claimed: float, result: Result[Solution]) -> bool:
 def _result(file: _Complete) -> Result[Solution]:
     from dlsched.certificates.kinds import certificate_from  # brings NumPy, which `solve --help` need not wait for
 
+    same = ("family", "method", "objective", "constant", "bound", "runtime_s", "solver", "seed", "figures", "message")
     return Result(
-        family=file.family,
+        **{name: getattr(file, name) for name in same},
         instance=InstanceId(file.instance.name, file.instance.sha256),
-        method=file.method,
         status=TerminationStatus(file.status),
         sense=Sense(file.sense),
-        objective=file.objective,
-        constant=file.constant,
-        bound=file.bound,
         bound_source=file.bound_source if file.bound_source is not None or file.bound is None else "unnamed",
-        runtime_s=file.runtime_s,
-        solver=file.solver,
-        seed=file.seed,
-        limits=Limits(time_s=file.limits.time_s, nodes=file.limits.nodes, threads=file.limits.threads),
+        limits=Limits(**dict(file.limits)),
         certificate=None if file.certificate is None else certificate_from(file.certificate),
         solution=None if file.solution is None else _Data(file.solution),
-        figures=file.figures,
-        message=file.message,
         of_model=file.of_model,
     )

@@ -13,7 +13,7 @@ failures      false, or impossible
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dlsched.catalogue.solvers import SOLVERS, either
@@ -22,15 +22,13 @@ from dlsched.core.family import AnyFamily
 from dlsched.core.gap import meets, rounding, tolerance
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import FOUND, printable
-from dlsched.core.result import Certificate, Result, Solution
+from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.results.reading import Claim
 
 _OWN_METHOD = re.compile(r"[^\s:]+:\w+")  # the user's own method: file.py:function, package.module:Policy
-UNPROVEN = "infeasible is claimed; counting does not prove it"
-"""A failure, unless a proof of its own shows it."""
-_EARLY = 0.5
-"""A method that a time limit stopped has used at least this share of it."""
+UNPROVEN = "infeasible is claimed; counting does not prove it"  # a failure, unless a proof of its own shows it
+_EARLY = 0.5  # a method that a time limit stopped has used at least this share of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +83,9 @@ def verify_claim(family: AnyFamily, instance: InstanceFile, claim: Claim, where:
         verified_bound = _certificate(family, instance, result, objective, found)
         claimed_bound = _bound(family, instance, result, verified_bound, found)
         if not found.failures:
-            found.recomputed.append(", ".join(_recomputed(result)))
-            found.claimed.extend(_of_model(result))
+            found.recomputed.append(_recomputed(result))
             found.claimed.extend(_trusted(result))
-    return Verification(
-        *(found.failures, found.verified, found.recomputed, found.claimed, objective, verified_bound, claimed_bound)
-    )
+    return replace(found, objective=objective, verified_bound=verified_bound, claimed_bound=claimed_bound)
 
 
 def require_same_instance(family: AnyFamily, instance: InstanceFile, result: Result[Solution], where: str) -> None:
@@ -180,13 +175,6 @@ def _infeasible(family: AnyFamily, instance: InstanceFile, result: Result[Soluti
         found.failures.append(f"status: {result.status} is claimed, but it is infeasible: {reason}")
 
 
-def _of_model(result: Result[Solution]) -> Iterator[str]:
-    """Yield what is claimed of a model alone."""
-    if result.of_model and result.status in (TerminationStatus.INFEASIBLE, TerminationStatus.UNBOUNDED):
-        by = printable(result.solver or "an unnamed solver")
-        yield f"{result.status}, by {by}, of a model that may have rows of its own, not of the instance"
-
-
 def _certificate(
     family: AnyFamily, instance: InstanceFile, result: Result[Solution], objective: float | None, found: Verification
 ) -> float | None:
@@ -207,7 +195,8 @@ def _certificate(
     if objective is not None and sense.better(objective, value) and not meets(objective, value, result.constant):
         found.failures.append(f"certificate: its {value!r} contradicts the objective {objective!r}")
         return None
-    found.verified.append(f"verified: {value!r} ({_kind(certificate)}, {_arithmetic(certificate)} arithmetic)")
+    arithmetic = getattr(certificate, "arithmetic", "exact")
+    found.verified.append(f"verified: {value!r} ({type(certificate).__name__}, {arithmetic} arithmetic)")
     return value
 
 
@@ -244,18 +233,18 @@ def _bound(
     return bound
 
 
-def _recomputed(result: Result[Solution]) -> Iterator[str]:
-    if result.objective is not None:
-        yield f"objective {result.objective!r}"
-    if result.gap is not None:
-        yield f"gap {result.gap!r}"
-    yield f"status {result.status}" + (", of a model" if result.of_model else "")
-    if result.figures:
-        yield f"{len(result.figures)} figures"
+def _recomputed(result: Result[Solution]) -> str:
+    facts = [f"{name} {value!r}" for name in ("objective", "gap") if (value := getattr(result, name)) is not None]
+    facts.append(f"status {result.status}" + (", of a model" if result.of_model else ""))
+    facts += [f"{len(result.figures)} figures"] * bool(result.figures)
+    return ", ".join(facts)
 
 
 def _trusted(result: Result[Solution]) -> Iterator[str]:
-    """Yield the statements that nobody can recompute."""
+    """Yield the statements that nobody can recompute, those of a model alone first."""
+    if result.of_model and result.status in (TerminationStatus.INFEASIBLE, TerminationStatus.UNBOUNDED):
+        by = printable(result.solver or "an unnamed solver")
+        yield f"{result.status}, by {by}, of a model that may have rows of its own, not of the instance"
     facts = [f"runtime {result.runtime_s!r} s"]
     if result.solver is not None:
         facts.append(f"solver {result.solver}")
@@ -264,17 +253,6 @@ def _trusted(result: Result[Solution]) -> Iterator[str]:
     if result.message:
         facts.append(f"message {printable(result.message[:60])!r}")
     yield ", ".join(facts)
-
-
-def _arithmetic(certificate: Certificate) -> str:
-    arithmetic: str = getattr(
-        certificate, "arithmetic", "exact"
-    )  # certificates are what `Certificate` says, and no more
-    return arithmetic
-
-
-def _kind(certificate: Certificate) -> str:
-    return type(certificate).__name__
 
 
 def _said(exact: Fraction) -> str:

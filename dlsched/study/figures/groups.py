@@ -14,8 +14,7 @@ from dlsched.statistics.inference import Estimate, wilson_share
 from dlsched.study.rows import Row
 
 Kind = Literal["exact", "heuristic", "bound"]
-Instance = tuple[object, ...]
-"""Identity of an instance within a study."""
+Instance = tuple[object, ...]  # identity of an instance within a study
 
 NO_FAILURE = (TerminationStatus.OPTIMAL, TerminationStatus.FEASIBLE, TerminationStatus.INFEASIBLE)
 """Statuses that are no failure even without an answer: the cell has a bound, or proved infeasibility."""
@@ -33,8 +32,7 @@ def sense_of(row: Row) -> Sense:
     return FAMILIES[row.family].sense if row.family in FAMILIES else Sense.MINIMIZE
 
 
-FILES = "files"
-"""Stands for the preset of instances that have none."""
+FILES = "files"  # stands for the preset of instances that have none
 SEARCHED = "worst known"
 """Stands for the preset of instances that a search for the worst one of a method has found: they are no sample of anything."""
 

@@ -13,10 +13,8 @@ from dlsched.statistics.inference import Estimate
 from dlsched.study.figures.groups import FILES, SEARCHED, Group, Line
 from dlsched.study.figures.tables import note_of, overview, p_value_text, remarks, table, title
 
-ENOUGH = 5
-"""Ratios of a group from which its mean may stand in the sentence on many groups."""
-SPELT_OUT = 1
-"""Groups up to which each gets a sentence; more groups share one."""
+ENOUGH = 5  # ratios of a group from which its mean may stand in the sentence on many groups
+SPELT_OUT = 1  # groups up to which each gets a sentence; more groups share one
 _NAME = 60  # characters of a name in a sentence
 _TIMES = 2.0  # from this ratio on the text says "times" instead of per cent
 

@@ -28,10 +28,8 @@ from dlsched.study.rows import Row
 
 __all__ = ["SHIFT_S", "Comparison", "Group", "Line", "sentence", "summarise"]
 
-SHIFT_S = 1.0
-"""Shift in seconds of the geometric mean of times: differences far below it do not count."""
-TIMEOUTS = ("timeout", TerminationStatus.TIME_LIMIT)
-"""Statuses of cells that the time limit ended."""
+SHIFT_S = 1.0  # shift in seconds of the geometric mean of times: differences far below it do not count
+TIMEOUTS = ("timeout", TerminationStatus.TIME_LIMIT)  # statuses of cells that the time limit ended
 
 Cells = Mapping[Instance, Row]  # rows of one method, by instance
 Figures = Mapping[Instance, float | None]  # one for each cell, less is better; None: no answer

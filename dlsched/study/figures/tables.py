@@ -39,10 +39,8 @@ HEADS = {
     "time": "time",
     "best": "against best",
 }
-KEYS = tuple(HEADS)
-"""Names of the columns where some are chosen."""
-RATIOS = frozenset(("mean", "shared", "median", "p95", "worst"))
-"""Those that hold ratios."""
+KEYS = tuple(HEADS)  # names of the columns where some are chosen
+RATIOS = frozenset(("mean", "shared", "median", "p95", "worst"))  # those that hold ratios
 BEST = "the best"
 TIED = "tied for the best"
 _NOTES = {
@@ -159,8 +157,7 @@ def p_text(p_value: float) -> str:
     return "< 0.001" if p_value < 1e-3 else f"{p_value:.2g}"
 
 
-NUMBERS = ("instances", "optima proven", "mean ratio", "worst")
-"""Columns that hold numbers."""
+NUMBERS = ("instances", "optima proven", "mean ratio", "worst")  # columns that hold numbers
 WITHOUT_TICKS = (
     "elastic_stream without ticks: its optima are bounds, as decisions at any moment have no finite model; ratios are at "
     "most what stands there. With tick = SECONDS in [[instances]] decisions fall at ticks, and `exact` proves optima of that."

@@ -39,8 +39,7 @@ class Content:
         return list(dict.fromkeys(line.method for group in self.groups for line in group.lines))
 
 
-WORST = 10
-"""Number of worst instances of each method that every plot shows."""
+WORST = 10  # number of worst instances of each method that every plot shows
 
 
 @dataclass(frozen=True, slots=True)

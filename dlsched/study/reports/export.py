@@ -272,7 +272,5 @@ ROWS: Mapping[str, Callable[[Iterable[Row], BinaryIO, Sequence[str]], None]] = {
     "json": _write_json,
 }
 TABLES = {"latex": latex, "markdown": markdown}
-ALL = "all"
-"""Stands for all columns."""
-FORMATS = (*ROWS, *TABLES)
-"""Formats of ``dlsched study export --format``."""
+ALL = "all"  # stands for all columns
+FORMATS = (*ROWS, *TABLES)  # formats of ``dlsched study export --format``

@@ -18,8 +18,7 @@ from dlsched.study.reports.content import Content
 from dlsched.study.reports.export import markdown, markdown_table, markdown_text
 from dlsched.study.rows import Row, table_columns
 
-MOST_INSTANCES = 100
-"""Largest number of instances of a table; larger groups get none."""
+MOST_INSTANCES = 100  # largest number of instances of a table; larger groups get none
 NOTE = (
     "Ratio and seconds; the status where there is no answer, or where a limit ended the search. Of methods for bounds the bound "
     "over the reference."
@@ -69,12 +68,9 @@ def _cell(row: Row | None) -> str:
     return ", ".join(parts)
 
 
-MOST_TABLES = 12
-"""Groups up to which each gets a table; more groups share one table of means."""
-MOST_LINES = 60
-"""Groups up to which each gets a line in that table; for more it shows the spread of their means."""
-MOST_WORST = 10
-"""Number of worst instances that are listed."""
+MOST_TABLES = 12  # groups up to which each gets a table; more groups share one table of means
+MOST_LINES = 60  # groups up to which each gets a line in that table; for more it shows the spread of their means
+MOST_WORST = 10  # number of worst instances that are listed
 
 
 def write_page(content: Content, path: str | os.PathLike[str]) -> None:

@@ -7,16 +7,15 @@ import base64
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dlsched.core import quantities
 from dlsched.core.files import write_text
 from dlsched.core.imports import needing
 from dlsched.core.messages import printable, several
-from dlsched.core.quantities import duration
 from dlsched.statistics.inference import Estimate
-from dlsched.study.figures.groups import Comparison, Group, Line
+from dlsched.study.figures.groups import Group, Line
 from dlsched.study.figures.summary import SHIFT_S
 from dlsched.study.figures.tables import answers_text, p_text, remarks, unbounded_text
 from dlsched.study.reports.content import Content, Evidence, Trial, trials
@@ -28,14 +27,17 @@ from dlsched.study.reports.page_parts import (
     Look,
     Table,
     block,
+    count_cell,
     finite,
     labels,
     looks,
     name_cell,
     not_drawn,
     number_cell,
+    ratio_cell,
     short,
     span,
+    time_cell,
 )
 from dlsched.study.rows import Row, RowColumn, table_columns
 
@@ -86,14 +88,10 @@ def _hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
-WORST_SHOWN = 5
-"""Number of worst instances of a group that are shown in full."""
-BAD = 1 + 1e-6
-"""Ratios above this are worse than the reference."""
-MESSAGES = 20
-"""Largest number of different failures that are listed for a group."""
-MESSAGE_LENGTH = 300
-"""Largest number of characters of a message."""
+WORST_SHOWN = 5  # number of worst instances of a group that are shown in full
+BAD = 1 + 1e-6  # ratios above this are worse than the reference
+MESSAGES = 20  # largest number of different failures that are listed for a group
+MESSAGE_LENGTH = 300  # largest number of characters of a message
 LONGEST, TOGETHER = 40_000, 1_200_000
 """Largest number of characters of an instance, and of all on the page; longer ones show only their
 command."""
@@ -102,56 +100,40 @@ command."""
 def methods_table(group: Group, looks: Mapping[str, Look]) -> Table:
     """Table with one line for each method, as in the summary."""
     against = next((line.comparison.against for line in group.lines if line.comparison), "")
-    columns = [
-        Column("method", numbers=False),
-        Column("answered", "cells with an answer that was checked, of all that ended"),
-        Column("mean ratio", f"{group.ratio}, with its 95 % interval"),
-        Column("median"),
-        Column("95 %", "95th percentile of the ratios"),
-        Column("worst"),
-        Column("at optimum", "answers that are the proven optimum, of all cells"),
-        Column("proven", "cells that proved their optimum themselves"),
-        Column("time", "shifted geometric mean of the cells that ended"),
-        Column("PAR10", "mean, a timeout counted as ten times the limit"),
+    optimum, proven = "answers that are the proven optimum, of all cells", "cells that proved their optimum themselves"
+    shared = f"mean over the {several(group.shared, 'instance')} that all answered"
+    better, paired = f"instances, against {printable(against)}", "Wilcoxon signed-rank of the paired ratios"
+    # Each column with the cell of a line; those of uneven groups and of comparisons only where they say something.
+    columns: list[tuple[Column, Callable[[Line], Cell]]] = [
+        (Column("method", numbers=False), lambda line: name_cell(line.method, looks[line.method].label)),
+        (
+            Column("answered", "cells with an answer that was checked, of all that ended"),
+            lambda line: Cell(answers_text(line, "/"), order=line.answers),
+        ),
+        (Column("mean ratio", f"{group.ratio}, with its 95 % interval"), mean_cell),
+        *([(Column("where all answered", shared), _shared_cell)] if group.uneven else []),
+        (Column("median"), lambda line: ratio_cell(line.median, line.at_most)),
+        (Column("95 %", "95th percentile of the ratios"), lambda line: ratio_cell(line.p95, line.at_most)),
+        (Column("worst"), lambda line: ratio_cell(line.worst, line.worst_at_most)),
+        (Column("at optimum", optimum), lambda line: _share_cell(line.at_optimum, line.cells)),
+        (Column("proven", proven), lambda line: _share_cell(line.proven, line.cells)),
+        (Column("time", "shifted geometric mean of the cells that ended"), lambda line: time_cell(line.time_s)),
+        (
+            Column("PAR10", "mean, a timeout counted as ten times the limit"),
+            lambda line: time_cell(line.par10, several(line.timeouts, "timeout") if line.timeouts else ""),
+        ),
     ]
     if against:
-        columns += [
-            Column("better / equal / worse", f"instances, against {printable(against)}"),
-            Column("p", "Wilcoxon signed-rank of the paired ratios, after Holm's correction"),
-        ]
-    rows = [_method_cells(line, looks[line.method], bool(against)) for line in group.lines]
-    if group.uneven:
-        columns.insert(
-            3, Column("where all answered", f"mean over the {several(group.shared, 'instance')} that all answered")
-        )
-        for line, row in zip(group.lines, rows, strict=True):
-            row.insert(3, NOTHING if line.shared is None else _estimate_cell(line.shared, line.at_most))
+        columns.append((Column("better / equal / worse", better), _wins_cell))
+        columns.append((Column("p", f"{paired}, after Holm's correction"), _p_cell))
     caption = f"Methods; the last two columns compare with {short(against)}" if against else "Methods"
-    return Table(caption, columns, rows)
+    return Table(
+        caption, [column for column, _ in columns], [[cell(line) for _, cell in columns] for line in group.lines]
+    )
 
 
-def _method_cells(line: Line, look: Look, compared: bool) -> list[Cell]:
-    def ratio(value: float | None, at_most: bool) -> Cell:
-        return NOTHING if value is None else number_cell(value, quantities.ratio(value), at_most)
-
-    late = several(line.timeouts, "timeout") if line.timeouts else ""
-    cells = [
-        name_cell(line.method, look.label),
-        Cell(answers_text(line, "/"), order=line.answers),
-        mean_cell(line),
-        ratio(line.median, line.at_most),
-        ratio(line.p95, line.at_most),
-        ratio(line.worst, line.worst_at_most),
-        Cell(_of(line.at_optimum, line.cells), order=line.at_optimum),
-        Cell(_of(line.proven, line.cells), order=line.proven),
-        NOTHING if line.time_s is None else Cell(duration(line.time_s), order=line.time_s),
-        NOTHING if line.par10 is None else Cell(duration(line.par10), order=line.par10, note=late),
-    ]
-    return cells + (_comparison_cells(line.comparison) if compared else [])
-
-
-def _of(part: int, whole: int) -> str:
-    return quantities.percent(part / whole if whole else 0.0)
+def _share_cell(part: int, whole: int) -> Cell:
+    return Cell(quantities.percent(part / whole if whole else 0.0), order=part)
 
 
 def mean_cell(line: Line) -> Cell:
@@ -167,15 +149,19 @@ def _estimate_cell(mean: Estimate, at_most: bool, also: str = "") -> Cell:
     return number_cell(mean.value, text, at_most, ", ".join(filter(None, (interval, also))))
 
 
-def _comparison_cells(comparison: Comparison | None) -> list[Cell]:
-    if comparison is None:
-        return [NOTHING, NOTHING]
-    counts = f"{comparison.wins:,} / {comparison.ties:,} / {comparison.losses:,}"
-    p_value = comparison.p_value
-    return [
-        Cell(counts, order=comparison.wins - comparison.losses),
-        NOTHING if p_value is None else number_cell(p_value, p_text(p_value)),
-    ]
+def _shared_cell(line: Line) -> Cell:
+    return NOTHING if line.shared is None else _estimate_cell(line.shared, line.at_most)
+
+
+def _wins_cell(line: Line) -> Cell:
+    if (of := line.comparison) is None:
+        return NOTHING
+    return Cell(f"{of.wins:,} / {of.ties:,} / {of.losses:,}", order=of.wins - of.losses)
+
+
+def _p_cell(line: Line) -> Cell:
+    p_value = line.comparison and line.comparison.p_value
+    return NOTHING if p_value is None else number_cell(p_value, p_text(p_value))
 
 
 def overview(content: Content, looks: Mapping[str, Look]) -> Table:
@@ -184,17 +170,14 @@ def overview(content: Content, looks: Mapping[str, Look]) -> Table:
     # The best heuristic of each group, with a link to its section.
     for index, group in enumerate(content.groups):
         best, tied = group.best, [looks[method].label for method in group.tied]
-        worst = (
-            NOTHING if best.worst is None else number_cell(best.worst, quantities.ratio(best.worst), best.worst_at_most)
-        )
         rows.append(
             [
                 Cell(title_of(group), link=anchor(index)),
-                Cell(f"{group.instances:,}", order=group.instances),
-                Cell(_of(group.references.get("optimum", 0), group.instances)),
+                count_cell(group.instances),
+                Cell(quantities.percent(group.references.get("optimum", 0) / group.instances)),
                 name_cell(best.method, looks[best.method].label),
                 mean_cell(best),
-                worst,
+                ratio_cell(best.worst, best.worst_at_most),
                 Cell(", ".join(tied)) if tied else NOTHING,
             ]
         )
@@ -267,7 +250,7 @@ def _specimen(
 ) -> dict[str, object]:
     worst = trial.rows[method]
     text, command = evidence(worst)
-    ratio = number_cell(worst.ratio, quantities.ratio(worst.ratio), worst.at_most).text
+    ratio = ratio_cell(worst.ratio, worst.at_most).text
     shown = table_columns("method", "status", "objective", "ratio", "time_s")
     cells = [[_row_cell(column, row, looks) for column in shown] for row in trial.rows.values()]
     columns = [Column(column.heading, numbers=column.kind != "text") for column in shown]
@@ -294,10 +277,10 @@ def _row_cell(column: RowColumn, row: Row, looks: Mapping[str, Look]) -> Cell:
         return name_cell(row.method, looks[row.method].label)
     if value is None:
         return NOTHING
-    if column.name == "ratio" and row.ratio is not None:
-        return number_cell(row.ratio, quantities.ratio(row.ratio), row.at_most)
-    if column.name == "time_s" and row.time_s is not None:
-        return Cell(duration(row.time_s), order=row.time_s)
+    if column.name == "ratio":
+        return ratio_cell(row.ratio, row.at_most)
+    if column.name == "time_s":
+        return time_cell(row.time_s)
     text = printable(column.text(row))
     return number_cell(float(value), text) if isinstance(value, int | float) else Cell(text)
 
@@ -312,10 +295,9 @@ def failures(failed: Sequence[Row], looks: Mapping[str, Look]) -> tuple[Table | 
     cells = []
     for key, count in counts.most_common(MESSAGES):
         method, status, message = key
-        line = [name_cell(method, looks[method].label), Cell(printable(status)), Cell(f"{count:,}", order=count)]
-        cells.append(
-            [*line, name_cell(message, short(message, MESSAGE_LENGTH)), name_cell(first[key], names[first[key]])]
-        )
+        line = [name_cell(method, looks[method].label), Cell(printable(status)), count_cell(count)]
+        line += [name_cell(message, short(message, MESSAGE_LENGTH)), name_cell(first[key], names[first[key]])]
+        cells.append(line)
     columns = [
         Column(head, numbers=head == "cells") for head in ("method", "status", "cells", "message", "for example")
     ]
@@ -324,10 +306,8 @@ def failures(failed: Sequence[Row], looks: Mapping[str, Look]) -> tuple[Table | 
     return Table(f"{several(len(failed), 'cell')} without an answer", columns, cells), words
 
 
-DOTS = 4_000
-"""Approximate number of dots on the whole page, which keeps the file small."""
-FEWEST, MOST = 30, 250
-"""Least number of instances that a plot shows, whatever the number of plots."""
+DOTS = 4_000  # approximate number of dots on the whole page, which keeps the file small
+FEWEST, MOST = 30, 250  # numbers of instances that a plot shows, however many plots there are
 
 
 def write_report(content: Content, path: str | os.PathLike[str]) -> None:

@@ -33,8 +33,7 @@ from dlsched.study.reports.page_parts import (
 )
 from dlsched.study.rows import Row
 
-GOLDEN = 0.618034
-"""Golden-ratio step: its multiples modulo 1 spread any number of dots evenly over the height of a row."""
+GOLDEN = 0.618034  # golden-ratio step: its multiples modulo 1 spread any number of dots evenly over the height of a row
 BAND, DOTS, BAR = 0.34, 0.04, -0.24
 """Layout within a row of height 1: height and middle of the band of dots, and position of the bar."""
 SYMBOLS = {"optimum": "o", "bound": "o", "answer": "+"}
@@ -43,8 +42,7 @@ SAYS = {
     "bound": "A hollow dot rests on a bound: the true ratio is at most what it shows (≤).",
     "answer": "A cross is a ratio to the answer of the plan's reference method, which need not be the best.",
 }
-QUARTILES_FROM = 4
-"""Least number of answers for which the middle half is marked."""
+QUARTILES_FROM = 4  # least number of answers for which the middle half is marked
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
@@ -147,8 +145,7 @@ def _instances(shown: Sequence[Trial], looks: Mapping[str, Look]) -> Table:
     return Table("Ratio of every dot", [*columns, *(Column(look.label) for look in looks.values())], rows)
 
 
-STEPS = 60
-"""Largest number of points of a curve."""
+STEPS = 60  # largest number of points of a curve
 
 
 def profile(trials: Sequence[Trial], looks: Mapping[str, Look], family: str) -> Figure:
@@ -220,14 +217,10 @@ def _at(steps: Steps, taus: Sequence[float]) -> list[float]:
     return [drawn(shares[bisect_right(ends, tau) - 1]) for tau in taus]
 
 
-MOST = 8
-"""Largest number of sizes that are drawn; if there are more, neighbours are merged."""
-SHIFT = 0.09
-"""Shift between methods drawn side by side, as a share of the distance of two sizes."""
-APART = 1.5
-"""Ratio of largest to least number of GPUs from which GPUs serve as size."""
-LEAST_S = 1e-5
-"""Seconds below which clocks cannot distinguish times."""
+MOST = 8  # largest number of sizes that are drawn; if there are more, neighbours are merged
+SHIFT = 0.09  # shift between methods drawn side by side, as a share of the distance of two sizes
+APART = 1.5  # ratio of largest to least number of GPUs from which GPUs serve as size
+LEAST_S = 1e-5  # seconds below which clocks cannot distinguish times
 RANGE = (0.05, 0.5, 0.95)
 
 

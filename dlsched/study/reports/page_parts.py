@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dlsched.core.messages import cut, printable, told_apart
+from dlsched.core.quantities import duration, ratio
 from dlsched.plots.figure import FAINT, HUES, UNDATED, styled, ticks
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawn
 
 
-CELL, KEY = 60, 36
-"""Largest number of characters of a name in a table, and in a plot."""
+CELL, KEY = 60, 36  # largest number of characters of a name in a table, and in a plot
 
 
 def block(text: str) -> str:
@@ -124,15 +124,27 @@ def number_cell(value: float | None, text: str, at_most: bool = False, note: str
     return Cell(f"≤ {text}" if at_most else text, order=None if plain else value, note=note)
 
 
-LOG_FROM = 3.0
-"""Ratio of largest to least value from which an axis is logarithmic."""
+def ratio_cell(value: float | None, at_most: bool = False) -> Cell:
+    """A cell with a ratio; a dash without one."""
+    return number_cell(value, ratio(value), at_most)
+
+
+def time_cell(seconds: float | None, note: str = "") -> Cell:
+    """A cell with a time in a unit that fits it; a dash without one."""
+    return NOTHING if seconds is None else Cell(duration(seconds), order=seconds, note=note)
+
+
+def count_cell(count: int) -> Cell:
+    """A cell with a count."""
+    return Cell(f"{count:,}", order=count)
+
+
+LOG_FROM = 3.0  # ratio of largest to least value from which an axis is logarithmic
 DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3), (7, 3, 2, 3), (11, 3), (11, 3, 2, 3))
 SYMBOLS = ("o", "s", "D", "^", "X", "*")
 GREY = "#808080"
-WIDTH = 420
-"""Pixels of a figure at its own size, which suits a telephone; the page makes it as wide as its column."""
-LEFT, RIGHT, TOP, BOTTOM = 60, 14, 8, 42
-"""Pixels around the axes, for their texts."""
+WIDTH = 420  # pixels of a figure at its own size, which suits a telephone; the page makes it as wide as its column
+LEFT, RIGHT, TOP, BOTTOM = 60, 14, 8, 42  # pixels around the axes, for their texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 
 MARKERS = ("o", "s", "D", "^", "v", "P")
-LONGEST = 18
-"""Characters of a method's name, which is half of a narrow column."""
+LONGEST = 18  # characters of a method's name, which is half of a narrow column
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +101,9 @@ def width_of_key(names: Sequence[str], width_in: float) -> int:
     return max(1, min(len(names), int(width_in / column_in)))
 
 
-DOTS = 60
-"""Instances up to which each has a dot."""
-QUARTILES_FROM = 4
-"""Answers from which the middle half is marked."""
-BINS = 48
-"""Bars of a density: a column of a paper is some 200 points wide, so that each has four."""
+DOTS = 60  # instances up to which each has a dot
+QUARTILES_FROM = 4  # answers from which the middle half is marked
+BINS = 48  # bars of a density: a column of a paper is some 200 points wide, so that each has four
 
 
 def missing_ratios(panel: Panel) -> str:
@@ -199,10 +195,8 @@ def _ratios_key(dots: bool, hollow: bool) -> "list[Artist]":
     return key
 
 
-LINEAR_TO = 20.0
-"""Gaps in per cent up to which their axis is linear."""
-_NEAR = 1.0
-"""Gap in per cent below which an axis of large gaps is linear, as it holds 0."""
+LINEAR_TO = 20.0  # gaps in per cent up to which their axis is linear
+_NEAR = 1.0  # gap in per cent below which an axis of large gaps is linear, as it holds 0
 
 
 def missing_pairs(panel: Panel) -> str:
@@ -262,8 +256,7 @@ def draw_times(figure: "FigureBase", panel: Panel) -> "list[Artist]":
     return _draw(axes, times, begin, end, panel)
 
 
-Values = Mapping[str, Sequence[float | None]]
-"""By method, one an instance; None where it has none."""
+Values = Mapping[str, Sequence[float | None]]  # by method, one an instance; None where it has none
 
 
 def _gaps(panel: Panel) -> Values:
@@ -401,8 +394,7 @@ def _seconds(axes: "Axes", low: float, high: float) -> None:
     axes.set_ylabel("time, s")
 
 
-WRITTEN = 12
-"""Methods up to which every field holds its number."""
+WRITTEN = 12  # methods up to which every field holds its number
 
 
 def height_of_matrix(panel: Panel) -> float:

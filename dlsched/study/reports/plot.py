@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
 
 FORMATS = (*(suffix[1:] for suffix in UNDATED), "pgf")
-MOST = 6
-"""Largest number of groups in a figure."""
+MOST = 6  # largest number of groups in a figure
 
 
 @dataclass(frozen=True, slots=True)

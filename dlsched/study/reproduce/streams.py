@@ -15,12 +15,9 @@ from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
 from dlsched.elastic_stream.generator import RESNET110_S
 
-COUNTS = (1, 2, 4, 8, 16)
-"""Numbers of units on which jobs with a law of speed may run."""
-JOBS = {16: 100, 64: 200}
-"""Number of jobs of a stream, by the units of its cluster."""
-EARLY = ((0.05, 0.5), (0.25, 0.3))
-"""Half of the jobs end at 5 % of their work, 30 of 100 at a quarter."""
+COUNTS = (1, 2, 4, 8, 16)  # numbers of units on which jobs with a law of speed may run
+JOBS = {16: 100, 64: 200}  # number of jobs of a stream, by the units of its cluster
+EARLY = ((0.05, 0.5), (0.25, 0.3))  # half of the jobs end at 5 % of their work, 30 of 100 at a quarter
 
 
 @dataclass(frozen=True, slots=True)
