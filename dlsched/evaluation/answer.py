@@ -198,18 +198,19 @@ def saving(cluster: Cluster) -> str:
     base, best = cluster.baseline, cluster.best
     if base is None or best is None:
         return f"On {several(cluster.gpus, 'GPU')} no policy has an answer."
-    return " ".join([_saving(cluster, base, best), *_left_out(cluster), *_parts(cluster), *_tasks(cluster)])
-
-
-def _left_out(cluster: Cluster) -> list[str]:
-    """Name jobs that held GPUs and are left out, if they held much or are on parts of GPUs."""
+    sentences = [_saving(cluster, base, best)]
+    # Jobs that held GPUs and are left out, if they held much or are on parts of GPUs.
     if cluster.outside > MOST_OUTSIDE:
         among, share = _not_looked_at(cluster)
-        return [f"Jobs that are not looked at{among and f'{among},'} {share}; here they take none."]
-    if cluster.left_out:
+        sentences.append(f"Jobs that are not looked at{among and f'{among},'} {share}; here they take none.")
+    elif cluster.left_out:
         verb = "is" if cluster.left_out == 1 else "are"
-        return [f"{several(cluster.left_out, 'job')} on parts of GPUs {verb} left out, and take none here."]
-    return []
+        sentences.append(f"{several(cluster.left_out, 'job')} on parts of GPUs {verb} left out, and take none here.")
+    sentences += _parts(cluster)
+    if cluster.tasks:
+        tasks = several(cluster.tasks, "task")
+        sentences.append(f"Arrays of which only so many tasks might run at once have no such limit here: {tasks}.")
+    return " ".join(sentences)
 
 
 def _not_looked_at(cluster: Cluster) -> tuple[str, str]:
@@ -220,21 +221,8 @@ def _not_looked_at(cluster: Cluster) -> tuple[str, str]:
 
 def _parts(cluster: Cluster) -> list[str]:
     """Name jobs that get whole GPUs instead of parts."""
-    if not cluster.whole:
-        return []
-    verb = "has" if cluster.whole == 1 else "have"
-    return [
-        f"{several(cluster.whole, 'job')} on parts of GPUs {verb} a whole one for every part here, which takes more of them."
-    ]
-
-
-def _tasks(cluster: Cluster) -> list[str]:
-    """Name tasks that may run at once here, but could not in the trace."""
-    if not cluster.tasks:
-        return []
-    return [
-        f"Arrays of which only so many tasks might run at once have no such limit here: {several(cluster.tasks, 'task')}."
-    ]
+    have = f"{several(cluster.whole, 'job')} on parts of GPUs {'has' if cluster.whole == 1 else 'have'}"
+    return [f"{have} a whole one for every part here, which takes more of them."] if cluster.whole else []
 
 
 def _saving(cluster: Cluster, base: str, best: str) -> str:
@@ -346,11 +334,11 @@ def smallest(clusters: Sequence[Cluster]) -> str:
     waiting = duration(waiting_s, float(today.fates[base].flow_s.mean()))
     today_waits = f"Waiting under `{base}` on {several(today.gpus, 'GPU')} is {waiting} on average"
     if not enough:
-        answer = f"{today_waits}; no policy keeps it as short on any of these clusters."
-        return " ".join([answer, *_no_room(today)])
+        return " ".join([f"{today_waits}; no policy keeps it as short on any of these clusters.", *_no_room(today)])
     best, cluster = enough[min(enough)]
-    answer = f"{today_waits}; the smallest of these clusters on which a policy keeps it as short has "
-    return " ".join([f"{answer}{several(cluster.gpus, 'GPU')}, with `{best}`.", *_no_room(cluster)])
+    smallest = f"{several(cluster.gpus, 'GPU')}, with `{best}`"
+    answer = f"{today_waits}; the smallest of these clusters on which a policy keeps it as short has {smallest}."
+    return " ".join([answer, *_no_room(cluster)])
 
 
 def _no_room(cluster: Cluster) -> list[str]:

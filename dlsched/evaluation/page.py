@@ -11,10 +11,11 @@ import numpy as np
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.files import write_text
 from dlsched.core.messages import printable, several
-from dlsched.core.quantities import duration, percent, ratio, rounded, time_unit
+from dlsched.core.quantities import duration, percent, rounded, time_unit
 from dlsched.evaluation import answer
 from dlsched.evaluation.answer import HAPPENED, Cluster, in_common
 from dlsched.evaluation.measures import THRESHOLD_S, Part, means_by
+from dlsched.evaluation.question import Question
 from dlsched.statistics.samples import fairness
 from dlsched.study.reports.page import embedded, parts_of
 from dlsched.study.reports.page_parts import (
@@ -27,12 +28,14 @@ from dlsched.study.reports.page_parts import (
     Table,
     Trace,
     axis,
+    count_cell,
     drawn,
     labels,
     looks,
     name_cell,
     not_drawn,
     number_cell,
+    ratio_cell,
 )
 
 CLASSES: Final = ((1, 1), (2, 4), (5, 8), (9, None))  # classes of job sizes: GPUs from and to
@@ -54,15 +57,6 @@ class Unit(NamedTuple):
         return NOTHING if np.isnan(seconds) else number_cell(seconds, self.text(seconds), note=note)
 
 
-def time_unit_of(seconds: float) -> Unit:
-    """Choose a readable unit for a mean flow time, that in which sentences write it.
-
-    >>> time_unit_of(50.0).name, time_unit_of(3000.0).name, time_unit_of(20000.0).name, time_unit_of(864000.0).name
-    ('s', 'min', 'h', 'days')
-    """
-    return Unit(*time_unit(seconds))
-
-
 def sizes_of(gpus: IntArray) -> tuple[IntArray, list[str]]:
     """Class of every job by its GPUs, and the names of the classes."""
     names = [
@@ -79,12 +73,8 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
         change = NOTHING
         if base is not None and name != base:
             estimate = cluster.change(name, base)
-            between = (
-                ""
-                if estimate.low is None or estimate.high is None
-                else f"{unit.text(estimate.low)} to {unit.text(estimate.high)}"
-            )
-            change = unit.cell(estimate.value, between)
+            ends = [unit.text(end) for end in (estimate.low, estimate.high) if end is not None]
+            change = unit.cell(estimate.value, " to ".join(ends))
         times = [
             unit.cell(value)
             for seconds in (fate.waiting_s, fate.flow_s)
@@ -99,7 +89,7 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
             _plain(float(np.median(fate.slowdown))),
             _share(fate.used),
             _share(fate.scattered),
-            NOTHING if over is None else number_cell(over, ratio(over), at_most=True),
+            ratio_cell(over, at_most=True),
             _jain(cluster, fate.slowdown),
         ])  # fmt: skip
     for name, why in cluster.unanswered.items():
@@ -197,14 +187,9 @@ def users_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table |
     for user, name in enumerate(names[:MOST_USERS]):
         change = (after[user] - before[user]) / before[user] if before[user] > 0 else 0.0
         share = float(held_s[user] / gpu_s.sum())
-        rows.append([
-            name_cell(name, shown[name]),
-            number_cell(float(jobs[user]), f"{jobs[user]:,}"),
-            number_cell(share, percent(share)),
-            unit.cell(float(before[user])),
-            unit.cell(float(after[user])),
-            number_cell(change, percent(change, signed=True)),
-        ])  # fmt: skip
+        cells = [number_cell(float(jobs[user]), f"{jobs[user]:,}"), number_cell(share, percent(share))]
+        cells += [unit.cell(float(flows_s[user])) for flows_s in (before, after)]
+        rows.append([name_cell(name, shown[name]), *cells, number_cell(change, percent(change, signed=True))])
     heads = ("jobs", "of the GPU time", *(f"flow, {looks[name].label}, {unit.name}" for name in (base, best)), "change")
     return Table(
         f"The {len(rows)} users of the most GPU time, of {len(names):,}: mean time from submission to end",
@@ -226,7 +211,7 @@ def clusters_table(clusters: Sequence[Cluster], looks: dict[str, Look], unit: Un
         ]
         best = cluster.best
         used = NOTHING if best is None else _share(cluster.fates[best].used)
-        rows.append([Cell(f"{cluster.gpus:,}", order=cluster.gpus), *map(unit.cell, waits), used])
+        rows.append([count_cell(cluster.gpus), *map(unit.cell, waits), used])
     caption = f"Mean waiting time, {unit.name}, of the {len(indices[0]):,} jobs that fit every cluster; today's cluster is first"
     heads = [Column(HAPPENED if name == HAPPENED else looks[name].label) for name in names]
     return Table(caption, [Column("GPUs"), *heads, Column("used", "Under the policy of the least flow time.")], rows)
@@ -316,23 +301,31 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """The content of a page: results on each cluster, today's first, and what was asked.
+    """The content of a page: what was asked, and results on each cluster, today's first.
 
     ``windows``: how many each cluster was run on; ``audit``: sentences of the import for today's cluster; ``command`` writes
-    the page again; ``environment``: versions and the machine, by name; ``estimates``: policies know users' estimates instead of
-    true running times; ``submitted``: first and last submission, as dates where the trace has dates.
+    the page again; ``environment``: versions and the machine, by name.
     """
 
-    title: str
+    question: Question
     clusters: Sequence[Cluster]
-    policies: tuple[str, ...]
     windows: int
-    family: str
     audit: Sequence[str]
     command: str
     environment: Mapping[str, str]
-    estimates: bool = False
-    submitted: str = ""
+
+    @property
+    def title(self) -> str:
+        """Name of the trace's file."""
+        return os.path.basename(self.question.queue.path)
+
+    @property
+    def submitted(self) -> str:
+        """First and last submission of the window, as dates where the trace has dates; empty without any."""
+        queue = self.question.queue
+        times_s = [job.submit_s for job in queue.jobs if self.question.window.holds(job.submit_s)]
+        ends = [queue.moment(end_s).replace("T", " ") for end_s in (min(times_s), max(times_s))] if times_s else []
+        return f"{' to '.join(ends)}{'' if queue.dated else ' s'}" if ends else ""
 
     @property
     def sentences(self) -> list[str]:
@@ -343,7 +336,7 @@ class PageContent:
             answer.distance(today),
             answer.smallest(self.clusters),
             answer.why_baseline(today),
-            answer.known(self.estimates, today.silent),
+            answer.known(self.question.estimates, today.silent),
         ]
         return [sentence for sentence in sentences if sentence]
 
@@ -355,7 +348,7 @@ def write_page(content: PageContent, path: str | os.PathLike[str]) -> None:
 
 def render(content: PageContent) -> str:
     """Return the page."""
-    of_all = looks([HAPPENED, *content.policies])
+    of_all = looks([HAPPENED, *content.question.policies])
     unit = unit_of(content.clusters)
     sizes = clusters_table(content.clusters, of_all, unit)
     first, *more = content.sentences
@@ -378,7 +371,7 @@ def render(content: PageContent) -> str:
 def unit_of(clusters: Sequence[Cluster]) -> Unit:
     """The unit of the times of a page: that of the mean flow time on today's cluster."""
     today = clusters[0]
-    return time_unit_of(float(today.fates[today.baseline].flow_s.mean()) if today.baseline else 0.0)
+    return Unit(*time_unit(float(today.fates[today.baseline].flow_s.mean()) if today.baseline else 0.0))
 
 
 def _section(cluster: Cluster, of_all: dict[str, Look], unit: Unit, index: int) -> dict[str, object]:

@@ -17,6 +17,7 @@ from dlsched.core.imports import needing
 from dlsched.core.limits import Progress, ProgressCallback, watched
 from dlsched.core.messages import Refused, printable, several
 from dlsched.core.quantities import percent
+from dlsched.core.table import Table
 from dlsched.evaluation.answer import clusters_of
 from dlsched.evaluation.page import PageContent, render, unit_of, write_page
 from dlsched.evaluation.question import LIMITS, POLICIES, Question, audit_of, methods_of, pieces, plan_of
@@ -73,7 +74,6 @@ def content_of(
     ``command`` asks the question again; ``tell`` gets the audit before the study runs.
     """
     windows = pieces(question)
-    names = question.policies
     plan, audit = plan_of(question, windows, command), audit_of(windows)
     tell(audit)
     study = run(plan)
@@ -81,25 +81,13 @@ def content_of(
         return None
     with study:
         return PageContent(
-            title=os.path.basename(question.queue.path),
-            clusters=clusters_of(study, windows, names),
-            policies=names,
+            question,
+            clusters=clusters_of(study, windows, question.policies),
             windows=sum(piece.gpus == windows[0].gpus for piece in windows),
-            family=question.family,
             audit=audit,
             command=command,
             environment=environment_words(study.about.environment),
-            estimates=question.estimates,
-            submitted=submitted(question),
         )
-
-
-def submitted(question: Question) -> str:
-    """Write the first and last submission of the window, as dates where the trace has dates."""
-    queue = question.queue
-    times_s = [job.submit_s for job in queue.jobs if question.window.holds(job.submit_s)]
-    ends = [queue.moment(end_s).replace("T", " ") for end_s in (min(times_s), max(times_s))] if times_s else []
-    return f"{' to '.join(ends)}{'' if queue.dated else ' s'}" if ends else ""
 
 
 def today_of(content: PageContent) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -189,12 +177,7 @@ class WhatIf:
         """Return the answer, and the policies on the cluster of today, for notebooks."""
         columns, rows = today_of(self.content)
         sentences = "".join(f"<p>{escape(printable(sentence))}</p>" for sentence in self.sentences)
-        lines = [_line(columns, "th"), *(_line(row, "td") for row in rows)]
-        return f"{sentences}<table>{''.join(lines)}</table>"
-
-
-def _line(cells: Sequence[str], tag: str) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(printable(cell))}</{tag}>' for cell in cells)}</tr>"
+        return sentences + Table(columns, rows, columns[1:]).html()
 
 
 def whatif(
@@ -284,11 +267,10 @@ def whatif(
         time_s=time_limit,
         options=options,
     )
-    path = queue.path
-    words = f"dlsched.whatif({os.path.basename(path)!r}, {source!r}, family={family!r}, policies={list(names)!r})"
-    what = f"what if: {os.path.basename(path)}"
+    file = os.path.basename(queue.path)
+    words = f"dlsched.whatif({file!r}, {source!r}, family={family!r}, policies={list(names)!r})"
     with (
-        watched(None, progress, verbose=verbose, what=what, words=lambda now: now.doing) as (_, callback),
+        watched(None, progress, verbose=verbose, what=f"what if: {file}", words=lambda now: now.doing) as (_, callback),
         tempfile.TemporaryDirectory() as folder,
     ):
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dlsched.core.arguments import renamed
 from dlsched.plots.figure import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Transform
 
 __all__ = ["COLOURS", "Point", "draw_comparison"]
 
@@ -182,9 +183,8 @@ def comparison_figure(
     rows: dict[str, dict[str, Point]] = {}
     for point in points:
         if point.instance in rows.setdefault(point.method, {}):
-            raise ValueError(
-                f"points: found two for method {point.method!r} on instance {point.instance!r}, allowed: one"
-            )
+            where = f"method {point.method!r} on instance {point.instance!r}"
+            raise ValueError(f"points: found two for {where}, allowed: one")
         rows[point.method][point.instance] = point
     if not rows:
         raise ValueError("points: found none, allowed: at least one")
@@ -211,11 +211,8 @@ def comparison_figure(
             first, second = figure.subplots(1, 2, width_ratios=(1.25, 1))
         _draw_ratios(first, rows, instances, hues(groups), ratio)
         draw_profiles(second, over_best, groups)
-        figure.legend(
-            handles=[*_curve_key(names, groups), *_key(points, max(map(len, rows.values())))],
-            loc="outside lower left",
-            ncols=1 if narrow else 2,
-        )
+        key = [*_curve_key(names, groups), *_key(points, max(map(len, rows.values())))]
+        figure.legend(handles=key, loc="outside lower left", ncols=1 if narrow else 2)
         headline(figure, title)
     return figure
 
@@ -250,30 +247,12 @@ def _draw_ratios(
             if point is not None and point.ratio is not None:
                 # Multiples of the golden ratio spread any number of instances evenly over the height of the row.
                 spread = 0.4 * ((0.5 + index * 0.618034) % 1 - 0.8) if len(instances) > 1 else 0.0
-                face = "white" if point.ratio_is_upper_bound else colour
-                axes.plot(
-                    max(point.ratio, 1.0),
-                    y + spread,
-                    MARKERS[point.kind],
-                    ms=3.5,
-                    mfc=face,
-                    mec=colour,
-                    mew=0.8,
-                    zorder=3,
-                )
+                face, marker = "white" if point.ratio_is_upper_bound else colour, MARKERS[point.kind]
+                axes.plot(max(point.ratio, 1.0), y + spread, marker, ms=3.5, mfc=face, mec=colour, mew=0.8, zorder=3)
         _write(axes, y, answered, len(instances))
     # Heads of the two columns of figures right of the axes.
     for right, text in zip(COLUMNS, ("median\ngap", "no\nanswer"), strict=True):
-        axes.annotate(
-            text,
-            (1.0, 1.0),
-            (right, 2),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            fontsize="small",
-            va="bottom",
-            ha="right",
-        )
+        _beside(axes, text, (1.0, 1.0), (right, 2), "axes fraction", va="bottom")
     axes.set_yticks(range(len(order)), [shown[method] for method in order])
     axes.set_ylim(max(len(order), 4) - 0.4, -0.6)  # the first method on top, rows never taller than a quarter
     axes.grid(axis="x")
@@ -286,20 +265,16 @@ def _write(axes: "Axes", y: int, answered: Sequence[float], instances: int) -> N
     """Write the median gap and the number of missing answers beside the row."""
     missing = instances - len(answered)
     gap = f"{100 * (1 - 1 / median(answered)):.2g} %" if answered else "–"
-    for right, text, known in zip(
-        COLUMNS, (gap, f"{missing} of {instances}" if missing else "0"), (True, missing), strict=True
-    ):
-        axes.annotate(
-            text,
-            (1.0, y),
-            (right, 0),
-            xycoords=axes.get_yaxis_transform(),
-            textcoords="offset points",
-            fontsize="small",
-            color="black" if known else "0.6",
-            ha="right",
-            va="center",
-        )
+    texts = (gap, f"{missing} of {instances}" if missing else "0")
+    for right, text, colour in zip(COLUMNS, texts, ("black", "black" if missing else "0.6"), strict=True):
+        _beside(axes, text, (1.0, y), (right, 0), axes.get_yaxis_transform(), color=colour, va="center")
+
+
+def _beside(
+    axes: "Axes", text: str, at: tuple[float, float], by: tuple[float, float], of: "str | Transform", **look: Any
+) -> None:
+    """Write right-aligned text so many points away from a place in the coordinates ``of`` the axes."""
+    axes.annotate(text, at, by, xycoords=of, textcoords="offset points", fontsize="small", ha="right", **look)
 
 
 def _best_known_ratio(of_instance: Sequence[Point]) -> float:
@@ -337,9 +312,8 @@ def _key(points: Sequence[Point], most: int) -> "list[Artist]":
         label = "hollow: at most (compared with a bound)"
         key.append(Line2D([], [], marker="o", mfc="white", mec="0.4", ms=3.5, ls="none", label=label))
     if most > 1:
-        key.append(
-            Line2D([], [], marker="|", ls="-", color="black", lw=0.7, ms=7, mew=1.2, label="median, least to largest")
-        )
+        label = "median, least to largest"
+        key.append(Line2D([], [], marker="|", ls="-", color="black", lw=0.7, ms=7, mew=1.2, label=label))
     if most >= QUARTILES_FROM:
         key.append(Line2D([], [], color="black", lw=2.4, label="middle half of the instances"))
     return key

@@ -21,6 +21,7 @@ from dlsched.core.imports import needing
 from dlsched.core.messages import cut, told_apart
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
@@ -139,6 +140,21 @@ def headline(figure: "Figure", title: str | None) -> None:
     """Write the title, cut to the width of the figure."""
     if title is not None:
         figure.suptitle(short(title, int(9 * figure.get_figwidth())))
+
+
+def legend_below(
+    figure: "Figure", handles: "Sequence[Artist]", columns: int, note: str | None = None, **spacing: float
+) -> None:
+    """Write the key of a figure below it, under a note if there is one."""
+    figure.legend(
+        handles=handles,
+        loc="outside lower left",
+        ncols=columns,
+        title=note,
+        alignment="left",
+        title_fontsize="small",
+        **spacing,
+    )
 
 
 def settle(figure: "Figure") -> None:

@@ -24,6 +24,7 @@ from dlsched.plots.figure import (
     headline,
     ink_on,
     labels,
+    legend_below,
     settle,
     text_size,
 )
@@ -193,15 +194,7 @@ def _explain(figure: "Figure", rows: Sequence[SlotRow], groups: Sequence[Sequenc
         key.append(Line2D([], [], ls="none", marker="o", ms=2.5, color="black", label="ring on several servers"))
     left_out = len(rows) - sum(map(len, groups))
     note = f"Of less utility and not drawn: {left_out} of {len(rows)} methods." if left_out else None
-    figure.legend(
-        handles=key,
-        loc="outside lower left",
-        ncols=2,
-        handlelength=1.0,
-        title=note,
-        alignment="left",
-        title_fontsize="small",
-    )
+    legend_below(figure, key, 2, note, handlelength=1.0)
 
 
 def _write(axes: "Axes", jobs: Sequence[str], row: SlotRow, most: float, size: float, dotted: bool) -> None:

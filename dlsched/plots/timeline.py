@@ -22,6 +22,7 @@ from dlsched.plots.figure import (
     headline,
     ink_on,
     labels,
+    legend_below,
     set_ticks,
     settle,
     text_size,
@@ -249,7 +250,9 @@ def draw_timelines(
                 figure.add_subplot(grid[0, 0], sharex=panels[-1]), panels, scene, arrivals_s, levels, arrival
             )
         draw_flows(_panels(figure, [grid[index + 1, 1] for index in range(len(drawn))]), drawn, "\n" if narrow else " ")
-        _explain(figure, [*_job_key(scene, jobs, drawn), *key(scene)], notes, narrow)
+        note = "\n".join(textwrap.fill(note, 52 if narrow else 110) for note in notes) or None
+        entries = [*_job_key(scene, jobs, drawn), *key(scene)]
+        legend_below(figure, entries, 2 if narrow else 4, note, handlelength=1.4, columnspacing=1.2)
         headline(figure, title)
         settle(figure)
         for axes, of_panel in zip(panels, boxes, strict=True):
@@ -322,21 +325,6 @@ def _job_key(scene: Scene, jobs: Sequence[str], rows: Sequence[Flows]) -> "Itera
     if len(rows) > 1:
         yield Line2D([], [], color="black", lw=1.1, label="this method")
         yield Line2D([], [], color=FAINT, lw=0.6, label="the others")
-
-
-def _explain(figure: "Figure", handles: "Sequence[Artist]", notes: Sequence[str], narrow: bool) -> None:
-    title = "\n".join(textwrap.fill(note, 52 if narrow else 110) for note in notes) or None
-    columns = 2 if narrow else 4
-    figure.legend(
-        handles=handles,
-        loc="outside lower left",
-        ncols=columns,
-        title=title,
-        alignment="left",
-        title_fontsize="small",
-        handlelength=1.4,
-        columnspacing=1.2,
-    )
 
 
 def _name_jobs(axes: "Axes", boxes: Sequence[Box], scene: Scene, size: float) -> None:

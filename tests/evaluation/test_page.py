@@ -7,6 +7,8 @@ from study.reports.synthetic import HOSTILE
 
 from dlsched.evaluation.answer import HAPPENED, Cluster
 from dlsched.evaluation.page import PageContent, policies_table, render, sizes_of, sizes_table, unit_of, users_table
+from dlsched.evaluation.question import Question
+from dlsched.traces.queue import Queue
 
 from .by_hand import cluster
 
@@ -20,12 +22,10 @@ FAST = [3600.0 * hours for hours in (4, 5, 6, 4, 5, 6)]
 def told(*clusters: Cluster, names: tuple[str, ...] = ("fifo", "sjf"), title: str = "trace.txt") -> PageContent:
     """A page of clusters."""
     return PageContent(
-        title,
+        Question(Queue("slurm", title, (), (), dated=False), policies=names),
         clusters
         or (cluster({HAPPENED: SLOW, "fifo": SLOW, "sjf": FAST}, least_flow_s=14400.0, users=("ann", "bob") * 3),),
-        names,
         windows=6,
-        family="srpt_mapping",
         audit=("Jobs read: 6.",),
         command="dlsched whatif trace.txt",
         environment={"dlsched": "1"},
@@ -88,10 +88,9 @@ def test_tables_hold_the_figures() -> None:
         {HAPPENED: SLOW, "sjf": FAST}, least_flow_s=14400.0, users=("ann", "ann", "ann", "bob", "", ""), run_s=3600
     )
     unit = unit_of([one])
-    page = told(one, names=("sjf",))
     from dlsched.study.reports.page_parts import looks
 
-    of_all = looks([HAPPENED, *page.policies])
+    of_all = looks([HAPPENED, "sjf"])
     happened, best, bound = policies_table(one, of_all, unit).rows
     assert (happened[13].text, best[13].text) == ("0.997", "0.988")  # 10 and 9: 361 / 362; 5 and 4: 81 / 82
     assert [cell.text for cell in happened[:8]] == [HAPPENED, "–", "9.00", "9.00", "10.0", "10.0", "10.0", "11.0"]

@@ -31,7 +31,7 @@ def test_it_says_what_the_command_line_says(
     queue = read_queue("slurm", "sacct.txt")
     again = dlsched.whatif(queue, gpus=16, policies=["fifo", "fifo-backfill"], store="kept.sqlite", workers=1)
     assert str(again) == str(found) and (tmp_path / "kept.sqlite").exists()
-    assert "<td>fifo</td>" in found._repr_html_() and repr(found) == "WhatIf(sacct.txt on 16 GPUs)"
+    assert ">fifo</td>" in found._repr_html_() and repr(found) == "WhatIf(sacct.txt on 16 GPUs)"
     found.write("again.html")
     first, last = (line.split("|")[4].replace("T", " ") for line in (tmp_path / "sacct.txt").read_text().split()[1::19])
     assert f"<dt>Submitted</dt><dd>{first} to {last}</dd>" in (tmp_path / "again.html").read_text()

@@ -10,7 +10,7 @@ from dlsched.core.objective import Objective
 from dlsched.core.result import Solution
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import FAMILIES
-from dlsched.statistics.inference import Estimate, wilson_share
+from dlsched.statistics.inference import Estimate, Tally, wilson_share
 from dlsched.study.rows import Row
 
 Kind = Literal["exact", "heuristic", "bound"]
@@ -68,7 +68,7 @@ def has_failed(row: Row, infeasible: bool, kind: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Tally):
     """Comparison of a method with another on the instances on which at least one of the two has an answer.
 
     A method without an answer loses to one with an answer. ``difference``: mean paired difference of ratios, the method's minus
@@ -77,10 +77,6 @@ class Comparison:
     """
 
     against: str
-    instances: int
-    wins: int
-    ties: int
-    losses: int
     difference: Estimate | None
     p_value: float | None
 

@@ -3,7 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import count
 
 from dlsched.core.gap import MEETING
 from dlsched.core.status import Sense, TerminationStatus
@@ -57,24 +58,14 @@ def summarise(rows: Sequence[Row], limit_s: float | None = None) -> list[Group]:
 def _group(family: str, preset: str, objective: str, rows: Sequence[Row], limit_s: float | None) -> Group:
     sense = sense_of(next((row for row in rows if row.sense), rows[0]))
     methods = _by_method(rows)
-    instances = {instance: row for cells in methods.values() for instance, row in cells.items()}
-    infeasible = {
-        instance
-        for cells in methods.values()
-        for instance, row in cells.items()
-        if row.status == TerminationStatus.INFEASIBLE
-    }
-    references = {
-        instance: row.reference_kind
-        for cells in methods.values()
-        for instance, row in cells.items()
-        if row.reference_kind
-    }
+    every = [(method, instance, row) for method, cells in methods.items() for instance, row in cells.items()]
+    instances = dict.fromkeys(instance for _, instance, _ in every)
+    infeasible = {instance for _, instance, row in every if row.status == TerminationStatus.INFEASIBLE}
+    references = {instance: row.reference_kind for _, instance, row in every if row.reference_kind}
     of_kind = {method: _kind(family, method, cells) for method, cells in methods.items()}
     failed = {
         (method, instance)
-        for method, cells in methods.items()
-        for instance, row in cells.items()
+        for method, instance, row in every
         if has_failed(row, instance in infeasible, of_kind[method])
     }
     figures = _figures(sense, methods, {each for each in failed if of_kind[each[0]] != "bound"})
@@ -89,8 +80,7 @@ def _group(family: str, preset: str, objective: str, rows: Sequence[Row], limit_
         own = [cells[instance] for instance in cells if (method, instance) in failed]
         of_failures.update(map(id, own))
         unbounded = [row for row in cells.values() if _is_unbounded(sense, row)]
-        every = list(cells.values())
-        line = _line(method, every, own, unbounded, limit_s, of_kind[method], comparisons.get(method))
+        line = _line(method, list(cells.values()), own, unbounded, limit_s, of_kind[method], comparisons.get(method))
         mean_of_shared = bootstrap_mean([ratio for i, ratio in ratios.items() if i in shared]) if uneven else None
         lines.append(replace(line, shared=mean_of_shared))
     return Group(
@@ -114,22 +104,20 @@ def _by_method(rows: Sequence[Row]) -> dict[str, dict[Instance, Row]]:
     for row in rows:
         cells = methods.setdefault(row.method, {})
         instance = instance_of(row)
-        number = 1
-        while (*instance, number) in cells:
-            number += 1
+        number = next(number for number in count(1) if (*instance, number) not in cells)
         cells[(*instance, number)] = row
     return methods
 
 
 def _kind(family: str, method: str, cells: Cells) -> Kind:
     """Return the kind of a method, as its rows or the family's record have it; else exact if it proved an optimum."""
-    named = next((row.kind for row in cells.values() if row.kind), "")
-    if named:
-        return "exact" if named == "exact" else "bound" if named == "bound" else "heuristic"
+    named: str = next((row.kind for row in cells.values() if row.kind), "")
     known = FAMILIES[family].methods.get(method) if family in FAMILIES else None
-    if known is not None:
-        return "exact" if known.kind == "exact" else "bound" if known.kind == "bound" else "heuristic"
-    return "exact" if any(row.status == TerminationStatus.OPTIMAL for row in cells.values()) else "heuristic"
+    if not named and known is not None:
+        named = known.kind
+    elif not named and any(row.status == TerminationStatus.OPTIMAL for row in cells.values()):
+        named = "exact"
+    return "exact" if named == "exact" else "bound" if named == "bound" else "heuristic"
 
 
 def _is_unbounded(sense: Sense, row: Row) -> bool:
@@ -187,14 +175,13 @@ def _comparisons(figures: Mapping[str, Figures], best: str) -> dict[str, Compari
             shared = [instance for instance in cells if instance in figures[best]]
             pairs[method] = ([cells[i] for i in shared], [figures[best][i] for i in shared])
     p_values = holm([signed_rank(*pair) for pair in pairs.values()])
-    comparisons = {}
     # Holm's correction is over all comparisons of the group together.
-    for (method, pair), p_value in zip(pairs.items(), p_values, strict=True):
-        count = tally(*pair)
-        comparisons[method] = Comparison(
-            best, count.instances, count.wins, count.ties, count.losses, bootstrap_mean(differences(*pair)), p_value
+    return {
+        method: Comparison(
+            **asdict(tally(*pair)), against=best, difference=bootstrap_mean(differences(*pair)), p_value=p_value
         )
-    return comparisons
+        for (method, pair), p_value in zip(pairs.items(), p_values, strict=True)
+    }
 
 
 def _line(

@@ -160,7 +160,7 @@ def _wins_cell(line: Line) -> Cell:
 
 
 def _p_cell(line: Line) -> Cell:
-    p_value = line.comparison and line.comparison.p_value
+    p_value = None if line.comparison is None else line.comparison.p_value
     return NOTHING if p_value is None else number_cell(p_value, p_text(p_value))
 
 
