@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from dlsched.catalogue.families import Value
 from dlsched.catalogue.sources import OF_EVALUATIONS, READING
+from dlsched.core.display import Table
 from dlsched.core.errors import UsageError
 from dlsched.core.files import path_of
 from dlsched.core.imports import needing
 from dlsched.core.limits import Progress, ProgressCallback, watched
 from dlsched.core.messages import Refused, printable, several
 from dlsched.core.quantities import percent
-from dlsched.core.table import Table
 from dlsched.evaluation.answer import clusters_of
 from dlsched.evaluation.page import PageContent, render, unit_of, write_page
 from dlsched.evaluation.question import LIMITS, POLICIES, Question, audit_of, methods_of, pieces, plan_of
