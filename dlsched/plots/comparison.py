@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from dlsched.core.arguments import renamed
 from dlsched.plots.figure import (
@@ -252,7 +252,7 @@ def _draw_ratios(
         _write(axes, y, answered, len(instances))
     # Heads of the two columns of figures right of the axes.
     for right, text in zip(COLUMNS, ("median\ngap", "no\nanswer"), strict=True):
-        _beside(axes, text, (1.0, 1.0), (right, 2), "axes fraction", va="bottom")
+        _beside(axes, text, (1.0, 1.0), (right, 2), "axes fraction", "bottom")
     axes.set_yticks(range(len(order)), [shown[method] for method in order])
     axes.set_ylim(max(len(order), 4) - 0.4, -0.6)  # the first method on top, rows never taller than a quarter
     axes.grid(axis="x")
@@ -267,14 +267,21 @@ def _write(axes: "Axes", y: int, answered: Sequence[float], instances: int) -> N
     gap = f"{100 * (1 - 1 / median(answered)):.2g} %" if answered else "–"
     texts = (gap, f"{missing} of {instances}" if missing else "0")
     for right, text, colour in zip(COLUMNS, texts, ("black", "black" if missing else "0.6"), strict=True):
-        _beside(axes, text, (1.0, y), (right, 0), axes.get_yaxis_transform(), color=colour, va="center")
+        _beside(axes, text, (1.0, y), (right, 0), axes.get_yaxis_transform(), "center", colour)
 
 
 def _beside(
-    axes: "Axes", text: str, at: tuple[float, float], by: tuple[float, float], of: "str | Transform", **look: Any
+    axes: "Axes",
+    text: str,
+    at: tuple[float, float],
+    by: tuple[float, float],
+    of: "str | Transform",
+    va: Literal["bottom", "center"],
+    ink: str = "black",
 ) -> None:
     """Write right-aligned text so many points away from a place in the coordinates ``of`` the axes."""
-    axes.annotate(text, at, by, xycoords=of, textcoords="offset points", fontsize="small", ha="right", **look)
+    offset = "offset points"
+    axes.annotate(text, at, by, xycoords=of, textcoords=offset, fontsize="small", ha="right", va=va, color=ink)
 
 
 def _best_known_ratio(of_instance: Sequence[Point]) -> float:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,11 +17,24 @@ from dlsched.core.part import STRICT, sparing
 from dlsched.core.result import InstanceId, Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
 
-if TYPE_CHECKING:
-    from dlsched.proofs.proof import Proof
+
+class Answer(Protocol):
+    """What states an objective and a bound: a result, or a proof."""
+
+    @property
+    def sense(self) -> Sense: ...  # noqa: D102
+
+    @property
+    def objective(self) -> float | None: ...  # noqa: D102
+
+    @property
+    def bound(self) -> float | None: ...  # noqa: D102
+
+    @property
+    def constant(self) -> float: ...  # noqa: D102
 
 
-def disproof(instance: InstanceFile, result: "Result[Solution] | Proof") -> str | None:
+def disproof(instance: InstanceFile, result: Answer) -> str | None:
     """Return a sentence when a result or a proof disproves what the instance's file calls known."""
     if instance.known is None:
         return None
