@@ -34,7 +34,7 @@ from dlsched import FAMILIES
 from dlsched.catalogue.families import space
 from dlsched.worst.judge import Judge, Worst
 from dlsched.worst.search import find_worst, turns
-from dlsched.worst.space import Data, Space, digits_of, numbers_at, space_of
+from dlsched.worst.spaces import Data, Space, digits_of, numbers_at, space_of
 
 EVALUATED, FEWER, QUICK, CHUNK = 2_000, 300, 10, 250
 SLOW = {

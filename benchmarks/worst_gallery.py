@@ -15,7 +15,7 @@ from dlsched import FAMILIES, read
 from dlsched.families import write
 from dlsched.worst.judge import Judge, Judged, Worst, finite, said_of
 from dlsched.worst.search import BUDGET, find_worst
-from dlsched.worst.space import space_of
+from dlsched.worst.spaces import space_of
 
 GALLERY = Path(__file__).parent.parent / "instances"
 CARRIED = 1e-3

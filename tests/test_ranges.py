@@ -11,7 +11,7 @@ from dlsched import FAMILIES
 from dlsched.catalogue.families import space
 from dlsched.cli.instances import instance_schema
 from dlsched.core.ranges import NOTHING, Range, Ranges
-from dlsched.worst.space import space_of
+from dlsched.worst.spaces import space_of
 
 NAMES = [family for family in FAMILIES if space(family) is not None]
 """Families with a space of worst instances: several draw their numbers."""

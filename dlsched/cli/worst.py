@@ -24,7 +24,7 @@ from dlsched.worst.judge import Failure, Worst, proven_alone, with_proofs
 from dlsched.worst.proving import Proven
 from dlsched.worst.proving import prove as prove_supremum
 from dlsched.worst.search import BUDGET, find_worst
-from dlsched.worst.space import space_of
+from dlsched.worst.spaces import space_of
 
 INTERRUPTED, FAILED = 5, 7
 _SPACES = {family: space(family) or {} for family in FAMILIES}

@@ -1,10 +1,5 @@
 """async_sgd for tests: instances with edge cases of allocations, closed networks, and optima by brute force.
 
-Ties, equal jobs, jobs with nothing left to do, nothing to send or nothing to update; networks that the links, the updates
-or nobody slows down, by a little or a thousandfold; one shard and several, both kinds of links; jobs that may have one
-node, a few, all, or more than there are; clusters with a node too few, with one a job, and with nodes to spare. Numbers are
-short, so that exact arithmetic on them is fast.
-
 Brute force knows neither the recursion nor the checker. Its throughputs come from the product form itself, by convolution
 (Buzen, Communications of the ACM 16, 1973), in exact arithmetic on the instance's floats:
 
@@ -31,13 +26,9 @@ LARGEST = 1_000_000
 def brute_force_async(instance: Instance) -> tuple[float, Allocation] | None:
     """Return the least objective and the first allocation that attains it, or None when none is feasible.
 
-    Tries every allocation within the nodes, in lexicographic order of the counts. Objectives are compared exactly, and the
-    one returned is rounded once. Cost: some microseconds for each, more where numbers have many digits.
-
-    Raises
-    ------
-    ValueError
-        More than ``LARGEST`` allocations fit.
+    Tries every allocation within the nodes, in lexicographic order of the counts; a ``ValueError`` says that more than
+    ``LARGEST`` fit. Objectives are compared exactly, and the one returned is rounded once. Cost: some microseconds for each,
+    more where numbers have many digits.
     """
     if len(instance.jobs) > instance.nodes:
         return None
@@ -62,11 +53,7 @@ def exact_throughput(job: Job, nodes: int) -> Fraction:
 
 
 def convolution(delay_s: Fraction, demands_s: Sequence[Fraction], most: int) -> list[Fraction]:
-    """Cycles a second X(1) .. X(most) of a closed network.
-
-    ``delay_s``: z >= 0, seconds of a cycle without queueing; > 0 if no demand is > 0. ``demands_s``: D_k >= 0, seconds
-    of a cycle, one entry a station. ``most``: customers, >= 0.
-    """
+    """Cycles a second X(1) .. X(most) of a closed network: seconds of a cycle without queueing, and at each station."""
     constants = [Fraction(1)]
     for customers in range(1, most + 1):
         constants.append(constants[-1] * delay_s / customers)
@@ -156,10 +143,7 @@ def async_sgd_instances(
 
 @st.composite
 def networks(draw: st.DrawFn, *, max_kinds: int = 4) -> Network:
-    """Closed networks: no station, no delay, equal bottlenecks, demands of 0, and ratios up to 1e12.
-
-    ``max_kinds``: most kinds of stations, of up to four each.
-    """
+    """Closed networks: no station, no delay, equal bottlenecks, demands of 0, and ratios up to 1e12."""
     stations = draw(st.lists(_STATIONS, max_size=max_kinds))
     if len(stations) > 1 and draw(st.integers(0, 3)) == 0:  # two kinds of one demand
         stations[-1] = Station(stations[0].demand_s, stations[-1].copies)

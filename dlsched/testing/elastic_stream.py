@@ -1,8 +1,6 @@
 """elastic_stream for tests: streams with edge cases, and optima with ticks by brute force, in rational arithmetic.
 
-All numbers drawn are whole or have few binary digits, so that ties are real and sums exact: arrivals together and on ticks,
-work that just fills slots, pauses as long as ticks allow, jobs without work, early ends, counts that are slower than
-smaller ones, counts beyond the cluster, identical jobs. Brute force knows the checker only.
+All numbers drawn are whole or have few binary digits, so that ties are real and sums exact. Brute force knows the checker only.
 """
 
 import math
@@ -37,12 +35,7 @@ def brute_force_stream(instance: Instance) -> tuple[float, Stream] | None:
     At every tick it tries every allowed count of every present job, idling included, depth first. It
     backtracks when the flow times so far plus each job's shortest time left reach the best stream found, or
     when it has met the state before at no more cost. Cost: some 10 us for each division of the units in each
-    state.
-
-    Raises
-    ------
-    ValueError
-        The instance has no ticks, or more than ``LARGEST`` states are met.
+    state. A ``ValueError`` says that there are no ticks, or more than ``LARGEST`` states.
     """
     if instance.tick_s is None:
         raise ValueError("a stream without ticks has no slots to try")

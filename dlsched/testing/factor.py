@@ -22,7 +22,7 @@ from dlsched.testing.cases import CASES
 from dlsched.testing.contract import hold_examples, require_factor
 from dlsched.worst.judge import Failure, Judge, Judged, finite
 from dlsched.worst.search import find_worst, require_search
-from dlsched.worst.space import space_of
+from dlsched.worst.spaces import space_of
 
 BUDGET = 1000
 STRATEGY = 0.1

@@ -1,8 +1,7 @@
 """matching_placement for tests: instances with edge cases of placements, and optima by brute force.
 
-Ties, whole numbers and powers of two, identical jobs, identical workers, types that cannot serve a job, rates for types
-that no worker has, jobs that compete for one worker, one worker a job, smallest sizes above 1, largest sizes, nothing to
-exchange, and types with a bandwidth that is best left idle. Brute force knows the checker only.
+Among them are types that cannot serve a job, rates for types that no worker has, and types with a bandwidth that is best left
+idle. Brute force knows the checker only.
 """
 
 import math
@@ -27,12 +26,7 @@ def brute_force_placement(instance: Instance) -> tuple[float, Placement] | None:
     """Return the best objective and the first placement that attains it, or None when none is feasible.
 
     Gives the workers of every type in every way to the jobs that it can serve, or to none; workers of one type are alike,
-    so only their numbers are tried. Cost: some microseconds for each.
-
-    Raises
-    ------
-    ValueError
-        More than ``LARGEST`` ways.
+    so only their numbers are tried. Cost: some microseconds for each way; a ``ValueError`` says that there are more than ``LARGEST``.
     """
     jobs = instance.jobs
     able = {kind: [index for index, job in enumerate(jobs) if kind in job.samples_per_s] for kind in instance.types}

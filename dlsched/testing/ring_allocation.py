@@ -1,8 +1,7 @@
 """ring_allocation for tests: instances with edge cases of heuristics and of the theorems, and optima by brute force.
 
-Ties, whole numbers, times that rise and fall, one count only, counts without 1, counts larger than the cluster, laws
-without one of their terms, jobs with no epochs left, identical jobs, current counts that are not allowed, one GPU a
-job, capacities that just fit or just do not.
+Among them are counts without 1, counts larger than the cluster, laws without one of their terms, current counts that are not
+allowed, and capacities that just fit or just do not.
 """
 
 import math
@@ -31,12 +30,7 @@ def brute_force_allocation(instance: Instance) -> tuple[float, Allocation] | Non
     """Return the least objective and the first allocation that attains it, or None when none is feasible.
 
     Tries every allocation within the capacity, in lexicographic order of the counts; it knows the checker only. Cost: some
-    microseconds for each.
-
-    Raises
-    ------
-    ValueError
-        More than ``LARGEST`` allocations fit.
+    microseconds for each; a ``ValueError`` says that more than ``LARGEST`` fit.
     """
     ids = [job.id for job in instance.jobs]
     known: list[dict[int, float]] = [{} for _ in ids]

@@ -1,12 +1,7 @@
 """ring_embedding for tests: instances with edge cases of embeddings, and optima by brute force.
 
-Forests in one part and in several, servers that others are reached through, racks, one server alone; with listed paths:
-cycles, thin chords, detours, pairs without a path. Links too thin for some rings or for two of them, rings that need no
-bandwidth. One or two resources, demands that are fractions, zero, or more than some or all servers hold, servers without a
-resource. Budgets that bind, budgets of 0, late arrivals, identical jobs. All utilities: steep and flat sigmoids, a midpoint
-of 0 and one beyond reach, caps that bind, alpha-fair ones from linear to nearly max-min, losses that fall fast, slowly or not
-at all, tables with plateaus, ever steeper ones, tables of one point. Energy that is worth its price and that is not, of some
-servers or all, of some workers or none; power without a price. The sum of utilities and the least one.
+Among them are links too thin for some rings, demands of more than some or all servers hold, budgets that bind, all utilities from
+flat to steep, and energy that is worth its price and that is not.
 
 Brute force knows the checker only, and takes two steps. *One slot*: every ring of every job, that is every number of workers
 on every server and every cyclic order of these servers, with all that it takes of servers and directed links; then, for every
@@ -125,12 +120,8 @@ class _Slots(NamedTuple):
 def brute_force_ring(instance: Instance) -> tuple[float, Embedding]:
     """Return the best objective and an embedding that attains it; there always is one.
 
-    With the objective ``max_min`` no other embedding has better sorted utilities, the least first.
-
-    Raises
-    ------
-    ValueError
-        More than ``LARGEST`` ways.
+    With the objective ``max_min`` no other embedding has better sorted utilities, the least first. A ``ValueError`` says that
+    there are more than ``LARGEST`` ways.
     """
     # Prices as integers of a common unit: sums are exact.
     unit = math.lcm(*(price.denominator for price in instance.on_prices))

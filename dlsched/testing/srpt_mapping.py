@@ -1,8 +1,7 @@
 """srpt_mapping for tests: instances with edge cases of schedules, and optima by brute force.
 
-Ties in releases and lengths, whole numbers and powers of two, identical jobs, servers of different sizes, jobs that take
-all GPUs or more than there are, one stage and chains of up to three, nothing to exchange and heavy exchange, bandwidth
-inside a server below a GPU's share of the network card, and wrong predictions. When asked for, jobs that have begun.
+Among them are jobs that take all GPUs or more than there are, bandwidth inside a server below a GPU's share of the network card,
+and, when asked for, jobs that have begun.
 
 Brute force knows the checker only, and takes two steps. *Usages*: every way to put a job's replicas on servers, of
 which the fastest is kept for every number of GPUs by server: other jobs see nothing else of it, and a schedule stays
@@ -44,12 +43,8 @@ def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
     """Return the least sum of completion times and the first schedule that attains it, or None when none is feasible.
 
     The sums are compared exactly; the one returned is the checker's. A branch is cut when the jobs placed, and the others
-    each alone from its release on at its fastest, end no earlier in sum than the best schedule known.
-
-    Raises
-    ------
-    ValueError
-        More than ``LARGEST`` ways.
+    each alone from its release on at its fastest, end no earlier in sum than the best schedule known. A ``ValueError`` says that
+    there are more than ``LARGEST`` ways.
     """
     choices = [_usages(instance, job) if job.begun is None else _running(instance, job) for job in instance.jobs]
     if not all(choices):

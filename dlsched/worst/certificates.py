@@ -1,7 +1,7 @@
 """Strict reading of certificates of suprema, and what their verifiers confirm; shared by both verifiers, and by no search."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -24,10 +24,8 @@ class Verified:
     ----------
     supremum
         The supremum; None: the ratio is unbounded.
-    ratio
-        Ratio of ``instance``.
-    instance
-        The instance of the certificate.
+    ratio, instance
+        The instance of the certificate, and its ratio.
     leaves
         Number of leaves of the proof.
     """
@@ -85,3 +83,119 @@ def one_of(value: object, where: str, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise InputError(where=where, found=shown(value), allowed=", ".join(allowed))
     return value
+
+
+End = tuple[tuple[int, int, int], ...]
+Table = tuple[tuple[Fraction, ...], ...]
+_FIELDS = ("kind", "family", "method", "jobs", "gpus", "tables", "counts", "supremum", "ratio", "instance", "proof")
+_LIMIT = ("best", "limit", "inside")
+_LARGEST = 4096
+"""Most GPUs of a certificate that the verifier accepts."""
+_MOST_JOBS = 100
+"""Most jobs: ends of runs are listed job by job, by recursion."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Multipliers by name, or trees by (job, count before the step); never both."""
+
+    multipliers: Mapping[str, Fraction] | None
+    before: Mapping[tuple[int, int], "Tree"]
+
+
+@dataclass(frozen=True)
+class Approach:
+    """Two tables by job and count, and the allocation that is best on them."""
+
+    best: tuple[int, ...]
+    limit: Table
+    inside: Table
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Statements of a certificate of a method's supremum; see ``docs/formats.md``."""
+
+    family: str
+    method: str
+    jobs: int
+    gpus: int
+    tables: str
+    counts: str
+    supremum: Fraction | None
+    ratio: Fraction
+    instance: Mapping[str, object]
+    proof: Mapping[End, Tree]
+    approach: Approach | None
+
+
+def claim_from(data: Mapping[str, object]) -> Claim:
+    """Read a certificate of a method's supremum; InputError: a field is missing, unknown or wrong."""
+    fields = set(data)
+    if not fields >= set(_FIELDS) or fields - {*_FIELDS, "limit"}:
+        raise InputError(
+            where="certificate", found=f"the fields {sorted(fields)}", allowed=f"{', '.join(_FIELDS)}, maybe limit"
+        )
+    limit = data.get("limit")
+    jobs, gpus = whole(data["jobs"], "jobs"), whole(data["gpus"], "gpus")
+    if not 1 <= jobs <= gpus <= _LARGEST:
+        raise InputError(where=("jobs", "gpus"), found=f"{jobs} and {gpus}", allowed=f"1 <= jobs <= gpus <= {_LARGEST}")
+    if jobs > _MOST_JOBS:
+        raise InputError(where="jobs", found=jobs, allowed=f"at most {_MOST_JOBS}")
+    allowed = ("ring_allocation", "async_sgd")
+    family = one_of(data["family"], "family", allowed)
+    methods = ("doubling", "marginal", "hull") if family == allowed[0] else ("marginal",)
+    classes = ("any", "monotone", "sublinear", "convex") if family == allowed[0] else ("convex",)
+    return Claim(
+        family,
+        one_of(data["method"], "method", methods),
+        jobs,
+        gpus,
+        one_of(data["tables"], "tables", classes),
+        one_of(data["counts"], "counts", ("powers", "all") if family == allowed[0] else ("all",)),
+        None if data["supremum"] is None else fraction(data["supremum"], "supremum"),
+        fraction(data["ratio"], "ratio"),
+        mapped(data["instance"], "instance"),
+        _proof(data["proof"]),
+        None if limit is None else _approach(limit),
+    )
+
+
+def _proof(data: object) -> dict[End, Tree]:
+    found: dict[End, Tree] = {}
+    for index, entry in enumerate(listed(data, "proof")):
+        where = f"proof[{index}]"
+        if not isinstance(entry, dict) or "end" not in entry:
+            raise InputError(where=where, found=shown(entry), allowed="an object with end and a tree")
+        triples = [tuple(whole(x, where) for x in listed(triple, where)) for triple in listed(entry["end"], where)]
+        if any(len(triple) != 3 for triple in triples):
+            raise InputError(where=f"{where}.end", found=shown(entry["end"]), allowed="triples")
+        end = tuple((count, target, best) for count, target, best in triples)
+        if end in found:
+            raise InputError(where=f"{where}.end", found=f"{shown(entry['end'])} twice", allowed="once")
+        found[end] = _tree({key: value for key, value in entry.items() if key != "end"}, where)
+    return found
+
+
+def _tree(data: object, where: str) -> Tree:
+    if not isinstance(data, dict) or set(data) not in ({"multipliers"}, {"before"}):
+        raise InputError(where=where, found=shown(data), allowed="multipliers, or before")
+    ((kind, entries),) = data.items()
+    if not isinstance(entries, dict):
+        raise InputError(where=f"{where}.{kind}", found=shown(entries), allowed="an object")
+    if kind == "multipliers":
+        return Tree({name: fraction(value, f"{where}.{shown(name)}") for name, value in entries.items()}, {})
+    before = {}
+    for step, tree in entries.items():
+        if not re.fullmatch(r"[0-9]{1,4} [0-9]{1,5}", step):
+            raise InputError(where=f"{where}.before", found=shown(step), allowed="a job and a count")
+        job, count = map(int, step.split())
+        before[job, count] = _tree(tree, f"{where} {step}")
+    return Tree(None, before)
+
+
+def _approach(data: object) -> Approach:
+    if not isinstance(data, dict) or set(data) != set(_LIMIT):
+        raise InputError(where="limit", found=shown(data), allowed=f"an object with {', '.join(_LIMIT)}")
+    limit, inside = (tuple(fractions(row, name) for row in listed(data[name], name)) for name in _LIMIT[1:])
+    return Approach(tuple(whole(count, "limit.best") for count in listed(data["best"], "limit.best")), limit, inside)

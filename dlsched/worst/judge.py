@@ -24,7 +24,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.core.verdict import Known, Reference, ReferenceKind, reference_of, verdict
 from dlsched.families import find_family, instance_from
 from dlsched.version import VERSION
-from dlsched.worst.space import Data
+from dlsched.worst.spaces import Data
 
 if TYPE_CHECKING:
     from dlsched.worst.competitive.proven import Supremum
@@ -69,10 +69,9 @@ class Failure:
 class Judge:
     """Runs a method and its reference on instances, counts runs, and keeps the worst ratio and the failures.
 
-    ``family``, ``method``, ``reference``, ``solver``: the judged method, its reference, and the solver of the reference;
-    ``limits``: limits on the seconds of all runs together and on the nodes of each; ``tell``: called with a failure at once;
-    the first of each message; ``judged``: called after every evaluation; ``beyond``: ratio above which a search ends. If it is
-    finite, only answers have ratios, to proven optima or to another method's answers, as nothing else refutes a bound.
+    ``limits``: seconds of all runs together, nodes of each; ``tell``: called with the first failure of each message; ``judged``:
+    called after every evaluation; ``beyond``: ratio above which a search ends. If it is finite, only answers have ratios, to
+    proven optima or to another method's answers, as nothing else refutes a bound.
     """
 
     family: AnyFamily
@@ -97,10 +96,7 @@ class Judge:
         return self.worst is not None and (self.worst.ratio > self.beyond or math.isinf(self.worst.ratio))
 
     def judge(self, data: Data) -> Judged | None:
-        """Evaluate the instance of some data; None: the data are invalid, or no ratio is defined.
-
-        Stopped: the time is up; KeyboardInterrupt: Ctrl-C.
-        """
+        """Evaluate the instance of some data; None: the data are invalid, or no ratio is defined."""
         instance = self.instance_of(data)
         reference = None if instance is None else self.reference_of(instance)
         return None if instance is None or reference is None else self.held_against(instance, reference, data)
@@ -113,10 +109,7 @@ class Judge:
             return None
 
     def reference_of(self, instance: InstanceFile) -> Reference | None:
-        """Run the reference; None if there is no solution, or nothing is known.
-
-        Counts as an evaluation where nothing is known: the method is not run on it.
-        """
+        """Run the reference; where nothing is known it is None, and counts as an evaluation without a run of the method."""
         result = self._run(self.reference, instance, self.solver)
         if result is not None:
             # another heuristic's answer is a reference only if the caller asked for that heuristic
@@ -202,10 +195,9 @@ class Judge:
 
 
 def _worth(objective: float | None, reference: Reference) -> float | None:
-    """Ratio that a search climbs: that of studies, infinite where it is without bound.
+    """Ratio that a search climbs; None where it learns nothing: both are worth nothing, or one of the two is a loss.
 
-    It is None where the search learns nothing: both are worth nothing, or one of the two is a loss. An answer that meets what is
-    proven is at 1, on either side.
+    An answer that meets what is proven is at 1, on either side.
     """
     value, constant = reference.value, reference.constant
     if objective is None:
@@ -227,33 +219,14 @@ LONGEST = 200
 class Worst:
     """The worst instance that a search has found.
 
-    Parameters
-    ----------
-    family, method
-        Family of the instance, and the method that does badly on it.
-    ratio, found
-        Ratio of the instance, and the ratio before it was shrunk; None: unbounded.
-    objective, reference, reference_kind
-        The method's objective (None: no answer), the value that it is compared with, and the kind of this
-        value: if it is a ``bound``, the true ratio is at most the one stated.
-    evaluations, seed
-        Number of instances evaluated, including those of shrinking, and the seed of the search.
-    instance
-        The worst instance; its source names command and ratio.
-    ended
-        Why the search ended: budget used up (or nothing more to gain), time limit, or Ctrl-C.
-    command
-        The command that finds the instance again.
-    space, wider
-        Descriptions for people: which instances were searched, and the options that widen the space.
-    failures
-        Instances on which the method raised an error, or broke a rule, its guarantee or a proof: one per
-        message.
-    proof
-        If asked for, the proof of how bad the method can be on any instance: the one with the largest
-        supremum.
-    proofs
-        Proofs, one for every number of jobs that the search may end with.
+    ``family``, ``method``: family of the instance, and the method that does badly on it; ``ratio``, ``found``: ratio of the
+    instance, and before it was shrunk; None: unbounded; ``objective``, ``reference``, ``reference_kind``: the method's objective
+    (None: no answer), what it is compared with, and its kind: with a ``bound``, the true ratio is at most the one stated;
+    ``evaluations``, ``seed``: instances evaluated, those of shrinking among them, and the seed of the search; ``instance``: its
+    source names command and ratio; ``ended``: budget used up (or nothing more to gain), time limit, or Ctrl-C; ``command``: the
+    command that finds the instance again; ``space``, ``wider``: for people, which instances were searched, and options that
+    widen the space; ``failures``: one per message; ``proof``, ``proofs``: if asked for, how bad the method can be on any
+    instance, for every number of jobs that the search may end with, and the one with the largest supremum.
     """
 
     family: str
@@ -307,29 +280,17 @@ class Worst:
 
     def as_data(self) -> dict[str, object]:
         """Return it as ``dlsched worst --json`` prints it."""
-        return {
-            "family": self.family,
-            "method": self.method,
-            "ratio": self.ratio,
-            "reference_kind": self.reference_kind,
-            "evaluations": self.evaluations,
-            "seed": self.seed,
-            "proven": None if self.proof is None or self.proof.supremum is None else str(self.proof.supremum),
-            "instance": self.instance.as_data(),
-            "found": self.found,
-            "objective": self.objective,
-            "reference": self.reference,
-            "ended": self.ended,
-            "command": self.command,
-            "space": self.space,
-            "wider": list(self.wider),
-            "failures": [{"message": each.message, "instance": each.instance.as_data()} for each in self.failures],
-            **(
-                {}
-                if self.proof is None
-                else {"proof": self.proof.as_data(), "suprema": [each.brief() for each in self.proofs]}
-            ),
-        }
+        first = ("family", "method", "ratio", "reference_kind", "evaluations", "seed")
+        others = ("found", "objective", "reference", "ended", "command", "space")
+        data: dict[str, object] = {name: getattr(self, name) for name in first}
+        data["proven"] = None if self.proof is None or self.proof.supremum is None else str(self.proof.supremum)
+        data["instance"] = self.instance.as_data()
+        data |= {name: getattr(self, name) for name in others}
+        data["wider"] = list(self.wider)
+        data["failures"] = [{"message": each.message, "instance": each.instance.as_data()} for each in self.failures]
+        if self.proof is not None:
+            data |= {"proof": self.proof.as_data(), "suprema": [each.brief() for each in self.proofs]}
+        return data
 
 
 def said_of(worst: Worst, instance: InstanceFile, reference: str) -> InstanceFile:
@@ -346,10 +307,9 @@ def finite(ratio: float) -> float | None:
 
 
 def with_proofs(worst: Worst, *proofs: "Proven") -> Worst:
-    """Return what a search found with proofs, and with the instance of the largest supremum where that is as bad.
+    """Return what a search found with proofs, each for another number of jobs, and the worst instance of both.
 
-    Each proof is for another number of jobs. DisagreementError: the search found an instance that is worse than the supremum
-    for its number of jobs allows.
+    A ``DisagreementError`` says that the search found an instance that is worse than its supremum allows.
     """
     _require_consistent(worst, proofs)
     proof = max(proofs, key=lambda each: (math.inf if each.supremum is None else each.supremum, each.setting.jobs))
@@ -371,10 +331,9 @@ def with_proofs(worst: Worst, *proofs: "Proven") -> Worst:
 
 
 def proven_alone(command: str, seed: int, *proofs: "Supremum") -> Worst:
-    """Return proofs of a policy as a result without a search: the instance of the largest supremum.
+    """Return proofs of a policy, each for another number of jobs, as a result without a search, held against a schedule.
 
-    The reference is the schedule of the certificate; it is the optimum where the supremum is attained. Nothing is drawn, so
-    ``seed`` is only reported. Each proof is for another number of jobs.
+    The schedule is that of the certificate of the largest supremum, an optimum where the supremum is attained.
     """
     proof = max(proofs, key=lambda each: (each.supremum, -each.setting.jobs))
     family, jobs = find_family(proof.instance.family), proof.setting.jobs

@@ -1,8 +1,6 @@
 """Changes of instances: the moves of a search, and the steps that shrink an instance until a person can read it.
 
-Moves scale numbers, set them to an end of their range, or make them equal to one another; stretch a table as
-a whole or from an entry on; add and remove entries of lists, copy them over others or swap them. They round
-numbers, mostly to three digits: ties then arise by themselves, and instances are easier to read.
+Moves round numbers, mostly to three digits: ties then arise by themselves, and instances are easier to read.
 
 Shrinking removes entries, makes numbers equal and drops digits. A step is accepted if the ratio stays within a share of the
 worst ratio, over all steps together. For ratios near 1 the loss is limited to ten times that share of the excess over 1:
@@ -11,13 +9,14 @@ otherwise nothing would remain of 1.005.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from dlsched.core.elementary import decade, float_power, lognormal
 from dlsched.core.files import Json
 from dlsched.worst.judge import Judge, Judged
-from dlsched.worst.space import (
+from dlsched.worst.spaces import (
     Data,
     Number,
     Place,
@@ -28,7 +27,6 @@ from dlsched.worst.space import (
     numbers_at,
     put,
     rounded,
-    value_at,
     within,
 )
 
@@ -53,33 +51,36 @@ def moved(space: Space, data: Data, generator: "np.random.Generator") -> Data | 
     changed: Data | None = None
     # a chain of moves is repaired once, at its end: on its way it may leave the space
     while changed is None or generator.random() < MORE:
-        step = _moved_once(space, data if changed is None else changed, generator)
-        if step is None:
+        step: Data = copied(data if changed is None else changed)
+        # without members there are no entries to move
+        change = _any_of(CHANGES if space.members else NUMBER_CHANGES, generator)
+        if not change(space, step, generator):
             break
         changed = step
-    if changed is None:
-        return None
-    changed = space.repair(changed)
-    return None if changed is None or changed == data else changed
-
-
-def _moved_once(space: Space, data: Data, generator: "np.random.Generator") -> Data | None:
-    copy = copied(data)
-    # without members there are no entries to move
-    changes = CHANGES if space.members else NUMBER_CHANGES
-    return copy if _any_of(changes, generator)(space, copy, generator) else None
+    repaired = None if changed is None else space.repair(changed)
+    return None if repaired == data else repaired
 
 
 def _any_of(items: Sequence[Item], generator: "np.random.Generator") -> Item:
     return items[int(generator.integers(len(items)))]
 
 
-def _numbers(
-    space: Space, data: Data, generator: "np.random.Generator"
-) -> tuple[Number, list[tuple[Place, float]]] | None:
-    """Choose a path that has numbers, and return its places."""
+def _two_of(count: int, generator: "np.random.Generator") -> list[int]:
+    """Two different indices of so many items; none if there are fewer than two."""
+    return [int(each) for each in generator.choice(count, 2, replace=False)] if count >= 2 else []
+
+
+Found: TypeAlias = tuple[Number, Place, float]
+"""A number, its place in the data and its value there."""
+
+
+def _numbers(space: Space, data: Data, generator: "np.random.Generator") -> list[Found]:
+    """Choose a path that has numbers, and return what it leads to."""
     present = [(number, found) for number in space.numbers if (found := numbers_at(data, number))]
-    return _any_of(present, generator) if present else None
+    if not present:
+        return []
+    number, found = _any_of(present, generator)
+    return [(number, place, value) for place, value in found]
 
 
 def _set(number: Number, place: Place, value: float, generator: "np.random.Generator") -> None:
@@ -104,119 +105,122 @@ def _scaled(number: Number, value: float, factor: float, generator: "np.random.G
     return value * factor
 
 
+def _rescale(found: Sequence[Found], generator: "np.random.Generator") -> None:
+    """Multiply all of these numbers by one factor."""
+    factor = _factor(generator)
+    for number, place, value in found:
+        _set(number, place, _scaled(number, value, factor, generator), generator)
+
+
 def scale(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     """Multiply one number by a factor."""
-    chosen = _numbers(space, data, generator)
-    if chosen is None:
-        return False
-    place, value = _any_of(chosen[1], generator)
-    _set(chosen[0], place, _scaled(chosen[0], value, _factor(generator), generator), generator)
-    return True
+    found = _numbers(space, data, generator)
+    if found:
+        _rescale([_any_of(found, generator)], generator)
+    return bool(found)
 
 
 def to_an_end(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     """Set one number to an end of its range."""
-    chosen = _numbers(space, data, generator)
-    if chosen is None:
-        return False
-    number, found = chosen
-    put(_any_of(found, generator)[0], within(number, _any_of((number.low, number.high), generator)))
-    return True
+    found = _numbers(space, data, generator)
+    if found:
+        number, place, _ = _any_of(found, generator)
+        put(place, within(number, _any_of((number.low, number.high), generator)))
+    return bool(found)
 
 
 def equal(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     """Set one number to the value of another of the same path."""
-    chosen = _numbers(space, data, generator)
-    if chosen is None or len(chosen[1]) < 2:
-        return False
-    first, second = generator.choice(len(chosen[1]), 2, replace=False)
-    put(chosen[1][first][0], value_at(chosen[1][second][0]))
-    return True
+    found = _numbers(space, data, generator)
+    pair = [found[index] for index in _two_of(len(found), generator)]
+    if pair:
+        put(pair[0][1], pair[1][2])
+    return bool(pair)
+
+
+def flip(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """Swap two numbers of the same path."""
+    found = _numbers(space, data, generator)
+    pair = [found[index] for index in _two_of(len(found), generator)]
+    for (_, place, _), (_, _, value) in zip(pair, reversed(pair), strict=True):
+        put(place, value)
+    return bool(pair)
 
 
 def stretch(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     """Scale the numbers of a path in one list or mapping, or a part of them, or set them to one value."""
-    chosen = _numbers(space, data, generator)
-    if chosen is None:
+    found = _numbers(space, data, generator)
+    if not found:
         return False
-    number, found = chosen
-    holder = _any_of(found, generator)[0][0]
-    inside = [(place, value) for place, value in found if place[0] is holder]
+    _, (holder, _), _ = _any_of(found, generator)
+    inside = [each for each in found if each[1][0] is holder]
     # the whole list, its end or its beginning
     cut = int(generator.integers(len(inside)))
     part = _any_of((inside, inside[cut:], inside[: cut + 1]), generator)
     if generator.random() < 0.25:
         # a plateau: several counts as fast as one of them
-        level = _any_of(part, generator)[1]
-        for place, _ in part:
+        _, _, level = _any_of(part, generator)
+        for number, place, _ in part:
             put(place, within(number, level))
-        return True
-    factor = _factor(generator)
-    for place, value in part:
-        _set(number, place, _scaled(number, value, factor, generator), generator)
+    else:
+        _rescale(part, generator)
     return True
 
 
 def scale_all(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     """Multiply all numbers of a path within one entry of a list of members by a factor."""
-    entries = _entries(space, data, generator)
-    if entries is None:
-        return False
-    path, _, entry = entries
-    inner = [number for number in space.numbers if number.path.startswith(f"{path}[].") and isinstance(entry, dict)]
+    path, entries = _entries(space, data, generator)
+    entry = _any_of(entries, generator) if entries else None
+    prefix = f"{path}[]."
+    inner = [number for number in space.numbers if number.path.startswith(prefix)]
     if not inner or not isinstance(entry, dict):
         return False
     number = _any_of(inner, generator)
     # the same number, by its path within the entry
-    below = Number(number.path.removeprefix(f"{path}[]."), number.low, number.high, number.whole)
-    factor = _factor(generator)
-    found = numbers_at(entry, below)
-    for place, value in found:
-        _set(number, place, _scaled(number, value, factor, generator), generator)
+    below = replace(number, path=number.path.removeprefix(prefix))
+    found = [(number, place, value) for place, value in numbers_at(entry, below)]
+    _rescale(found, generator)
     return bool(found)
 
 
-def _entries(space: Space, data: Data, generator: "np.random.Generator") -> tuple[str, list[Json], Json] | None:
-    """Choose a list of members: its path, itself, and one of its entries."""
+def _entries(space: Space, data: Data, generator: "np.random.Generator") -> tuple[str, list[Json]]:
+    """Choose a list of members that has entries: its path, and itself; an empty list if there is none."""
     path = _any_of(space.members, generator)[0]
     lists = [entries for entries in lists_at(data, path) if entries]
-    if not lists:
-        return None
-    entries = _any_of(lists, generator)
-    return path, entries, _any_of(entries, generator)
+    return path, _any_of(lists, generator) if lists else []
+
+
+def _two_entries(space: Space, data: Data, generator: "np.random.Generator") -> tuple[list[Json], list[int]]:
+    _, entries = _entries(space, data, generator)
+    if entries:
+        _any_of(entries, generator)  # of no use here, but instances that are known by their seed hang on this draw
+    return entries, _two_of(len(entries), generator)
 
 
 def copy_over(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     """Copy one entry over another, except for the id."""
-    chosen = _entries(space, data, generator)
-    if chosen is None or len(chosen[1]) < 2:
-        return False
-    entries = chosen[1]
-    first, second = (int(each) for each in generator.choice(len(entries), 2, replace=False))
-    entries[second] = _renamed(entries[first], entries[second])
-    return True
-
-
-def _renamed(entry: Json, other: Json) -> Json:
-    """Return a copy of an entry under the id of another."""
-    copy = copied({"entry": entry})["entry"]
-    if isinstance(copy, dict) and isinstance(other, dict) and "id" in other:
-        copy["id"] = other["id"]
-    return copy  # type: ignore[no-any-return]
+    entries, pair = _two_entries(space, data, generator)
+    if pair:
+        first, second = pair
+        entries[second] = _renamed(entries[first], entries[second])
+    return bool(pair)
 
 
 def swap(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     """Swap two entries, since methods often break ties by order."""
-    chosen = _entries(space, data, generator)
-    if chosen is None or len(chosen[1]) < 2:
-        return False
-    entries = chosen[1]
-    first, second = (int(each) for each in generator.choice(len(entries), 2, replace=False))
-    entries[first], entries[second] = (
-        _renamed(entries[second], entries[first]),
-        _renamed(entries[first], entries[second]),
-    )
-    return True
+    entries, pair = _two_entries(space, data, generator)
+    changed = [_renamed(entries[other], entries[one]) for one, other in zip(pair, reversed(pair), strict=True)]
+    for index, entry in zip(pair, changed, strict=True):
+        entries[index] = entry
+    return bool(pair)
+
+
+def _renamed(entry: Json, other: Json) -> Json:
+    """Return a copy of an entry under the id of another."""
+    copy: Json = copied(entry)
+    if isinstance(copy, dict) and isinstance(other, dict) and "id" in other:
+        copy["id"] = other["id"]
+    return copy
 
 
 def come(space: Space, data: Data, generator: "np.random.Generator") -> bool:
@@ -232,16 +236,12 @@ def come(space: Space, data: Data, generator: "np.random.Generator") -> bool:
         source = [entry for drawn in lists_at(space.draw(generator), path) for entry in drawn]
     if not source:
         return False
-    copy = copied({"entry": _any_of(source, generator)})["entry"]
+    copy = copied(_any_of(source, generator))
     if isinstance(copy, dict) and "id" in copy:
-        copy["id"] = _free_id(entries)
+        taken = {entry.get("id") for entry in entries if isinstance(entry, dict)}
+        copy["id"] = next(name for index in range(len(entries) + 1) if (name := f"n{index}") not in taken)
     entries.insert(int(generator.integers(len(entries) + 1)), copy)
     return True
-
-
-def _free_id(entries: Sequence[Json]) -> str:
-    taken = {entry.get("id") for entry in entries if isinstance(entry, dict)}
-    return next(name for index in range(len(entries) + 1) if (name := f"n{index}") not in taken)
 
 
 def go(space: Space, data: Data, generator: "np.random.Generator") -> bool:
@@ -252,17 +252,6 @@ def go(space: Space, data: Data, generator: "np.random.Generator") -> bool:
         return False
     entries = _any_of(lists, generator)
     del entries[int(generator.integers(len(entries)))]
-    return True
-
-
-def flip(space: Space, data: Data, generator: "np.random.Generator") -> bool:
-    """Swap two numbers of the same path."""
-    chosen = _numbers(space, data, generator)
-    if chosen is None or len(chosen[1]) < 2:
-        return False
-    first, second = (chosen[1][int(each)] for each in generator.choice(len(chosen[1]), 2, replace=False))
-    put(first[0], second[1])
-    put(second[0], first[1])
     return True
 
 
@@ -330,7 +319,7 @@ def changes(space: Space, data: Data) -> list[Shrink]:
 
 
 def _without(path: str, fewest: int, which: int, index: int, data: Data) -> Data | None:
-    copy = copied(data)
+    copy: Data = copied(data)
     lists = lists_at(copy, path)
     if which >= len(lists) or index >= len(lists[which]) or len(lists[which]) <= fewest:
         return None
@@ -339,7 +328,7 @@ def _without(path: str, fewest: int, which: int, index: int, data: Data) -> Data
 
 
 def _all_rounded(numbers: Sequence[Number], digits: int, data: Data) -> Data | None:
-    copy = copied(data)
+    copy: Data = copied(data)
     for number in numbers:
         for place, value in numbers_at(copy, number):
             if digits_of(value) > digits:
@@ -352,8 +341,8 @@ WAYS = 9
 
 
 def _simpler_number(number: Number, index: int, way: int, alike: bool, data: Data) -> Data | None:
-    """Make one number simpler, or all of its path that equal it: ties often are what makes an instance bad."""
-    copy = copied(data)
+    """Make one number simpler, or all of its path that equal it."""
+    copy: Data = copied(data)
     found = numbers_at(copy, number)
     if index >= len(found):
         return None

@@ -12,7 +12,7 @@ Krishnamachari, IPDPS 2025); equal ratios are always taken, so that plateaus are
 
 import math
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from heapq import nlargest
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ from dlsched.families import find_family
 from dlsched.solving import MethodLike, method_of
 from dlsched.worst.judge import Ended, Failure, Judge, Judged, Worst, finite, said_of
 from dlsched.worst.moves import SHARE, least, moved, shrunk
-from dlsched.worst.space import DrawGenerated, Space, own_space, space_of
+from dlsched.worst.spaces import DrawGenerated, Space, own_space, space_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,11 +68,9 @@ def turns(space: Space) -> Iterator[DrawGenerated]:
 def sample(
     judge: Judge, space: Space, until: int, generator: "np.random.Generator", by_turns: float = 1.0
 ) -> list[Judged]:
-    """Draw and evaluate until ``judge`` has counted so many evaluations, or is done.
+    """Draw and evaluate until ``judge`` has counted ``until`` evaluations, or is done; a share ``by_turns`` of all arms.
 
-    ``until``: number of evaluations, including earlier ones; ``by_turns``: share of them that are drawn by turns of the space
-    and of its presets; the others by what drew the worst before. Returns: Draws that have a ratio, each once: the worst of the
-    space and of each preset, then the others, each the worst first.
+    Returned are draws that have a ratio, each once: the worst of each arm, then the others, each the worst first.
     """
     begun, arms = judge.evaluations, [space.draw, *space.presets.values()]
     # by their data, since draws may repeat
@@ -119,15 +117,11 @@ def climb(judge: Judge, space: Space, until: int, generator: "np.random.Generato
         ends = [
             walk(judge, space, start, judge.evaluations + share // len(starts), heat, generator) for start in starts
         ]
-        starts = _worst_first(ends)[: max(1, len(ends) // 2)]
-
-
-def _worst_first(met: Iterable[Judged]) -> list[Judged]:
-    return sorted(met, key=lambda judged: -judged.ratio)
+        starts = sorted(ends, key=lambda judged: -judged.ratio)[: max(1, len(ends) // 2)]
 
 
 def walk(judge: Judge, space: Space, start: Judged, end: int, heat: float, generator: "np.random.Generator") -> Judged:
-    """Walk from an instance until ``judge`` has counted so many evaluations, or is done; return the worst.
+    """Walk from an instance until ``judge`` has counted ``end`` evaluations, or is done; return the worst.
 
     ``heat`` is the threshold at the start, as a part of the logarithm of the ratio.
     """
@@ -260,8 +254,7 @@ def require_search(budget: int, seed: int, share: float = SHARE) -> None:
 def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) -> tuple[Ended, Judged, Judged]:
     """Climb, then shrink; return why it ended, the worst instance found, and the shrunk instance.
 
-    Simple instances often have ties, and worse instances near them. So half of the remaining evaluations
-    continue from the shrunk instance, and if they find a worse one, that is shrunk.
+    Simple instances often have ties, and worse instances near them: half of the remaining evaluations continue there.
     """
     import numpy as np
 

@@ -8,7 +8,7 @@ import pytest
 from dlsched import FAMILIES
 from dlsched.core.family import Method, heuristic
 from dlsched.ring_allocation.solution import Allocation
-from dlsched.worst.space import Data, Number, Space
+from dlsched.worst.spaces import Data, Number, Space
 
 FAMILY = FAMILIES["ring_allocation"]
 

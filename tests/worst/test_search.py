@@ -14,7 +14,7 @@ from dlsched import Limits, Progress, SolverError, UsageError, find_worst
 from dlsched.core.family import Method
 from dlsched.worst.judge import Failure, Judge
 from dlsched.worst.search import climb, sample, turns
-from dlsched.worst.space import Data, DrawGenerated, Number, Space, digits_of
+from dlsched.worst.spaces import Data, DrawGenerated, Number, Space, digits_of
 from tests.worst.conftest import FAMILY, NONE, ONE, always, ring
 from tests.worst.test_judge import raising
 

@@ -13,7 +13,7 @@ from dlsched.catalogue.families import space
 from dlsched.families import instance_from
 from dlsched.worst.judge import Judge
 from dlsched.worst.moves import CHANGES, least, moved, shrunk, simpler_values
-from dlsched.worst.space import (
+from dlsched.worst.spaces import (
     SHARED,
     Data,
     Number,

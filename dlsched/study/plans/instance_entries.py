@@ -356,7 +356,7 @@ def _searched(entry: Table, folder: Path, code: Code) -> Iterator[Searched]:
 
 
 def _require_spaces(family: str, grid: Grid) -> None:
-    from dlsched.worst.space import space_of
+    from dlsched.worst.spaces import space_of
 
     for combined in islice(combinations(grid), SPACES):
         arguments: Validated = combined

@@ -39,12 +39,10 @@ _LAWS: dict[str, Callable[[int, Fraction], Fraction]] = {"power": power, "amdahl
 
 
 def speeds_of(text: str, units: int | None = None) -> tuple[tuple[Fraction, ...], ...]:
-    """Read tables of speeds on 1, 2, ... units.
+    """Read tables of speeds on 1, 2, ... ``units`` (None: as many as the first table has), separated by ``;``.
 
-    ``text``: as many fractions or decimals as there are units, ``1,9/5,5/2,31/10``; or ``linear``, ``power:4/5`` (rounded to
-    hundredths) or ``amdahl:1/10``; several tables separated by ``;``; ``units``: units of the cluster; None: as many as the
-    first table has fractions. UsageError: the text is none of these, speeds fall or are not above 0, or there are more than 4
-    tables or 64 units.
+    A table has as many fractions or decimals as there are units, ``1,9/5,5/2,31/10``; or it is ``linear``, ``power:4/5``
+    (rounded to hundredths) or ``amdahl:1/10``.
 
     >>> speeds_of("1,9/5"), speeds_of("amdahl:1/2", 2)
     (((Fraction(1, 1), Fraction(9, 5)),), ((Fraction(1, 1), Fraction(4, 3)),))
@@ -148,24 +146,9 @@ class Setting:
 class Supremum(Brief):
     """The supremum of the ratio of a policy's total flow time to the optimum's, over all arrivals and works.
 
-    Parameters
-    ----------
-    setting
-        The policy, jobs and speeds.
-    supremum
-        The supremum.
-    ratio
-        Flow time of the policy on ``instance`` over that of a schedule.
-    instance
-        A worst instance, or one close to it.
-    schedule
-        The schedule, in the numbers of the instance.
-    limit
-        What is approached, if no instance was found that attains the supremum.
-    programs
-        Number of linear programs solved.
-    trees
-        Leaves of the proof, for each choice of tables.
+    ``ratio``: flow time of the policy on ``instance``, a worst one or close to it, over that of ``schedule``, in the numbers of
+    the instance; ``limit``: what is approached, if no instance attains the supremum; ``programs``: linear programs solved;
+    ``trees``: leaves of the proof, for each choice of tables.
     """
 
     setting: Setting

@@ -20,7 +20,7 @@ flow(policy) <= sum_j u_j w_j + sum_j g_j a_j <= r flow(optimum). The least such
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -41,11 +41,7 @@ Step = tuple[str, Coefficients | None]
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """A run to its end, in the lengths of its intervals.
-
-    ``path``: events and signs; ``present``: number of jobs present in each interval; ``works``, ``arrivals``: work and arrival
-    of each job: coefficients of the lengths; ``rows``: forms >= 0 of the path, in its order: coefficients of the lengths.
-    """
+    """A run to its end: its path, jobs present in each interval; works, arrivals and rows >= 0 in lengths of intervals."""
 
     path: tuple[Step, ...]
     present: tuple[int, ...]
@@ -55,10 +51,7 @@ class Whole:
 
 
 def runs(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[[], None]) -> Iterator[Whole]:
-    """Yield all runs of a policy on jobs of these tables, in order of arrival.
-
-    TypeError: the policy does with its numbers what is not linear.
-    """
+    """Yield all runs of a policy on jobs of these tables, in order of arrival; ``TypeError``: its decisions are not linear."""
     waiting: list[tuple[Step, ...]] = [((ARRIVAL, None),)]
     while waiting:
         tick()
@@ -83,21 +76,14 @@ def _played(policy: Callable[[], Policy], tables: Sequence[Speeds], path: tuple[
     zero = Form((Fraction(0),) * size, facts)
     works = [variable(job) for job in range(jobs)]
     run = Run(policy(), ExactView(len(tables[0]), zero), zero)
-    present, ended, arrivals, rows, interval = (
-        list[int](),
-        dict[int, Coefficients](),
-        list[Form](),
-        list[Coefficients](),
-        0,
-    )
+    present, ended = list[int](), dict[int, Coefficients]()
+    arrivals, rows = list[Form](), list[Coefficients]()
     for at, (name, form) in enumerate(path):
         if form is not None:
             continue
         if at:
-            length = variable(jobs + interval)
+            run.wait(variable(jobs + len(present)))
             present.append(len(run.view.present))
-            run.wait(length)
-            interval += 1
         if name == ARRIVAL:
             job = len(arrivals)
             arrivals.append(form_of(run.view.now_s))
@@ -110,12 +96,8 @@ def _played(policy: Callable[[], Policy], tables: Sequence[Speeds], path: tuple[
             run.end(job)
         splits = _splits(path[at + 1 :])
         # rows of the path, splits after this event, and what jobs have left
-        facts.positive[:] = [
-            *rows,
-            *splits,
-            *(form_of(each.remaining).coefficients for each in run.view.present.values()),
-        ]
         rows += splits
+        facts.positive[:] = [*rows, *(form_of(each.remaining).coefficients for each in run.view.present.values())]
         try:
             running = run.decide()
         except Undecided as open_:
@@ -163,11 +145,7 @@ Allocation = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Prefix:
-    """The first events of an optimal stream.
-
-    ``jobs``: number of jobs in all; ``events``: -1 for the next arrival, or the job that ends; the first is the arrival of job
-    0.
-    """
+    """The first events of an optimal stream of so many jobs: -1 for the next arrival, or the job that ends."""
 
     jobs: int
     events: tuple[int, ...] = (-1,)
@@ -280,10 +258,7 @@ class Programs:
         return self._tails[prefix]
 
     def bound(self, run: Whole, prefix: Prefix) -> tuple[float, FloatArray | None]:
-        """Return the least r in floats, infinite if there is none, and the unknowns.
-
-        SolverError: HiGHS gives no answer.
-        """
+        """Return the least r in floats, infinite if there is none, and the unknowns."""
         return self._solved(self.rows(run, prefix), len(run.rows), None)
 
     def _solved(self, rows: list[Row], splits: int, ratio: float | None) -> tuple[float, FloatArray | None]:
@@ -310,33 +285,34 @@ class Programs:
 
     def least(self, run: Whole, prefix: Prefix, near: FloatArray) -> tuple[Fraction, Multipliers] | None:
         """Return the least r, and multipliers that prove it, from an optimum in floats; None if none are confirmed."""
-        rows = self.rows(run, prefix)
-        signs: list[Row] = [{k: Fraction(1)} for k in range(len(near)) if not self.jobs + 1 < k <= 2 * self.jobs]
+        rows = self._signed(run, prefix, len(near))
         met: list[Equation] = []
-        for row in (*rows, *signs):
+        for row in rows:
             slack = sum(float(value) * near[k] for k, value in row.items() if k != RIGHT) - float(row.get(RIGHT, 0))
             if abs(slack) < _MET:
                 met.append(row)
         exact = solution(met, len(near))
-        if exact is None or not _holds(rows, signs, exact):
-            return None
-        return exact[0], self._parts(exact)
+        return (exact[0], self._parts(exact)) if exact is not None and _holds(rows, exact) else None
 
     def proving(self, run: Whole, prefix: Prefix, near: FloatArray, ratio: Fraction) -> Multipliers | None:
         """Return multipliers that prove a ratio, near those in floats; None if none are confirmed."""
-        rows = self.rows(run, prefix)
-        signs: list[Row] = [{k: Fraction(1)} for k in range(len(near)) if not self.jobs + 1 < k <= 2 * self.jobs]
         found = self.least(run, prefix, near)
         if found is not None and found[0] <= ratio:
             return found[1]
         # multipliers inside the polyhedron survive rounding to short fractions
-        _, inner = self._solved(rows, len(run.rows), float(ratio))
+        _, inner = self._solved(self.rows(run, prefix), len(run.rows), float(ratio))
+        rows = self._signed(run, prefix, len(near))
         for floats in (near, *(() if inner is None else (inner,))):
             for largest in _DENOMINATORS:
                 exact = [ratio, *(Fraction(float(each)).limit_denominator(largest) for each in floats[1:])]
-                if _holds(rows, signs, exact):
+                if _holds(rows, exact):
                     return self._parts(exact)
         return None
+
+    def _signed(self, run: Whole, prefix: Prefix, unknowns: int) -> list[Row]:
+        """All rows of a program; multipliers of arrivals but the first may have any sign."""
+        signs: list[Row] = [{k: Fraction(1)} for k in range(unknowns) if not self.jobs + 1 < k <= 2 * self.jobs]
+        return self.rows(run, prefix) + signs
 
     def _parts(self, unknowns: Sequence[Fraction]) -> Multipliers:
         jobs = self.jobs
@@ -345,11 +321,11 @@ class Programs:
         )
 
 
-def _holds(rows: Sequence[Mapping[int, Fraction]], signs: Sequence[Row], unknowns: Sequence[Fraction]) -> bool:
+def _holds(rows: Sequence[Row], unknowns: Sequence[Fraction]) -> bool:
     """Whether unknowns satisfy all rows."""
     return all(
         sum((value * unknowns[k] for k, value in row.items() if k != RIGHT), Fraction(0)) >= row.get(RIGHT, 0)
-        for row in (*rows, *signs)
+        for row in rows
     )
 
 
@@ -358,11 +334,7 @@ Leaf = tuple[Whole, Prefix, Multipliers]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search found.
-
-    ``supremum``: the supremum; ``worst``: a run, and an order of the optimum, of that bound; ``leaves``: runs, first events of
-    the optimum, and multipliers which prove that no ratio is larger.
-    """
+    """The supremum, a run and an order of the optimum of that bound, and leaves that prove that no ratio is larger."""
 
     supremum: Fraction
     worst: tuple[Whole, Prefix]
@@ -372,8 +344,8 @@ class Found:
 def search(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[[int], None]) -> Found:
     """Find the supremum for jobs of these tables, in order of arrival.
 
-    SolverError: HiGHS gives no answer, or one that no rationals confirm; TypeError: the policy does with its numbers what is
-    not linear.
+    ``SolverError``: HiGHS gives no answer, or one that no rationals confirm; ``TypeError``: the policy's decisions are not
+    linear.
     """
     programs, order = Programs(tables), count()
     waiting: list[tuple[float, int, int, Whole, Prefix, FloatArray]] = []

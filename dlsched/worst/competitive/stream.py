@@ -18,16 +18,14 @@ Seconds per epoch are whole numbers L / s(m), so that quotients of speeds are ex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import total_ordering
 from math import lcm
 from numbers import Rational
-from typing import Union, cast
+from typing import Self, cast
 
 from dlsched.core.limits import no_tick
 from dlsched.elastic_stream.simulation.view import Policy
 
 Coefficients = tuple[Fraction, ...]
-Exact = Union[int, Fraction, "Form", "Quotient"]
 _SMALL = Fraction(1, 10**100)
 """Constants above 0 up to this count as infinitely small beside a form: an instance may be scaled."""
 
@@ -79,12 +77,18 @@ def above(form: Coefficients, fact: Coefficients) -> bool:
 
 
 class _Number:
-    """Comparisons, by the sign of a difference."""
+    """Arithmetic and comparisons, by sums, products with constants, and the sign of a difference."""
 
     __slots__ = ()
-    facts: Facts
 
     def _against(self, other: object) -> int:
+        """Sign of this number minus another."""
+        raise NotImplementedError
+
+    def __add__(self, other: object) -> Self:
+        raise NotImplementedError
+
+    def __mul__(self, other: object) -> Self:
         raise NotImplementedError
 
     def __lt__(self, other: object) -> bool:
@@ -98,6 +102,24 @@ class _Number:
 
     def __ge__(self, other: object) -> bool:
         return self._against(other) >= 0
+
+    def __radd__(self, other: object) -> Self:
+        return self + other
+
+    def __rmul__(self, other: object) -> Self:
+        return self * other
+
+    def __neg__(self) -> Self:
+        return self * -1
+
+    def __truediv__(self, other: object) -> Self:
+        return self * (1 / _constant(other))
+
+    def __sub__(self, other: object) -> Self:
+        return self + (-other if isinstance(other, _Number) else -_constant(other))
+
+    def __rsub__(self, other: object) -> Self:
+        return -self + other
 
 
 class Form(_Number):
@@ -136,22 +158,8 @@ class Form(_Number):
         factor = _constant(other)
         return Form(tuple(each * factor for each in self.coefficients), self.facts)
 
-    def __truediv__(self, other: object) -> "Form":
-        return self * (1 / _constant(other))
-
-    def __neg__(self) -> "Form":
-        return self * -1
-
-    def __sub__(self, other: object) -> "Form":
-        return self + (-other if isinstance(other, Form) else -_constant(other))
-
-    def __rsub__(self, other: object) -> "Form":
-        return -self + other
-
     def __rtruediv__(self, other: object) -> "Quotient":
         return Quotient(_constant(other), self)
-
-    __radd__, __rmul__ = __add__, __mul__
 
 
 class Quotient(_Number):
@@ -193,23 +201,8 @@ class Quotient(_Number):
     def __mul__(self, other: object) -> "Quotient":
         return Quotient(self.factor * _constant(other), self.below)
 
-    def __truediv__(self, other: object) -> "Quotient":
-        return self * (1 / _constant(other))
 
-    def __neg__(self) -> "Quotient":
-        return self * -1
-
-    def __sub__(self, other: object) -> "Quotient":
-        return self + (-other if isinstance(other, Quotient) else -_constant(other))
-
-    def __rsub__(self, other: object) -> "Quotient":
-        return -self + other
-
-    __radd__, __rmul__ = __add__, __mul__
-
-
-@total_ordering
-class Near:
+class Near(_Number):
     """a + b e, with an infinitely small e > 0: for instances as close to a limit as one likes."""
 
     __slots__ = ("at", "toward")
@@ -221,9 +214,10 @@ class Near:
         near = _near(other)
         return (self.at, self.toward) == (near.at, near.toward)
 
-    def __lt__(self, other: object) -> bool:
+    def _against(self, other: object) -> int:
         near = _near(other)
-        return (self.at, self.toward) < (near.at, near.toward)
+        mine, its = (self.at, self.toward), (near.at, near.toward)
+        return (mine > its) - (mine < its)
 
     def __hash__(self) -> int:
         return hash((self.at, self.toward))
@@ -239,22 +233,8 @@ class Near:
         factor = _constant(other)
         return Near(self.at * factor, self.toward * factor)
 
-    def __truediv__(self, other: object) -> "Near":
-        return self * (1 / _constant(other))
-
-    def __neg__(self) -> "Near":
-        return Near(-self.at, -self.toward)
-
-    def __sub__(self, other: object) -> "Near":
-        return self + -_near(other)
-
-    def __rsub__(self, other: object) -> "Near":
-        return -self + other
-
     def __rtruediv__(self, other: object) -> "Quotient":
         return Quotient(_constant(other), self)
-
-    __radd__, __rmul__ = __add__, __mul__
 
 
 def _near(other: object) -> Near:
@@ -373,10 +353,7 @@ class ExactView:
 
 @dataclass(eq=False)
 class Run:
-    """The state of a run, after the policy's last decision.
-
-    ``policy``: a fresh policy; ``view``: what it sees.
-    """
+    """The state of a run, after the last decision of its policy, which begins fresh."""
 
     policy: Policy
     view: ExactView
@@ -385,9 +362,7 @@ class Run:
 
     def admit(self, job: int, speeds: Speeds, work: Time) -> None:
         """Let a job arrive now."""
-        zero = self.flow * 0
-        times = epoch_times(speeds)
-        self.view.present[job] = Present(times, self.view.now_s, work, work, zero)
+        self.view.present[job] = Present(epoch_times(speeds), self.view.now_s, work, work, attained=self.flow * 0)
         self.view.arrived.append(job)
 
     def end(self, job: int) -> None:
@@ -421,11 +396,7 @@ class Run:
 def play(
     policy: Policy, tables: Sequence[Speeds], arrivals: Sequence[Near], works: Sequence[Near]
 ) -> tuple[Near, list[Near]]:
-    """Run a policy on an instance; return its total flow time, and the ends.
-
-    ``policy``: a fresh policy; ``tables``, ``arrivals``, ``works``: speeds, time of arrival and work of each job, in the order
-    of the file.
-    """
+    """Run a fresh policy on jobs in the order of the file; return its total flow time, and the ends."""
     zero = Near(0)
     units = len(tables[0])
     run = Run(policy, ExactView(units, zero), zero)

@@ -26,11 +26,7 @@ Piece = tuple[Near, Allocation]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An instance and a schedule, in numbers a + b e; jobs in the order of the file.
-
-    ``classes``, ``arrivals``, ``works``: class of its table, time of arrival and work of each job; ``pieces``: seconds and
-    units by job, one piece after another; ``flow``: flow time of the schedule.
-    """
+    """An instance, by class of the tables of speeds, and a schedule in pieces with its flow time, in numbers a + b e."""
 
     classes: tuple[int, ...]
     arrivals: tuple[Near, ...]
@@ -47,14 +43,13 @@ class Point:
 
     def at(self, e: Fraction) -> "Point":
         """Return it with a number for e."""
+        return self.mapped(lambda number: Near(number.at + e * number.toward))
 
-        def real(number: Near) -> Near:
-            return Near(number.at + e * number.toward)
-
-        arrivals, works = (tuple(map(real, each)) for each in (self.arrivals, self.works))
-        return Point(
-            self.classes, arrivals, works, tuple((real(t), units) for t, units in self.pieces), real(self.flow)
-        )
+    def mapped(self, change: Callable[[Near], Near]) -> "Point":
+        """Return it with every number changed."""
+        arrivals, works = (tuple(map(change, each)) for each in (self.arrivals, self.works))
+        pieces = tuple((change(seconds), units) for seconds, units in self.pieces)
+        return Point(self.classes, arrivals, works, pieces, change(self.flow))
 
 
 class Region:
@@ -129,10 +124,7 @@ def attaining(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Re
 
 
 def approaching(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Region, ratio: Fraction) -> Point:
-    """Return an instance that approaches a ratio.
-
-    SolverError: none is found.
-    """
+    """Return an instance that approaches a ratio; ``SolverError``: none is found."""
     inside = region.inside()
     found = (
         None if inside is None else next(_reaching(policy, tables, region.point(region.worst(), inside), ratio), None)
@@ -172,12 +164,4 @@ def shown(point: Point, tables: Sequence[Speeds], name: str) -> tuple[Instance, 
         )
         for k in range(len(tables))
     ]
-    pieces = tuple((seconds * scale, units) for seconds, units in real.pieces)
-    scaled = Point(
-        real.classes,
-        tuple(each * scale for each in real.arrivals),
-        tuple(each * scale for each in real.works),
-        pieces,
-        real.flow * scale,
-    )
-    return Instance(name=name, units=len(tables[0]), jobs=jobs), scaled
+    return Instance(name=name, units=len(tables[0]), jobs=jobs), real.mapped(lambda number: number * scale)

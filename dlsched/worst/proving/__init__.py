@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import islice, permutations, product
 from math import gcd, lcm
 from operator import itemgetter
+from typing import Any
 
 from dlsched import async_sgd, ring_allocation
 from dlsched.core.display import Brief
@@ -44,14 +45,11 @@ _ORDERS = 24
 
 @dataclass(frozen=True)
 class Run:
-    """A whole run and its rows, sorted by whether they have to be strict.
+    """Rows of a whole run, >= 0: those that may be 0, and those that have to be > 0.
 
-    ``steps``: triples (job, from, to), the first step first; ``loose``: rows ``>= 0`` that may be 0; ``strict``: rows that have
-    to be ``> 0``; ``turns``: rows of comparisons with another job, ``> 0`` if that job comes before the one that takes its
-    step.
+    ``turns``, by (job, other): comparisons with another job, > 0 if that job comes before the one that takes its step.
     """
 
-    steps: tuple[tuple[int, int, int], ...]
     loose: Rows
     strict: Rows
     turns: dict[tuple[int, int], list[Row]]
@@ -59,14 +57,14 @@ class Run:
 
 def run_of(setting: Setting, leaf: Leaf) -> Run:
     """Sort the rows of a worst run."""
-    steps, targets = [], [target for _, target, _ in leaf.tail.end]
+    steps = []
     counts = [count for count, _, _ in leaf.tail.end]
     loose, strict = class_rows(setting), {}
     turns: dict[tuple[int, int], list[Row]] = {}
     # backwards from the end: a step leads to the count that its job held after it
     for job, low in leaf.tail.steps:
         steps.append((job, low, counts[job]))
-        targets[job], counts[job] = counts[job], low
+        counts[job] = low
     for job, low, high in steps:
         strict[f"saves {job} {low} {high}"] = {(job, low): 1, (job, high): -1}
     for name, row in leaf.rows.items():
@@ -78,14 +76,13 @@ def run_of(setting: Setting, leaf: Leaf) -> Run:
             strict[name] = row
         else:
             loose[name] = row
-    return Run(tuple(reversed(steps)), loose, strict, turns)
+    return Run(loose, strict, turns)
 
 
 def attaining(setting: Setting, leaf: Leaf, supremum: Fraction) -> Iterator[tuple[Table, tuple[int, ...]]]:
     """Yield tables that may attain the largest ratio, each with the order of the jobs that decides its ties.
 
-    The method takes no steps that save nothing; still, a table on which the last steps save nothing may
-    attain the ratio.
+    The method takes no steps that save nothing; still, a table on which the last steps save nothing may attain it.
     """
     run = run_of(setting, leaf)
     worst = {place: Fraction(0) for place in (*leaf.final, *leaf.best)}
@@ -128,8 +125,7 @@ def _table(
 ) -> Table | None:
     """Return the table with strict rows and costs as far from 0 as possible; None if they cannot be > 0.
 
-    With None for ``strict`` costs may be 0. HiGHS finds a vertex in floats; the equations that it meets are
-    solved exactly.
+    With None for ``strict`` costs may be 0.
     """
     places = [(job, count) for job in range(setting.jobs) for count in setting.counts]
     index = {place: k for k, place in enumerate(places)}
@@ -154,10 +150,7 @@ def _table(
 
 
 def instance_of(setting: Setting, table: Table, order: tuple[int, ...]) -> ring_allocation.Instance:
-    """Make an instance of a table scaled to whole numbers, with jobs in that order.
-
-    Counts that cannot fit cost as much as the largest count that can.
-    """
+    """Make an instance of a table; counts that cannot fit cost as much as the largest count that can."""
     # whole numbers are exact in floats, and a common factor does not matter
     scale = lcm(*(cost.denominator for cost in table.values()))
     whole = {place: int(cost * scale) for place, cost in table.items()}
@@ -304,14 +297,14 @@ def prove(
     """
     offered = ("all" if family == "async_sgd" else "powers") if counts is None else counts
     setting = Setting(family, method, jobs, gpus, tables, offered)
-    tree, _ = within_limits(limits, progress, lambda tick: search(setting, tick))
+    tree, programs = within_limits(limits, progress, lambda tick: search(setting, tick))
     instance, ratio, limit = _shown(setting, tree)
     return Proven(
         setting=setting,
         supremum=tree.supremum,
         ratio=ratio,
         instance=instance,
-        programs=tree.programs,
+        programs=programs,
         leaves=tree.leaves,
         limit=limit,
     )
@@ -347,27 +340,10 @@ def _rows(setting: Setting, table: Table) -> list[list[str]]:
 
 def _proof(leaves: Sequence[tuple[Tail, Multipliers]]) -> list[dict[str, object]]:
     """Leaves as nested objects, one for every end of runs."""
-    trees: dict[End, Node] = {}
+    trees: dict[End, dict[str, Any]] = {}
     for tail, multipliers in leaves:
-        node = trees.setdefault(tail.end, Node())
+        node = trees.setdefault(tail.end, {})
         for job, count in tail.steps:
-            node = node.before.setdefault(f"{job} {count}", Node())
-        node.multipliers = {name: str(value) for name, value in sorted(multipliers.items())}
-    return [
-        {"end": [list(triple) for triple in end], **node.as_data()}
-        for end, node in sorted(trees.items(), key=itemgetter(0))
-    ]
-
-
-@dataclass
-class Node:
-    """A tail of runs in the proof: the multipliers that bound its ratio, or the steps that may come before it."""
-
-    multipliers: dict[str, str] | None = None
-    before: dict[str, "Node"] = field(default_factory=dict)
-
-    def as_data(self) -> dict[str, object]:
-        """Return the tree as certificates hold it."""
-        if self.multipliers is not None:
-            return {"multipliers": self.multipliers}
-        return {"before": {step: node.as_data() for step, node in self.before.items()}}
+            node = node.setdefault("before", {}).setdefault(f"{job} {count}", {})
+        node["multipliers"] = {name: str(value) for name, value in sorted(multipliers.items())}
+    return [{"end": [list(triple) for triple in end], **node} for end, node in sorted(trees.items(), key=itemgetter(0))]

@@ -35,9 +35,7 @@ _OPTIMAL, _UNBOUNDED = 0, 3
 
 
 def solution(equations: Sequence[Equation], unknowns: int) -> list[Fraction] | None:
-    """Return the unique solution of a system; None if it has no solution, or several.
-
-    ``equations``: sparse equations; ``unknowns``: number of unknowns, which are 0 .. unknowns - 1.
+    """Return the unique solution of a system in unknowns 0, 1, ...; None if it has no solution, or several.
 
     >>> solution([{0: Fraction(2), RIGHT: Fraction(1)}, {0: Fraction(1), 1: Fraction(1), RIGHT: Fraction(1)}], 2)
     [Fraction(1, 2), Fraction(1, 2)]
@@ -87,8 +85,7 @@ def vertex(
 ) -> list[Fraction] | None:
     """Maximise a goal over rows >= 0 and equations, in rationals; None if there is no optimum, or no rationals confirm it.
 
-    HiGHS finds a vertex in floats, and the equations that it meets within ``tight`` are solved exactly. ``options``: of
-    ``linprog``; unknowns are >= 0 if they have no bounds there.
+    HiGHS finds a vertex in floats, by ``options`` of ``linprog``; equations that it meets within ``tight`` are solved exactly.
     """
     from scipy.optimize import linprog
 
@@ -103,6 +100,7 @@ def vertex(
     )
     if found.status != _OPTIMAL:
         return None
+    # The rows that the vertex meets, and the unknowns that are 0 there, determine it exactly.
     met = [row for row, slack in zip(rows, lower @ found.x, strict=True) if row and slack < tight]
     zero: list[Equation] = [{k: Fraction(1)} for k, value in enumerate(found.x) if value < tight]
     exact = solution([*equal, *zero, *met], unknowns)
@@ -124,10 +122,7 @@ _EVERY = 50
 def within_limits(
     limits: Limits | None, progress: ProgressCallback | None, search: Callable[[Callable[[int], None]], Proof]
 ) -> tuple[Proof, int]:
-    """Run a search that reports its programs to the function that it gets; return its proof and the number of programs.
-
-    UsageError: a limit was reached before the proof was done.
-    """
+    """Run a search that reports its programs to the function that it gets; return its proof and the number of programs."""
     budget = Budget(limits)
 
     def tick(programs: int) -> None:
@@ -151,11 +146,7 @@ _ZERO, _MET = 1e-12, 1e-7  # of a multiplier, and of an equation, in floats
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """An optimum in floats.
-
-    ``value``: optimal value; infinite if the program is unbounded; ``table``: costs, in the order of the places; None without
-    an optimum; ``duals``: multiplier y of every row.
-    """
+    """An optimum in floats, infinite if the program is unbounded; costs in the order of the places, and y of every row."""
 
     value: float
     table: FloatArray | None
@@ -163,10 +154,7 @@ class Answer:
 
 
 class Programs:
-    """Linear programs that share their places (job, count) and the class of tables.
-
-    ``places``: the variables, in order; ``always``: rows that every program has.
-    """
+    """Linear programs that share their variables, the places (job, count), and the rows of the class of tables."""
 
     def __init__(self, places: Sequence[Place], always: Rows) -> None:
         self._index = {place: index for index, place in enumerate(places)}
@@ -183,10 +171,7 @@ class Programs:
         return matrix
 
     def worst(self, final: Sequence[Place], best: Sequence[Place], rows: Rows) -> Answer:
-        """Solve one program.
-
-        SolverError: HiGHS gives no answer.
-        """
+        """Solve one program; ``SolverError``: HiGHS gives no answer."""
         from scipy.optimize import linprog
 
         added = self.matrix(rows.values())
@@ -202,6 +187,7 @@ class Programs:
         if found.status != _OPTIMAL:
             raise SolverError(f"a program of a proof: {found.message}")
         every = {**self._always, **rows}
+        # Rows were scaled to a largest coefficient of 1, so their multipliers are scaled back.
         scaled = {
             name: -float(dual) / max(map(abs, row.values()))
             for (name, row), dual in zip(every.items(), found.ineqlin.marginals, strict=True)
@@ -224,10 +210,7 @@ def multipliers(
     """Return m and y in rationals, made from y in floats; None if they prove no m, or none up to ``most``.
 
     If ``most`` is given, y is rounded to short fractions first. If these do not prove it, or if the least m
-    is asked for, the equations that y meets in floats are solved exactly.
-
-    ``final``, ``best``: places of the objective and of the normalisation; ``rows``: all rows by name; ``duals``: y of rows;
-    ``most``: largest m that is of use; None: the least m is asked for.
+    is asked for (None), the equations that y meets in floats are solved exactly.
     """
     if most is not None:
         for largest in _DENOMINATORS:
@@ -306,28 +289,25 @@ class Leaf:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Result of a search.
+    """The supremum (None: unbounded), a whole run of that ratio, and tails whose multipliers prove that no run has a larger one.
 
-    ``supremum``: supremum of the ratio; None: unbounded; ``worst``: a whole run of that ratio; ``leaves``: tails that cover all
-    runs, with multipliers which prove that none has a larger ratio; none if unbounded; ``programs``: number of linear programs
-    solved.
+    The tails cover all runs; there are none if the ratio is unbounded.
     """
 
     supremum: Fraction | None
     worst: Leaf
     leaves: list[tuple[Tail, Multipliers]]
-    programs: int
 
 
 def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
     """Find the supremum of a setting; calls ``tick`` with 1 for every program, and with 0 while it lists ends.
 
-    UsageError: too many ends of runs to list them; SolverError: HiGHS gives no answer, or one that no rationals confirm.
+    ``SolverError``: HiGHS gives no answer, or one that no rationals confirm.
     """
     places = [(job, number) for job in range(setting.jobs) for number in setting.counts]
     always = class_rows(setting)
     programs = Programs(places, always)
-    solved, order = count(), count()
+    order = count()
     waiting: list[tuple[float, int, int, Tail | Leaf]] = []
     for end in ends(setting, lambda: tick(0)):
         waiting.append((-np.inf, 0, next(order), Tail.at(end)))
@@ -336,7 +316,6 @@ def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
 
     def solve(tail: Tail, rows: Rows) -> Leaf:
         tick(1)
-        next(solved)
         leaf = Leaf(tail, rows, Answer(np.inf, None, {}))
         return Leaf(tail, rows, programs.worst(leaf.final, leaf.best, rows))
 
@@ -361,7 +340,7 @@ def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
             if item.tail.whole:
                 raise SolverError(f"no rational multipliers for a program of value {item.answer.value!r}")
         elif item.tail.whole:
-            return Tree(None, item, [], next(solved))
+            return Tree(None, item, [])
         for tail in item.tail.before(setting):
             added = last_rows(setting, tail)
             rows = {**item.rows, **added}
@@ -372,4 +351,4 @@ def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
             else:
                 push(solve(tail, rows))
     assert worst is not None
-    return Tree(supremum, worst, done, next(solved))
+    return Tree(supremum, worst, done)

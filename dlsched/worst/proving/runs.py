@@ -43,12 +43,7 @@ NONE = 0
 
 @dataclass(frozen=True)
 class Setting:
-    """The question how bad a method is at worst on tables of a class.
-
-    ``family``, ``method``: the method's family and its name; ``jobs``, ``gpus``: number of jobs, and number of GPUs that they
-    share; ``tables``: one of ``TABLES``; ``offered``: ``powers`` of two, or ``all`` counts. UsageError: a name is unknown, or
-    there are fewer than 1 job or fewer GPUs than jobs.
-    """
+    """The question how bad a method is at worst on ``TABLES`` of a class, with ``powers`` of two or ``all`` counts offered."""
 
     family: str
     method: str
@@ -85,10 +80,7 @@ class Setting:
 
     @property
     def assumed(self) -> str:
-        """The class of tables that suffices for the proof.
-
-        ``hull`` sees the same vertices, and the optimum is the same, when every cost becomes the least up to its count.
-        """
+        """The class that suffices: ``hull`` and the optimum see no change when costs become the least up to their counts."""
         return "monotone" if self.method == "hull" and self.tables == "any" else self.tables
 
     @property
@@ -133,9 +125,7 @@ LARGEST = 2 * 10**6
 def ends(setting: Setting, tick: Tick = no_tick) -> Iterator[End]:
     """Yield all ends of runs, each with every allocation that can be best, up to the names of the jobs.
 
-    Calls ``tick`` now and then.
-
-    UsageError: there are more ends and rejected candidates than ``LARGEST`` allows.
+    ``UsageError``: there are more ends and rejected candidates than ``LARGEST`` allows.
     """
     most = LARGEST // setting.jobs
     bests = list(islice(_bests(setting, tick), most))
@@ -199,10 +189,9 @@ def _within(
 
 @dataclass(frozen=True)
 class Tail:
-    """The last steps of a run, and an allocation that may be best.
+    """The last steps of a run, pairs (job, its count before the step), the last step first, and an allocation that may be best.
 
-    ``end``: the end of the run; ``steps``: pairs (job, its count before the step), the last step first; ``counts``,
-    ``targets``: count and target of every job before the earliest of these steps.
+    ``counts``, ``targets``: count and target of every job before the earliest of these steps.
     """
 
     end: End

@@ -1,4 +1,9 @@
-"""Search spaces of the families, and what they share: checks of sizes, names of jobs, and classes of speed tables.
+"""Search spaces of worst instances: what they hold, how their data are read and changed, and what the families' spaces share.
+
+Searches handle instances as the data of their files (``InstanceFile.as_data``), of which they change copies, and drop data
+that are no valid instance. Paths such as ``jobs[].epoch_time_s{}`` name numbers and lists in these data.
+
+Classes of tables of speed:
 
 ==============  ==========================================================================
 class           c(w), seconds on w GPUs
@@ -11,19 +16,207 @@ class           c(w), seconds on w GPUs
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
+from functools import cache, partial
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from dlsched.cluster.training_job import TrainingJob
+from dlsched.catalogue import families as listed
+from dlsched.catalogue.families import Value, load
 from dlsched.core.elementary import four_digits, log_uniform
 from dlsched.core.errors import UsageError
-from dlsched.core.family import AnyFamily
+from dlsched.core.family import AnyFamily, AnyMethod
+from dlsched.core.files import Json
 from dlsched.core.messages import several
-from dlsched.worst.space import Data
+from dlsched.core.ranges import Ranges
+from dlsched.families import find_family
+
+if TYPE_CHECKING:
+    from dlsched.cluster.training_job import TrainingJob
+
+Data: TypeAlias = dict[str, Any]
+"""An instance as its file holds it."""
+Draw: TypeAlias = Callable[[np.random.Generator], Data]
+DrawGenerated: TypeAlias = Callable[[np.random.Generator], Data | None]
+"""As ``Draw``, from a preset; None if the drawn instance has no counterpart in the space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of the instance that a search may change.
+
+    ``path``: fields joined with dots, ``[]`` for all entries of a list, ``{}`` for all values of a mapping; entries without the
+    field are skipped. ``low``, ``high``: range that is searched, both > 0; or ``low`` is 0, which is then a special value.
+    """
+
+    path: str
+    low: float
+    high: float
+    whole: bool = False
+
+
+def searched(ranges: Ranges, *paths: str, whole: Sequence[str] = (), of_presets: bool = False) -> tuple[Number, ...]:
+    """Make numbers, those of ``whole`` first, in the ranges that are searched: of round figures, or ``of_presets``."""
+    return tuple(
+        Number(path, *(ranges[path].of_presets if of_presets else ranges[path].searched), whole=path in whole)
+        for path in (*whole, *paths)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Space:
+    """Instances of a family among which a search goes.
+
+    ``draw``: draws an instance, for random sampling and for the start of a search; ``presets``: draws of instances in the space
+    by preset of the generator; ``words``, ``wider``: descriptions for people: which instances the space holds, and which
+    options widen it; ``numbers``: those that moves change; ``members``: lists whose entries moves add and remove: path
+    (``jobs``) and the fewest and most entries; ``repair``: brings changed data back into the space (a class of tables, unique
+    ids, indices in range), or returns None; it never changes data that are in the space; ``reference``, ``solver``: the method
+    that judges by default; it must be quick, and prove its optimum on instances of this size.
+    """
+
+    family: AnyFamily
+    draw: Draw
+    numbers: Sequence[Number]
+    presets: Mapping[str, DrawGenerated] = field(default_factory=dict)
+    words: str = "a space of one's own"
+    wider: Sequence[str] = ()
+    members: Sequence[tuple[str, int, int]] = ()
+    repair: Callable[[Data], Data | None] = lambda data: data
+    reference: str | AnyMethod = "exact"
+    solver: str | None = None
+
+
+Place: TypeAlias = tuple[list[Json], int] | tuple[dict[str, Json], str]
+"""The list or mapping that holds a value, and the value's index or key in it."""
+
+
+@cache
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\[\]|\{\}|[^.\[\]{}]+", path))
+
+
+def places(data: Data, path: str) -> list[Place]:
+    """Return the places of the values of a path, in the order of the data; skips entries without the field.
+
+    >>> places({"jobs": [{"id": "a", "work": 3.0}, {"id": "b"}]}, "jobs[].work")
+    [({'id': 'a', 'work': 3.0}, 'work')]
+    """
+    found: list[Place] = []
+    # step by step: the places of one step hold the values in which the next step looks
+    values: list[Json] = [data]
+    for step in _steps(path):
+        found = [place for value in values for place in _below(value, step)]
+        values = [value_at(place) for place in found]
+    return found
+
+
+def _below(value: Json, step: str) -> list[Place]:
+    if step == "[]":
+        return [(value, index) for index in range(len(value))] if isinstance(value, list) else []
+    if not isinstance(value, dict):
+        return []
+    return [(value, key) for key in value] if step == "{}" else [(value, step)] if step in value else []
+
+
+def value_at(place: Place) -> Json:
+    """Return the value at a place."""
+    holder, key = place
+    return cast(dict[str | int, Json], holder)[key]
+
+
+def put(place: Place, value: Json) -> None:
+    """Write a value to a place."""
+    holder, key = place
+    cast(dict[str | int, Json], holder)[key] = value
+
+
+def numbers_at(data: Data, number: Number) -> list[tuple[Place, float]]:
+    """Return the places of ``number``, each with its value; skips null and words."""
+    found = ((place, value_at(place)) for place in places(data, number.path))
+    return [(place, value) for place, value in found if isinstance(value, int | float) and not isinstance(value, bool)]
+
+
+def lists_at(data: Data, path: str) -> list[list[Json]]:
+    """Return the lists that a path leads to."""
+    return [value for place in places(data, path) if isinstance(value := value_at(place), list)]
+
+
+def copied(value: Any) -> Any:
+    """Return a copy of data that shares nothing with them; much faster than ``copy.deepcopy``."""
+    if isinstance(value, dict):
+        return {key: copied(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [copied(each) for each in value]
+    return value
+
+
+def within(number: Number, value: float) -> float:
+    """Clip a value to the range of a number, and round it if the number is whole."""
+    clipped = min(max(value, number.low), number.high)
+    return min(max(round(clipped), int(-(-number.low // 1))), int(number.high)) if number.whole else float(clipped)
+
+
+def rounded(value: float, digits: int) -> float:
+    """Round to significant digits.
+
+    >>> rounded(1234.5, 2), rounded(0.0, 1)
+    (1200.0, 0.0)
+    """
+    return float(f"{value:.{digits - 1}e}")
+
+
+def digits_of(value: float) -> int:
+    """Return how many significant digits a number has; 0 has 1.
+
+    >>> digits_of(1200.0), digits_of(0.305), digits_of(1e-3), digits_of(17)
+    (2, 3, 1, 2)
+    """
+    # drops the exponent, the point and the sign
+    text = re.sub(r"e.*|\D", "", repr(abs(float(value))))  # the shortest text that reads as the number
+    return max(1, len(text.strip("0")))
+
+
+SHARED = ("jobs", "gpus", "preset")
+
+
+def space_of(family: str, **options: Value | None) -> Space:
+    """Return the space of a family's worst instances; options that are None count as not given.
+
+    Raises a ``UsageError`` for an unknown family or option, and for a value out of range.
+    """
+    name = find_family(family).name
+    own = listed.space(name)
+    if own is None:
+        having = (other for other in listed.FAMILIES if listed.space(other) is not None)
+        raise UsageError(where="family", found=repr(name), allowed=", ".join(having))
+    arguments = {option: value for option, value in options.items() if value is not None}
+    allowed = (*SHARED, *own)
+    for option, value in arguments.items():
+        if option not in allowed:
+            raise UsageError(where=option, found=value, allowed=f"no such option for {name}")
+    # imported by name: one family's space needs no other family
+    maker: Callable[..., Space] = load(f"dlsched.worst.spaces.{name}:space_of")
+    return maker(**arguments)
+
+
+def own_space(space: Space, family: str, arguments: Mapping[str, Value | None]) -> Space:
+    """Return a space that the caller supplies; ``UsageError``: it is of another family, or an option is given beside it."""
+    if not isinstance(space, Space):
+        raise UsageError(where="space", found=type(space).__name__, allowed=f"a space of {family}")
+    if space.family.name != family:
+        raise UsageError(where="space", found=f"one of {space.family.name}", allowed=f"one of {family}")
+    for option, value in arguments.items():
+        if value is not None:
+            raise UsageError(where=option, found=value, allowed="none beside a space of one's own")
+    return space
+
 
 MOST_JOBS = 26
 """Most jobs of an instance: one letter names each, so that a person can read it."""
@@ -36,11 +229,7 @@ def jobs_drawn(jobs: int | None, most: int) -> list[int]:
 
 
 def sizes_said(jobs: int, gpus: int, unit: str = "GPU") -> str:
-    """Say how many jobs there are at most, and on how many GPUs.
-
-    >>> sizes_said(1, 2)
-    'up to 1 job on 2 GPUs'
-    """
+    """Say how many jobs there are at most, and on how many GPUs."""
     return f"up to {several(jobs, 'job')} on {several(gpus, unit)}"
 
 
@@ -64,6 +253,53 @@ def require_sizes(*, jobs: int | None, **sizes: int | None) -> None:
     for name, size in sizes.items():
         if size is not None and (not isinstance(size, int) or size < 1):
             raise UsageError(where=name, found=size, allowed="an integer >= 1")
+
+
+def space_of_jobs(
+    family: AnyFamily,
+    head: Data,
+    *,
+    jobs: Sequence[int],
+    preset: str | None,
+    draw_jobs: Callable[[np.random.Generator, int, str | None], list[Data]],
+    repair_jobs: Callable[[list[Data]], list[Data]],
+    **fields: Any,
+) -> Space:
+    """Return a space of which only the jobs change.
+
+    ``head``: what instances have beside jobs; ``jobs``: numbers of jobs that draws may have, ascending; ``draw_jobs``: draws so
+    many jobs, of a preset or (None) of the space; ``repair_jobs``: brings jobs into the space; ``fields``: other fields.
+    """
+
+    def repair(data: Data) -> Data | None:
+        if not 1 <= len(data["jobs"]) <= jobs[-1]:
+            return None
+        return head | {"jobs": lettered(repair_jobs(data["jobs"]))}
+
+    def draw(generator: np.random.Generator, kind: str | None) -> Data:
+        data = repair({"jobs": draw_jobs(generator, int(generator.choice(jobs)), kind)})
+        assert data is not None
+        return data
+
+    return Space(
+        family=family,
+        draw=partial(draw, kind=preset),
+        presets={} if preset is not None else {name: partial(draw, kind=name) for name in family.presets},
+        members=[("jobs", 1, jobs[-1])],
+        repair=repair,
+        **fields,
+    )
+
+
+def drawn_as_generated(family: AnyFamily, finish: Callable[[np.random.Generator, Data], Data], **options: Any) -> Draw:
+    """Draw instances of a preset as the generator has them, but with lettered jobs and without a source; then finish them."""
+
+    def draw(generator: np.random.Generator) -> Data:
+        data: Data = family.generate(seed=int(generator.integers(2**31)), **options).as_data()
+        del data["source"]
+        return finish(generator, data | {"name": "worst", "jobs": lettered(data["jobs"])})
+
+    return draw
 
 
 CLASSES = ("any", "monotone", "sublinear", "convex")
@@ -187,7 +423,7 @@ def drawn(generator: np.random.Generator, tables: str, counts: Iterable[int], lo
     return table
 
 
-def tabulated(jobs: Iterable[TrainingJob], counts: Sequence[int], high: float) -> list[Table]:
+def tabulated(jobs: "Iterable[TrainingJob]", counts: Sequence[int], high: float) -> list[Table]:
     """Tabulate epochs times seconds per epoch on those counts, scaled so that the slowest takes ``high`` seconds.
 
     A count that a job does not offer is as fast as the one before; counts below all that it offers are as

@@ -13,72 +13,48 @@ from dlsched.async_sgd.instance import RANGES
 from dlsched.core.elementary import four_digits, log_uniform
 from dlsched.core.ranges import Ends
 from dlsched.families import FAMILIES
-from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces import jobs_drawn, lettered, require_one_of, require_sizes, sizes_said
+from dlsched.worst import spaces
+from dlsched.worst.spaces import Data, Space
 
 NODES = 16
-BATCHES, COMPUTE_S, UPDATE_S, BYTES = (
-    RANGES[f"jobs[].{name}"].searched for name in ("dataset_examples", "compute_s", "update_s", "parameter_bytes")
-)
+_KEYS = ("dataset_examples", "compute_s", "update_s", "parameter_bytes")
+BATCHES, COMPUTE_S, UPDATE_S, BYTES = (RANGES[f"jobs[].{name}"].searched for name in _KEYS)
 ONE_BATCH, _ = RANGES["jobs[].batch_examples"].searched
 BANDWIDTH, _ = RANGES["jobs[].bandwidth_bytes_per_s"].searched
-
-_KEYS = ("dataset_examples", "compute_s", "update_s", "parameter_bytes")
 _LEAST_S = 0.01  # of an update or transfer that takes time
 
 
 def space_of(*, jobs: int | None = None, gpus: int | None = None, preset: str | None = None) -> Space:
-    """Return the space of a cluster.
+    """Return the space of 2 to 4 jobs, or ``jobs``, on ``gpus`` nodes.
 
-    A draw has ``jobs`` jobs (None: 2 to 4) on ``gpus`` nodes (None: 16). Jobs of a ``preset`` of the generator keep times and
-    batches, on scales on which the longest times take 10 s and the most batches are 1000; without one every number is
-    log-uniform in its range, and an update or a transfer is 0 with probability 1/4. UsageError: a number or a word is not
-    allowed.
+    Numbers are log-uniform, and a quarter of updates and transfers 0. Jobs of a ``preset`` keep times and
+    batches, scaled so that the longest times take 10 s and the most batches are 1000.
     """
-    require_sizes(jobs=jobs, gpus=gpus)
+    spaces.require_sizes(jobs=jobs, gpus=gpus)
     family = FAMILIES["async_sgd"]
-    require_one_of("preset", preset, (None, *family.presets))
+    spaces.require_one_of("preset", preset, (None, *family.presets))
     total = gpus or NODES
-    most = jobs_drawn(jobs, total)[-1]
+    drawn = spaces.jobs_drawn(jobs, total)
 
-    def repair(data: Data) -> Data | None:
-        """Round batches and clip numbers to their ranges, restore what is not searched, and name jobs in order."""
-        if not 1 <= len(data["jobs"]) <= most:
-            return None
-        changed = [_job(*(float(job[key]) for key in _KEYS)) for job in data["jobs"]]
-        return {"format": "dlsched/async_sgd/1", "name": "worst", "nodes": total, "jobs": lettered(changed)}
+    def draw_jobs(generator: np.random.Generator, many: int, kind: str | None) -> list[Data]:
+        if kind is None:
+            return [_drawn(generator) for _ in range(many)]
+        instance = family.generate(preset=kind, jobs=many, nodes=total, seed=int(generator.integers(2**31)))
+        return _scaled([(job.batches, job.compute_s, job.update_s, job.transfer_s) for job in instance.jobs])
 
-    def draw_of(kind: str | None) -> Draw:
-        """Draw jobs, or those of a preset."""
-
-        def draw(generator: np.random.Generator) -> Data:
-            many = int(generator.choice(jobs_drawn(jobs, total)))
-            if kind is None:
-                found = [_drawn(generator) for _ in range(many)]
-            else:
-                instance = family.generate(preset=kind, jobs=many, nodes=total, seed=int(generator.integers(2**31)))
-                found = _scaled([(job.batches, job.compute_s, job.update_s, job.transfer_s) for job in instance.jobs])
-            data = repair({"jobs": found})
-            assert data is not None
-            return data
-
-        return draw
-
-    return Space(
-        family=family,
-        draw=draw_of(preset),
-        presets={} if preset is not None else {name: draw_of(name) for name in family.presets},
-        words=f"{sizes_said(most, total, 'node')}, one full-duplex server of 1 GB/s a job, up to {BATCHES[1]:g} batches, "
-        f"up to {COMPUTE_S[1]:g} s a batch, an update or a transfer",
+    return spaces.space_of_jobs(
+        family,
+        {"format": "dlsched/async_sgd/1", "name": "worst", "nodes": total},
+        jobs=drawn,
+        preset=preset,
+        draw_jobs=draw_jobs,
+        repair_jobs=lambda held: [_job(*(float(job[key]) for key in _KEYS)) for job in held],
+        words=f"{spaces.sizes_said(drawn[-1], total, 'node')}, one full-duplex server of 1 GB/s a job, "
+        f"up to {BATCHES[1]:g} batches, up to {COMPUTE_S[1]:g} s a batch, an update or a transfer",
         wider=["--jobs", "--gpus"],
-        numbers=[
-            Number.searched(RANGES, "jobs[].dataset_examples", whole=True),
-            Number.searched(RANGES, "jobs[].compute_s"),
-            Number.searched(RANGES, "jobs[].update_s"),
-            Number.searched(RANGES, "jobs[].parameter_bytes"),
-        ],
-        members=[("jobs", 1, most)],
-        repair=repair,
+        numbers=spaces.searched(
+            RANGES, "jobs[].compute_s", "jobs[].update_s", "jobs[].parameter_bytes", whole=["jobs[].dataset_examples"]
+        ),
     )
 
 

@@ -25,19 +25,8 @@ from dlsched.elastic_stream.instance import RANGES, Instance
 from dlsched.elastic_stream.slots import TooLarge, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.families import FAMILIES
-from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces import (
-    drawn,
-    in_class,
-    jobs_drawn,
-    lettered,
-    offered,
-    require_tables,
-    sizes_said,
-    tabulated,
-    wider_than,
-    words_of,
-)
+from dlsched.worst import spaces
+from dlsched.worst.spaces import Data, Number, Space
 
 JOBS, UNITS = 3, 8
 TICK_S, _ = RANGES["tick_s"].searched
@@ -83,76 +72,56 @@ def space_of(
     counts: str = "powers",
     restart: float = 0.0,
 ) -> Space:
-    """Return the space of a cluster: jobs that arrive at ticks, with tables of a class on the first of 1, 2, 4, ... units.
+    """Return the space of 2 or 3 jobs, or ``jobs``, on ``gpus`` units, with tables on the first of 1, 2, 4, ... or of all counts.
 
-    A draw has ``jobs`` jobs (None: 2 or 3) on ``gpus`` units (None: 8). Jobs of a ``preset`` of the generator keep their
-    seconds on each count, on a scale on which the slowest takes 600 s, brought into the class, and their arrivals, on a scale on
-    which the last one is at 300 s; without one tables are drawn from the class, and arrivals are uniform. ``tables`` and
-    ``counts``: ``CLASSES`` and ``COUNTS`` of ``spaces``. ``restart``: most seconds of a restart, below 100. UsageError: a number
-    or a word is not allowed.
+    Jobs of a ``preset`` keep their seconds on each count, scaled to at most 600 s, brought into the class, and their arrivals,
+    scaled so that the last one is at 300 s. ``restart``: most seconds of a restart.
     """
     family = FAMILIES["elastic_stream"]
-    require_tables(family, jobs=jobs, gpus=gpus, preset=preset, tables=tables, counts=counts)
+    spaces.require_tables(family, jobs=jobs, gpus=gpus, preset=preset, tables=tables, counts=counts)
     if not 0 <= restart < TICK_S:
         raise UsageError(where="restart", found=restart, allowed=f"seconds from 0 to less than {TICK_S:g}")
     total = gpus or UNITS
-    most, allowed = jobs_drawn(jobs, JOBS)[-1], offered(counts, total)
+    drawn, allowed = spaces.jobs_drawn(jobs, JOBS), spaces.offered(counts, total)
     restarts = [Number("jobs[].restart_s", 0.0, restart)] if restart else []
 
-    def repair(data: Data) -> Data | None:
-        """Bring tables into their class, move arrivals onto ticks, the first to 0, and name jobs in order."""
-        if not 1 <= len(data["jobs"]) <= most:
-            return None
+    def repair_jobs(held: list[Data]) -> list[Data]:
         # arrivals on ticks, shifted so that the first is at 0
-        ticks = [round(min(max(job["arrival_s"], 0.0), LATEST_S) / TICK_S) for job in data["jobs"]]
+        ticks = [round(min(max(job["arrival_s"], 0.0), LATEST_S) / TICK_S) for job in held]
         changed = []
-        for job, tick in zip(data["jobs"], ticks, strict=True):
-            fields = in_class(tables, job, allowed, LOW_S, HIGH_S) | {"arrival_s": (tick - min(ticks)) * TICK_S}
+        for job, tick in zip(held, ticks, strict=True):
+            fields = spaces.in_class(tables, job, allowed, LOW_S, HIGH_S) | {"arrival_s": (tick - min(ticks)) * TICK_S}
             changed.append(fields | ({"restart_s": min(max(job["restart_s"], 0.0), restart)} if restart else {}))
-        head = {"format": "dlsched/elastic_stream/1", "name": "worst", "units": total, "tick_s": TICK_S}
-        return head | {"jobs": lettered(changed)}
+        return changed
 
-    def draw_of(kind: str | None) -> Draw:
-        """Draw tables from the class and arrivals, or jobs of a preset."""
+    def draw_jobs(generator: np.random.Generator, many: int, kind: str | None) -> list[Data]:
+        if kind is None:
+            found = [spaces.drawn(generator, tables, allowed, LOW_S, HIGH_S) for _ in range(many)]
+            arrivals_s = (TICK_S * generator.integers(0, round(LATEST_S / TICK_S) + 1, many)).tolist()
+        else:
+            seed = int(generator.integers(2**31))
+            instance = family.generate(preset=kind, jobs=many, gpus=total, max_gpus=total, seed=seed)
+            found = spaces.tabulated(instance.jobs, allowed, HIGH_S)
+            # all arrivals at 0 stay there
+            scale = LATEST_S / (max(job.arrival_s for job in instance.jobs) or LATEST_S)
+            arrivals_s = [job.arrival_s * scale for job in instance.jobs]
+        pauses_s = generator.uniform(0.0, restart, many).round(1).tolist()
+        return [
+            {"epoch_time_s": table, "arrival_s": arrival_s, "restart_s": pause_s}
+            for table, arrival_s, pause_s in zip(found, arrivals_s, pauses_s, strict=True)
+        ]
 
-        def draw(generator: np.random.Generator) -> Data:
-            many = int(generator.choice(jobs_drawn(jobs, JOBS)))
-            if kind is None:
-                found = [drawn(generator, tables, allowed, LOW_S, HIGH_S) for _ in range(many)]
-                arrivals_s = (TICK_S * generator.integers(0, round(LATEST_S / TICK_S) + 1, many)).tolist()
-            else:
-                instance = family.generate(
-                    preset=kind, jobs=many, gpus=total, max_gpus=total, seed=int(generator.integers(2**31))
-                )
-                found = tabulated(instance.jobs, allowed, HIGH_S)
-                # all arrivals at 0 stay there
-                scale = LATEST_S / (max(job.arrival_s for job in instance.jobs) or LATEST_S)
-                arrivals_s = [job.arrival_s * scale for job in instance.jobs]
-            pauses_s = generator.uniform(0.0, restart, many).round(1).tolist()
-            drawn_jobs = [
-                {"epoch_time_s": table, "arrival_s": arrival_s, "restart_s": pause_s}
-                for table, arrival_s, pause_s in zip(found, arrivals_s, pauses_s, strict=True)
-            ]
-            data = repair({"jobs": drawn_jobs})
-            assert data is not None
-            return data
-
-        return draw
-
-    return Space(
-        family=family,
-        draw=draw_of(preset),
-        presets={} if preset is not None else {name: draw_of(name) for name in family.presets},
-        words=f"{sizes_said(most, total, 'unit')}, {words_of(tables, counts, LOW_S, HIGH_S)}, "
+    return spaces.space_of_jobs(
+        family,
+        {"format": "dlsched/elastic_stream/1", "name": "worst", "units": total, "tick_s": TICK_S},
+        jobs=drawn,
+        preset=preset,
+        draw_jobs=draw_jobs,
+        repair_jobs=repair_jobs,
+        words=f"{spaces.sizes_said(drawn[-1], total, 'unit')}, {spaces.words_of(tables, counts, LOW_S, HIGH_S)}, "
         f"arrivals at ticks of {TICK_S:g} s up to {LATEST_S:g} s, "
         + (f"restarts of up to {restart:g} s" if restart else "no restarts"),
-        wider=[*wider_than(tables, counts), "--restart", "--jobs", "--gpus"],
-        numbers=[
-            Number.searched(RANGES, "jobs[].epoch_time_s{}"),
-            Number.searched(RANGES, "jobs[].arrival_s"),
-            *restarts,
-        ],
-        members=[("jobs", 1, most)],
-        repair=repair,
+        wider=[*spaces.wider_than(tables, counts), "--restart", "--jobs", "--gpus"],
+        numbers=[*spaces.searched(RANGES, "jobs[].epoch_time_s{}", "jobs[].arrival_s"), *restarts],
         reference=SLOTS_ALONE,
     )

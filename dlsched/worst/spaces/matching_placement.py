@@ -12,16 +12,27 @@ miss a set of K - 1 workers on a fast network: a factor that grows with K to the
 on six workers it is 1 / (1/5 + .08) = 25/7.
 """
 
-import copy
-
 import numpy as np
 
 from dlsched.core.elementary import log, log_uniform
 from dlsched.matching_placement import FAMILY, generate
 from dlsched.matching_placement.generator import PRESETS
 from dlsched.matching_placement.instance import RANGES
-from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space, rounded, within
-from dlsched.worst.spaces import lettered, require_sizes, sizes_said
+from dlsched.worst.spaces import (
+    Data,
+    Draw,
+    DrawGenerated,
+    Number,
+    Space,
+    copied,
+    drawn_as_generated,
+    lettered,
+    require_sizes,
+    rounded,
+    searched,
+    sizes_said,
+    within,
+)
 
 JOBS, GPUS, MOST_TYPES = 3, 6, 3
 BANDWIDTHS = RANGES["workers[].bandwidth_bytes_per_s"].searched
@@ -35,17 +46,9 @@ _ITERATIONS, _RATES, _BYTES = (
 )
 _FEW_BYTES, _NO_BYTES = 1e8, 1e3  # fewest bytes drawn, apart from none; fewer than `_NO_BYTES` count as none
 _EXCHANGED = (0.05, 2.0)  # range of seconds of a ring over seconds of computing
-_NUMBERS = (
-    Number.searched(RANGES, "jobs[].iterations", whole=True),
-    Number.searched(RANGES, "jobs[].samples_per_s{}"),
-    Number.searched(RANGES, "jobs[].gradient_bytes"),
-)
-_OF_PRESETS = (
-    Number.of_presets(RANGES, "jobs[].iterations", whole=True),
-    Number.of_presets(RANGES, "jobs[].samples_per_s{}"),
-    Number.of_presets(RANGES, "jobs[].gradient_bytes"),
-    Number.of_presets(RANGES, "workers[].bandwidth_bytes_per_s"),
-)
+_PATHS = ("jobs[].samples_per_s{}", "jobs[].gradient_bytes")
+_NUMBERS = searched(RANGES, *_PATHS, whole=["jobs[].iterations"])
+_OF_PRESETS = searched(RANGES, *_PATHS, "workers[].bandwidth_bytes_per_s", whole=["jobs[].iterations"], of_presets=True)
 
 
 def space_of(
@@ -57,12 +60,10 @@ def space_of(
     alpha: float | None = None,
     limited: bool = False,
 ) -> Space:
-    """Return the space of instances that such arguments describe.
+    """Return the space of at most ``jobs`` jobs (None: 3, or fewer) and ``gpus`` workers (None: 6, or two a job).
 
-    ``jobs``: most jobs; None: ``JOBS``, or fewer if there are fewer workers; ``gpus``: the most workers, at least one for every
-    job; None: ``GPUS``, or two for every job; ``preset``: of ``generate``, whose ranges are then searched; None: the round
-    figures above; ``objective``, ``alpha``: as ``generate`` takes them; ``limited``: whether jobs may have a smallest and a
-    largest number of workers, and types that cannot serve them; in presets they do. UsageError: what ``generate`` refuses.
+    With a ``preset`` its ranges are searched. ``limited``: whether jobs may have a smallest and a largest number of workers, and
+    types that cannot serve them; in presets they do. ``objective``, ``alpha``: as ``generate`` takes them.
     """
     require_sizes(jobs=jobs, gpus=gpus)
     total = max(GPUS, 2 * (jobs or 0)) if gpus is None else gpus
@@ -82,7 +83,9 @@ def space_of(
     )
     return Space(
         family=FAMILY,
-        draw=_draw(most, total, limited, aimed) if preset is None else _draw_preset(preset, most, total, aimed),
+        draw=_draw(most, total, limited, aimed)
+        if preset is None
+        else drawn_as_generated(FAMILY, lambda _, data: data | aimed, preset=preset, jobs=most, gpus=total),
         numbers=[*(_NUMBERS if preset is None else _OF_PRESETS), *limits],
         members=(("jobs", 1, most), ("workers", 1, total)),
         repair=lambda data: _repair(data, free),
@@ -136,15 +139,6 @@ def _job(generator: np.random.Generator, networks: list[float], kinds: list[int]
 
 def _two_digits(generator: np.random.Generator, low: float, high: float) -> float:
     return float(f"{log_uniform(generator, low, high):.2g}")
-
-
-def _draw_preset(preset: str, most: int, total: int, aimed: Data) -> Draw:
-    def draw(generator: np.random.Generator) -> Data:
-        drawn = generate(preset=preset, jobs=most, gpus=total, seed=int(generator.integers(2**31))).as_data()
-        del drawn["source"]
-        return drawn | {"name": "worst", "jobs": lettered(drawn["jobs"])} | aimed
-
-    return draw
 
 
 def _words(most: int, total: int, limited: bool) -> str:
@@ -217,7 +211,7 @@ def _networks(data: Data) -> dict[str, float]:
 
 def _repair(data: Data, free: bool) -> Data | None:
     """Keep one bandwidth per type, rates of existing types (``free``: of some), and bytes that count; number ids."""
-    repaired = copy.deepcopy(data)
+    repaired: Data = copied(data)
     networks = _networks(repaired)
     for index, worker in enumerate(repaired["workers"]):
         worker |= {"id": f"w{index}", "bandwidth_bytes_per_s": networks[worker["type"]]}

@@ -33,8 +33,7 @@ from dlsched.core.messages import several
 from dlsched.families import FAMILIES
 from dlsched.ring_embedding.generator import PRESETS, generate
 from dlsched.ring_embedding.instance import RANGES, Job
-from dlsched.worst.space import Data, Number, Space, copied, within
-from dlsched.worst.spaces import sizes_said
+from dlsched.worst.spaces import Data, Number, Space, copied, searched, sizes_said, within
 
 LINK, _ = RANGES["links[].bandwidth_bytes_per_s"].searched
 """B/s of all links."""
@@ -47,16 +46,12 @@ PROBED, SPARE = 40, 4
 """Jobs drawn to see whether a preset has a kind of utility; and jobs drawn per job that a draw keeps."""
 
 _UTILITIES = {
-    kind: tuple(Number.searched(RANGES, f"jobs[].{name}") for name in names)
-    for kind, names in {
-        "sigmoid": ("utility.height", "utility.midpoint"),
-        "capped": ("utility.slope", "utility.cap"),
-        "sqrt": ("utility.scale",),
-        "log": ("utility.scale", "rate"),
-    }.items()
+    "sigmoid": searched(RANGES, "jobs[].utility.height", "jobs[].utility.midpoint"),
+    "capped": searched(RANGES, "jobs[].utility.slope", "jobs[].utility.cap"),
+    "sqrt": searched(RANGES, "jobs[].utility.scale"),
+    "log": searched(RANGES, "jobs[].utility.scale", "jobs[].rate"),
 }
-_LOAD = Number.searched(RANGES, "jobs[].bandwidth_bytes_per_s")
-_OTHERS = ("max_workers", "bandwidth_bytes_per_s", "rate")
+(_LOAD,) = searched(RANGES, "jobs[].bandwidth_bytes_per_s")
 _FIXED = {"sigmoid": {"steepness": STEEPNESS}}
 
 Racks = list[list[float]]
@@ -72,11 +67,10 @@ def space_of(
     slots: int | None = None,
     utility: str | None = None,
 ) -> Space:
-    """Make the space: at most ``jobs`` jobs, ``slots`` slots, ``servers`` servers and ``gpus`` GPUs; None: 4, 4, 4 and 8.
+    """Make the space of at most ``jobs`` jobs, ``slots`` slots, ``servers`` servers and ``gpus`` GPUs; None: 4, 4, 4 and 8.
 
-    Jobs of a ``preset`` of the generator have its utilities, and its network does not change; others have the ``utility``
-    ``sigmoid`` (the paper's; by default), ``capped``, ``sqrt`` or ``log``. UsageError: a value is unknown or out of range, or
-    an option does not go with a preset.
+    Jobs of a ``preset`` have its utilities, and its network does not change; others have the ``utility`` ``sigmoid`` (the
+    paper's; by default), ``capped``, ``sqrt`` or ``log``.
     """
     require_arguments(PRESETS, preset or "small", 0, jobs=jobs, gpus=gpus, servers=servers, slots=slots)
     if preset is not None:
@@ -119,8 +113,12 @@ def _of_preset(preset: str, utility: str | None, **sizes: int | None) -> Space:
         )
     arguments = {name: size for name, size in sizes.items() if size is not None}
     slots = generate(preset=preset, **arguments).slots  # refuses arguments that do not go together
-    worth = [f"utility.{name}" for name in ("scale", "slope", "cap", "height", "midpoint")]
-    numbers = [Number.of_presets(RANGES, f"jobs[].{name}", whole=name == "max_workers") for name in (*worth, *_OTHERS)]
+    worth = [f"jobs[].utility.{name}" for name in ("scale", "slope", "cap", "height", "midpoint")]
+    others = ("jobs[].bandwidth_bytes_per_s", "jobs[].rate")
+    numbers = [
+        *searched(RANGES, *worth, of_presets=True),
+        *searched(RANGES, *others, whole=["jobs[].max_workers"], of_presets=True),
+    ]
 
     def draw(rng: np.random.Generator) -> Data:
         return _repaired(generate(preset=preset, seed=int(rng.integers(2**31)), **arguments).as_data())
@@ -153,7 +151,7 @@ def _draw_generated(
     sizes = [min(node.capacity["gpu"], 2.0) for node in instance.nodes if node.capacity]
     while sum(sizes) > gpus:
         sizes.pop()
-    racks = [sizes[: -(-len(sizes) // 2)], sizes[-(-len(sizes) // 2) :]] if rng.random() < 0.5 else [sizes]
+    racks = _racks(rng, sizes)
     # loads keep their proportion to the widest link
     widest = max(link.bandwidth_bytes_per_s for link in instance.links)
     drawn = [
@@ -215,10 +213,16 @@ def _draw(rng: np.random.Generator, kind: str, jobs: int, gpus: int, servers: in
     # second GPUs, as far as there are GPUs
     for server in range(min(count, gpus - count)):
         sizes[server] += float(rng.integers(2))
-    racks = [sizes[: -(-count // 2)], sizes[-(-count // 2) :]] if rng.random() < 0.5 else [sizes]
+    racks = _racks(rng, sizes)
     drawn = [_job(rng, kind, length) for _ in range(int(rng.integers(min(2, jobs), jobs + 1)))]
     whole = {"format": "dlsched/ring_embedding/1", "name": "drawn", "slots": length}
     return _repaired(whole | network_of(racks) | {"jobs": drawn})
+
+
+def _racks(rng: np.random.Generator, sizes: list[float]) -> Racks:
+    """Put servers into one rack or, as often, into two halves."""
+    half = -(-len(sizes) // 2)
+    return [sizes[:half], sizes[half:]] if rng.random() < 0.5 else [sizes]
 
 
 def _job(rng: np.random.Generator, kind: str, slots: int) -> Data:
@@ -273,7 +277,7 @@ def _with_network(data: Data, gpus: int, servers: int) -> Data | None:
 
 def _repaired(data: Data) -> Data:
     """Number the jobs, and write arrivals within the slots for all of them."""
-    changed = copied(data)
+    changed: Data = copied(data)
     for index, job in enumerate(changed["jobs"]):
         job["id"] = f"j{index}"
         job["arrival_slot"] = min(job.get("arrival_slot", 1), changed["slots"])

@@ -11,7 +11,6 @@ a factor that grows to J with the length of the long job. The two factors multip
 worst of all instances; compare ratios within one space.
 """
 
-import copy
 import math
 from dataclasses import dataclass
 
@@ -24,8 +23,20 @@ from dlsched.core.messages import several
 from dlsched.srpt_mapping import FAMILY, generate
 from dlsched.srpt_mapping.generator import PRESETS
 from dlsched.srpt_mapping.instance import RANGES
-from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space, rounded, within
-from dlsched.worst.spaces import lettered, require_sizes, sizes_said
+from dlsched.worst.spaces import (
+    Data,
+    DrawGenerated,
+    Number,
+    Space,
+    copied,
+    drawn_as_generated,
+    lettered,
+    require_sizes,
+    rounded,
+    searched,
+    sizes_said,
+    within,
+)
 
 JOBS, GPUS = 3, 8
 MOST_SERVERS, MOST_STAGES = 4, 4
@@ -41,15 +52,10 @@ ITERATIONS, RELEASES_S, OUTPUTS, PARAMETERS = (
 )
 
 _FEW_BYTES, _NO_BYTES = 1e8, 1e3  # fewest bytes drawn, apart from none; fewer than `_NO_BYTES` count as none
-_TIMES = tuple(Number.searched(RANGES, f"jobs[].{name}", whole=True) for name in ("iterations", "release_s"))
-_SENT = tuple(Number.searched(RANGES, f"jobs[].stages[].{name}") for name in ("output_bytes", "parameter_bytes"))
-_OF_PRESETS = (
-    Number.of_presets(RANGES, "jobs[].iterations", whole=True),
-    Number.of_presets(RANGES, "jobs[].release_s"),
-    Number.of_presets(RANGES, "jobs[].stages[].compute_s"),
-    Number.of_presets(RANGES, "jobs[].stages[].output_bytes"),
-    Number.of_presets(RANGES, "jobs[].stages[].parameter_bytes"),
-)
+_TIMES = searched(RANGES, whole=["jobs[].iterations", "jobs[].release_s"])
+_STAGE = ("jobs[].stages[].compute_s", "jobs[].stages[].output_bytes", "jobs[].stages[].parameter_bytes")
+_SENT = searched(RANGES, *_STAGE[1:])
+_OF_PRESETS = searched(RANGES, "jobs[].release_s", *_STAGE, whole=["jobs[].iterations"], of_presets=True)
 
 
 def space_of(
@@ -60,13 +66,11 @@ def space_of(
     prediction_error: float = 1.0,
     sends: bool = True,
 ) -> Space:
-    """Return the space of instances that such arguments describe.
+    """Return the space of at most ``jobs`` jobs (None: 3) and ``gpus`` GPUs of all servers together (None: 8).
 
-    ``jobs``: most jobs; None: ``JOBS``. With one job, answers differ only in placement; ``gpus``: most GPUs of all servers
-    together; None: ``GPUS``; ``preset``: of ``generate``, whose bandwidths and ranges are then searched; None: the round
-    figures above; ``prediction_error``: factor f: predictions are between the true number divided by f and the true number
-    times f; 1: they are true; ``sends``: whether jobs send bytes. False: only their times matter, not their servers; one server
-    holds all GPUs. UsageError: an unknown preset, one whose jobs are to send nothing, or a number out of range.
+    With a ``preset`` its bandwidths and ranges are searched. ``prediction_error``: predictions are between the true number
+    divided by it and times it. ``sends``: whether jobs send bytes; if not, only their times matter, and one server holds all
+    GPUs.
     """
     most, total = JOBS if jobs is None else jobs, GPUS if gpus is None else gpus
     require_sizes(jobs=most, gpus=total)
@@ -84,12 +88,16 @@ def space_of(
     numbers += _OF_PRESETS if preset is not None else (*_TIMES, *(_SENT if sends else ()))
     if prediction_error > 1:
         fewest, most_told = RANGES["jobs[].predicted_iterations"].searched
-        predicted = Number("jobs[].predicted_iterations", fewest / prediction_error, most_told * prediction_error)
-        numbers.append(predicted)
+        ends = fewest / prediction_error, most_told * prediction_error
+        numbers.append(Number("jobs[].predicted_iterations", *ends))
     drawn = _Drawn(most, total, servers, prediction_error, sends)
+
+    def predicted(generator: np.random.Generator, data: Data) -> Data:
+        return data | {"jobs": [_predicted(job, generator, prediction_error) for job in data["jobs"]]}
+
     return Space(
         family=FAMILY,
-        draw=drawn if preset is None else _draw_preset(preset, most, total, prediction_error),
+        draw=drawn if preset is None else drawn_as_generated(FAMILY, predicted, preset=preset, jobs=most, gpus=total),
         numbers=numbers,
         members=(
             ("jobs", 1, most),
@@ -230,16 +238,6 @@ class _Drawn:
         ]
 
 
-def _draw_preset(preset: str, most: int, total: int, error: float) -> Draw:
-    def draw(generator: np.random.Generator) -> Data:
-        drawn = generate(preset=preset, jobs=most, gpus=total, seed=int(generator.integers(2**31))).as_data()
-        del drawn["source"]
-        jobs = [_predicted(job, generator, error) for job in drawn["jobs"]]
-        return drawn | {"name": "worst", "jobs": lettered(jobs)}
-
-    return draw
-
-
 def _whole(generator: np.random.Generator, low: float, high: float) -> float:
     return float(round(log_uniform(generator, low, high)))
 
@@ -254,7 +252,7 @@ def _predicted(job: Data, generator: np.random.Generator, error: float) -> Data:
 
 def _repair(data: Data, total: int, largest: int, error: float) -> Data | None:
     """Make jobs fit on the servers, and number ids; None if GPUs, a server or a chain exceed their limits."""
-    repaired = copy.deepcopy(data)
+    repaired: Data = copied(data)
     sizes = [server["gpus"] for server in repaired["servers"]]
     if sum(sizes) > total or max(sizes) > largest:
         return None

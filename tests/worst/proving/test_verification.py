@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.worst.proving import prove, verify
-from dlsched.worst.proving.verification import covering
+from dlsched.worst.proving import prove, verification, verify
 
 TRUE = {
     "attained": ("doubling", 2, 9, "convex", "powers"),
@@ -245,6 +244,6 @@ def test_a_size_that_would_take_for_ever_is_refused(
     true: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the file says."""
-    monkeypatch.setattr(covering, "LARGEST", 1_000)
+    monkeypatch.setattr(verification, "LARGEST", 1_000)
     with pytest.raises(InputError, match="too many ends"):
         verify(true["attained"] | {"jobs": 40, "gpus": 4000, "proof": []})

@@ -5,7 +5,7 @@ import numpy as np
 from dlsched.core.instance import InstanceFile
 from dlsched.families import instance_from
 from dlsched.worst.moves import moved
-from dlsched.worst.space import Data, Space
+from dlsched.worst.spaces import Data, Space
 
 
 def instance_of(data: Data) -> InstanceFile:

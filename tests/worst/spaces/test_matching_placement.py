@@ -7,7 +7,7 @@ import pytest
 
 from dlsched import matching_placement
 from dlsched.worst.search import find_worst
-from dlsched.worst.space import Data
+from dlsched.worst.spaces import Data
 from dlsched.worst.spaces.matching_placement import space_of
 from tests.worst.spaces.kept import (
     draws,

@@ -9,7 +9,7 @@ import pytest
 
 from dlsched import ring_embedding
 from dlsched.worst.moves import moved
-from dlsched.worst.space import Data
+from dlsched.worst.spaces import Data
 from dlsched.worst.spaces.ring_embedding import LINK, Racks, network_of, racks_of, space_of
 from tests.worst.spaces.kept import (
     draws,

@@ -9,7 +9,7 @@ import pytest
 from dlsched import FAMILIES
 from dlsched.core.errors import UsageError
 from dlsched.worst.moves import changes, moved
-from dlsched.worst.space import Data, lists_at, numbers_at, space_of
+from dlsched.worst.spaces import Data, lists_at, numbers_at, space_of
 from tests.worst.spaces.kept import draws, instance_of
 
 OPTIONS: dict[str, list[Data]] = {

@@ -7,7 +7,7 @@ import pytest
 
 from dlsched import srpt_mapping
 from dlsched.worst.search import find_worst
-from dlsched.worst.space import Data
+from dlsched.worst.spaces import Data
 from dlsched.worst.spaces.srpt_mapping import INTRA, NIC, space_of
 from tests.worst.spaces.kept import (
     draws,
