@@ -26,7 +26,7 @@ def brute_force_placement(instance: Instance) -> tuple[float, Placement] | None:
     """Return the best objective and the first placement that attains it, or None when none is feasible.
 
     Gives the workers of every type in every way to the jobs that it can serve, or to none; workers of one type are alike,
-    so only their numbers are tried. Cost: some microseconds for each way; a ``ValueError`` says that there are more than ``LARGEST``.
+    so only their numbers are tried. Cost: some microseconds for each way; a ``ValueError`` says that more than ``LARGEST`` exist.
     """
     jobs = instance.jobs
     able = {kind: [index for index, job in enumerate(jobs) if kind in job.samples_per_s] for kind in instance.types}
