@@ -51,7 +51,7 @@ def moved(space: Space, data: Data, generator: "np.random.Generator") -> Data | 
     changed: Data | None = None
     # a chain of moves is repaired once, at its end: on its way it may leave the space
     while changed is None or generator.random() < MORE:
-        step: Data = copied(data if changed is None else changed)
+        step = copied(data if changed is None else changed)
         # without members there are no entries to move
         change = _any_of(CHANGES if space.members else NUMBER_CHANGES, generator)
         if not change(space, step, generator):
@@ -217,7 +217,7 @@ def swap(space: Space, data: Data, generator: "np.random.Generator") -> bool:
 
 def _renamed(entry: Json, other: Json) -> Json:
     """Return a copy of an entry under the id of another."""
-    copy: Json = copied(entry)
+    copy = copied(entry)
     if isinstance(copy, dict) and isinstance(other, dict) and "id" in other:
         copy["id"] = other["id"]
     return copy
@@ -319,7 +319,7 @@ def changes(space: Space, data: Data) -> list[Shrink]:
 
 
 def _without(path: str, fewest: int, which: int, index: int, data: Data) -> Data | None:
-    copy: Data = copied(data)
+    copy = copied(data)
     lists = lists_at(copy, path)
     if which >= len(lists) or index >= len(lists[which]) or len(lists[which]) <= fewest:
         return None
@@ -328,7 +328,7 @@ def _without(path: str, fewest: int, which: int, index: int, data: Data) -> Data
 
 
 def _all_rounded(numbers: Sequence[Number], digits: int, data: Data) -> Data | None:
-    copy: Data = copied(data)
+    copy = copied(data)
     for number in numbers:
         for place, value in numbers_at(copy, number):
             if digits_of(value) > digits:
@@ -342,7 +342,7 @@ WAYS = 9
 
 def _simpler_number(number: Number, index: int, way: int, alike: bool, data: Data) -> Data | None:
     """Make one number simpler, or all of its path that equal it."""
-    copy: Data = copied(data)
+    copy = copied(data)
     found = numbers_at(copy, number)
     if index >= len(found):
         return None

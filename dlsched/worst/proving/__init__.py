@@ -13,7 +13,6 @@ from fractions import Fraction
 from itertools import islice, permutations, product
 from math import gcd, lcm
 from operator import itemgetter
-from typing import Any
 
 from dlsched import async_sgd, ring_allocation
 from dlsched.core.display import Brief
@@ -34,6 +33,7 @@ from dlsched.worst.proving.branch_and_bound import (
 from dlsched.worst.proving.ordering import Bounded, bound_by_order
 from dlsched.worst.proving.runs import End, Row, Rows, Setting, Tail, class_rows
 from dlsched.worst.proving.verification import Verified, verify
+from dlsched.worst.spaces import Data
 
 __all__ = ["Bounded", "Proven", "Verified", "bound_by_order", "prove", "verify"]
 
@@ -340,7 +340,7 @@ def _rows(setting: Setting, table: Table) -> list[list[str]]:
 
 def _proof(leaves: Sequence[tuple[Tail, Multipliers]]) -> list[dict[str, object]]:
     """Leaves as nested objects, one for every end of runs."""
-    trees: dict[End, dict[str, Any]] = {}
+    trees: dict[End, Data] = {}
     for tail, multipliers in leaves:
         node = trees.setdefault(tail.end, {})
         for job, count in tail.steps:

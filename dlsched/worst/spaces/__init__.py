@@ -23,7 +23,7 @@ from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 Data: TypeAlias = dict[str, Any]
 """An instance as its file holds it."""
+ValueT = TypeVar("ValueT")
 Draw: TypeAlias = Callable[[np.random.Generator], Data]
 DrawGenerated: TypeAlias = Callable[[np.random.Generator], Data | None]
 """As ``Draw``, from a preset; None if the drawn instance has no counterpart in the space."""
@@ -148,12 +149,12 @@ def lists_at(data: Data, path: str) -> list[list[Json]]:
     return [value for place in places(data, path) if isinstance(value := value_at(place), list)]
 
 
-def copied(value: Any) -> Any:
+def copied(value: ValueT) -> ValueT:
     """Return a copy of data that shares nothing with them; much faster than ``copy.deepcopy``."""
     if isinstance(value, dict):
-        return {key: copied(each) for key, each in value.items()}
+        return cast(ValueT, {key: copied(each) for key, each in value.items()})
     if isinstance(value, list):
-        return [copied(each) for each in value]
+        return cast(ValueT, [copied(each) for each in value])
     return value
 
 
@@ -263,12 +264,15 @@ def space_of_jobs(
     preset: str | None,
     draw_jobs: Callable[[np.random.Generator, int, str | None], list[Data]],
     repair_jobs: Callable[[list[Data]], list[Data]],
-    **fields: Any,
+    words: str,
+    wider: Sequence[str],
+    numbers: Sequence[Number],
+    reference: str | AnyMethod = "exact",
 ) -> Space:
     """Return a space of which only the jobs change.
 
     ``head``: what instances have beside jobs; ``jobs``: numbers of jobs that draws may have, ascending; ``draw_jobs``: draws so
-    many jobs, of a preset or (None) of the space; ``repair_jobs``: brings jobs into the space; ``fields``: other fields.
+    many jobs, of a preset or (None) of the space; ``repair_jobs``: brings jobs into the space.
     """
 
     def repair(data: Data) -> Data | None:
@@ -283,19 +287,25 @@ def space_of_jobs(
 
     return Space(
         family=family,
+        words=words,
+        wider=wider,
+        numbers=numbers,
+        reference=reference,
         draw=partial(draw, kind=preset),
         presets={} if preset is not None else {name: partial(draw, kind=name) for name in family.presets},
         members=[("jobs", 1, jobs[-1])],
         repair=repair,
-        **fields,
     )
 
 
-def drawn_as_generated(family: AnyFamily, finish: Callable[[np.random.Generator, Data], Data], **options: Any) -> Draw:
+def drawn_as_generated(
+    family: AnyFamily, preset: str, jobs: int, gpus: int, finish: Callable[[np.random.Generator, Data], Data]
+) -> Draw:
     """Draw instances of a preset as the generator has them, but with lettered jobs and without a source; then finish them."""
 
     def draw(generator: np.random.Generator) -> Data:
-        data: Data = family.generate(seed=int(generator.integers(2**31)), **options).as_data()
+        seed = int(generator.integers(2**31))
+        data: Data = family.generate(preset=preset, jobs=jobs, gpus=gpus, seed=seed).as_data()
         del data["source"]
         return finish(generator, data | {"name": "worst", "jobs": lettered(data["jobs"])})
 

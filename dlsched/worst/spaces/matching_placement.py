@@ -85,7 +85,7 @@ def space_of(
         family=FAMILY,
         draw=_draw(most, total, limited, aimed)
         if preset is None
-        else drawn_as_generated(FAMILY, lambda _, data: data | aimed, preset=preset, jobs=most, gpus=total),
+        else drawn_as_generated(FAMILY, preset, most, total, lambda _, data: data | aimed),
         numbers=[*(_NUMBERS if preset is None else _OF_PRESETS), *limits],
         members=(("jobs", 1, most), ("workers", 1, total)),
         repair=lambda data: _repair(data, free),
@@ -211,7 +211,7 @@ def _networks(data: Data) -> dict[str, float]:
 
 def _repair(data: Data, free: bool) -> Data | None:
     """Keep one bandwidth per type, rates of existing types (``free``: of some), and bytes that count; number ids."""
-    repaired: Data = copied(data)
+    repaired = copied(data)
     networks = _networks(repaired)
     for index, worker in enumerate(repaired["workers"]):
         worker |= {"id": f"w{index}", "bandwidth_bytes_per_s": networks[worker["type"]]}

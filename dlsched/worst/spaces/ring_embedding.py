@@ -277,7 +277,7 @@ def _with_network(data: Data, gpus: int, servers: int) -> Data | None:
 
 def _repaired(data: Data) -> Data:
     """Number the jobs, and write arrivals within the slots for all of them."""
-    changed: Data = copied(data)
+    changed = copied(data)
     for index, job in enumerate(changed["jobs"]):
         job["id"] = f"j{index}"
         job["arrival_slot"] = min(job.get("arrival_slot", 1), changed["slots"])

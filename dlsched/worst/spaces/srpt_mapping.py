@@ -97,7 +97,7 @@ def space_of(
 
     return Space(
         family=FAMILY,
-        draw=drawn if preset is None else drawn_as_generated(FAMILY, predicted, preset=preset, jobs=most, gpus=total),
+        draw=drawn if preset is None else drawn_as_generated(FAMILY, preset, most, total, predicted),
         numbers=numbers,
         members=(
             ("jobs", 1, most),
@@ -252,7 +252,7 @@ def _predicted(job: Data, generator: np.random.Generator, error: float) -> Data:
 
 def _repair(data: Data, total: int, largest: int, error: float) -> Data | None:
     """Make jobs fit on the servers, and number ids; None if GPUs, a server or a chain exceed their limits."""
-    repaired: Data = copied(data)
+    repaired = copied(data)
     sizes = [server["gpus"] for server in repaired["servers"]]
     if sum(sizes) > total or max(sizes) > largest:
         return None
