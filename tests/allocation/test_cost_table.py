@@ -12,6 +12,8 @@ from dlsched.allocation import cost_table
 from dlsched.allocation.cost_table import CostTable, hull, undominated, useful_most
 from dlsched.testing import cost_tables
 
+from .naive import pairs_of
+
 ROWS = [{4: 1.0, 1: 9.0, 2: 5.0}, {3: 4.0}, {2: 8.0, 5: -1.0}]
 
 
@@ -79,8 +81,8 @@ SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=N
 
 def rows(table):
     """Pairs (index, count, cost) of every job."""
-    for begin, end in zip(table.starts.tolist(), table.starts.tolist()[1:], strict=False):
-        yield [(pair, int(table.counts[pair]), Fraction(float(table.costs[pair]))) for pair in range(begin, end)]
+    for pairs in pairs_of(table):
+        yield [(pair, int(table.counts[pair]), Fraction(float(table.costs[pair]))) for pair in pairs]
 
 
 def on_hull(row, candidate):

@@ -13,7 +13,7 @@ from dlsched.allocation.lagrange import best_price
 from dlsched.core.errors import UsageError
 from dlsched.testing import cost_tables
 
-from .dual_value import dual_value
+from .naive import dual_value, rows_of
 from .toy import TOY, Toy
 
 
@@ -63,40 +63,30 @@ def naive(rows, capacity, following):
             given[job] = target
 
 
-def as_rows(table):
-    """The dictionaries that the table was made of."""
-    ends = zip(table.starts.tolist(), table.starts.tolist()[1:], strict=False)
-    return [dict(zip(table.counts[b:e].tolist(), table.costs[b:e].tolist(), strict=True)) for b, e in ends]
-
-
 def counts(table, chosen):
     """Counts of the chosen pairs."""
     return None if chosen is None else table.counts[chosen].tolist()
 
 
+def next_count(row, w):
+    """The next larger allowed count."""
+    return min((v for v in row if v > w), default=None)
+
+
+@pytest.mark.parametrize(
+    ("greedy", "following"),
+    [
+        (double_greedily, lambda row, w: 2 * w if 2 * w in row else None),
+        (increase_greedily, next_count),
+        (climb_hulls, next_count),
+    ],
+)
 @SETTINGS
-@given(cost_tables(max_pairs=8), st.integers(0, 50))
-def test_doubling_follows_its_rule(table, capacity):
-    """Same counts as the naive retelling: double while 2w is allowed, fits and saves."""
-    expected = naive(as_rows(table), capacity, lambda row, w: 2 * w if 2 * w in row else None)
-    assert counts(table, double_greedily(table, capacity)) == expected
-
-
-@SETTINGS
-@given(cost_tables(max_pairs=8), st.integers(0, 50))
-def test_marginal_follows_its_rule(table, capacity):
-    """Same counts as the naive retelling: the next larger allowed count while it fits and saves."""
-    expected = naive(as_rows(table), capacity, lambda row, w: min((v for v in row if v > w), default=None))
-    assert counts(table, increase_greedily(table, capacity)) == expected
-
-
-@SETTINGS
-@given(cost_tables(max_pairs=8), st.integers(0, 50))
-def test_hull_follows_its_rule(table, capacity):
-    """Same counts as the naive retelling on the hull's vertices only."""
-    vertices = as_rows(table.subset(hull(table)))
-    expected = naive(vertices, capacity, lambda row, w: min((v for v in row if v > w), default=None))
-    assert counts(table, climb_hulls(table, capacity)) == expected
+@given(table=cost_tables(max_pairs=8), capacity=st.integers(0, 50))
+def test_each_follows_its_rule(greedy, following, table, capacity):
+    """Same counts as the naive retelling: the double, the next allowed count, or the next vertex while it fits and saves."""
+    rows = rows_of(table.subset(hull(table)) if greedy is climb_hulls else table)
+    assert counts(table, greedy(table, capacity)) == naive(rows, capacity, following)
 
 
 @SETTINGS
@@ -107,7 +97,7 @@ def test_hull_is_within_one_step_of_the_bound(table, capacity):
     if chosen is None:
         return
     bound = dual_value(table, capacity, best_price(table, capacity).price)
-    vertices = [list(row.values()) for row in as_rows(table.subset(hull(table)))]
+    vertices = [list(row.values()) for row in rows_of(table.subset(hull(table)))]
     largest = max((a - b for row in vertices for a, b in itertools.pairwise(row)), default=0.0)
     assert table.total_cost(chosen) <= bound + largest + 1e-9
 
@@ -124,13 +114,6 @@ def test_smallest_counts_that_do_not_fit_have_no_answer():
     table = CostTable.from_rows([{2: 4.0}, {2: 4.0, 3: 2.0}])
     for greedy in (double_greedily, increase_greedily, climb_hulls):
         assert greedy(table, 3) is None
-
-
-def test_doubling_by_hand():
-    """Savings per added GPU: a 8, then 2; b 5, then 1. Five GPUs: a doubles, b doubles, a's next needs 2 and 1 is left."""
-    table = CostTable.from_rows([{1: 20.0, 2: 12.0, 4: 8.0}, {1: 15.0, 2: 10.0, 4: 8.0}])
-    assert counts(table, double_greedily(table, 5)) == [2, 2]
-    assert counts(table, double_greedily(table, 6)) == [4, 2]
 
 
 def test_only_exact_doubles_count():

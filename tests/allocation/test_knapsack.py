@@ -1,7 +1,5 @@
 """The knapsack algorithm against dynamic programming and brute force."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,17 +12,10 @@ from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.allocation.methods import solve_by_states
 from dlsched.testing import cost_tables
 
-from .dual_value import dual_value
+from .naive import by_enumeration, dual_value
 
 again = Trail._again
 SETTINGS = settings(max_examples=30, derandomize=True, deadline=None, database=None)
-
-
-def by_enumeration(table, capacity):
-    """Least total cost over all choices that fit, or None."""
-    ranges = [range(b, e) for b, e in zip(table.starts.tolist(), table.starts.tolist()[1:], strict=False)]
-    fitting = (c for c in itertools.product(*ranges) if int(table.counts[list(c)].sum()) <= capacity)
-    return min((table.total_cost(c) for c in fitting), default=None)
 
 
 def check(table, capacity, expected):

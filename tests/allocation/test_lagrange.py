@@ -14,7 +14,7 @@ from dlsched.allocation.methods import solve_by_states
 from dlsched.core.limits import no_tick
 from dlsched.testing import cost_tables
 
-from .dual_value import dual_value
+from .naive import dual_value, rows_of
 
 
 def square(jobs):
@@ -25,10 +25,7 @@ def square(jobs):
 
 def taken_at(table, price):
     """Units by definition: every job's first cheapest count."""
-    total = 0
-    for begin, end in zip(table.starts.tolist(), table.starts.tolist()[1:], strict=False):
-        total += int(min(table.counts[begin:end], key=lambda w, b=begin: table.costs[b + w - 1] + price * w))
-    return total
+    return sum(min(row, key=lambda w, row=row: row[w] + price * w) for row in rows_of(table))
 
 
 @pytest.mark.parametrize("share", [1.5, 3.0, 10.0, 40.0])
@@ -67,19 +64,15 @@ SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=N
 
 def exact_dual(table, capacity, price):
     """L(price) in rational arithmetic, pair by pair."""
-    total = -Fraction(price) * capacity
-    for begin, end in zip(table.starts.tolist(), table.starts.tolist()[1:], strict=False):
-        total += min(
-            Fraction(float(table.costs[p])) + Fraction(price) * int(table.counts[p]) for p in range(begin, end)
-        )
-    return total
+    price = Fraction(price)
+    return sum(min(Fraction(cost) + price * w for w, cost in row.items()) for row in rows_of(table)) - price * capacity
 
 
 def candidate_prices(table):
     """0 and every price at which two pairs of one job cost the same: L is linear in between."""
     prices = {Fraction(0)}
-    for begin, end in zip(table.starts.tolist(), table.starts.tolist()[1:], strict=False):
-        pairs = [(int(table.counts[p]), Fraction(float(table.costs[p]))) for p in range(begin, end)]
+    for row in rows_of(table):
+        pairs = [(w, Fraction(cost)) for w, cost in row.items()]
         prices |= {(c - d) / (w - v) for v, c in pairs for w, d in pairs if w > v and c > d}
     return prices
 
@@ -102,8 +95,12 @@ def test_the_price_found_is_the_best_of_all(table, capacity):
 def test_both_choices_of_the_frontier_attain_the_minima(table, capacity):
     """Both minimise cost + price x count for every job; one fits, and unless the price is 0 the other does not."""
     frontier = best_price(table, capacity)
-    if frontier is None:
-        return
+    if frontier is not None:
+        attains_the_minima(table, capacity, frontier)
+
+
+def attains_the_minima(table, capacity, frontier):
+    """As it says of a frontier."""
     values = table.costs + frontier.price * table.counts
     lowest = np.minimum.reduceat(values, table.first)
     for chosen in (frontier.fits, frontier.exceeds):
@@ -138,12 +135,7 @@ def test_prices_of_a_sample_lead_to_the_same_price(seed, spare, monkeypatch):
     monkeypatch.setattr(lagrange, "_SAMPLE", 64)
     frontier = best_price(table, capacity)
     assert frontier.price == pytest.approx(plain.price, rel=1e-12)
-    values = table.costs + frontier.price * table.counts
-    lowest = np.minimum.reduceat(values, table.first)
-    for chosen in (frontier.fits, frontier.exceeds):
-        assert np.allclose(values[chosen], lowest, rtol=1e-12)
-    assert table.counts[frontier.fits].sum() <= capacity
-    assert (table.counts[frontier.exceeds].sum() > capacity) == (frontier.price > 0)
+    attains_the_minima(table, capacity, frontier)
 
 
 def test_price_by_hand():

@@ -1,6 +1,5 @@
 """Passes over pairs against plain loops, with blocks of every size; compiled, in the same bits."""
 
-import itertools
 import sys
 
 import numpy as np
@@ -14,13 +13,9 @@ from dlsched.allocation.relevant_pairs import first_minima, leading, minima, wit
 from dlsched.core.imports import compiled
 from dlsched.testing import cost_tables
 
+from .naive import pairs_of
+
 SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)
-
-
-def jobs_of(table):
-    """Ranges of pairs."""
-    starts = table.starts.tolist()
-    return [range(begin, end) for begin, end in itertools.pairwise(starts)]
 
 
 @pytest.mark.parametrize("block", [1, 5, 2**16])
@@ -32,7 +27,7 @@ def test_the_first_least_pair_of_every_job(block, table, price):
         patch.setattr(relevant_pairs, "_BLOCK", block)
         found = minima(table.starts, table.counts, table.costs, price)
     values = table.costs + price * table.counts
-    assert found.tolist() == [min(job, key=lambda p: values[p]) for job in jobs_of(table)]
+    assert found.tolist() == [min(job, key=lambda p: values[p]) for job in pairs_of(table)]
 
 
 @pytest.mark.parametrize("block", [1, 5, 2**16])
@@ -46,7 +41,7 @@ def test_pairs_within_reach_of_a_base(block, table, price, most):
         pairs, rows = within_reach(table.starts, table.counts, table.costs, price, base, most)
     expected = [
         (p, row)
-        for row, job in enumerate(jobs_of(table))
+        for row, job in enumerate(pairs_of(table))
         for p in job
         if table.costs[p] - table.costs[job[-1]] + price * (int(table.counts[p]) - int(table.counts[job[-1]])) < most
     ]

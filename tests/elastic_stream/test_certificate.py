@@ -74,21 +74,13 @@ def test_without_prices_jobs_are_alone(breakpoints, prices):
     assert close_below(any_time_value(instance, breakpoints, prices), 6)
 
 
-@profile(60)
-@given(elastic_stream_instances(ticked=False, feasible=True, max_units=5), st.integers(0, 2**32))
+@profile(90)
+@given(
+    elastic_stream_instances(ticked=False, feasible=True, max_units=5)
+    | elastic_stream_instances(ticked=False, feasible=True, max_units=5, weighted=True),
+    st.integers(0, 2**32),
+)
 def test_the_value_is_that_of_rational_arithmetic(instance, seed):
-    """Without weights."""
-    is_rational(instance, seed)
-
-
-@profile(30)
-@given(elastic_stream_instances(ticked=False, feasible=True, max_units=5, weighted=True), st.integers(0, 2**32))
-def test_the_value_with_weights_is_that_of_rational_arithmetic(instance, seed):
-    """A job of weight 3 at prices by 3, whose quotients are no floats."""
-    is_rational(instance, seed)
-
-
-def is_rational(instance, seed):
     """With free restarts that of a continuous knapsack, less rounding; with pauses between two numbers.
 
     It is no less than that of all paths on the same breakpoints (the last interval may be cut short, which proves more),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from conftest import profile
 from hypothesis import given
-from nasty import hold
 
 from dlsched import Limits, elastic_stream
 from dlsched.columns.slot_costs import SlotPrices
@@ -17,12 +16,10 @@ from dlsched.elastic_stream import (
     Instance,
     Job,
     Stream,
-    bound,
     check,
     exact,
     example,
     generate,
-    infeasible,
     objective,
     simulate,
     solve,
@@ -38,7 +35,6 @@ from dlsched.families import FAMILIES
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 
-from .nasty import nasty
 from .streams import POLICIES, stream
 
 
@@ -109,29 +105,6 @@ def test_the_program_is_brute_force(instance):
     assert not check(instance, made)
     assert objective(instance, made) == pytest.approx(brute_force_stream(instance)[0], rel=1e-9)
     assert outcome.bound == pytest.approx(brute_force_stream(instance)[0], rel=1e-6, abs=1e-6)
-
-
-@pytest.mark.long
-def test_200_ticked_streams():
-    """Bound <= exact <= every policy at the same ticks; brute force and the program by HiGHS confirm exact."""
-    tried, searched = 0, 0
-
-    @profile(200)
-    @given(elastic_stream_instances(max_jobs=5, max_units=4, feasible=True))
-    def holds(instance):
-        nonlocal tried, searched
-        result, program = solve(instance), solve(instance, method="milp")
-        assert str(result.status) == str(program.status) == "optimal"
-        assert result.objective == pytest.approx(program.objective, rel=1e-9)
-        assert result.objective == pytest.approx(brute_force_stream(instance)[0], rel=1e-9)
-        assert result.certificate.value <= result.objective * (1 + 1e-12)
-        for policy in POLICIES.values():
-            made = simulate(instance, policy())
-            assert not check(instance, made) and objective(instance, made) >= result.objective * (1 - 1e-12)
-        tried, searched = tried + 1, searched + (result.bound_source == SLOTS)
-
-    holds()
-    print(f"\n{tried} ticked streams ({searched} not closed by the bound): 0 mismatches")
 
 
 def test_larger_streams_by_two_code_bases():
@@ -369,28 +342,3 @@ def test_a_short_job_after_one_of_10_to_the_31_seconds(method: str) -> None:
     assert result.objective == pytest.approx(24.0) or result.objective == pytest.approx(2.4e31)
     if method in ("exact", "plan"):
         assert result.objective == pytest.approx(24.0)
-
-
-def holds(seed, ticked, skip=()):
-    """One stream; without ticks, where no optimum is known, the bound and the check of every result."""
-    instance = nasty(np.random.default_rng(seed), ticked)
-    if ticked:
-        found = brute_force_stream(instance)
-        return hold(instance, None if found is None else found[0], meeting=("plan",), skip=skip)
-    least = None if infeasible(instance) else bound(instance).value
-    return hold(instance, least, exact=False, skip=("milp",))
-
-
-@pytest.mark.parametrize("ticked", [True, False])
-def test_nasty_streams(ticked):
-    """A sample of the campaign; the program by HiGHS on a few."""
-    for seed in range(8):
-        holds(seed, ticked, () if seed < 2 else ("milp",))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("ticked", [True, False])
-def test_2000_nasty_streams(ticked):
-    """The campaign; the program on every twentieth."""
-    for seed in range(2000):
-        holds(1000 + seed, ticked, () if seed % 20 == 0 else ("milp",))

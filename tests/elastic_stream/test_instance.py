@@ -6,7 +6,6 @@ import pickle
 
 import pytest
 
-import dlsched
 from dlsched.core.errors import InputError, InstanceError
 from dlsched.elastic_stream import Instance, Stream, example
 from dlsched.elastic_stream.solution import read_solution
@@ -70,6 +69,7 @@ def test_defaults_do_not_change_the_hash():
         (lambda: read(tick_s=0.0), "tick_s: found 0.0, allowed: a number > 0"),
         (lambda: read(tick_s="1"), 'tick_s: found "1", allowed: a number'),
         (lambda: read(gpus=4), "gpus: found an unknown field"),
+        (lambda: read(jobs=None), "jobs: found null"),
         (lambda: read(jobs=[]), "jobs: found an empty list"),
         (lambda: read(jobs=FILE["jobs"] * 2), r"jobs\[1\].id: found 'j0', the id of jobs\[0\] too"),
         (lambda: with_job(arrival_s=None), r"jobs\[0\].arrival_s: found nothing, allowed: this field is required"),
@@ -79,10 +79,6 @@ def test_defaults_do_not_change_the_hash():
         (lambda: with_job(stops_at=0.0), r"jobs\[0\].stops_at: found 0.0, allowed: a number > 0"),
         (lambda: with_job(stops_at=1.5), r"jobs\[0\].stops_at: found 1.5, allowed: a number <= 1"),
         (lambda: with_job(weights=2.0), r"jobs\[0\].weights: found an unknown field"),
-        (lambda: with_job(epoch_time_s=None), r"jobs\[0\]: found neither epoch_time_s nor speed_law"),
-        (lambda: with_job(speed_law=LAW), r"jobs\[0\]: found epoch_time_s and speed_law"),
-        (lambda: with_job(max_gpus=4), r"jobs\[0\].max_gpus: found a number beside epoch_time_s"),
-        (lambda: with_job(epoch_time_s={"0": 1.0}), r"jobs\[0\].epoch_time_s"),
         (
             lambda: with_job(epochs=1e300, epoch_time_s={"1": 1e300}),
             r"jobs\[0\]: found 1e\+300 epochs, allowed: epochs, s",
@@ -170,13 +166,3 @@ def test_streams_are_data_and_immutable():
         made.periods = {}
     with pytest.raises(TypeError):
         made.periods["c"] = ()
-
-
-def test_null_is_for_ticks_only(tmp_path):
-    """tick_s may be null in a file, jobs may not."""
-    path = tmp_path / "file.json"
-    path.write_text(json.dumps(FILE))
-    assert dlsched.read(path).units == 64
-    path.write_text(json.dumps(FILE | {"jobs": None}))
-    with pytest.raises(InstanceError, match="jobs: found null"):
-        dlsched.read(path)

@@ -197,19 +197,6 @@ def test_campaign_of_5000(part, capsys):
     assert not problems, "\n".join([summary, *problems[:50]])
 
 
-def test_a_sample():
-    """Own algorithms to 1e-9, HiGHS to 1e-6; the other solvers cost more and have the campaign."""
-    seen = campaign(nasty, brute_force, range(20), skip=("minlp",))
-    assert seen["exact optimal"] + seen["exact infeasible"] == 20
-
-
-@pytest.mark.long
-def test_thousands():
-    """As the sample, many more of them."""
-    seen = campaign(nasty, brute_force, range(1000, 5000), skip=("minlp",))
-    print(f"\nring_allocation on nasty numbers: {dict(sorted(seen.items()))}")
-
-
 @pytest.mark.long
 def test_hundreds_by_minlp():
     """SCIP is right, or has no time left, or the instance is refused."""

@@ -2,10 +2,9 @@
 
 import pytest
 
-from dlsched.core.errors import InputError, UsageError
+from dlsched.core.errors import UsageError
 from dlsched.ring_allocation import Allocation, Instance, check, example, figures, objective, solve
 from dlsched.ring_allocation.checker import infeasible
-from dlsched.ring_allocation.solution import read_solution
 
 INSTANCE = Instance(
     name="three",
@@ -109,24 +108,6 @@ def test_restart_only_for_running_jobs():
     assert objective(Instance(name="x", gpus=1, jobs=[job]), Allocation({"a": 1})) == 5.0
     again = Instance(name="x", gpus=1, jobs=[job | {"current_gpus": 2}])
     assert objective(again, Allocation({"a": 1})) == 104.0
-
-
-@pytest.mark.parametrize(
-    "data",
-    [None, {}, {"gpus": []}, {"gpus": {"a": 1.0}}, {"gpus": {"a": True}}, {"gpus": {"a": "1"}}, {"gpus": {}, "x": 1}],
-)
-def test_malformed_solutions_are_refused(data):
-    """A result file's solution is an object of integers."""
-    with pytest.raises(InputError, match="allowed: "):
-        read_solution(data, INSTANCE)
-
-
-def test_solutions_read_back():
-    """What is written is read again, and is hashable and equal."""
-    allocation = Allocation({"a": 1, "b": 3, "c": 2})
-    again = read_solution(allocation.as_data(), INSTANCE)
-    assert again == allocation
-    assert hash(again) == hash(allocation)
 
 
 LAW = {"theta": [8.0, 0.5, 0.0, 0.0], "samples": 1.0, "model_bytes": 0.0}

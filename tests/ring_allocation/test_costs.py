@@ -181,15 +181,6 @@ MIXED = Instance(
 
 
 @SETTINGS
-@given(ring_allocation_instances())
-def test_costs_are_those_of_the_checker(instance):
-    """Of every pair of every table, in the same floats."""
-    arrays = instance.arrays
-    expected = [job_cost(instance.jobs[job], count) for job in arrays.tables for count in instance.counts(job)]
-    assert arrays.costs.tolist() == expected
-
-
-@SETTINGS
 @given(ring_allocation_instances(), st.data())
 def test_seconds_left_are_those_of_the_checker(instance, data):
     """For counts of which some are not allowed: None then, else every job's seconds in the same floats."""
@@ -266,8 +257,3 @@ def test_the_latest_allocation_is_kept_and_no_other():
     MIXED.arrays.seconds_left(changing)
     changing["gaps"] = 8
     assert MIXED.arrays.seconds_left(changing)[1].tolist() == [17.0, 25.5, 1.5]
-
-
-def test_the_order_of_the_jobs_does_not_matter():
-    """Counts are found by name."""
-    assert MIXED.arrays.seconds_left({"row": 2, "gaps": 5, "law": 2})[0].tolist() == [5, 2, 2]

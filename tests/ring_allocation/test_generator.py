@@ -7,7 +7,6 @@ import pytest
 from dlsched.families import instance_from
 from dlsched.ring_allocation import example, generate, marginal, objective, solve
 from dlsched.ring_allocation.generator import PRESETS
-from dlsched.ring_allocation.heuristics import convex
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 
@@ -45,12 +44,6 @@ def test_concave_is_where_marginal_is_optimal(seed):
     """Convex times (up to rounding): marginal's objective is the proven optimum."""
     instance = generate(preset="concave", jobs=8, seed=seed)
     assert objective(instance, marginal(instance)) == pytest.approx(solve(instance).objective, rel=1e-12)
-
-
-def test_convexity_is_recognised():
-    """Adversarial tables are not convex, a plain convex table is."""
-    assert not convex(generate(preset="adversarial", jobs=2))
-    assert not convex(example())
 
 
 def test_the_example_is_the_formats():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dlsched import ring_allocation
 from dlsched.allocation.cost_table import largest_hull_step
+from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import METHODS, Instance, doubling, hull, lagrange, marginal, objective, solve
 from dlsched.ring_allocation.costs import cost_table
 from dlsched.ring_allocation.heuristics import (
@@ -77,22 +78,14 @@ def test_t4_doubling_loses_at_most_one_step(instance):
     assert value <= DOUBLING.worst(instance, optimum) <= optimum + doubling_loss(instance)
 
 
-@pytest.mark.parametrize("epochs", [1.0, 7.0])
-def test_t5_marginal_stops_at_eight(epochs):
-    """T5: where 9 is worse and 16 better, marginal stops at 8 and doubling does not."""
-    times = {w: 80.0 / w for w in range(1, 9)} | dict.fromkeys(range(9, 16), 12.0) | {16: 5.0}
-    instance = Instance(name="x", gpus=16, jobs=[{"id": "a", "epochs": epochs, "epoch_time_s": times}])
-    assert (marginal(instance).gpus["a"], doubling(instance).gpus["a"]) == (8, 16)
-
-
 @SETTINGS
-@given(ring_allocation_instances(laws=False), st.integers(1, 3))
+@given(ring_allocation_instances(), st.integers(1, 10))
 def test_t6_more_gpus_never_hurt(instance, more):
-    """T6: the optimum does not rise with C (tables: their counts do not depend on it)."""
-    before, after = brute_force(instance), brute_force(changed(instance, gpus=instance.gpus + more))
-    if before is not None:
-        assert after[0] <= before[0]
-        assert solve(changed(instance, gpus=instance.gpus + more)).objective <= before[0] * (1 + 1e-12)
+    """T6: the optimum does not rise with C, and a feasible instance stays so."""
+    smaller, larger = solve(instance), solve(changed(instance, gpus=instance.gpus + more))
+    if smaller.objective is not None:
+        assert larger.status is TerminationStatus.OPTIMAL
+        assert larger.objective <= smaller.objective * (1 + 1e-12)
 
 
 @SETTINGS
