@@ -9,7 +9,7 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.traces.cells import Damaged, Moments
-from dlsched.traces.gpu_counts import TAKEN_WHOLE, packed
+from dlsched.traces.gpu_counts import TAKEN_WHOLE, gpus_of_cluster, packed
 from dlsched.traces.queue import Audit, Queue, QueuedJob
 from dlsched.traces.selection import ImportedInstance, Limits, held_back, in_words, limits_of, running_tasks, sourced
 
@@ -144,6 +144,13 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
     return Snapshot(
         at_s, tuple(each for each in present if each.job.id not in throttled), tuple(notes), back, (*sliced, *whole)
     )
+
+
+def at_moment(queue: Queue, at: str | None, gpus: int | None, *, estimates: bool) -> tuple[Snapshot, int, list[str]]:
+    """Who is present at a moment (None: the latest of the file), the GPUs of the cluster, and the audit so far."""
+    present = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
+    total, notes = gpus_of_cluster(queue, present.held_gpus, gpus)
+    return present, total, [*queue.audit, *present.audit, *notes]
 
 
 def _outside(

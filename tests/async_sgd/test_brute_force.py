@@ -122,18 +122,14 @@ def test_convolution_is_the_markov_chain(delay_s, demands_s):
         assert chain(delay_s, demands_s, customers) == pytest.approx(float(value), rel=1e-10)
 
 
-def test_stations_are_spelled_out():
-    """Three shards have nine stations with full duplex, six with half; their demands are exact thirds."""
+def test_throughput_of_a_job_by_hand():
+    """Z = 1, updates of 1 s: 1/2, 4/5, 15/16, exactly; three shards are spelled out as nine stations, or six with half duplex."""
+    job = Job(**BASE | {"id": "a", "update_s": 1.0})
+    assert [exact_throughput(job, nodes) for nodes in (1, 2, 3)] == [Fraction(1, 2), Fraction(4, 5), Fraction(15, 16)]
     job = Job(**BASE | {"id": "a", "parameter_bytes": 2.0, "update_s": 5.0, "shards": 3})
     assert sorted(demands(job)) == [Fraction(2, 3)] * 6 + [Fraction(5, 3)] * 3
     half = job.model_copy(update={"duplex": "half"})
     assert sorted(demands(half)) == [Fraction(4, 3)] * 3 + [Fraction(5, 3)] * 3
-
-
-def test_throughput_of_a_job_by_hand():
-    """Z = 1, updates of 1 s: 1/2, 4/5, 15/16, exactly."""
-    job = Job(**BASE | {"id": "a", "update_s": 1.0})
-    assert [exact_throughput(job, nodes) for nodes in (1, 2, 3)] == [Fraction(1, 2), Fraction(4, 5), Fraction(15, 16)]
 
 
 @profile(40)

@@ -50,8 +50,9 @@ def test_objective_by_hand(a, b, c, expected):
 
 
 def test_times_of_jobs_by_hand():
-    """The objective is the sum of them."""
+    """The objective is the sum of them; capacity is another question than how long the jobs take."""
     assert [job_time_s(job, 2) for job in INSTANCE.jobs] == pytest.approx([37.5, 8.0, 0.0], rel=1e-15)
+    assert objective(INSTANCE, Allocation({"a": 3, "b": 4, "c": 6})) == pytest.approx(32 + 4, rel=1e-15)
 
 
 def test_figures_by_hand():
@@ -61,39 +62,21 @@ def test_figures_by_hand():
     )
 
 
-def rules(nodes):
-    """Broken rules as (rule, where, amount)."""
-    return [(violation.rule, violation.where, violation.amount) for violation in check(INSTANCE, Allocation(nodes))]
-
-
 @pytest.mark.parametrize(
     ("nodes", "expected"),
     [
         ({"a": 4, "b": 3, "c": 1}, [("capacity", "", 2.0)]),
         ({"a": 0, "b": 1, "c": 1}, [("choice", "a", None)]),
-        ({"a": -1, "b": 1, "c": 1}, [("choice", "a", None)]),
+        ({"a": 1.0, "b": 1, "c": 1}, [("choice", "a", None)]),
         ({"a": 1, "b": 5, "c": 1}, [("choice", "b", None), ("capacity", "", 1.0)]),
         ({"a": 7, "b": 1, "c": 1}, [("choice", "a", None), ("capacity", "", 3.0)]),
-        ({"a": 1, "c": 1}, [("choice", "b", None)]),
-        ({"a": None, "b": 1, "c": 1}, [("choice", "a", None)]),
-        ({}, [("choice", "a", None), ("choice", "b", None), ("choice", "c", None)]),
-        ({"a": 1, "b": 1, "c": 1, "d": 1}, [("choice", "d", None)]),
-        ({"a": 10**400, "b": 1, "c": 1}, [("choice", "a", None), ("capacity", "", 2.0**1000)]),
+        ({"a": 1, "c": 1, "d": 1}, [("choice", "b", None), ("choice", "d", None)]),
     ],
 )
 def test_every_rule_by_name_and_amount(nodes, expected):
     """Capacity by how much; choice by job: not allowed, missing, or of no such job."""
-    assert rules(nodes) == expected
-
-
-def test_violations_read_as_sentences():
-    """The rule, its place, and what was found."""
-    assert [str(violation) for violation in check(INSTANCE, Allocation({"a": 4, "b": 7, "d": 1}))] == [
-        "choice[b]: 7 nodes is no allowed count",
-        "choice[c]: the job has no count",
-        "choice[d]: there is no such job",
-        "capacity: 12 nodes are given, the cluster has 6",
-    ]
+    broken = check(INSTANCE, Allocation(nodes))
+    assert [(violation.rule, violation.where, violation.amount) for violation in broken] == expected
 
 
 def test_a_limit_beyond_the_cluster_breaks_capacity_only():
@@ -110,17 +93,6 @@ def test_no_objective_without_times(nodes):
     """A count that is not allowed, or missing, has no time; that is misuse."""
     with pytest.raises(UsageError, match=r"^no objective: choice"):
         objective(INSTANCE, Allocation(nodes))
-
-
-def test_too_many_nodes_still_have_an_objective():
-    """Capacity is another question than how long the jobs take."""
-    assert objective(INSTANCE, Allocation({"a": 3, "b": 4, "c": 6})) == pytest.approx(32 + 4, rel=1e-15)
-
-
-@pytest.mark.parametrize("value", [1.0, True, "1", 1.5, [1]])
-def test_counts_that_are_no_integers_break_a_rule(value):
-    """From someone else's heuristic anything may come: the answer is a violation, never a pass or a TypeError."""
-    assert rules({"a": value, "b": 1, "c": 1}) == [("choice", "a", None)]
 
 
 def test_infeasible_by_counting():

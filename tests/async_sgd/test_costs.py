@@ -1,6 +1,7 @@
 """The cost table: its times, and that leaving counts out loses nothing."""
 
 from itertools import pairwise
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -92,20 +93,13 @@ def test_jobs_without_work_end_after_a_step():
 
 
 def test_too_many_pairs_are_refused(monkeypatch):
-    """A readable error before memory runs out."""
+    """A readable error before memory runs out; the callback may raise before, as limits and Ctrl-C do."""
+    instance = Instance(name="one", nodes=1000, jobs=[job("a")])
+    with pytest.raises(KeyboardInterrupt):
+        cost_table(instance, tick=Mock(side_effect=KeyboardInterrupt))
     monkeypatch.setattr(levels, "LARGEST_TABLE", 100)
     with pytest.raises(UsageError, match=r"more than 100 pairs.*limit max_nodes"):
-        cost_table(Instance(name="one", nodes=1000, jobs=[job("a")]))
-
-
-def test_tabulating_can_be_stopped():
-    """The callback may raise, as limits and Ctrl-C do."""
-
-    def stop():
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        cost_table(Instance(name="one", nodes=1000, jobs=[job("a")]), tick=stop)
+        cost_table(instance)
 
 
 def test_tables_agree_with_single_figures():

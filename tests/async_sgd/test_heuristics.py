@@ -53,11 +53,10 @@ def test_marginal_gain_breaks_ties_by_position_and_stops_at_max_nodes():
     """Equal jobs: the odd node goes to the first; nodes that nobody may have stay idle."""
     assert nodes_of(marginal(instance(5, job("a"), job("b")))) == [3, 2]
     assert nodes_of(marginal(instance(9, job("a", max_nodes=2), job("b", max_nodes=3)))) == [2, 3]
-
-
-def test_marginal_gain_gives_nothing_to_jobs_without_work():
-    """They keep the one node that every job has."""
-    assert nodes_of(marginal(instance(6, job("a", epochs=0), job("b")))) == [1, 5]
+    assert nodes_of(marginal(instance(6, job("a", epochs=0), job("b")))) == [
+        1,
+        5,
+    ]  # no work: the one node that all have
 
 
 @pytest.mark.parametrize("block", [1, levels._BLOCK])
@@ -178,14 +177,10 @@ def test_all_are_feasible_and_no_better_than_the_optimum(drawn):
             assert objective(drawn, found) >= best[0] * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("theta", [0, -1, 1.5, math.nan])
-def test_theta_out_of_range(theta):
-    """A located error."""
-    with pytest.raises(UsageError, match=r"theta: found .*, allowed: a number in \(0, 1\]"):
-        knee(instance(2, job("a")), theta=theta)
-
-
-def test_nodes_per_job_out_of_range():
-    """A located error."""
+def test_arguments_out_of_range():
+    """Located errors."""
+    for theta in (0, 1.5, math.nan):
+        with pytest.raises(UsageError, match=r"theta: found .*, allowed: a number in \(0, 1\]"):
+            knee(instance(2, job("a")), theta=theta)
     with pytest.raises(UsageError, match="nodes_per_job: found 0, allowed: an integer >= 1"):
         fixed(instance(2, job("a")), nodes_per_job=0)

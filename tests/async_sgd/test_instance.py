@@ -3,7 +3,6 @@
 import hashlib
 import json
 import pickle
-import re
 
 import numpy as np
 import pytest
@@ -73,17 +72,13 @@ def test_the_defaults():
 
 
 def test_counts_and_the_most_that_fits():
-    """3 jobs on 10 nodes leave at most 8 to one; ``max_nodes`` may say less, or more than there are."""
+    """3 jobs on 10 nodes leave at most 8 to one; ``max_nodes`` may say less, or more; on fewer nodes than jobs it is one."""
     limits = [None, 5, 2**53]
-    instance = read(nodes=10, jobs=[plain(id=f"j{n}") | {"max_nodes": most} for n, most in enumerate(limits)])
+    jobs = [plain(id=f"j{n}") | {"max_nodes": most} for n, most in enumerate(limits)]
+    instance = read(nodes=10, jobs=jobs)
     assert [instance.counts(index) for index in range(3)] == [range(1, 11), range(1, 6), range(1, 2**53 + 1)]
     assert [instance.most(index) for index in range(3)] == [8, 5, 8]
-
-
-def test_fewer_nodes_than_jobs_is_a_valid_file():
-    """Infeasible demands are an answer, not a malformed file; a job keeps its one node."""
-    instance = read(nodes=1, jobs=[plain(id="a"), plain(id="b")])
-    assert [instance.most(index) for index in range(2)] == [1, 1]
+    assert [read(nodes=1, jobs=jobs).most(index) for index in range(2)] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -91,37 +86,22 @@ def test_fewer_nodes_than_jobs_is_a_valid_file():
     [
         (lambda: read(nodes=0), "nodes", "found 0, allowed: a number >= 1"),
         (lambda: read(nodes=6.0), "nodes", "found 6.0, allowed: an integer"),
-        (lambda: read(nodes=True), "nodes", "found true"),
-        (lambda: read(nodes=2**53 + 1), "nodes", "found 9007199254740993"),
         (lambda: read(nodes=10**5000), "nodes", "found an integer of thousands of digits"),
-        (lambda: read(name=""), "name", 'found ""'),
         (lambda: read(jobs=[]), "jobs", "found an empty list"),
-        (lambda: read(jobs={}), "jobs", "allowed: a list"),
         (lambda: read(jobs=[None]), "jobs[0]", "found null"),
-        (lambda: read(extra=1), "extra", "found an unknown field"),
-        (lambda: read(known={"optimum": 1.0}), "known.proof", "found nothing"),
         (lambda: with_job(id=""), "jobs[0].id", 'found ""'),
-        (lambda: with_job(id=3), "jobs[0].id", "found 3, allowed: a string"),
-        (lambda: with_job(workers=3), "jobs[0].workers", "found an unknown field"),
         (lambda: with_job(cycle_s=3.0), "jobs[0].cycle_s", "found an unknown field"),
         (lambda: with_job(epochs=-1), "jobs[0].epochs", "found -1, allowed: a number >= 0"),
         (lambda: with_job(epochs=float("nan")), "jobs[0].epochs", "found nan"),
-        (lambda: with_job(epochs=10**400), "jobs[0].epochs", "found 1000"),
         (lambda: with_job(dataset_examples=0), "jobs[0].dataset_examples", "found 0, allowed: a number > 0"),
-        (lambda: with_job(batch_examples=0), "jobs[0].batch_examples", "found 0, allowed: a number > 0"),
         (lambda: with_job(batch_examples="1"), "jobs[0].batch_examples", 'found "1", allowed: a number'),
         (lambda: with_job(parameter_bytes=-1), "jobs[0].parameter_bytes", "found -1, allowed: a number >= 0"),
-        (lambda: with_job(parameter_bytes=float("inf")), "jobs[0].parameter_bytes", "found inf"),
         (lambda: with_job(bandwidth_bytes_per_s=0), "jobs[0].bandwidth_bytes_per_s", "found 0, allowed: a number > 0"),
         (lambda: with_job(compute_s=0), "jobs[0].compute_s", "found 0, allowed: a number > 0"),
-        (lambda: with_job(compute_s=True), "jobs[0].compute_s", "found true, allowed: a number"),
         (lambda: with_job(update_s=-0.5), "jobs[0].update_s", "found -0.5, allowed: a number >= 0"),
-        (lambda: with_job(update_s=None), "jobs[0].update_s", "found null, allowed: a number"),
         (lambda: with_job(shards=0), "jobs[0].shards", "found 0, allowed: a number >= 1"),
-        (lambda: with_job(shards=2.0), "jobs[0].shards", "found 2.0, allowed: an integer"),
         (lambda: with_job(duplex="both"), "jobs[0].duplex", "found \"both\", allowed: 'full' or 'half'"),
         (lambda: with_job(max_nodes=0), "jobs[0].max_nodes", "found 0, allowed: a number >= 1"),
-        (lambda: with_job(max_nodes=1.5), "jobs[0].max_nodes", "found 1.5, allowed: an integer"),
         (lambda: read(jobs=[JOB, JOB | {"compute_s": 1.0}]), "jobs[1].id", "found 'a', the id of jobs[0] too"),
     ],
 )
@@ -263,12 +243,8 @@ def test_everything_that_matters_changes_the_hash(change):
 
 
 def test_numpy_numbers_are_numbers():
-    """Times that come from NumPy are accepted as floats, or refused with a message; nothing else may happen."""
-    try:
-        job = Job(**(JOB | {"compute_s": np.float64(3.0)}))
-    except ValueError:
-        return
-    assert job.compute_s == 3.0
+    """Times that come from NumPy are accepted as floats."""
+    assert Job(**(JOB | {"compute_s": np.float64(3.0)})).compute_s == 3.0
 
 
 def test_speeds_that_overflow_are_refused():
@@ -289,67 +265,27 @@ def test_products_on_the_way_may_overflow():
     )
 
 
-SMALL = {
-    "epochs": 1,
-    "dataset_examples": 10,
-    "batch_examples": 1,
-    "parameter_bytes": 1,
-    "bandwidth_bytes_per_s": 1,
-    "compute_s": 1,
-}
-INSTANCE = Instance(name="two", nodes=4, jobs=[{"id": "a", **SMALL}, {"id": "b", **SMALL}])
+INSTANCE = Instance(name="two", nodes=4, jobs=[plain(id="a"), plain(id="b")])
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (None, "solution: found null, allowed: an object"),
-        ([], "solution: found an empty list, allowed: an object"),
-        ({}, "solution.nodes: found null, allowed: an object"),
-        ({"nodes": [1]}, "solution.nodes: found a list, allowed: an object"),
-        ({"nodes": {}, "gpus": {}}, "solution.gpus: found an unknown field, allowed: only nodes"),
-        ({"nodes": {"a": 1.0}}, "solution.nodes.a: found 1.0, allowed: an integer"),
-        ({"nodes": {"a": 1, "b": True}}, "solution.nodes.b: found true, allowed: an integer"),
-        ({"nodes": {"a": "1"}}, 'solution.nodes.a: found "1", allowed: an integer'),
-        ({"nodes": {"a": None}}, "solution.nodes.a: found null, allowed: an integer"),
-        ({"nodes": {"a": 2**53 + 1}}, "solution.nodes.a: found 9007199254740993, allowed: an integer up to 2**53"),
-    ],
-)
-def test_malformed_solutions_are_refused(data, message):
-    """The message holds the path, what was found and what is allowed."""
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        read_solution(data, INSTANCE)
-
-
-@pytest.mark.parametrize("nodes", [{"a": 1, "b": 3}, {}, {"c": -7}, {"a": 2**53}])
-def test_whether_it_is_feasible_is_not_asked(nodes):
-    """Counts too many, too few, or of other jobs are read: the checker judges them."""
-    assert dict(read_solution({"nodes": nodes}, INSTANCE).nodes) == nodes
-
-
-def test_solutions_read_back():
-    """What is written is read again, and is hashable and equal; pickled too."""
-    allocation = Allocation({"a": 1, "b": 3})
-    again = read_solution(allocation.as_data(), INSTANCE)
-    assert allocation.as_data() == {"nodes": {"a": 1, "b": 3}}
-    assert again == allocation
-    assert hash(again) == hash(allocation)
-    assert pickle.loads(pickle.dumps(allocation)) == allocation
+def test_solutions_are_read_as_they_were_written():
+    """Equal and hashable, pickled too, whether they are feasible or not; other data are located."""
+    for nodes in ({"a": 1, "b": 3}, {}, {"c": -7}, {"a": 2**53}):
+        allocation = Allocation(nodes)
+        again = read_solution(allocation.as_data(), INSTANCE)
+        assert again == allocation == pickle.loads(pickle.dumps(allocation)) and hash(again) == hash(allocation)
+        assert allocation.as_data() == {"nodes": nodes}
+    with pytest.raises(InputError, match=r"^solution.gpus: found an unknown field, allowed: only nodes$"):
+        read_solution({"nodes": {}, "gpus": {}}, INSTANCE)
 
 
 def test_allocations_are_immutable():
-    """Neither the mapping can be changed nor the one it was made of matters later."""
-    given = {"a": 1}
+    """Neither the mapping can be changed nor the one it was made of matters later; NumPy's integers become Python's."""
+    given = {"a": np.int64(1)}
     allocation = Allocation(given)
     given["a"] = 2
-    assert allocation.nodes["a"] == 1
+    assert allocation.nodes["a"] == 1 and type(allocation.nodes["a"]) is int
     with pytest.raises(TypeError):
         allocation.nodes["a"] = 2
     with pytest.raises(AttributeError):
         allocation.nodes = {}
-
-
-def test_integers_of_numpy_are_integers():
-    """They become Python's, so that JSON can hold them; other values stay as they are."""
-    nodes = Allocation({"a": np.int64(3), "b": np.float64(3.0), "c": True}).nodes
-    assert [type(nodes[name]) for name in "abc"] == [int, np.float64, bool]

@@ -37,3 +37,11 @@ def gavel_file(tmp_path: Path, *rows: tuple[object, ...]) -> str:
     lines = ["\t".join(map(str, (kind, "run", "-n", 1, steps, at, scale))) for kind, steps, at, scale in rows]
     path.write_text("\n".join(lines) + "\n")
     return str(path)
+
+
+def tiresias_file(tmp_path: Path, *rows: str) -> str:
+    """Rows without number and interval: ``gpus,submit time,iterations,model,duration``."""
+    path = tmp_path / "tiresias_60_jobs.csv"
+    header = "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n"
+    path.write_text(header + "".join(f"{index},{row},30\n" for index, row in enumerate(rows)))
+    return str(path)

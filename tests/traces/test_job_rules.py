@@ -109,11 +109,6 @@ def test_states_and_order() -> None:
     assert queue.audit[1] == "Jobs that came before the one above them: 1; the order is that of the file."
 
 
-def test_the_latest_time() -> None:
-    """Of any job, kept or not."""
-    assert keep(JOB, JOB._replace(id="b", start_s=99.0, end_s=98.0)).latest_s == 99.0
-
-
 def test_jobs_left_out_that_held_gpus() -> None:
     """Of one that runs the end is the latest time of the file, 90; of one in a state that is not asked for its own."""
     runs = JOB._replace(id="r", state="RUNNING", end_s=None, duration_s=None, start_s=15.0)
@@ -121,8 +116,12 @@ def test_jobs_left_out_that_held_gpus() -> None:
     kept = QueueCollector("csv", Path("jobs.csv"), Audit(), states=["DONE"])
     for job, ended in ((JOB, True), (runs, False), (late, True)):
         kept.add(job, ended=ended)
-    others = {job.id: (job.start_s, job.end_s, job.duration_s) for job in kept.queue((), dated=False).others}
-    assert others == {"r": (15.0, 90.0, 75.0), "l": (85.0, 90.0, 5.0)}
+    found = kept.queue((), dated=False)
+    assert {job.id: (job.start_s, job.end_s, job.duration_s) for job in found.others} == {
+        "r": (15.0, 90.0, 75.0),
+        "l": (85.0, 90.0, 5.0),
+    }
+    assert found.latest_s == 90.0
 
 
 @pytest.mark.parametrize(

@@ -66,15 +66,10 @@ def test_estimates_come_before_the_record() -> None:
     assert said in snapshot(EIGHT, 100.0, estimates=True).audit
 
 
-def test_a_job_that_has_run_too_long_is_about_to_end() -> None:
-    """It has run for 70 s of the 50 s that its user said."""
+def test_lengths_that_are_not_known() -> None:
+    """Of a job that ran beyond its limit, of one that has run for 70 s and lasts 140, and of one that waits, an hour."""
     over = snapshot(queue(job("a", 0, 30, None, limit_s=50.0)), 100.0)
-    assert over.jobs[0].left_s == 60.0
-    assert "longer than their users said" in over.audit[1]
-
-
-def test_nothing_is_known_of_lengths() -> None:
-    """It has run for 70 s, so it lasts 140 s; what waits lasts an hour; the audit tells the two apart."""
+    assert over.jobs[0].left_s == 60.0 and "longer than their users said" in over.audit[1]
     alone = snapshot(queue(job("a", 0, 30, None), job("b", 40, None, None)), 100.0)
     assert [each.left_s for each in alone.jobs] == [70.0, 3600.0]
     ends = [sentence.partition(" taken to last ")[2].partition(":")[0] for sentence in alone.audit[1:]]
@@ -148,12 +143,8 @@ def test_an_allocation_of_the_moment() -> None:
         ("x", 5.0, None, 0.0),
     ]
     curve = dict(ratios(curve_of(4, 7200), 4, 0))
-    assert [
-        dict(zip(each.epoch_time_s.counts, each.epoch_time_s.times_s, strict=True)) for each in instance.jobs[:2]
-    ] == [
-        curve,
-        {2: 1.0},
-    ]
+    tables = [dict(zip(each.epoch_time_s.counts, each.epoch_time_s.times_s, strict=True)) for each in instance.jobs[:2]]
+    assert tables == [curve, {2: 1.0}]
     assert set(curve) == {1, 2, 4} and curve[4] == 1.0
     assert made.jobs == two.jobs and made.happened is None
     assert all(sentence in (instance.source or "") for sentence in made.audit)

@@ -85,16 +85,11 @@ def test_pcs_leaves_invented_models_out(tmp_path: Path) -> None:
     ("row", "message"),
     [
         ("A1,100 // 1,1,fast", r"line 3: us_per_iter .* 'fast'"),
-        ("A1,100 // 1,1,nan", "line 3: us_per_iter"),
         ("A1,100 // 1,1,inf", "line 3: us_per_iter"),
-        ("A1,100 // 1,1,-2", "line 3: us_per_iter"),
         ("A1,100 // 1,1.5,2", r"line 3: gpus .* '1.5'"),
-        ("A1,100 // 1,0,2", "line 3: gpus"),
         ("A1,100 / 1,1,2", "line 3: iters_expr"),
-        ("A1,100 // 0,1,2", "line 3: iters_expr"),
         (",100 // 1,1,2", "line 3: model"),
         ("A1,100 // 1,1", "line 3: the number of cells"),
-        ("A1,100 // 1,1,2,3", "line 3: the number of cells"),
         ("B1,100 // 1,1,5", "line 3: B1 on 1 GPUs is given twice"),
         ("B1,200 // 1,2,5", "line 3: iters_expr differs"),
         ("A1,100 // 1,1,1e-320", "A: epoch_time_s must be positive and finite"),
@@ -196,25 +191,18 @@ def test_adaptdl_takes_the_fastest_row_of_one_batch(tmp_path: Path) -> None:
     assert "at each of 2 GPU counts (1 slower ones dropped)" in audit[1]
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
+def test_adaptdl_names_the_line_that_is_wrong(tmp_path: Path) -> None:
+    """A malformed row with the file, its line and its column; a folder without CSV files is refused by name."""
+    with pytest.raises(ValueError, match="no CSV file"):
+        read_adaptdl_speeds(tmp_path)
+    for row, message in (
         ("1,x,4,1.0,0", "line 2: num_replicas"),
         ("1,2,-4,1.0,0", "line 2: local_bsz"),
         ("1,2,4,,0", "line 2: step_time"),
         ("many,2,4,1.0,0", "line 2: num_nodes"),
-    ],
-)
-def test_adaptdl_names_the_line_that_is_wrong(tmp_path: Path, row: str, message: str) -> None:
-    """A malformed row is refused with the file, its line and its column."""
-    with pytest.raises(ValueError, match=rf"bert\.csv, {message}"):
-        read_adaptdl_speeds(adaptdl_folder(tmp_path, bert=row + "\n"))
-
-
-def test_adaptdl_needs_a_file(tmp_path: Path) -> None:
-    """A folder without CSV files is refused by name."""
-    with pytest.raises(ValueError, match="no CSV file"):
-        read_adaptdl_speeds(tmp_path)
+    ):
+        with pytest.raises(ValueError, match=rf"bert\.csv, {message}"):
+            read_adaptdl_speeds(adaptdl_folder(tmp_path, bert=row + "\n"))
 
 
 @pytest.mark.parametrize("reader", [read_pcs_speedups, read_gavel_speeds])

@@ -19,10 +19,10 @@ from dlsched.core.errors import UsageError
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import throughput_of
 from dlsched.traces.cells import rounded
-from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, gpus_of_cluster
+from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER
 from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, listed
 from dlsched.traces.selection import WHOLE, ImportedInstance, choose, finished, lasted_s
-from dlsched.traces.snapshot import admitted, made_of, moment_of, snapshot
+from dlsched.traces.snapshot import admitted, at_moment, made_of
 
 # Published models of jobs, by the number of GPUs up to each of ``GPUS``; the last one for more
 GPUS: Final = (1, 4, 8)
@@ -47,22 +47,14 @@ def async_of(
     of the links of parameter servers: 1, 10 or 25.
     """
     _require_network(network_gbit)
-    present = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
-    total, size_notes = gpus_of_cluster(queue, present.held_gpus, gpus)
+    present, total, audit = at_moment(queue, at, gpus, estimates=estimates)
     inside, _, left_out = admitted(present, total, lambda each: 1)
     jobs = [_job(each.job, each.left_s, network_gbit) for each in inside]
     # GPUs on which left-out slices run are no nodes of the instance.
     total -= len(present.outside)
-    audit = [
-        *queue.audit,
-        *present.audit,
-        *size_notes,
-        *left_out,
-        *_assumed([each.job for each in inside], network_gbit),
-    ]
-    return made_of(
-        queue, Instance(name=f"{queue.source}-now-{len(jobs)}x{total}", nodes=total, jobs=jobs), inside, audit
-    )
+    audit += [*left_out, *_assumed([each.job for each in inside], network_gbit)]
+    instance = Instance(name=f"{queue.source}-now-{len(jobs)}x{total}", nodes=total, jobs=jobs)
+    return made_of(queue, instance, inside, audit)
 
 
 def async_stream_of(

@@ -17,7 +17,7 @@ from dlsched.elastic_stream.instance import Instance
 from dlsched.traces.cells import rounded
 from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, cluster_gpus
 from dlsched.traces.makers.async_sgd import async_stream_of, restart_assumption
-from dlsched.traces.makers.ring_allocation import SIZE_CLASSES, curve_of, curves, ratios
+from dlsched.traces.makers.ring_allocation import SIZE_CLASSES, curve_of, curves, ratios, times_of
 from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, counted, listed, seconds_window
 from dlsched.traces.readers.simulators import (
     EPOCH_STEPS,
@@ -78,9 +78,6 @@ def stream_of(
             network_gbit=10 if network_gbit is None else network_gbit,
         )
 
-    def least(job: QueuedJob) -> int:
-        return fewest(job) if scaling == "own" else min(_published(job, max_gpus))
-
     chosen = choose(
         queue,
         estimates=estimates,
@@ -89,7 +86,7 @@ def stream_of(
         window=window,
         carried=carried,
         answer="stream",
-        least=least,
+        least=lambda job: min(times_of(job, lasted_s(job), scaling, max_gpus)),
     )
     audit = [*chosen.audit, *(_own(chosen.jobs) if scaling == "own" else _by_curves(chosen.jobs, max_gpus))]
     audit += [*restart_assumption(restart_s), *chosen.lengths()]
@@ -106,7 +103,7 @@ def stream_of(
                 "id": job.id,
                 "arrival_s": chosen.relative(job.submit_s),
                 "epochs": told_s,
-                "epoch_time_s": _linear(job.gpus, fewest(job)) if scaling == "own" else _published(job, max_gpus),
+                "epoch_time_s": times_of(job, seconds, scaling, max_gpus),
                 "restart_s": restart_s or 0.0,
                 "stops_at": seconds / told_s,
             }
@@ -114,17 +111,6 @@ def stream_of(
     audit += counted("Jobs that ran longer than was said, which are told by what they ran", longer)
     instance = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", units=chosen.gpus, jobs=jobs)
     return finished(queue, chosen, instance, audit, *periods_of(instance, chosen))
-
-
-def _linear(gpus: int, least: int) -> dict[int, float]:
-    """Return seconds of an epoch by count from ``least`` on; speed on n GPUs is n / g times that on its own g."""
-    return {count: gpus / count for count in range(least, gpus)} | {gpus: 1.0}
-
-
-def _published(job: QueuedJob, max_gpus: int | None) -> Mapping[int, float]:
-    """Seconds of an epoch by count, on the curve of the job's size."""
-    table = ratios(curve_of(job.gpus, lasted_s(job)), job.gpus, max_gpus or 0)
-    return {count: time for count, time in table if count >= (job.least_gpus or 1)}
 
 
 def _own(jobs: tuple[QueuedJob, ...]) -> list[str]:

@@ -9,10 +9,10 @@ from dlsched.cluster.published import published_rates
 from dlsched.core.arguments import require_positive
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.instance import Instance
-from dlsched.traces.gpu_counts import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S, gpus_of_cluster
+from dlsched.traces.gpu_counts import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
 from dlsched.traces.queue import Queue, QueuedJob, QueueNode, counted
 from dlsched.traces.selection import ImportedInstance
-from dlsched.traces.snapshot import Present, admitted, made_of, moment_of, snapshot
+from dlsched.traces.snapshot import Present, admitted, at_moment, made_of
 
 MODEL: Final = "ResNet-50"  # the published model whose samples per second compare types of GPUs
 UNTYPED: Final = "GPU"  # type of GPUs for which the queue names none
@@ -40,8 +40,7 @@ def placement_of(
     that every job's ring exchanges in an iteration.
     """
     require_positive(bandwidth_bytes_per_s=bandwidth_bytes_per_s, gradient_bytes=gradient_bytes or 1.0)
-    present = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
-    total, size_notes = gpus_of_cluster(queue, present.held_gpus, gpus)
+    present, total, audit = at_moment(queue, at, gpus, estimates=estimates)
     if total > MOST_GPUS:
         raise UsageError(where="gpus", found=f"{total:,}", allowed=f"up to {MOST_GPUS:,} in matching_placement")
     nodes = _beside(_nodes(queue, [each.job for each in present.jobs], total), present.outside)
@@ -75,10 +74,7 @@ def placement_of(
         for index in range(node.gpus)
     ]
     unnamed = sum(not each.job.gpu_type for each in inside)
-    audit = [
-        *queue.audit,
-        *present.audit,
-        *size_notes,
+    audit += [
         *counted(unknown, len(present.jobs) - len(able)),
         *left_out,
         f"Every GPU is a worker with {bandwidth_bytes_per_s:g} B/s, and every job exchanges {gradient_bytes:g} bytes in an "

@@ -9,10 +9,9 @@ from typing import Final
 from dlsched.cluster.published import published_speeds
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.instance import Instance
-from dlsched.traces.gpu_counts import gpus_of_cluster
-from dlsched.traces.queue import Queue
+from dlsched.traces.queue import Queue, QueuedJob
 from dlsched.traces.selection import ImportedInstance, fewest
-from dlsched.traces.snapshot import Present, Snapshot, admitted, made_of, moment_of, snapshot
+from dlsched.traces.snapshot import Present, Snapshot, admitted, at_moment, made_of
 
 SCALING: Final = ("published", "own")
 
@@ -63,6 +62,14 @@ def _speed(curve: dict[int, float], count: int) -> float:
     return 1 / curve[low] + (1 / curve[high] - 1 / curve[low]) * ((count - low) / (high - low))
 
 
+def times_of(job: QueuedJob, length_s: float, scaling: str, max_gpus: int | None) -> dict[int, float]:
+    """Seconds of an epoch by count, 1 on the job's own GPUs: in proportion (``own``), or by the curve of its GPU-hours."""
+    if scaling == "own":
+        return {count: job.gpus / count for count in range(fewest(job), job.gpus + 1)}
+    table = ratios(curve_of(job.gpus, length_s), job.gpus, max_gpus or 0)
+    return {count: ratio for count, ratio in table if count >= (job.least_gpus or 1)}
+
+
 def allocation_of(
     queue: Queue,
     *,
@@ -83,14 +90,13 @@ def allocation_of(
     really took. ``restart_s``: seconds that a change of its GPUs costs a running job; None: 0. ``pinned``: whether
     running jobs keep their GPUs. ``scaling``, ``max_gpus``: as ``counts_of``.
     """
-    present = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
-    total, notes = gpus_of_cluster(queue, present.held_gpus, gpus)
+    present, total, audit = at_moment(queue, at, gpus, estimates=estimates)
     if restart_s is not None and not 0 <= restart_s < math.inf:
         raise UsageError(where="restart_s", found=restart_s, allowed="a number >= 0")
     counts = counts_of(scaling, max_gpus)
 
     instance, inside, left_out = allocation_at(present, total, counts, pinned=pinned, restart_s=restart_s or 0.0)
-    audit = [*queue.audit, *present.audit, *notes, *left_out, *_assumed(scaling, max_gpus, pinned, restart_s)]
+    audit += [*left_out, *_assumed(scaling, max_gpus, pinned, restart_s)]
     name = f"{queue.source}-now-{len(inside)}x{instance.gpus}"
     return made_of(queue, instance.model_copy(update={"name": name}), inside, audit)
 
@@ -124,18 +130,8 @@ def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts
     if max_gpus is not None and (max_gpus < 1 or scaling == "own"):
         raise UsageError(where="max_gpus", found=max_gpus, allowed="an integer >= 1, with scaling published only")
 
-    def table(each: Present) -> Mapping[int, float]:
-        own, least = each.job.gpus, fewest(each.job)
-        if scaling == "own":
-            # Linear: fewer GPUs take as much longer in proportion.
-            return {count: own / count for count in range(least, own + 1)}
-        # The curve is that of the whole job's GPU-hours, elapsed ones included.
-        curve = curve_of(own, each.length_s)
-        return {
-            count: ratio for count, ratio in ratios(curve, own, max_gpus or 0) if count >= (each.job.least_gpus or 1)
-        }
-
-    return table
+    # The curve is that of the whole job's GPU-hours, elapsed ones included.
+    return lambda each: times_of(each.job, each.length_s, scaling, max_gpus)
 
 
 def _assumed(scaling: str, max_gpus: int | None, pinned: bool, restart_s: float | None) -> list[str]:

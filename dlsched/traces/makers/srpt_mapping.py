@@ -64,6 +64,7 @@ LASTS_AS_RECORDED = (
     f"A job lasts as long as in its trace where it is packed on empty servers of {GPUS_OF_A_SERVER} GPUs, "
     "by our compact rule."
 )
+ANYWHERE = "A job runs on exactly the GPUs that it held, to its end, and lasts as long wherever it runs; an iteration is a second."
 BANDWIDTHS = (
     f"{INTRA_BANDWIDTH_BYTES_PER_S:g} B/s inside (NVLink) and a network card of {NIC_BANDWIDTH_BYTES_PER_S:g} B/s "
     "(100 Gbit/s) each: choices of ours."
@@ -123,9 +124,13 @@ def gangs_of(
         )
     servers, server_note = servers_of(queue, chosen, gpus_of_node)
     # Stages first as if nothing had begun, then those of running jobs, which keep their servers and what is left.
-    drawn = [_plain(lasted_s(job), job.gpus) if communication == "none" else _published(job) for job in chosen.jobs]
-    drawn, running = _running(chosen, drawn, servers)
-    assumed = _plain_assumptions() if communication == "none" else _published_assumptions(drawn)
+    if communication == "none":
+        drawn, running = _running(chosen, [_plain(lasted_s(job), job.gpus) for job in chosen.jobs], servers)
+        assumed = [ANYWHERE]
+    else:
+        gangs = [packed(job.gpus, lasted_s(job), _model_by_size(job)) for job in chosen.jobs]
+        drawn, running = _running(chosen, gangs, servers)
+        assumed = _published_assumptions(drawn)
     audit = [*chosen.audit, *assumed, server_note, *running, *chosen.lengths()]
     jobs = [
         _fields(gang, job, job.id, chosen.relative(job.submit_s))
@@ -153,10 +158,6 @@ def _plain(seconds: float, gpus: int) -> _Gang:
     return _Gang(_second(gpus, compute_s), seconds if compute_s == 1.0 else 1.0, compute_s)
 
 
-def _published(job: QueuedJob) -> _Gang:
-    return packed(job.gpus, lasted_s(job), _model_by_size(job))
-
-
 def _model_by_size(job: QueuedJob) -> str:
     return MODELS_BY_SIZE[bisect_left(SIZES, job.gpus)]
 
@@ -167,12 +168,6 @@ def packed(gpus: int, seconds: float, model: str) -> _Gang:
     each_s = iteration_s(stages)
     iterations = rounded(seconds / each_s)
     return _Gang(stages, max(1.0, iterations), each_s, model, iterations < 1)
-
-
-def _plain_assumptions() -> list[str]:
-    return [
-        "A job runs on exactly the GPUs that it held, to its end, and lasts as long wherever it runs; an iteration is a second."
-    ]
 
 
 def _published_assumptions(gangs: Sequence[_Gang]) -> list[str]:

@@ -11,7 +11,7 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.elastic_stream.checker import check, flow_times
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
-from dlsched.traces import import_gavel, import_instance, import_philly
+from dlsched.traces import import_gavel, import_philly
 from dlsched.traces.makers.elastic_stream import stream_of
 from dlsched.traces.queue import Queue, Window
 from dlsched.traces.readers.simulators import GPU_TYPES, job_types
@@ -19,7 +19,6 @@ from dlsched.traces.selection import ImportedInstance
 from tests.traces.drawn import gavel_file, job, philly_file, queue
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"
-PHILLY_HEADER = "timestamp,duration,num_gpus,gpu_time,cluster\n"
 LM = "LM (batch size 5)"
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the raw data are not here")
@@ -277,43 +276,6 @@ def test_a_window_that_cannot_be_is_misuse(tmp_path: Path, from_: str | None, to
         import_philly(str(tmp_path / "absent"), from_=from_, to=to)
 
 
-def test_an_empty_window_is_refused(tmp_path: Path) -> None:
-    """As is a file whose jobs all have no duration."""
-    for path, start in (
-        (philly_file(tmp_path, "00:00:00,10,1"), "2018-01-01"),
-        (gavel_file(tmp_path, (LM, 10, 0.0, 1)), "1"),
-    ):
-        with pytest.raises(InputError, match="no job that runs and arrives in the window") as caught:
-            import_instance("philly" if path.endswith("csv") else "gavel", path, from_=start)
-        assert path in str(caught.value)
-    with pytest.raises(InputError, match="found no job"):
-        import_philly(philly_file(tmp_path, "00:00:00,0,1"))
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("yesterday,5,1,5,a", "timestamp .* 'yesterday'"),
-        ("2017-10-01 00:00:00+02:00,5,1,5,a", "timestamp"),
-        ("2017-13-01 00:00:00,5,1,5,a", "timestamp"),
-        ("2017-10-01 00:00:00,long,1,5,a", "duration .* 'long'"),
-        ("2017-10-01 00:00:00,nan,1,5,a", "duration"),
-        ("2017-10-01 00:00:00,inf,1,5,a", "duration"),
-        ("2017-10-01 00:00:00,5,0,5,a", "num_gpus .* '0'"),
-        ("2017-10-01 00:00:00,5,1.5,5,a", "num_gpus"),
-        ("2017-10-01 00:00:00,5,1,,a", "gpu_time"),
-        ("2017-10-01 00:00:00,5,1", "the number of cells"),
-    ],
-)
-def test_philly_names_the_line_that_is_wrong(tmp_path: Path, row: str, message: str) -> None:
-    """With the file, the column and what was found."""
-    path = tmp_path / "philly_jobs.csv"
-    path.write_text(f"{PHILLY_HEADER}2017-10-01 00:00:00,5,1,5,a\n{row}\n")
-    with pytest.raises(ValueError, match=f"line 3: {message}") as caught:
-        import_philly(str(path))
-    assert str(path) in str(caught.value)
-
-
 def test_gavel_takes_the_published_speeds(tmp_path: Path) -> None:
     """By hand: 11,935 steps of 5 sequences are an epoch of LM; a type of one GPU has epochs of 1,000 steps."""
     path = gavel_file(tmp_path, ("A3C", 2500, 160.0, 4), (LM, 23_870, 100.0, 1))
@@ -345,42 +307,6 @@ def test_gavel_runs_on_other_gpus(tmp_path: Path) -> None:
     assert list(p100.epoch_time_s) == [1, 2, 4, 8]
     with pytest.raises(UsageError, match="gpu_type: found 'A100', allowed: V100, P100, K80"):
         import_gavel(path, gpu_type="A100")
-
-
-def test_gavel_windows(tmp_path: Path) -> None:
-    """In seconds of the trace."""
-    path = gavel_file(tmp_path, (LM, 5, 0.0, 1), (LM, 5, 10.0, 1), (LM, 5, 20.0, 1))
-    assert [job.arrival_s for job in import_gavel(path, from_="5", to="2e1")[0].jobs] == [5.0]
-    with pytest.raises(UsageError, match="from: found 'nan', allowed: a number of seconds"):
-        import_gavel(path, from_="nan")
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ((LM, 0, 1.0, 1), "total_steps .* '0'"),
-        ((LM, 5, "late", 1), "arrival_time .* 'late'"),
-        ((LM, 5, 1.0, "2.5"), "scale_factor .* '2.5'"),
-        (("LM (batch size 6)", 5, 1.0, 1), r"job_type must be one .* on V100, found 'LM \(batch size 6\)'"),
-        ((LM, 5, 1.0, "1\t1"), "a row must hold 7 cells parted by tabs, found 8"),
-    ],
-)
-def test_gavel_names_the_line_that_is_wrong(tmp_path: Path, row: tuple[object, ...], message: str) -> None:
-    """With the file, the column and what was found."""
-    path = gavel_file(tmp_path, (LM, 5, 0.0, 1), row)
-    with pytest.raises(ValueError, match=f"line 2: {message}") as caught:
-        import_gavel(path)
-    assert path in str(caught.value)
-
-
-@pytest.mark.parametrize(("content", "message"), [(b"", "no row"), (b"\xff\xfe", "after line 0: not UTF-8")])
-def test_gavel_refuses_what_is_no_trace(tmp_path: Path, content: bytes, message: str) -> None:
-    """With the file's name."""
-    path = tmp_path / "some.trace"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=message) as caught:
-        import_gavel(str(path))
-    assert str(path) in str(caught.value)
 
 
 @needs_data

@@ -15,7 +15,7 @@ from dlsched.srpt_mapping.solution import Share
 from dlsched.traces import import_gavel_gangs, import_instance, import_philly_gangs, import_tiresias
 from dlsched.traces.makers.srpt_mapping import GAVEL_MODELS, MODELS_BY_SIZE, chain
 from dlsched.traces.readers.simulators import TIRESIAS_MODELS, job_types
-from tests.traces.drawn import gavel_file, philly_file
+from tests.traces.drawn import gavel_file, philly_file, tiresias_file
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"
 MODELS = {model.model: model for model in published_stages()}
@@ -23,13 +23,6 @@ RESNET_S, VGG_S, VGG_BYTES = 0.220957, 0.240536, 4 * 138_357_544  # an iteration
 TIRESIAS_HEADER = "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n"
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the raw data are not here")
-
-
-def tiresias_file(tmp_path: Path, *rows: str) -> str:
-    """Rows without number and interval: ``gpus,submit time,iterations,model,duration``."""
-    path = tmp_path / "tiresias_60_jobs.csv"
-    path.write_text(TIRESIAS_HEADER + "".join(f"{index},{row},30\n" for index, row in enumerate(rows)))
-    return str(path)
 
 
 def lengths_s(instance: Instance) -> list[float]:
@@ -116,14 +109,12 @@ def test_philly_audits_what_it_assumes(tmp_path: Path) -> None:
 def test_the_cluster_is_of_servers_of_8(tmp_path: Path) -> None:
     """By hand: 20 jobs of 95 s in 190 s are 10 GPUs, so 16; no fewer than the largest job; or as given."""
     ones = [f"00:{10 * n // 60:02}:{10 * n % 60:02},95,1,a" for n in range(20)]
-    instance, audit = import_philly_gangs(philly_file(tmp_path, *ones))
+    instance, _ = import_philly_gangs(philly_file(tmp_path, *ones))
     assert [(server.id, server.gpus) for server in instance.servers] == [("s0", 8), ("s1", 8)]
     wide = philly_file(tmp_path, *ones, "00:03:10,1,20,a")
-    instance, audit = import_philly_gangs(wide)
-    assert instance.total_gpus == 24
-    assert "The cluster is given 24 GPUs: as some job needs 20, rounded up to a multiple of 8." in audit
+    assert import_philly_gangs(wide)[0].total_gpus == 24
     given, audit = import_philly_gangs(wide, gpus=16)
-    assert (given.name, given.total_gpus, given.jobs) == ("philly-gangs-21x16", 16, instance.jobs)
+    assert (given.name, given.total_gpus, len(given.jobs)) == ("philly-gangs-21x16", 16, 21)
     assert "Jobs that need more GPUs than the cluster has, so that no schedule exists: 1." in audit
 
 
@@ -146,27 +137,6 @@ def test_vast_clusters_are_refused(tmp_path: Path) -> None:
         import_philly_gangs(path)
     assert path in str(caught.value)
     assert len(import_philly_gangs(path, gpus=400)[0].jobs) == 200
-
-
-def test_windows(tmp_path: Path) -> None:
-    """From is kept, to is not; releases are relative to from."""
-    path = philly_file(tmp_path, "00:00:00,60,1,a", "00:01:00,60,1,a", "00:02:00,60,1,a")
-    instance, audit = import_philly_gangs(path, from_="2017-10-01T00:00:30", to="2017-10-01T00:02:00")
-    assert [(job.id, job.release_s) for job in instance.jobs] == [("j0", 30.0)]
-    assert "Jobs that arrive outside the window, left out: 2." in audit
-    gavel = gavel_file(tmp_path, *(("A3C", 500, at, 1) for at in (0.0, 10.0, 20.0)))
-    assert [job.release_s for job in import_gavel_gangs(gavel, from_="5", to="2e1")[0].jobs] == [5.0]
-    tiresias = tiresias_file(tmp_path, *(f"1,{at},5,vgg16,9" for at in (0, 10, 20)))
-    assert [job.release_s for job in import_tiresias(tiresias, to="20")[0].jobs] == [0.0, 10.0]
-    for source, file, start in (
-        ("philly-gangs", path, "2018-01-01"),
-        ("gavel-gangs", gavel, "99"),
-        ("tiresias", tiresias, "99"),
-    ):
-        with pytest.raises(InputError, match="no job that runs and arrives in the window"):
-            import_instance(source, file, from_=start)
-        with pytest.raises(UsageError, match="from: found 'soon'"):
-            import_instance(source, file, from_="soon")
 
 
 def test_gavel_lengths_are_those_of_its_speeds(tmp_path: Path) -> None:
@@ -214,25 +184,6 @@ def test_tiresias_falls_back_to_published_seconds(tmp_path: Path) -> None:
     assert lengths_s(instance) == pytest.approx([50.0, 200.0, 200.0], rel=1e-5)
     assert any(sentence.endswith("published seconds and fitting iterations count: 2.") for sentence in audit)
     assert "Rows with a duration of 0 s or less, left out: 1." in audit
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("0,5,9,vgg16,5", "num_gpu .* '0'"),
-        ("1,late,9,vgg16,5", "submit_time .* 'late'"),
-        ("1,5,1.5,vgg16,5", "iterations .* '1.5'"),
-        ("1,5,9,vgg99,5", "model_name must be one of alexnet, .*, found 'vgg99'"),
-        ("1,5,9,vgg16,nan", "duration .* 'nan'"),
-        ("1,5,9,vgg16", "the number of cells"),
-    ],
-)
-def test_tiresias_names_the_line_that_is_wrong(tmp_path: Path, row: str, message: str) -> None:
-    """With the file, the column and what was found."""
-    path = tiresias_file(tmp_path, "1,5,9,vgg16,5", row)
-    with pytest.raises(ValueError, match=f"line 3: {message}") as caught:
-        import_tiresias(path)
-    assert path in str(caught.value)
 
 
 @pytest.mark.parametrize(

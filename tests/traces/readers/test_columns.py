@@ -59,11 +59,8 @@ def test_dates_and_open_jobs(tmp_path: Path) -> None:
     columns = "arrival=t,start=s,end=e,gpus=g,state=w"
     queue = read_csv(file(tmp_path, text), columns=columns)
     assert [job.duration_s for job in queue.jobs] == [86400.0] and queue.dated
-    assert [job.end_s is None for job in read_csv(file(tmp_path, text), columns=columns, ended_only=False).jobs] == [
-        False,
-        True,
-        True,
-    ]
+    both = read_csv(file(tmp_path, text), columns=columns, ended_only=False).jobs
+    assert [job.end_s is None for job in both] == [False, True, True]
 
 
 def test_gpus_in_parts(tmp_path: Path) -> None:
@@ -80,13 +77,6 @@ def test_gpus_in_parts(tmp_path: Path) -> None:
     assert held("gpus=n,share=part") == [(1, 0.3), (3, 0.3), (2, 1.0)]
     assert held("gpus=percent:%,gpu_type=kind") == [(1, 0.5), (8, 2 / 7), (1, 0.25)]
     assert held("gpus=n,share=part,gpu_type=kind") == [(1, 0.3), (3, 0.3), (2, 1.0)]
-
-
-def test_columns_with_a_colon(tmp_path: Path) -> None:
-    """What stands behind it is a unit only if it is one."""
-    queue = read_csv(file(tmp_path, "a:b,g,d\n0,1,60\n"), columns="arrival=a:b,gpus=g,duration=d")
-    assert queue.jobs[0].submit_s == 0.0
-    assert read_mapping({"arrival": "t:ms", "gpus": "x=y", "duration": "d,e"})["arrival"] == Column("t", 1e-3)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +96,11 @@ def test_mappings_that_cannot_be(columns: str, said: str) -> None:
         read_mapping(columns)
 
 
-def test_a_column_that_is_not_there(tmp_path: Path) -> None:
+def test_columns_with_a_colon(tmp_path: Path) -> None:
+    """What stands behind it is a unit only if it is one; a column that is not there is named."""
+    queue = read_csv(file(tmp_path, "a:b,g,d\n0,1,60\n"), columns="arrival=a:b,gpus=g,duration=d")
+    assert queue.jobs[0].submit_s == 0.0
+    assert read_mapping({"arrival": "t:ms", "gpus": "x=y", "duration": "d,e"})["arrival"] == Column("t", 1e-3)
     with pytest.raises(InputError, match=r'jobs.csv, line 1: missing column run; found "t", "g"'):
         read_csv(file(tmp_path, "t,g\n0,1\n"), columns="arrival=t,gpus=g,duration=run")
 

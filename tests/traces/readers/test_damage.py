@@ -37,58 +37,30 @@ def slurm(*changes: str) -> str:
 
 
 CHANGES = {
-    "no submit time": ("2024-05-01T10:00:00 => ", 1, "do not say when they came, left out: 1 (first in line 3)"),
-    "submit unknown": ("2024-05-01T10:00:00 => Unknown", 1, "do not say when they came, left out: 1 (first in line 3)"),
+    "no submit time": ("2024-05-01T10:00:00 => Unknown", 1, "do not say when they came, left out: 1 (first in line 3)"),
     "no start, with a duration": ("2024-05-01T10:30:00 => ", 2, "taken from end and duration: 1 (first in line 3)"),
-    "no end, with a duration": (
-        "2024-05-01T12:30:00 => Unknown",
-        2,
-        "taken from start and duration: 1 (first in line 3)",
-    ),
-    "neither end nor duration": (
-        "2024-05-01T12:30:00|7200 => |",
-        1,
-        "neither end nor duration, left out: 1 (first in line 3)",
-    ),
     "all times missing": (
         "2024-05-01T10:00:00|2024-05-01T10:30:00|2024-05-01T12:30:00|7200 => |||",
         1,
         "without having run, left out: 1",
     ),
     "end before start": ("T12:30 => T09:30", 1, "end before they start, left out: 1 (first in line 3, -3600.0)"),
-    "no such month": ("2024-05-01T10:00 => 2024-13-01T10:00", 1, "Submit is no time, left out: 1 (first in line 3, "),
     "a time in words": (
         "2024-05-01T12:30:00 => yesterday",
         1,
         'End is no time, left out: 1 (first in line 3, "yesterday")',
     ),
-    "an ambiguous zone": ("2024-05-01T12:30:00 => 2024-05-01 12:30:00 CST", 1, "End is no time, left out: 1"),
     "zones in some times": ("T12:30:00 => T14:30:00+02:00", 2, "Warning: 5 of 6 times have no zone"),
-    "another zone in all": (
-        "2024-05-01T10:00:00|2024-05-01T10:30:00|2024-05-01T12:30:00 => 2024-05-01T12:00:00+02:00|2024-05-01T12:30:00+02:00|"
-        "2024-05-01T14:30:00+02:00",
-        2,
-        "Warning: 3 of 6 times have no zone",
-    ),
     "numbers among dates": ("2024-05-01T12:30:00 => 1714566600", 1, "End is a number among dates, left out: 1"),
-    "a time never set": ("2024-05-01T10:00:00 => 1970-01-01T00:00:00", 1, "do not say when they came, left out: 1"),
-    "the year zero": ("2024-05-01T10:00:00 => 0000-00-00T00:00:00", 1, "Submit is no time, left out: 1"),
     "a duration in words": ("7200 => long", 1, 'ElapsedRaw is no number, left out: 1 (first in line 3, "long")'),
-    "thousands in a duration": ("7200 => 7,200", 1, 'ElapsedRaw is no number, left out: 1 (first in line 3, "7,200")'),
     "types that contradict": ("gres/gpu=4 => gres/gpu=1,gres/gpu:a100=4", 2, "typed and untyped GPUs differ"),
-    "a limit in words": ("2880 => two days", 1, "TimelimitRaw is no number, left out: 1"),
-    "no limit": ("2880 => UNLIMITED", 2, "Jobs read: 2"),
     "0 GPUs": (f"{GPUS} => cpu=8,gres/gpu=0|gres/gpu=0", 1, "Jobs without a GPU, left out: 1 (first in line 3)"),
-    "no GPUs": (f"{GPUS} => cpu=8|cpu=8", 1, "Jobs without a GPU, left out: 1 (first in line 3)"),
     "GPUs in parts": ("gres/gpu=4 => gres/gpu=0.5", 1, "GPUs are no whole number, left out: 1 (first in line 3, "),
-    "GPUs below 0": ("gres/gpu=4 => gres/gpu=-4", 1, "GPUs are no whole number, left out: 1"),
-    "thousands in GPUs": ("gres/gpu=4 => gres/gpu=1,024", 1, "resources are no list of name=amount, left out: 1"),
     "resources in words": ("cpu=8,gres/gpu=4 => four gpus", 1, "resources are no list of name=amount, left out: 1"),
     "no state": ("COMPLETED => ", 2, "Jobs read: 2"),
-    "an unknown state": ("COMPLETED => VANISHED", 2, "Jobs read: 2"),
     "a cut state": ("COMPLETED => CANCELLED+", 2, "Jobs read: 2"),
+    "an unknown state": ("COMPLETED => VANISHED", 2, "Jobs read: 2"),
     "runs": ("COMPLETED => RUNNING", 1, "Jobs that run or wait, left out: 1 (first in line 3)"),
-    "waits": ("COMPLETED => PENDING", 1, "Jobs that run or wait, left out: 1 (first in line 3)"),
     "NUL bytes in a name": ("ada => a\0da", 2, "bytes that are no text, shown as \ufffd: 1 (first in line 3)"),
     "NUL bytes in a figure": ("7200 => 72\0" + "00", 1, "ElapsedRaw is no number, left out: 1"),
     "a hostile name": ("ada => <script>alert(1)</script>\x1b[31m" + 300 * "x", 2, "Jobs read: 2"),
@@ -96,11 +68,6 @@ CHANGES = {
 }
 """Of a good row, ``old => new``, how many jobs are left, and what is said."""
 ROWS = {name: Case(slurm(change), left, said) for name, (change, left, said) in CHANGES.items()} | {
-    "an array cut short": Case(
-        slurm(" => 9_[3-5,...]|bob|PENDING|2024-05-01T10:00:00|Unknown|Unknown|0|60||gres/gpu=1"),
-        1,
-        "Lists of numbers that cannot be read: 1 (first in line 3",
-    ),
     "a huge array": Case(
         slurm(" => 9_[0-999999999]|bob|PENDING|2024-05-01T10:00:00|Unknown|Unknown|0|60||gres/gpu=1"),
         1,
@@ -109,9 +76,6 @@ ROWS = {name: Case(slurm(change), left, said) for name, (change, left, said) in 
     "no job id": Case(slurm(" => " + GOOD.removeprefix("1")), 1, "without a job id, left out: 1 (first in line 3)"),
     "too few cells": Case(
         slurm(" => 3|bob|COMPLETED"), 1, "Rows with other than 10 cells, left out: 1 (first in line 3)"
-    ),
-    "a row cut off": Case(
-        slurm(" => 3|bob|COMPLETED|2024-05-01T1").rstrip("\n"), 1, "Rows with other than 10 cells, left out: 1"
     ),
     "words of a warning": Case(
         slurm(" => sacct: error: connection lost"), 1, "Rows with other than 10 cells, left out: 1"
@@ -133,22 +97,12 @@ ROWS = {name: Case(slurm(change), left, said) for name, (change, left, said) in 
 
 TABLE = "i,t,s,e,d,g\na,0,10,70,60,2\n"
 CELLS = {
-    "GPUs 0": Case(TABLE + "b,0,10,70,60,0\n", 1, "Jobs without a GPU, left out: 1 (first in line 3)"),
     "GPUs in parts": Case(TABLE + "b,0,10,70,60,0.5\n", 2, "Jobs read: 2"),
-    "GPUs in parts of several": Case(TABLE + "b,0,10,70,60,1.5\n", 2, "Jobs read: 2"),
-    "GPUs missing": Case(TABLE + "b,0,10,70,60,\n", 1, "do not say how many GPUs, left out: 1 (first in line 3)"),
-    "GPUs below 0": Case(
-        TABLE + "b,0,10,70,60,-1\n", 1, "impossible number of GPUs, left out: 1 (first in line 3, -1.0)"
-    ),
-    "GPUs beyond belief": Case(TABLE + "b,0,10,70,60,1e9\n", 1, "impossible number of GPUs, left out: 1"),
     "thousands in quotes": Case(TABLE + 'b,0,10,"1,070",60,2\n', 1, "e is no time, left out: 1 (first in line 3, "),
+    "GPUs missing": Case(TABLE + "b,0,10,70,60,\n", 1, "do not say how many GPUs, left out: 1 (first in line 3)"),
     "a decimal comma": Case(
         TABLE.replace(",", ";") + "b;0;10;70;60,5;2\n", 1, 'd is no number, left out: 1 (first in line 3, "60,5")'
     ),
-    "the same row twice": Case(
-        TABLE + "a,0,10,70,60,2\n", 1, "say the same of a job again, left out: 1 (first in line 3)"
-    ),
-    "an id twice": Case(TABLE + "a,5,10,70,60,2\n", 2, 'id of another, which are numbered: 1 (first in line 3, "a")'),
     "no id": Case(TABLE + ",5,10,70,60,2\n", 2, "Jobs read: 2"),
     "dates among numbers": Case(TABLE + "b,2024-05-01,10,70,60,2\n", 1, "t is a date among numbers, left out: 1"),
     "times before 0": Case(TABLE + "b,-50,10,70,60,2\n", 2, "Jobs that came before the one above them: 1"),
