@@ -64,7 +64,10 @@ LASTS_AS_RECORDED = (
     f"A job lasts as long as in its trace where it is packed on empty servers of {GPUS_OF_A_SERVER} GPUs, "
     "by our compact rule."
 )
-ANYWHERE = "A job runs on exactly the GPUs that it held, to its end, and lasts as long wherever it runs; an iteration is a second."
+ANYWHERE = (
+    "A job runs on exactly the GPUs that it held, to its end, and lasts as long wherever it runs; "
+    "an iteration is a second."
+)
 BANDWIDTHS = (
     f"{INTRA_BANDWIDTH_BYTES_PER_S:g} B/s inside (NVLink) and a network card of {NIC_BANDWIDTH_BYTES_PER_S:g} B/s "
     "(100 Gbit/s) each: choices of ours."
