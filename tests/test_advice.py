@@ -90,14 +90,8 @@ def test_counts_that_move() -> None:
     four = (QueueNode("n", 4),)
 
     def given(restart_s: float) -> dict[str, tuple[str, int]]:
-        advice = decide(
-            queue(a, b, nodes=four),
-            family="ring_allocation",
-            at_s=100.0,
-            movable=True,
-            restart_s=restart_s,
-            scaling="own",
-        )
+        options = {"family": "ring_allocation", "at_s": 100.0, "movable": True, "scaling": "own"}
+        advice = decide(queue(a, b, nodes=four), restart_s=restart_s, **options)  # type: ignore[arg-type]
         return {each.job: (each.action, each.gpus) for each in advice.actions}
 
     # a: 270 / n, b: 90 / n GPU-seconds. 3 + 1: 90 + 90 = 180; 2 + 2: 135 + 45 + restart = 180 + restart; 1 + 3: 270 + 30

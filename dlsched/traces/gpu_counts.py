@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
@@ -98,6 +98,19 @@ def _filled(parts: Sequence[float], order: Sequence[int]) -> list[list[int]]:
 def whole_of(parts: float) -> int:
     """The fewest GPUs that hold so many GPUs' worth of parts, up to rounding."""
     return math.ceil(round(parts, 9))
+
+
+def equal_sizes(count: int, each: int) -> list[int]:
+    """Sizes of equal parts of ``count``, of which the last has the rest."""
+    whole, rest = divmod(count, each)
+    return [each] * whole + ([rest] if rest else [])
+
+
+def unused(name: str, taken: Container[str]) -> str:
+    """The name, with as many dots behind it as make it one of its own."""
+    while name in taken:
+        name += "."
+    return name
 
 
 def gpus_of_cluster(queue: Queue, now: int, gpus: int | None) -> tuple[int, list[str]]:

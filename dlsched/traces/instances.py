@@ -63,30 +63,26 @@ def import_instance(source: str, path: str, **options: Value | None) -> tuple[In
 
     Parameters
     ----------
-    source
-        A key of ``SOURCES``; each names the options that it takes, of which None stands for the default.
-    path
-        The file or folder; ``-``: standard input.
+    source, path
+        A key of ``SOURCES``, each of which names the options that it takes, None being the default; and the file or folder
+        (``-``: standard input).
     gpus
         GPUs of the cluster, of gangs that are not made of a queue a multiple of 8; None: of tables four times the smallest
         counts together, of queues the nodes that the trace lists or the most GPUs in use at once, else the average demand.
-    epochs
-        Epochs that every job of a table has left; None: 100, as the files do not say.
+    epochs, restart_s
+        Epochs that every job of a table has left (None: 100), and seconds that a restart costs a job of a stream (None: 0).
     max_gpus
         Largest count to which a job may grow, of philly and by published scaling; None: what its user asked for.
     gpu_type
         GPUs on which gavel's jobs run: V100 (None), P100 or K80.
-    restart_s
-        Seconds that a restart costs every job of a stream; None: 0.
     from_, to
         Keep the jobs of a trace that arrive from ``from_`` on and before ``to``: ISO dates or times where the trace has such,
         seconds otherwise.
     family
         Of a trace: a key of ``MAKERS``; None: that of the source's own importer, of queues srpt_mapping.
-    states
-        Of a queue: the states of the jobs to keep, parted by commas; None: all.
-    slices
-        Of a queue: what becomes of jobs on parts of GPUs, ``leave-out`` (None) or ``whole``, see ``without_slices``.
+    states, slices
+        Of a queue: the states of the jobs to keep, parted by commas (None: all), and what becomes of jobs on parts of GPUs:
+        ``leave-out`` (None) or ``whole``.
     nodes, jobs, columns, delimiter, gpu_resource
         Of some readers of queues, see there.
     gpus_of_node, carried, estimates, communication, scaling

@@ -20,6 +20,7 @@ from dlsched.srpt_mapping import checker as gangs
 from dlsched.srpt_mapping.instance import Instance as GangInstance
 from dlsched.srpt_mapping.instance import Server, Stage
 from dlsched.srpt_mapping.solution import Schedule, Share
+from dlsched.traces.gpu_counts import equal_sizes
 from dlsched.traces.queue import Example, Piece, Queue, Sentence, figure
 from dlsched.traces.selection import Chosen, lasted_s
 
@@ -33,14 +34,13 @@ def servers_of(queue: Queue, chosen: Chosen, gpus_of_node: int) -> tuple[list[Se
     if chosen.gpus == sum(node.gpus for node in listed):
         return [Server(id=node.id, gpus=node.gpus) for node in listed], "Servers are the nodes of the trace."
     # No list of nodes of this size: equal servers, the last one with the rest.
-    whole, rest = divmod(chosen.gpus, gpus_of_node)
-    sizes = [gpus_of_node] * whole + ([rest] if rest else [])
+    sizes = equal_sizes(chosen.gpus, gpus_of_node)
     # Names of nodes that jobs were on, those of jobs that run at the start first, so that these find their servers.
     jobs = [] if listed else sorted(chosen.jobs, key=lambda job: job.id not in chosen.began)
     recorded = dict.fromkeys(name for job in jobs for name in job.nodes if name)
     unnamed = (f"s{index}" for index in range(len(sizes) + len(recorded)))
     names = islice((*recorded, *(name for name in unnamed if name not in recorded)), len(sizes))
-    last = (", the last of ", figure(rest, "")) if rest else ()
+    last = (", the last of ", figure(sizes[-1], "")) if sizes[-1] < gpus_of_node else ()
     named = min(len(sizes), len(recorded))
     on = " of them bear names of the ", figure(len(recorded)), " nodes that jobs were on"
     bear = ("; ", figure(named), *on) if named else ()

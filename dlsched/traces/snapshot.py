@@ -9,7 +9,7 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.traces.cells import Damaged, Moments
-from dlsched.traces.gpu_counts import TAKEN_WHOLE, gpus_of_cluster, packed
+from dlsched.traces.gpu_counts import TAKEN_WHOLE, gpus_of_cluster, packed, unused
 from dlsched.traces.queue import Audit, Queue, QueuedJob
 from dlsched.traces.selection import ImportedInstance, Limits, held_back, in_words, limits_of, running_tasks, sourced
 
@@ -173,10 +173,8 @@ def _outside(
 
     def on_a_gpu(name: str, node: str, jobs: Sequence[Present]) -> Present:
         """A job that runs on a GPU from the first of the given jobs to the last."""
-        while name in names:
-            name += "."
         job, began_s = jobs[0].job, at_s - jobs[0].ran_s
-        job = job._replace(id=name, gpus=1, share=1.0, nodes=(node,) if node else (), least_gpus=None)
+        job = job._replace(id=unused(name, names), gpus=1, share=1.0, nodes=(node,) if node else (), least_gpus=None)
         job = job._replace(submit_s=job.submit_s if job.submit_s <= began_s else began_s)  # also where nothing is said
         return Present(job, True, max(each.ran_s for each in jobs), max(each.left_s for each in jobs))
 

@@ -38,13 +38,9 @@ def test_half_duplex_shares_a_link():
     assert [stage.station for stage in stages] == [0, 1, 2, 0, 1]
 
 
-def test_the_updates_may_share():
-    """The discipline of the updates is the caller's."""
+def test_the_updates_may_share_and_what_takes_no_time_is_left_out():
+    """The discipline of the updates is the caller's; without bytes and updates only the computation remains."""
     assert cycle_of(job(), discipline="sharing")[-1] == Stage(3, "sharing", 0.01, "update")
-
-
-def test_what_takes_no_time_is_left_out():
-    """Without bytes and updates only the computation remains."""
     assert cycle_of(job(parameter_bytes=0, update_s=0.0)) == (Stage(0, "delay", 0.25, "compute"),)
 
 

@@ -69,28 +69,23 @@ def test_pairs_and_demands_alone_are_stations():
         network.delay_s = 1.0
 
 
-@pytest.mark.parametrize("delay_s", [-1.0, math.inf, math.nan])
-def test_delays_that_are_refused(delay_s):
-    """The time where nobody waits is finite and not negative."""
-    with pytest.raises(UsageError, match=r"^delay_s: found .*, allowed: a number >= 0$"):
-        Network(delay_s, ((1.0, 1),))
+TIMES = "delay_s: found .*, allowed: a number >= 0"
+STATION = "stations: found .*, allowed: a demand >= 0 and at least one copy"
 
 
 @pytest.mark.parametrize(
-    ("delay_s", "stations", "cycle_s"),
-    [(0.0, (), "0.0"), (0.0, ((0.0, 3),), "0.0"), (1.0, ((1e308, 2),), "inf"), (1e308, ((1e308, 1),), "inf")],
+    ("delay_s", "stations", "said"),
+    [
+        *((delay_s, ((1.0, 1),), TIMES) for delay_s in (-1.0, math.inf, math.nan)),
+        *((1.0, ((1.0, 1), bad), STATION) for bad in ((-1.0, 1), (math.inf, 1), (math.nan, 1), (1.0, 0))),
+        *((0.0, idle, "stations: found a cycle of 0.0 s, allowed: a finite one > 0") for idle in ((), ((0.0, 3),))),
+        (1e308, ((1e308, 1),), "stations: found a cycle of inf s, allowed: a finite one > 0"),
+    ],
 )
-def test_cycles_that_are_refused(delay_s, stations, cycle_s):
-    """Some time must pass in a cycle, and the sum of its times must be a number."""
-    with pytest.raises(UsageError, match=rf"^stations: found a cycle of {cycle_s} s, allowed: a finite one > 0$"):
+def test_networks_that_are_refused(delay_s, stations, said):
+    """Times are finite and not negative, a station is there at least once, some time passes and adds up to a number."""
+    with pytest.raises(UsageError, match=f"^{said}$"):
         Network(delay_s, stations)
-
-
-@pytest.mark.parametrize("station", [(-1.0, 1), (math.inf, 1), (math.nan, 1), (1.0, 0), (1.0, -2)])
-def test_stations_that_are_refused(station):
-    """Demands are finite and not negative, and a station is there at least once."""
-    with pytest.raises(UsageError, match=r"^stations: found .*, allowed: a demand >= 0 and at least one copy$"):
-        Network(1.0, ((1.0, 1), station))
 
 
 JOBS = [

@@ -36,7 +36,7 @@ def simulated(name, times, size, seed=0):
     """A record and the generator's next number."""
     workers, replications = size
     generator = np.random.default_rng([seed, workers])
-    how = {"replications": replications, "cycles": 60, "warm_up": 10} | TIMES[times]
+    how = {"replications": replications, "cycles": 30, "warm_up": 10} | TIMES[times]
     return simulate(JOBS[name], workers, generator=generator, **how), generator.random()
 
 

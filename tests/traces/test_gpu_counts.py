@@ -16,7 +16,7 @@ from dlsched.traces.makers.async_sgd import async_of
 from dlsched.traces.makers.matching_placement import placement_of
 from dlsched.traces.makers.ring_allocation import allocation_of
 from dlsched.traces.makers.srpt_mapping import gangs_of
-from dlsched.traces.queue import Queue, QueueNode, Window
+from dlsched.traces.queue import QueuedJob, QueueNode, Window
 from dlsched.traces.snapshot import snapshot
 from tests.traces.drawn import job, queue
 
@@ -128,31 +128,20 @@ def test_every_source_takes_the_option(tmp_path: Path) -> None:
         read_queue("csv", str(path), slices="part", **mapping)
 
 
-def now(*jobs: object, nodes: tuple[QueueNode, ...] = ()) -> Queue:
-    """Slices of a queue left out."""
-    return without_slices(replace(queue(*jobs, nodes=nodes), latest_s=100.0))  # type: ignore[arg-type]
-
-
-def runs(name: str, gpus: int, share: float, left_s: float, *nodes: str) -> object:
+def runs(name: str, gpus: int, share: float, left_s: float, *nodes: str) -> QueuedJob:
     return job(name, 0.0, 40.0, None, gpus, share=share, limit_s=60.0 + left_s, nodes=nodes, state="RUNNING")
 
 
-def waits(name: str, gpus: int, share: float = 1.0) -> object:
+def waits(name: str, gpus: int, share: float = 1.0) -> QueuedJob:
     return job(name, 90.0, None, None, gpus, share=share, limit_s=30.0, state="PENDING")
 
 
-TWO = (QueueNode("n1", 4), QueueNode("n2", 4))
-HELD = now(
-    runs("w", 2, 1.0, 500.0, "n1"),
-    runs("x", 2, 3 / 7, 20.0, "n1", "n2"),
-    runs("y", 1, 4 / 7, 50.0, "n1"),
-    runs("z", 1, 1 / 7, 70.0, "n2"),
-    runs("v", 1, 0.9, 30.0),
-    waits("p", 1, 0.5),
-    waits("a", 3),
-    waits("b", 2),
-    nodes=TWO,
+ALL = queue(
+    *(runs("w", 2, 1.0, 500.0, "n1"), runs("x", 2, 3 / 7, 20.0, "n1", "n2"), runs("y", 1, 4 / 7, 50.0, "n1")),
+    *(runs("z", 1, 1 / 7, 70.0, "n2"), runs("v", 1, 0.9, 30.0), waits("p", 1, 0.5), waits("a", 3), waits("b", 2)),
+    nodes=(QueueNode("n1", 4), QueueNode("n2", 4)),
 )
+HELD = without_slices(replace(ALL, latest_s=100.0))
 
 
 def test_slices_occupy_the_gpus_they_lie_on() -> None:
@@ -166,15 +155,10 @@ def test_slices_occupy_the_gpus_they_lie_on() -> None:
     assert standing(HELD, found, 8, 4).free == {"n1": 1, "n2": 2}
     advice = decide(HELD, method="fifo", at_s=100.0)
     assert (advice.gpus, advice.free) == (8, 3)
-    assert [(each.job, each.action, each.time_s) for each in advice.actions] == [
-        ("w", "keep", 100.0),
-        ("a", "start", 100.0),
-        ("b", "wait", 130.0),
-    ]
-    assert (
-        "GPUs of jobs left out on nodes that are not known or have no such room, taken to stand on the emptiest: 1."
-        in advice.audit
-    )
+    decided = [(each.job, each.action, each.time_s) for each in advice.actions]
+    assert decided == [("w", "keep", 100.0), ("a", "start", 100.0), ("b", "wait", 130.0)]
+    said = "GPUs of jobs left out on nodes that are not known or have no such room, taken to stand on the emptiest: 1."
+    assert said in advice.audit
     assert any("GPUs on which jobs on parts of GPUs run" in each and each.endswith("ends: 3.") for each in advice.audit)
 
 

@@ -45,12 +45,8 @@ def test_starts_and_first_fit() -> None:
         gpus=10,
         gpus_of_node=4,
     )
-    assert [(name, start.start_s) for name, start in schedule(made).jobs.items()] == [
-        ("a", 0.0),
-        ("b", 10.0),
-        ("c", 15.0),
-        ("d", 20.0),
-    ]
+    starts_s = {name: start.start_s for name, start in schedule(made).jobs.items()}
+    assert starts_s == {"a": 0.0, "b": 10.0, "c": 15.0, "d": 20.0}
     assert places(made) == {
         "a": (Share(0, "s0", 4),),
         "b": (Share(0, "s1", 3),),
@@ -128,9 +124,7 @@ def test_others_that_held_gpus_are_told_of() -> None:
     source = queue(job("a", 0.0, 0.0, 30.0, 4), job("b", 12.0, 40.0, 10.0, 4), job("c", 11.0, 10.0, 60.0, 1))
     made = gangs_of(source, window=Window(10.0, None))
     assert made.outside == (80.0, 240.0)
-    assert any(
-        sentence.startswith("Jobs that are not of the instance held 33.3 % of its GPU time") for sentence in made.audit
-    )
+    assert any("Jobs that are not of the instance held 33.3 % of its GPU time" in sentence for sentence in made.audit)
     assert gangs_of(source, window=Window(10.0, None), carried=True).outside[0] == 0.0
     assert gangs_of(source).outside[0] == 0.0
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from dlsched.core.errors import InputError
+from dlsched.traces.queue import QueuedJob
 from dlsched.traces.selection import limits_of, require_limits
 from tests.traces.drawn import job, queue
 
 
-def in_partition(name: str, partition: str, limit_s: float | None) -> object:
+def in_partition(name: str, partition: str, limit_s: float | None) -> QueuedJob:
     return job(name, 0.0, 0.0, 10.0, 1, partition=partition, limit_s=limit_s)
 
 
@@ -22,7 +23,7 @@ JOBS = (
 
 def test_medians() -> None:
     """By hand: of long 200; of the file 20, 60, 100, 300 is 80, also where no partition is named."""
-    limits = limits_of(queue(*JOBS))  # type: ignore[arg-type]
+    limits = limits_of(queue(*JOBS))
     assert [each.limit_s for each in limits.queue.jobs] == [100.0, 300.0, 200.0, 20.0, 80.0, 80.0, 60.0]
     assert limits.silent == {"c": True, "e": False, "f": False}
     assert limits.sentences(limits.queue.jobs) == [
@@ -34,15 +35,15 @@ def test_medians() -> None:
 
 def test_jobs_that_are_left_out_are_of_the_file() -> None:
     """What is said of a slice and of a failed job counts too, once: 100, 300, 20, 60, 600, 900."""
-    source = queue(*JOBS)  # type: ignore[arg-type]
-    out = [in_partition("s", "mute", 600.0), in_partition("t", "other", 900.0), in_partition("a", "long", 1.0)]
-    limits = limits_of(replace(source, slices=(out[0],), others=(out[1], out[2])))  # type: ignore[arg-type]
+    source = queue(*JOBS)
+    out = in_partition("s", "mute", 600.0), in_partition("t", "other", 900.0), in_partition("a", "long", 1.0)
+    limits = limits_of(replace(source, slices=out[:1], others=out[1:]))
     assert [each.limit_s for each in limits.queue.jobs][4:6] == [600.0, 200.0]
 
 
 def test_nobody_says_anything() -> None:
     """The queue stays as it is, or is refused."""
-    source = queue(JOBS[2], JOBS[4])  # type: ignore[arg-type]
+    source = queue(JOBS[2], JOBS[4])
     assert limits_of(source).queue is source
     with pytest.raises(InputError, match="estimates: found no job that says how long it takes"):
         require_limits(source)

@@ -9,7 +9,7 @@ from dlsched.cluster.published import published_rates
 from dlsched.core.arguments import require_positive
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.instance import Instance
-from dlsched.traces.gpu_counts import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
+from dlsched.traces.gpu_counts import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S, unused
 from dlsched.traces.queue import Queue, QueuedJob, QueueNode, counted
 from dlsched.traces.selection import ImportedInstance
 from dlsched.traces.snapshot import Present, admitted, at_moment, made_of
@@ -101,11 +101,7 @@ def _nodes(queue: Queue, jobs: Sequence[QueuedJob], gpus: int) -> list[QueueNode
         # GPUs beyond the listed nodes stand on a node of a new name; without any list they are of the only type named.
         kinds = {job.gpu_type for job in jobs if job.gpu_type and "|" not in job.gpu_type}
         kind = kinds.pop() if len(kinds) == 1 and not nodes else UNTYPED
-        taken = {node.id for node in nodes}
-        name = "more"
-        while name in taken:
-            name += "."
-        nodes.append(QueueNode(name, remaining, kind))
+        nodes.append(QueueNode(unused("more", {node.id for node in nodes}), remaining, kind))
     return nodes
 
 

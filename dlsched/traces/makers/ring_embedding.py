@@ -12,7 +12,7 @@ from dlsched.core.ticks import first_tick
 from dlsched.ring_embedding.generator import PRESETS, generate
 from dlsched.ring_embedding.instance import Instance
 from dlsched.traces.cells import rounded
-from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
+from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S, equal_sizes, unused
 from dlsched.traces.queue import Queue, QueuedJob, Window
 from dlsched.traces.selection import WHOLE, Chosen, ImportedInstance, choose, finished, lasted_s
 
@@ -153,23 +153,16 @@ def _servers(queue: Queue, gpus: int, gpus_of_node: int) -> tuple[list[str], lis
     listed = [node for node in queue.nodes if node.gpus]
     if gpus == sum(node.gpus for node in listed):
         return [node.id for node in listed], [node.gpus for node in listed], "Servers are the nodes of the trace,"
-    whole, rest = divmod(gpus, gpus_of_node)
-    sizes = [gpus_of_node] * whole + ([rest] if rest else [])
+    sizes = equal_sizes(gpus, gpus_of_node)
     return [f"s{index}" for index in range(len(sizes))], sizes, f"Servers have {gpus_of_node} GPUs,"
 
 
 def _racks(names: Sequence[str], server_bytes_per_s: float, rack_bytes_per_s: float, servers_of_rack: int) -> Topology:
     """Return racks of servers with these names; no switch has the name of a server."""
-    whole, rest = divmod(len(names), servers_of_rack)
-    drawn = racks([servers_of_rack] * whole + ([rest] if rest else []), server_bytes_per_s, rack_bytes_per_s)
+    drawn = racks(equal_sizes(len(names), servers_of_rack), server_bytes_per_s, rack_bytes_per_s)
     named = dict(zip(drawn.servers, names, strict=True))
-    taken = set(names)
     for switch in drawn.nodes[len(names) :]:
-        name = switch
-        while name in taken:
-            name += "."
-        named[switch] = name
-        taken.add(name)
+        named[switch] = unused(switch, named.values())
     links = tuple((named[first], named[second], each) for first, second, each in drawn.links)
     return Topology(tuple(named[node] for node in drawn.nodes), tuple(names), links)
 

@@ -158,13 +158,8 @@ def test_workloads_that_run_and_wait(tmp_path: Path) -> None:
         condition("Admitted", 30, "False"),
         condition("QuotaReserved", 30, "False"),
     ]
-    path = listing(
-        tmp_path,
-        running,
-        reserved,
-        workload("out", status={"conditions": evicted}),
-        workload("new", status={"conditions": []}),
-    )
+    waiting = workload("out", status={"conditions": evicted}), workload("new", status={"conditions": []})
+    path = listing(tmp_path, running, reserved, *waiting)
     jobs = read_kueue(path, ended_only=False).jobs
     assert [(job.state, job.start_s, job.duration_s) for job in jobs] == [
         ("Admitted", NOON_S + 600, None),
@@ -231,13 +226,8 @@ def at(minute: int) -> str:
 
 
 def task(name: str, replicas: int, gpus: int, **more: Any) -> dict[str, Any]:
-    asks = {"cpu": "500m", **({"nvidia.com/gpu": gpus} if gpus else {})}
-    return {
-        "name": name,
-        "replicas": replicas,
-        "template": {"spec": {"containers": [{"resources": {"limits": asks}}]}},
-        **more,
-    }
+    """A task of Volcano, with such pods."""
+    return {**pods(0, str(gpus) if gpus else None, name=name, cpu="500m"), "replicas": replicas, **more}
 
 
 def status(phase: str, minute: int, *conditions: tuple[str, int], **more: Any) -> dict[str, Any]:
@@ -281,12 +271,8 @@ def test_a_job(tmp_path: Path) -> None:
         (3, [task("w", 5, 2)], 10, 6),
         (4, [task("small", 3, 1), task("big", 3, 8)], 27, 11),  # three small ones and a big one
         (4, [task("small", 3, 1, minAvailable=1), task("big", 3, 8, minAvailable=2)], 27, 18),  # 1 + 2 and a small one
-        (
-            2,
-            [task("small", 3, 1, minAvailable=1), task("big", 3, 8, minAvailable=2)],
-            27,
-            2,
-        ),  # less than the tasks' own
+        # less than the tasks' own
+        (2, [task("small", 3, 1, minAvailable=1), task("big", 3, 8, minAvailable=2)], 27, 2),
         (1, [task("master", 1, 0), task("w", 4, 2)], 8, 1),  # none, and at least one
         (9, [task("w", 2, 1)], 2, None),
     ],
@@ -340,13 +326,9 @@ def test_old_versions_without_conditions(tmp_path: Path) -> None:
     old = {"state": {"phase": "Completed", "lastTransitionTime": at(50)}}
     older = {"state": {"phase": "Completed"}, "runningDuration": "20m0s"}
     queue = read_volcano(listing(tmp_path, job("a", stands=old), job("b", stands=older)))
-    assert [(each.start_s, each.duration_s) for each in queue.jobs] == [
-        (NOON_S, 3000.0),
-        (NOON_S, 1200.0),
-    ]
-    assert (
-        "Jobs that do not say when they started, taken to start when they came: 2 (first in object 1)." in queue.audit
-    )
+    assert [(each.start_s, each.duration_s) for each in queue.jobs] == [(NOON_S, 3000.0), (NOON_S, 1200.0)]
+    said = "Jobs that do not say when they started, taken to start when they came: 2 (first in object 1)."
+    assert said in queue.audit
 
 
 def test_the_jobs_of_others_are_no_jobs(tmp_path: Path) -> None:
@@ -357,13 +339,9 @@ def test_the_jobs_of_others_are_no_jobs(tmp_path: Path) -> None:
 
 
 def test_durations_of_go() -> None:
-    assert [go_duration(text) for text in ("50m0.5s", "1h", "250ms", "1h2m3s", "0s")] == [
-        3000.5,
-        3600.0,
-        0.25,
-        3723.0,
-        0.0,
-    ]
+    """Hours to milliseconds; what Go does not write is damage."""
+    texts = {"50m0.5s": 3000.5, "1h": 3600.0, "250ms": 0.25, "1h2m3s": 3723.0, "0s": 0.0}
+    assert {text: go_duration(text) for text in texts} == texts
     for text in ("", "5", "1d", "s", "-1h", "1h x"):
         with pytest.raises(Damaged, match="duration cannot be read"):
             go_duration(text)

@@ -17,14 +17,8 @@ SUBMIT_S = datetime(2024, 5, 1, 10, tzinfo=UTC).timestamp()
 
 def row(**cells: str) -> str:
     """A row of a job that ran two hours on 8 GPUs, save for what is given."""
-    plain = dict(
-        zip(
-            COLUMNS.split("|"),
-            ("17", "ada", "gpu", "normal", "COMPLETED", SUBMIT, START, END, "7200", "2880", GPU8, GPU8),
-            strict=True,
-        )
-    )
-    return "|".join({**plain, **cells}.values())
+    plain = ("17", "ada", "gpu", "normal", "COMPLETED", SUBMIT, START, END, "7200", "2880", GPU8, GPU8)
+    return "|".join({**dict(zip(COLUMNS.split("|"), plain, strict=True)), **cells}.values())
 
 
 def dump(tmp_path: Path, *rows: str, header: str = COLUMNS) -> Path:
@@ -44,14 +38,8 @@ def test_a_job(tmp_path: Path) -> None:
     assert queue.jobs == (
         QueuedJob(
             *("17", "ada", "gpu", SUBMIT_S, SUBMIT_S + 1800, SUBMIT_S + 9000, 7200.0, 8),
-            **{
-                "cpus": 64.0,
-                "gpu_type": "a100",
-                "state": "COMPLETED",
-                "limit_s": 172800.0,
-                "line": 2,
-                "partition": "gpu",
-            },
+            **{"cpus": 64.0, "gpu_type": "a100", "state": "COMPLETED", "limit_s": 172800.0},
+            **{"line": 2, "partition": "gpu"},
         ),
     )
     assert queue.source == "slurm" and queue.dated and queue.latest_s == SUBMIT_S + 9000
@@ -98,14 +86,10 @@ def test_other_delimiters(sign: str, tmp_path: Path) -> None:
         ("gres/gpu:a100_1g.5gb=1", Tres(1, "a100_1g.5gb", 0.0, torn=False, share=1 / 7)),
         ("gres/gpu:a100_1g.5gb=2,gres/gpu=2", Tres(2, "a100_1g.5gb", 0.0, torn=False, share=1 / 7)),
         ("gres/gpu:1g.6gb=1,gres/gpu:a100=1,gres/gpu=2", Tres(2, "", 0.0, torn=False, share=0.625)),
-        ("gres/gpu:a30_2g.12gb+me=1", Tres(1, "a30_2g.12gb+me", 0.0, torn=False, share=0.5)),
-        ("gres/gpu:nvidia_a100_3g.39gb=1", Tres(1, "nvidia_a100_3g.39gb", 0.0, torn=False, share=3 / 7)),
         ("gres/gpu:a100_7g.40gb=1", Tres(1, "a100_7g.40gb", 0.0, torn=False)),
-        ("gres/gpu:4g.24gb=2", Tres(2, "4g.24gb", 0.0, torn=False)),
         ("gres/gpumem=40G,gres/gpuutil=90,gres/shard=4,cpu=2", Tres(0, "", 2.0, torn=False)),
         ("gres/gpu=0,cpu=1", Tres(0, "", 1.0, torn=False)),
         ("", Tres(0, "", 0.0, torn=False)),
-        ("(null)", Tres(0, "", 0.0, torn=False)),
     ],
 )
 def test_resources(text: str, expected: Tres) -> None:
@@ -122,20 +106,13 @@ def test_limits(raw: str, expected: float | None, tmp_path: Path) -> None:
     assert read(tmp_path, row(TimelimitRaw=raw)).jobs[0].limit_s == expected
 
 
-ENDED = (
-    *("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "PREEMPTED", "NODE_FAIL", "OUT_OF_MEMORY"),
-    *("BOOT_FAIL", "DEADLINE"),
-)
-
-
 def test_states_of_jobs_that_ended(tmp_path: Path) -> None:
     """All are kept, by the bare word; a set of words keeps those."""
-    rows = [
-        row(JobIDRaw=str(count), State=state) for count, state in enumerate((*ENDED, "REQUEUED", "CANCELLED by 1000"))
-    ]
-    assert [job.state for job in read(tmp_path, *rows).jobs] == [*ENDED, "REQUEUED", "CANCELLED"]
+    words = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE", "REQUEUED")
+    rows = [row(JobIDRaw=str(count), State=state) for count, state in enumerate((*words, "CANCELLED by 1000"))]
+    assert [job.state for job in read(tmp_path, *rows).jobs] == [*words, "CANCELLED"]
     queue = read_slurm(dump(tmp_path, *rows), states={"completed", "CANCELLED"})
-    assert [job.id for job in queue.jobs] == ["0", "2", "10"]
+    assert [job.id for job in queue.jobs] == ["0", "2", "8"]
     assert "Jobs in state FAILED, left out as asked: 1 (first in line 3)." in queue.audit
 
 
@@ -208,12 +185,8 @@ def test_arrays(tmp_path: Path) -> None:
 
 def test_shared_gpus_of_unknown_parts(tmp_path: Path) -> None:
     """Shards and MPS do not say how large a part they are: left out by a reason of their own."""
-    queue = read(
-        tmp_path,
-        row(),
-        row(JobIDRaw="18", AllocTRES="cpu=1,gres/shard=4"),
-        row(JobIDRaw="19", AllocTRES="gres/mps:a=50"),
-    )
+    shared = row(JobIDRaw="18", AllocTRES="cpu=1,gres/shard=4"), row(JobIDRaw="19", AllocTRES="gres/mps:a=50")
+    queue = read(tmp_path, row(), *shared)
     assert [job.id for job in queue.jobs] == ["17"]
     assert (
         "Jobs on shared GPUs of which the log does not say how large a part they held, left out and not counted: 2 (first in "
