@@ -87,12 +87,9 @@ def verify_supremum(instance: InstanceFile, data: Mapping[str, object], path: st
         asked = f"{data['method']}, {jobs} on {data['units']} units, speeds {tables}"
     else:
         asked = f"{data['method']}, {jobs} on {data['gpus']}, {data['tables']} tables, counts {data['counts']}"
+    supremum = f"the supremum of objective / optimum is {proven.supremum} ({proven.leaves} leaves, exact arithmetic)"
     if proven.supremum is None:
         supremum = "objective / optimum has no bound (exact arithmetic)"
-    else:
-        supremum = (
-            f"the supremum of objective / optimum is {proven.supremum} ({proven.leaves} leaves, exact arithmetic)"
-        )
     shown = f"the instance has {proven.ratio}" + (", the largest there is" if proven.ratio == proven.supremum else "")
     return Verification(verified=[f"verified: {asked}: {supremum}", f"verified: {shown}"])
 

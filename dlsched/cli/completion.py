@@ -13,39 +13,26 @@ from dlsched.catalogue.sources import QUEUES, SOURCES
 _HEAD = 1000  # bytes read of an instance file
 
 
-def families(incomplete: str) -> list[str]:
-    """Complete a family."""
-    return _beginning(incomplete, FAMILIES)
+def _any_of(known: Iterable[str]) -> Callable[[str], list[str]]:
+    """Complete names of a table."""
+
+    def complete(incomplete: str) -> list[str]:
+        return _beginning(incomplete, known)
+
+    return complete
 
 
-def sources(incomplete: str) -> list[str]:
-    """Complete a kind of public file."""
-    return _beginning(incomplete, SOURCES)
+def _asked_of_family(asked: Callable[[str], tuple[str, ...]]) -> Callable[[typer.Context, str], list[str]]:
+    """Complete names of the family that was named, or of the file's."""
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[str]:
+        return _beginning(incomplete, _of_family(ctx, asked))
+
+    return complete
 
 
-def queues(incomplete: str) -> list[str]:
-    """Complete a kind of file of a workload manager."""
-    return _beginning(incomplete, QUEUES)
-
-
-def solvers(incomplete: str) -> list[str]:
-    """Complete a solver."""
-    return _beginning(incomplete, SOLVERS)
-
-
-def presets(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a preset of the family that was named."""
-    return _beginning(incomplete, _of_family(ctx, listed.presets))
-
-
-def formulations(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a formulation of the file's family."""
-    return _beginning(incomplete, _of_family(ctx, listed.formulations))
-
-
-def methods(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a method of the file's family."""
-    return _beginning(incomplete, _of_family(ctx, listed.methods))
+families, sources, queues, solvers = map(_any_of, (FAMILIES, SOURCES, QUEUES, SOLVERS))
+presets, formulations, methods = map(_asked_of_family, (listed.presets, listed.formulations, listed.methods))
 
 
 def method_lists(ctx: typer.Context, incomplete: str) -> list[str]:

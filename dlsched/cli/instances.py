@@ -1,6 +1,5 @@
 """``dlsched generate``, ``stream``, ``export``, ``schema``: instances and arrival streams, their models, and the file schema."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -92,10 +91,6 @@ def _pair(text: str) -> tuple[float, float]:
     return fraction, probability
 
 
-DEFAULT = "milp"
-"""Formulation of the families that have it; of another its first."""
-
-
 def run_export(
     file: InstancePath,
     formulation: Annotated[
@@ -114,29 +109,21 @@ def run_export(
     MPS files are minimised: that of a maximising model holds the negated objective. No file holds an objective's constant;
     comments at its head say the constant and the unit.
     """
+    from dlsched.modelling import formulate
+
     instance = read(file)
-    formulations = family_of(instance).formulations
-    if formulation is None:
-        formulation = DEFAULT if DEFAULT in formulations else next(iter(formulations))
-    if formulation not in formulations:
-        raise UsageError(where="formulation", found=repr(formulation), allowed=", ".join(formulations))
     if format_ not in ("lp", "mps"):
         raise UsageError(where="format", found=repr(format_), allowed="lp, mps")
-    if out is not None:
-        require_writable(out)
-    built = formulations[formulation](instance)
-    text = model_text(built.model, format_, family_of(instance).unit_for(instance), built.unit)
-    if out is None:
-        sys.stdout.write(text)
-    else:
-        write_text(out, text)
+    require_writable(out or "-")
+    built = formulate(instance, formulation)
+    write_text(out or "-", model_text(built.model, format_, family_of(instance).unit_for(instance), built.unit))
     return 0
 
 
 def model_text(problem: "pulp.LpProblem", format_: str, unit: str | None = None, factor: float = 1.0) -> str:
     """Write a PuLP model with its own names and all digits; a maximising one as MPS with its objective negated.
 
-    With a unit, of which the model's is ``factor``, comments at the head say it, and the constant to add to the file's optimum.
+    Comments at the head say a unit, of which the model's is ``factor``, and the constant to add to the file's optimum.
     """
     from dlsched.solvers.linear import from_pulp
     from dlsched.solvers.model_files import lp_text, mps_text, objective_words

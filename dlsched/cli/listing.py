@@ -49,14 +49,14 @@ def run_doctor(as_json: AsJson = False) -> int:
 
 
 def _examine(solver: Solver) -> dict[str, Any]:
+    row = {"solver": solver.name, "available": solver.available, "version": None, "works": False, "smoke": solver.needs}
     if not solver.available:
-        return {"solver": solver.name, "available": False, "version": None, "works": False, "smoke": solver.needs}
+        return row
     try:
         works, smoke = _smoke(solver)
-        version = solver.version()
+        return row | {"version": solver.version(), "works": works, "smoke": smoke}
     except Exception as error:
-        return {"solver": solver.name, "available": True, "version": None, "works": False, "smoke": f"failed: {error}"}
-    return {"solver": solver.name, "available": True, "version": version, "works": works, "smoke": smoke}
+        return row | {"smoke": f"failed: {error}"}
 
 
 def _smoke(solver: Solver) -> tuple[bool, str]:

@@ -1,13 +1,4 @@
-"""Options of commands: shared ones, those of the catalogue, and how a command line spells them.
-
-Options that several commands share, written once.
-
-Signatures of commands whose options come from records of the catalogue.
-
-Parameters of a command: the options that set its arguments, as errors name them, and the files that it reads and writes.
-
-Command lines as the option parser takes them: options that take several values are expanded, old spellings are replaced.
-"""
+"""Options that several commands share, those of the catalogue, and how a command line spells them."""
 
 import inspect
 import os
@@ -33,6 +24,7 @@ TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", he
 NodeLimit = Annotated[int | None, typer.Option("--node-limit", metavar="N", help="Search nodes.")]
 Threads = Annotated[int, typer.Option("--threads", metavar="N", help="Threads that a solver may use.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random draw.")]
+Workers = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one for each processor.")]
 
 
 Command = TypeVar("Command", bound=Callable[..., int])
@@ -41,10 +33,9 @@ Command = TypeVar("Command", bound=Callable[..., int])
 def taking(
     options: Iterable[Option], *, before: str, words: Mapping[str, str] | None = None
 ) -> Callable[[Command], Command]:
-    """Let a command take options in place of its last parameter, ``**own``, which gets the options that are not None.
+    """Let a command take options, placed before a parameter of its own, in place of its last parameter, ``**own``.
 
-    ``options``: in the order of the help. ``before``: the parameter of the command before which the options are placed.
-    ``words``: what the help says of some of them in this command, by name.
+    That one gets the options that are not None. ``words``: what the help says of some of them in this command, by name.
     """
     help_words = words or {}
 
@@ -97,10 +88,7 @@ def options_of(parameters: Iterable[Parameter]) -> dict[str, str]:
 
 
 def require_other_files(parameters: Iterable[Parameter], values: Mapping[str, object]) -> None:
-    """Refuse a file to write that another parameter of the command names; ``values``: by argument.
-
-    UsageError: writing would replace an input, or another output.
-    """
+    """Refuse a file to write that another parameter of the command names, as an input or output (UsageError)."""
     named = [(each, text) for each in parameters for text in _files(each, values.get(each.name))]
     for parameter, out in named:
         if out == "-" or not (parameter.metavar == "OUT" or WRITTEN & {*parameter.opts}):

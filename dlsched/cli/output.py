@@ -61,10 +61,7 @@ def print_table(
 
 @contextmanager
 def progress_line(what: str, words: Callable[[Progress], str] | None = None) -> Iterator[ProgressCallback | None]:
-    """Show the search's progress on standard error while it runs, if that is a terminal; else yield None.
-
-    ``words``: makes the text of the progress; None: objective, bound and nodes.
-    """
+    """Show the search's progress, in ``words``, on standard error while it runs, if that is a terminal; else yield None."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dlsched.cli.options import Workers
 from dlsched.cli.output import print_table
 from dlsched.cli.study_runs import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
@@ -32,9 +33,7 @@ def run(
     trace: Annotated[
         str | None, typer.Option(metavar="FILE", help="The public file that a reproduction is about.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes that solve; by default one for each processor.")
-    ] = None,
+    workers: Workers = None,
 ) -> int:
     """Run a figure of a paper anew: the figure, the paper's numbers beside ours, and what differs.
 

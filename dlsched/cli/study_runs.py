@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dlsched.cli.options import AsJson
+from dlsched.cli.options import AsJson, Workers
 from dlsched.cli.output import print_json, print_table
 from dlsched.cli.study_results import STORE_HELP
 from dlsched.core.messages import printable, several
@@ -43,9 +43,7 @@ def run(
     store: Annotated[
         str | None, typer.Option("-s", "--store", metavar="STORE", help="Where results are kept; beside the plan.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes that solve; by default one for each processor.")
-    ] = None,
+    workers: Workers = None,
     engine: Annotated[str, typer.Option(metavar="E", help="local, or dask.")] = "local",
     scheduler: Annotated[
         str | None,
@@ -85,13 +83,7 @@ def run_watched(
     largest_solution: int = LARGEST_SOLUTION,
 ) -> Study | None:
     """Run a study and show its progress under a title; None after Ctrl-C, which is said."""
-    latest: list[StudyProgress] = []
-    with progress_shown(title) as shown:
-
-        def progress(now: StudyProgress) -> None:
-            latest[:] = [now]
-            shown(now)
-
+    with progress_shown(title) as progress:
         try:
             return run_study(
                 *(plan, store),
@@ -103,16 +95,29 @@ def run_watched(
                 largest_solution=largest_solution,
             )
         except KeyboardInterrupt:
-            remaining = f"; {latest[0].cells - latest[0].ended} cells are left" if latest else " before any cell ran"
+            remaining = " before any cell ran" if progress.left is None else f"; {progress.left} cells are left"
             print(f"dlsched: interrupted{remaining}, the same command goes on", file=sys.stderr)
             return None
 
 
+class Shown:
+    """Shows the progress of a study, and knows how many cells are left; None: it has not begun."""
+
+    def __init__(self, show: Callable[[StudyProgress], None]) -> None:
+        self._show = show
+        self.left: int | None = None
+
+    def __call__(self, now: StudyProgress) -> None:
+        """Show where the study stands."""
+        self.left = now.cells - now.ended
+        self._show(now)
+
+
 @contextmanager
-def progress_shown(title: str) -> Iterator[Callable[[StudyProgress], None]]:
+def progress_shown(title: str) -> Iterator[Shown]:
     """Show progress on standard error: a bar on a terminal, else a line a minute."""
     if not sys.stderr.isatty():
-        yield _lines()
+        yield Shown(_lines())
         return
     from rich.console import Console
     from rich.progress import (
@@ -143,7 +148,7 @@ def progress_shown(title: str) -> Iterator[Callable[[StudyProgress], None]]:
             speed = f"{rate:.3g} a second" + (f", {now.failed} failed" if now.failed else "")
             bar.update(task, completed=now.ended, total=now.cells, rate=speed)
 
-        yield show
+        yield Shown(show)
 
 
 def _lines() -> Callable[[StudyProgress], None]:
@@ -165,9 +170,7 @@ LINES = 100
 
 def run_plan(
     plan: Annotated[str, typer.Argument(metavar="PLAN", help=PLAN_HELP)],
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes that would solve; by default one for each processor.")
-    ] = None,
+    workers: Workers = None,
 ) -> int:
     """Say what a study would run, and estimate how long it takes from a few trial cells; no code that it names runs."""
     read = read_plan(plan, run_code=False)
@@ -223,9 +226,7 @@ FALSE = 7
 
 def run_check(
     store: Annotated[str, typer.Argument(metavar="STORE", help=STORE_HELP)],
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes that compute; by default one for each processor.")
-    ] = None,
+    workers: Workers = None,
     again: Annotated[
         bool, typer.Option("--again", help="Run dlsched's own methods again, too: they have to end as their rows say.")
     ] = False,
@@ -236,22 +237,10 @@ def run_check(
     Ctrl-C ends it with what was computed.
     """
     found: list[tuple[Row, Verification]] = []
-    latest: list[StudyProgress] = []
     interrupted = False
-    with progress_shown(f"check {Path(store).name}") as show:
-
-        def progress(now: StudyProgress) -> None:
-            latest[:] = [now]
-            show(now)
-
+    with progress_shown(f"check {Path(store).name}") as progress:
         try:
-            check(
-                store,
-                take=lambda row, each: found.append((row, each)),
-                workers=workers,
-                again=again,
-                progress=progress,
-            )
+            check(store, take=lambda *row: found.append(row), workers=workers, again=again, progress=progress)
         except KeyboardInterrupt:
             interrupted = True
     found.sort(key=lambda pair: pair[0].instance_id)
@@ -260,8 +249,7 @@ def run_check(
     else:
         _print_table(found)
     if interrupted:
-        remaining = latest[0].cells - latest[0].ended if latest else None
-        of = "rows" if remaining is None else f"{remaining:,} rows"
+        of = "rows" if progress.left is None else f"{progress.left:,} rows"
         print(f"dlsched: interrupted; {of} were not computed anew", file=sys.stderr)
     if not all(each for _, each in found):
         return FALSE

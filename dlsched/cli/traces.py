@@ -121,31 +121,30 @@ def run_advise(
     )
     for sentence in advice.audit:
         print(f"audit: {printable(sentence)}", file=sys.stderr)
-    data = as_data(queue, advice)
+    data, rows = _data(queue, advice), _rows(queue, advice)
     if out is not None:
-        write_text(out, json_text(data) if out.endswith(".json") else as_csv(data))
+        write_text(out, json_text(data) if out.endswith(".json") else _csv(rows))
     if as_json:
         print_json(data)
     elif out is None:
-        _print(data)
+        _print(data, rows)
     return 0
 
 
-def as_data(queue: "Queue", advice: "Advice") -> dict[str, Json]:
-    """What the JSON holds; times as the queue has them: dates without a zone, or seconds."""
+def _moment(queue: "Queue", time_s: float | None) -> str | float | None:
+    """A time as the queue has it: a date without a zone, or seconds."""
+    return queue.moment(time_s) if queue.dated and time_s is not None else time_s
 
-    def moment(time_s: float | None) -> Json:
-        if time_s is None:
-            return None
-        return queue.moment(time_s) if queue.dated else time_s
 
+def _data(queue: "Queue", advice: "Advice") -> dict[str, Json]:
+    """What the JSON holds."""
     return {
         "format": "dlsched/advice/1",
         "source": queue.source,
         "file": queue.path,
         "family": advice.family,
         "method": advice.method,
-        "at": moment(advice.at_s),
+        "at": _moment(queue, advice.at_s),
         "gpus": advice.gpus,
         "free_gpus": advice.free,
         "actions": [
@@ -154,7 +153,7 @@ def as_data(queue: "Queue", advice: "Advice") -> dict[str, Json]:
                 "action": each.action,
                 "gpus": each.gpus,
                 "nodes": dict(each.nodes),
-                "time": moment(each.time_s),
+                "time": _moment(queue, each.time_s),
             }
             for each in advice.actions
         ],
@@ -162,35 +161,26 @@ def as_data(queue: "Queue", advice: "Advice") -> dict[str, Json]:
     }
 
 
-def as_csv(data: dict[str, Json]) -> str:
+def _rows(queue: "Queue", advice: "Advice") -> list[tuple[str, ...]]:
     """A row an action; nodes as ``name:GPUs`` with spaces between them."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([csv_text(cell) for cell in row] for row in _rows(data))
-    return text.getvalue()
-
-
-def _rows(data: dict[str, Json]) -> list[list[str]]:
-    rows = []
-    for each in _actions(data):
-        nodes = each["nodes"]
-        assert isinstance(nodes, dict)
-        where = " ".join(f"{name}:{gpus}" for name, gpus in nodes.items())
-        time = "" if each["time"] is None else str(each["time"])
-        rows.append([str(each["job"]), str(each["action"]), str(each["gpus"]), where, time])
+    rows: list[tuple[str, ...]] = []
+    for each in advice.actions:
+        where = " ".join(f"{name}:{gpus}" for name, gpus in dict(each.nodes).items())
+        time = "" if each.time_s is None else str(_moment(queue, each.time_s))
+        rows.append((each.job, each.action, str(each.gpus), where, time))
     return rows
 
 
-def _actions(data: dict[str, Json]) -> list[dict[str, Json]]:
-    actions = data["actions"]
-    assert isinstance(actions, list)
-    return [each for each in actions if isinstance(each, dict)]
+def _csv(rows: list[tuple[str, ...]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(map(csv_text, row) for row in rows)
+    return text.getvalue()
 
 
-def _print(data: dict[str, Json]) -> None:
+def _print(data: dict[str, Json], rows: list[tuple[str, ...]]) -> None:
     """Print what changes, and count what does not."""
-    rows = _rows(data)
     changes = [row for row in rows if row[1] not in ("keep", "wait")]
     unchanged, waiting = (sum(row[1] == action for row in rows) for action in ("keep", "wait"))
     print(f"{data['at']}: GPUs free: {data['free_gpus']} of {data['gpus']}; {data['method']} of {data['family']}")

@@ -11,7 +11,7 @@ import typer
 from dlsched.catalogue.families import Value
 from dlsched.catalogue.sources import OF_EVALUATIONS, QUEUES, READING_OPTIONS, of_queues
 from dlsched.cli import completion
-from dlsched.cli.options import taking
+from dlsched.cli.options import Workers, taking
 from dlsched.cli.output import print_table
 from dlsched.cli.study_runs import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
@@ -63,9 +63,7 @@ def run(
     store: Annotated[
         str | None, typer.Option("-s", "--store", metavar="STORE", help="Where results are kept; beside the page.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes that run policies; by default one for each processor.")
-    ] = None,
+    workers: Workers = None,
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="S", help="Seconds of a policy, and of the bound, on a window.")
     ] = TIME_S,

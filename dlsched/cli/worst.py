@@ -2,10 +2,10 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -33,6 +33,7 @@ OWN: dict[str, Option] = {}
 for _own in _SPACES.values():
     OWN = {**OWN, **{name: option for name, option in _own.items() if name not in OWN}}
 _OF = {name: ", ".join(family for family, own in _SPACES.items() if name in own) for name in OWN}
+ProofT = TypeVar("ProofT", Proven, Supremum)
 JOBS_PROVEN = 2
 LINES = 40
 """Lines of an instance that the summary shows."""
@@ -108,7 +109,8 @@ def run(
         jobs = JOBS_PROVEN if jobs is None else jobs
         gpus = _gpus(family, preset, options) if gpus is None else gpus
         space_of(family, jobs=jobs, gpus=gpus, preset=preset, **options)  # refused before anything is proven
-        proofs = _proofs(family, method, jobs, gpus, limits, options)
+        supremum = partial(prove_supremum, family, method, gpus=gpus, **options)
+        proofs = _proofs(f"{family}, {method}", jobs, limits, supremum)
     failed: list[Failure] = []
     with (
         progress_line(f"{family}, {method}", words=lambda progress: progress.doing) as progress,
@@ -174,29 +176,18 @@ def _policy_proven(method: str, jobs: int | None, gpus: int | None, speeds: str,
     """Prove a policy of elastic_stream for a number of jobs and each smaller one."""
     many, tables = JOBS_PROVEN if jobs is None else jobs, speeds_of(speeds, gpus)
     words = ["dlsched", "worst", STREAM, "--method", method, "--jobs", str(many), "--gpus", str(len(tables[0]))]
-    budget, proofs = Budget(limits), []
-    # A proof is about exactly that many jobs, so every smaller number gets its own.
-    for each in range(many, 0, -1):
-        with progress_line(
-            f"{STREAM}, {method}, proof for {several(each, 'job')}", words=lambda progress: f"{progress.nodes} programs"
-        ) as progress:
-            proof = prove_policy(method, speeds=tables, jobs=each, limits=budget.left, progress=progress)
-        budget.nodes += proof.programs
-        proofs.append(proof)
+    proofs = _proofs(f"{STREAM}, {method}", many, limits, partial(prove_policy, method, speeds=tables))
     return proven_alone(shlex.join([*words, "--speeds", speeds, "--prove"]), seed, *proofs)
 
 
-def _proofs(family: str, method: str, jobs: int, gpus: int, limits: Limits, options: dict[str, Any]) -> list[Proven]:
+def _proofs(title: str, jobs: int, limits: Limits, prove: Callable[..., ProofT]) -> list[ProofT]:
     """Prove for every number of jobs that a search may end with, the largest first; the limits are of all together."""
-    budget = Budget(limits)
-    proofs = []
+    budget, proofs = Budget(limits), []
     for many in range(jobs, 0, -1):
         with progress_line(
-            f"{family}, {method}, proof for {several(many, 'job')}", words=lambda progress: f"{progress.nodes} programs"
+            f"{title}, proof for {several(many, 'job')}", words=lambda progress: f"{progress.nodes} programs"
         ) as progress:
-            proof = prove_supremum(
-                family, method, jobs=many, gpus=gpus, limits=budget.left, progress=progress, **options
-            )
+            proof = prove(jobs=many, limits=budget.left, progress=progress)
         budget.nodes += proof.programs
         proofs.append(proof)
     return proofs

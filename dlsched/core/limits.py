@@ -57,14 +57,8 @@ class Limits:
 
     def as_data(self) -> dict[str, float | int]:
         """Return the limits that were set, as result files hold them."""
-        data: dict[str, float | int] = {}
-        if self.time_s is not None:
-            data["time_s"] = self.time_s
-        if self.nodes is not None:
-            data["nodes"] = self.nodes
-        if self.threads != 1:
-            data["threads"] = self.threads
-        return data
+        data = {"time_s": self.time_s, "nodes": self.nodes, "threads": None if self.threads == 1 else self.threads}
+        return {name: value for name, value in data.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
