@@ -1,5 +1,6 @@
 """Stores that were run, and what hands can do to them: damage of every kind, and edits."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -171,48 +172,20 @@ FILES: Mapping[str, Callable[[Path], None]] = {
     },
 }
 """Damage to the file or to its tables."""
+EDITS = json.loads((Path(__file__).parent / "edits.json").read_text(encoding="utf-8"))
+"""Statements: damages, and contradictions with the words that refuse them."""
 VALUES: Mapping[str, Callable[[Path], None]] = {
-    "text for an objective": sql("UPDATE result SET objective = 'x'"),
-    "text for seconds": sql("UPDATE result SET time_s = 'x'"),
-    "text for jobs": sql("UPDATE fact SET jobs = 'many'"),
-    "text for a seed": sql("UPDATE instance SET seed = 'x'"),
-    "bytes for a message": sql("UPDATE result SET message = x'00ff'"),
-    "bytes for a status": sql("UPDATE result SET status = x'00ff'"),
-    "bytes for a name": sql("UPDATE fact SET name = x'00ff'"),
-    "bytes for a label": sql("UPDATE method SET label = x'00ff'"),
-    "an unknown status": sql("UPDATE result SET status = 'splendid'"),
-    "an unknown family": sql("UPDATE instance SET family = 'poker'"),
-    "an unknown sense": sql("UPDATE fact SET sense = 'sideways'"),
-    "figures that are no JSON": sql("UPDATE result SET figures = '{'"),
-    "figures that are a list": sql("UPDATE result SET figures = '[1]'"),
-    "figures that are text": sql("""UPDATE result SET figures = '{"max_rho": "x"}'"""),
+    **{what: sql(*statements.split("; ")) for what, statements in EDITS["damages"].items()},
     "figures nested deeply": sql(f"UPDATE result SET figures = '{NESTED}'"),
-    "no text": sql("UPDATE result SET message = CAST(x'c328' AS TEXT)"),
-    "no text in a plan": sql("UPDATE study SET plan = CAST(x'c328' AS TEXT)"),
-    "limits that are no JSON": sql("UPDATE study SET limits = '{x'"),
-    "limits of another kind": sql("""UPDATE study SET limits = '{"time_s": "long"}'"""),
-    "limits of other names": sql("""UPDATE study SET limits = '{"patience": 1}'"""),
-    "an environment that is no JSON": sql("UPDATE environment SET data = ''"),
-    "a method that is no JSON": sql("UPDATE method SET data = 'x'"),
-    "a method of another kind": sql("""UPDATE method SET data = '{"what": 1}'"""),
-    "a recipe of other bytes": sql("UPDATE instance SET recipe = x'80'"),
-    "a recipe of no JSON": lambda path: edit(path, f"UPDATE instance SET recipe = x'{zlib.compress(b'{').hex()}'"),
-    "a recipe of a list": lambda path: edit(path, f"UPDATE instance SET recipe = x'{zlib.compress(b'[]').hex()}'"),
-    "a recipe that is text": sql("UPDATE instance SET recipe = 'x'"),
-    "no cells": sql("UPDATE study SET cells = 'x'"),
-    "no study": sql("PRAGMA foreign_keys=OFF", "DELETE FROM study"),
-    "no instances": sql("PRAGMA foreign_keys=OFF", "DELETE FROM instance"),
-    "no methods": sql("PRAGMA foreign_keys=OFF", "DELETE FROM method"),
-    "no cells at all": sql("PRAGMA foreign_keys=OFF", "DELETE FROM cell"),
-    "no facts": sql("DELETE FROM fact"),
-    "no environments": sql("PRAGMA foreign_keys=OFF", "DELETE FROM environment"),
+    "a recipe of no JSON": sql(f"UPDATE instance SET recipe = x'{zlib.compress(b'{').hex()}'"),
+    "a recipe of a list": sql(f"UPDATE instance SET recipe = x'{zlib.compress(b'[]').hex()}'"),
 }
 """Damage to what rows say."""
 EVIDENCE: Mapping[str, Callable[[Path], None]] = {
     "a solution cut short": sql("UPDATE result SET solution = substr(solution, 1, 20) WHERE solution IS NOT NULL"),
     "a certificate of other bytes": sql("UPDATE result SET certificate = x'789c00'"),
-    "a solution larger than its bytes may hold": lambda path: edit(
-        path, f"UPDATE result SET solution = x'{zlib.compress(b'[' + b' ' * (1 << 20) + b']').hex()}'"
+    "a solution larger than its bytes may hold": sql(
+        f"UPDATE result SET solution = x'{zlib.compress(b'[' + b' ' * (1 << 20) + b']').hex()}'"
     ),
 }
 """Damage to what only a check reads."""

@@ -16,7 +16,7 @@ from dlsched.study.plans.sources import recipes
 from dlsched.study.store.store import Store
 from dlsched.study.study import Study
 from tests.study.small import rows_of, small
-from tests.study.stores_by_hand import as_before, edit, with_seals
+from tests.study.stores_by_hand import EDITS, as_before, edit, with_seals
 
 OWN = """
 from dlsched import ring_allocation
@@ -137,34 +137,9 @@ def test_answers_that_a_cell_writes_into_the_store_contradict_what_is_proven(
         assert (ended.code, ended.out) == (7, "") and "exact on mixed-3x16-seed0 (seed 0)" in ended.line
 
 
-CONTRADICTIONS = {
-    "an answer better than the optimum": (
-        "UPDATE result SET objective = objective / 2 WHERE status = 'feasible' AND objective IS NOT NULL",
-        "is better than the .* that (exact|lagrange) proves",
-    ),
-    "an optimum without a bound": ("UPDATE result SET bound = NULL WHERE status = 'optimal'", "do not meet"),
-    "an optimum beside a bound": ("UPDATE result SET bound = bound * 0.9 WHERE status = 'optimal'", "do not meet"),
-    "a bound on the wrong side": (
-        "UPDATE result SET bound = objective * 1.1, status = 'time_limit' WHERE status = 'optimal'",
-        "is better than its own bound",
-    ),
-    "an answer to what is infeasible": ("UPDATE result SET status = 'infeasible' WHERE status = 'optimal'", "called infeasible"),
-    "an answer of what timed out": ("UPDATE result SET status = 'timeout' WHERE objective IS NOT NULL", "is called timeout"),
-    "no answer of what is feasible": ("UPDATE result SET status = 'feasible' WHERE status = 'no_solution'", "neither an answer"),
-    "proven infeasible beside an answer": (
-        "UPDATE result SET status = 'infeasible' WHERE status = 'no_solution'",
-        "proves that there is none",
-    ),
-    "one bound that answers exclude": (
-        "UPDATE result SET bound = bound * 2 WHERE status = 'feasible' AND objective IS NULL",
-        "is better than the .* that lagrange proves",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", CONTRADICTIONS)
+@pytest.mark.parametrize("what", EDITS["contradictions"])
 def test_rows_that_contradict_themselves_or_each_other_are_refused(what: str, store: Path) -> None:
-    statement, words = CONTRADICTIONS[what]
+    statement, words = EDITS["contradictions"][what]
     edit(store, statement)
     with pytest.raises(DisagreementError, match=words):
         study.open(store)
