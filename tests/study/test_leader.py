@@ -55,7 +55,7 @@ def test_rows_are_what_solving_one_by_one_gives(ran: dict[int, Path]) -> None:
 OBJECTIVES = [{"family": "matching_placement", "jobs": 2, "gpus": 3, "objective": ["mean", "max_rho"], "seeds": "0:2"}]
 
 
-def test_objectives_of_a_preset_are_not_mixed(tmp_path: Path, cli: Callable[..., Ended]) -> None:
+def test_objectives_of_a_preset_are_not_mixed(tmp_path: Path, here: None, cli: Callable[..., Ended]) -> None:
     """Rows name them, and every page has a table for each: seconds are never averaged with shares of an equal one."""
     plan = study.make_plan(instances=OBJECTIVES, methods=["exact", "equal"], folder=tmp_path)
     with study.run(plan, tmp_path / "s", workers=1) as done:
@@ -74,7 +74,7 @@ def test_objectives_of_a_preset_are_not_mixed(tmp_path: Path, cli: Callable[...,
     assert "objective" in brief and "max_rho" in brief
 
 
-def test_a_store_from_before_objectives_were_named(tmp_path: Path) -> None:
+def test_a_store_from_before_objectives_were_named(tmp_path: Path, here: None) -> None:
     """What they are is found from how the instances come about."""
     plan = study.make_plan(instances=OBJECTIVES, methods=["equal"], folder=tmp_path)
     with study.run(plan, tmp_path / "s", workers=1) as done:
@@ -121,7 +121,7 @@ def test_retry_runs_what_ended_so_and_nothing_else(tmp_path: Path) -> None:
         assert [row for row in again.rows() if row.method == "equal"] == [row for row in rows if row.method == "equal"]
 
 
-def test_the_same_instance_and_method_twice_is_one_cell_and_two_rows(tmp_path: Path) -> None:
+def test_the_same_instance_and_method_twice_is_one_cell_and_two_rows(tmp_path: Path, here: None) -> None:
     """Labels are names, no part of what decides an outcome."""
     plan = small(tmp_path, methods=[{"name": "equal"}, {"name": "equal", "label": "again"}])
     with study.run(plan, tmp_path / "s", workers=1) as done:
@@ -130,7 +130,7 @@ def test_the_same_instance_and_method_twice_is_one_cell_and_two_rows(tmp_path: P
         assert [row.method for row in rows] == ["equal", "again"] * 6
 
 
-def test_the_store_stands_beside_the_plan(tmp_path: Path) -> None:
+def test_the_store_stands_beside_the_plan(tmp_path: Path, here: None) -> None:
     assert store_of(tmp_path / "mine.toml") == tmp_path / "mine.study.sqlite"
     path = tmp_path / "mine.toml"
     path.write_text(small(tmp_path).text, encoding="utf-8")
@@ -164,7 +164,7 @@ def test_misuse_is_refused(tmp_path: Path, options: dict[str, object], message: 
         study.run(small(tmp_path), tmp_path / "s", **options)  # type: ignore[arg-type]
 
 
-def test_instances_of_one_name_stay_apart(tmp_path: Path) -> None:
+def test_instances_of_one_name_stay_apart(tmp_path: Path, here: None) -> None:
     """A grid over what no name says, here the largest count of a job: every instance counts."""
     sources = [{"family": "ring_allocation", "jobs": 4, "gpus": 24, "max_gpus": [2, 24], "seeds": "0:3"}]
     with study.run(small(tmp_path, instances=sources), tmp_path / "s", workers=1) as done:
@@ -174,7 +174,7 @@ def test_instances_of_one_name_stay_apart(tmp_path: Path) -> None:
     assert group.instances == 6 and {line.cells for line in group.lines} == {6}
 
 
-def test_a_file_under_another_name_keeps_what_is_known_of_it(tmp_path: Path) -> None:
+def test_a_file_under_another_name_keeps_what_is_known_of_it(tmp_path: Path, here: None) -> None:
     """Its cells have ended under the first name; sizes, and what no decision changes, are known under the second."""
     instance = dlsched.srpt_mapping.generate(jobs=4, gpus=16, seed=1)
     rows = []
@@ -186,7 +186,7 @@ def test_a_file_under_another_name_keeps_what_is_known_of_it(tmp_path: Path) -> 
     assert rows[0] == rows[1] and rows[0][1]["jobs"] == 4 and rows[0][1]["gpus"] == 16
 
 
-def test_a_function_that_claims_a_false_objective_is_rejected(tmp_path: Path) -> None:
+def test_a_function_that_claims_a_false_objective_is_rejected(tmp_path: Path, here: None) -> None:
     """One that claims the true one is not; messages do not name the folder, in which rows would differ."""
     (tmp_path / "mine.py").write_text(
         "def claim(instance, objective):\n    counts = {job.id: 1 for job in instance.jobs}\n"
@@ -205,7 +205,7 @@ def test_a_function_that_claims_a_false_objective_is_rejected(tmp_path: Path) ->
         assert [(row.status, row.objective) for row in done.rows()] == [("feasible", true)]
 
 
-def test_one_label_may_be_another_method_in_another_family(tmp_path: Path) -> None:
+def test_one_label_may_be_another_method_in_another_family(tmp_path: Path, here: None) -> None:
     """Each family runs its own: rows are those of solving one by one, and all are true when computed anew."""
     methods = [
         {"name": "doubling", "label": "quick", "family": "ring_allocation"},

@@ -80,7 +80,7 @@ def test_seeds_beyond_64_bits(tmp_path: Path, cli: Callable[..., Ended], monkeyp
     assert told == [StudyProgress(5, 5, 0)]
 
 
-def test_seeds_within_64_bits_are_kept_as_numbers(tmp_path: Path) -> None:
+def test_seeds_within_64_bits_are_kept_as_numbers(tmp_path: Path, here: None) -> None:
     """As in every store before: 2^63 - 1 is the last, beyond it stands a text."""
     plan = study.make_plan(
         instances={"family": "ring_allocation", "jobs": 2, "seeds": [LAST, LAST + 1]}, methods=["doubling"]

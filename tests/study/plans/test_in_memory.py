@@ -12,7 +12,8 @@ import pytest
 
 from dlsched import InputError, UsageError, elastic_stream, ring_allocation, study, write
 from dlsched.core.instance import InstanceFile
-from dlsched.study.plans.sources import count
+from dlsched.study.cells.cell import cells_of
+from dlsched.study.plans.sources import count, recipes
 from tests.study.forging import checked
 
 pytest.importorskip("cloudpickle")
@@ -89,18 +90,21 @@ def test_policies_are_methods(tmp_path: Path) -> None:
     instances = [example, example.model_copy(update={"name": "again"})]
     counting = OneUnit(1000)
     elastic_stream.simulate(example, counting)
-    keys = []
-    for most in (counting.decided, counting.decided, 1000):
-        policy = OneUnit(most)
-        with study.run(instances=instances, methods=[policy], store=tmp_path / str(len(keys)), workers=1) as ran:
-            rows = ran.rows()
-        assert policy.decided == 0
-        assert [(row.method, row.status) for row in rows] == [("OneUnit", "feasible")] * 2
-        keys.append([row.key for row in rows])
-    assert keys[0] == keys[1] and not set(keys[0]) & set(keys[2])
+    policy = OneUnit(counting.decided)
+    with study.run(instances=instances, methods=[policy], store=tmp_path / "s", workers=1) as ran:
+        rows = ran.rows()
+    assert policy.decided == 0
+    assert [(row.method, row.status) for row in rows] == [("OneUnit", "feasible")] * 2
+
+    def keys(most: int) -> list[str]:
+        plan = study.make_plan(instances=instances, methods=[OneUnit(most)])
+        return [cell.key for cell in cells_of(plan, recipes(plan))]
+
+    assert [row.key for row in rows] == keys(counting.decided)
+    assert not {row.key for row in rows} & {*keys(1000)}
 
 
-def test_a_function_of_the_session_draws(tmp_path: Path) -> None:
+def test_a_function_of_the_session_draws(tmp_path: Path, here: None) -> None:
     """Instances stand in the store as data, with label and seed of their arguments; no text in it is code."""
     source = {"family": "ring_allocation", "python": drawing(8), "jobs": [2, 3], "mood": "grim", "seeds": "4:6"}
     plan = study.make_plan(instances=source, methods=["equal"])

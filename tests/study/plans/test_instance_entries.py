@@ -111,7 +111,7 @@ def test_what_is_refused(plan: Callable[..., Plan], function: str, more: dict[st
             make_plan(instances={"family": "ring_allocation", "python": where}, methods=["equal"])
 
 
-def test_an_instance_that_cannot_be_drawn_is_a_row(plan: Callable[..., Plan], tmp_path: Path) -> None:
+def test_an_instance_that_cannot_be_drawn_is_a_row(plan: Callable[..., Plan], tmp_path: Path, here: None) -> None:
     with study.run(plan("not_always", seeds="0:3"), tmp_path / "store", workers=1) as done:
         rows = done.rows()
     assert [row.status for row in rows] == ["feasible", "error", "feasible"]
@@ -126,7 +126,7 @@ def test_a_function_is_asked_for_what_it_takes(plan: Callable[..., Plan]) -> Non
         replace(found, arguments={**found.arguments, "colour": "red"}).make()
 
 
-def test_a_report_says_the_call(plan: Callable[..., Plan], tmp_path: Path) -> None:
+def test_a_report_says_the_call(plan: Callable[..., Plan], tmp_path: Path, here: None) -> None:
     with study.run(plan("few", jobs=2, mood="grim", seeds=5), tmp_path / "store", workers=1) as done:
         (row,) = done.rows()
         assert command_of(done, row) == "mine.py:few(jobs=2, mood='grim', seed=5)"
@@ -247,7 +247,7 @@ def test_a_trial_searches_shortly(searches: Callable[..., Plan], monkeypatch: py
     assert short.seconds is not None and long.seconds is not None and long.seconds > 100 * short.seconds
 
 
-def test_the_command_of_a_row(searches: Callable[..., Plan], tmp_path: Path) -> None:
+def test_the_command_of_a_row(searches: Callable[..., Plan], tmp_path: Path, here: None) -> None:
     with study.run(searches(seeds=3), tmp_path / "s", workers=1) as done:
         assert command_of(done, done.rows()[1]) == (
             "dlsched worst ring_embedding --method fifo --utility capped --jobs 2 --budget 12 --seed 3 -o worst.json\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dlsched import ring_embedding, study
+from dlsched import ring_allocation, study
 from dlsched.study.leader import StudyProgress
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import make_plan
@@ -14,12 +14,12 @@ from dlsched.study.store.searches import found_before
 from dlsched.study.store.store import Store
 from tests.study.small import rows_of
 
-SEARCH = {"family": "ring_embedding", "worst": "fifo", "utility": "capped", "jobs": 2, "budget": 6, "seeds": "0:2"}
+SEARCH = {"family": "ring_allocation", "worst": "doubling", "jobs": 2, "gpus": 4, "budget": 6, "seeds": "0:2"}
 MINE = """
 import os
 import time
 
-from dlsched import ring_embedding
+from dlsched import ring_allocation
 
 def slow(instance):
     with open("runs", "a") as file:
@@ -27,12 +27,12 @@ def slow(instance):
     if not os.path.exists("there"):
         time.sleep(60)
     time.sleep(0.2)
-    return ring_embedding.fifo(instance)
+    return ring_allocation.doubling(instance)
 
 def wrong(instance):
     if not os.path.exists("there"):
         raise ValueError("not there")
-    return ring_embedding.fifo(instance)
+    return ring_allocation.doubling(instance)
 
 def dies(instance):
     os.kill(os.getpid(), 9)
@@ -41,7 +41,7 @@ def dies(instance):
 
 def plan(folder: Path, source: dict[str, Any] = SEARCH, **more: Any) -> Plan:
     (folder / "mine.py").write_text(MINE)
-    return make_plan(instances=source, methods=["exact", "fifo", "las"], folder=folder, **more)
+    return make_plan(instances=source, methods=["exact", "doubling", "equal"], folder=folder, **more)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,9 @@ def test_the_same_rows_on_any_number_of_workers(ran: tuple[Path, list[StudyProgr
         rows = one.rows()
         kept = [one.instance(row.key) for row in rows]
         made = [one.made_by(row.key)[0].make() for row in rows[::3]]
-    assert [row.instance for row in rows[::3]] == [f"worst-fifo-capped-jobs2-budget6-seed{seed}" for seed in range(2)]
+    assert [row.instance for row in rows[::3]] == [
+        f"worst-doubling-jobs2-gpus4-budget6-seed{seed}" for seed in range(2)
+    ]
     assert kept[::3] == kept[1::3] == kept[2::3] == made
     assert told[0] == StudyProgress(8, 0, 0) and told[-1] == StudyProgress(8, 8, 0)
 
@@ -82,27 +84,27 @@ def test_what_was_found_is_not_searched_for_again(ran: tuple[Path, list[StudyPro
     shutil.copy(ran[0] / "s", tmp_path / "s")
     with study.open(tmp_path / "s") as first:
         before = first.rows()
-    other = ring_embedding.example()
+    other = ring_allocation.example()
     with Store(tmp_path / "s", leading=True) as store, store.database:
         for (key,) in store.database.execute("SELECT key FROM found").fetchall():
             store.put_found(key, other.as_data())
     told: list[StudyProgress] = []
-    grown = make_plan(instances=SEARCH, methods=["fifo", "las", "drf"], folder=ran[0])
+    grown = make_plan(instances=SEARCH, methods=["doubling", "equal", "hull"], folder=ran[0])
     with study.run(grown, tmp_path / "s", workers=1, progress=told.append) as second:
         rows = second.rows()
         assert second.instance(rows[-1].key) == other
     assert told[0] == StudyProgress(6, 4, 0)
-    assert [row.objective for row in rows if row.method != "drf"] == [
+    assert [row.objective for row in rows if row.method != "hull"] == [
         row.objective for row in before if row.method != "exact"
     ]
-    drf = ring_embedding.solve(other, method="drf").objective
-    assert [row.objective for row in rows if row.method == "drf"] == [drf] * 2
+    hull = ring_allocation.solve(other, method="hull").objective
+    assert [row.objective for row in rows if row.method == "hull"] == [hull] * 2
 
 
 def test_a_search_that_fails_and_is_tried_again(tmp_path: Path) -> None:
     """All cells of its instance end as it did; those of other instances run."""
     sources = [{**SEARCH, "worst": "mine.py:wrong", "seeds": 0}, {**SEARCH, "seeds": 0}]
-    asked = make_plan(instances=sources, methods=["exact", "fifo"], folder=plan(tmp_path).folder)
+    asked = make_plan(instances=sources, methods=["exact", "doubling"], folder=plan(tmp_path).folder)
     told: list[StudyProgress] = []
     with study.run(asked, tmp_path / "s", workers=1, progress=told.append) as first:
         rows = first.rows()
@@ -119,7 +121,7 @@ def test_a_search_that_fails_and_is_tried_again(tmp_path: Path) -> None:
 def test_a_search_that_kills_its_process(tmp_path: Path) -> None:
     """Its cells were killed, and the others run."""
     sources = [{**SEARCH, "worst": "mine.py:dies", "seeds": 0}, {**SEARCH, "seeds": 0}]
-    asked = make_plan(instances=sources, methods=["fifo"], folder=plan(tmp_path).folder)
+    asked = make_plan(instances=sources, methods=["doubling"], folder=plan(tmp_path).folder)
     with study.run(asked, tmp_path / "s", workers=1) as done:
         assert [row.status for row in done.rows()] == ["killed", "feasible"]
 
