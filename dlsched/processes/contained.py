@@ -86,11 +86,6 @@ class Contained:
         code = self._warden.returncode
         return BY_SIGNAL - code if code is not None and code > BY_SIGNAL else code
 
-    def close_line(self) -> None:
-        """Close this process's copy of the line to the warden: after a fork it belongs to the parent."""
-        assert self._warden.stdin is not None
-        self._warden.stdin.close()
-
 
 _all: weakref.WeakSet[Contained] = weakref.WeakSet()
 
@@ -98,7 +93,9 @@ _all: weakref.WeakSet[Contained] = weakref.WeakSet()
 def _after_fork() -> None:
     """Close the parent's lines in a fork, so that they do not stay open when the parent dies."""
     for contained in list(_all):
-        contained.close_line()
+        line = contained._warden.stdin
+        assert line is not None
+        line.close()
     _all.clear()
 
 

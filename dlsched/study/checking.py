@@ -17,11 +17,7 @@ from dlsched.study.leader import StudyProgress, require_engine
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.recipes import GivenRecipe
 from dlsched.study.rows import Row
-from dlsched.study.store.reading import (
-    about_of,
-    require_consistent,
-    rows_by_instance,
-)
+from dlsched.study.store.reading import about_of, require_consistent, rows_by_instance
 from dlsched.study.store.searches import found_before
 from dlsched.study.store.store import Store
 from dlsched.study.store.tables import located, seed_from, unpack
@@ -55,13 +51,11 @@ def check(
     path
         Path of the store.
     take
-        Called with every row and its verification; rows of one instance follow each other, instances in any
-        order.
+        Called with every row and its verification, instance by instance, in any order of these.
     workers
-        Processes, >= 1; None: one for each processor.
+        Processes; None: one for each processor.
     again
-        Whether to run dlsched's own methods again too; where time does not matter, they must end as their
-        rows say.
+        Whether to run dlsched's own methods again, too: where time does not matter, they must end as their rows say.
     progress
         Called after rows were recomputed.
 

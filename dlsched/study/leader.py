@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dlsched.core.errors import UsageError
@@ -80,7 +81,7 @@ def run(
     instances, methods, name, seed, limits, reference, folder
         As ``make_plan`` takes them, in the place of a plan.
     workers
-        Processes that solve, >= 1; None: one for each processor.
+        Processes that solve; None: one for each processor.
     engine, scheduler
         ``local``, or ``dask`` with the scheduler's address; without an address, a cluster on this machine.
     retry
@@ -95,11 +96,11 @@ def run(
     UsageError
         Arguments that cannot be used.
     InputError
-        The plan is wrong, or the store cannot be used; results of ended cells are kept.
+        The plan is wrong, or the store cannot be used.
     DisagreementError
         Rows of the store contradict each other.
     KeyboardInterrupt
-        Ctrl-C before all cells ended; results of ended cells are kept.
+        Ctrl-C before all cells ended.
     """
     if not isinstance(largest_solution, int) or largest_solution < 0:
         raise UsageError(where="largest solution", found=repr(largest_solution), allowed="a number of bytes >= 0")
@@ -214,4 +215,4 @@ def _engine(engine: str, scheduler: str | None) -> Engine:
         return local.run
     from dlsched.study.engines import dask_engine
 
-    return lambda cells, workers, folder: dask_engine.run(cells, workers, folder, scheduler)
+    return partial(dask_engine.run, scheduler=scheduler)

@@ -21,8 +21,7 @@ class Row:
     instance, family
         Name of the instance, and its family.
     source, preset, jobs, gpus, seed
-        Source of the instance: ``generate``, a file, or the window of a trace; preset, size and seed of the
-        instance, where ``preset`` is empty and ``seed`` None for files.
+        ``generate``, a file, or the window of a trace; the instance's preset and seed (empty and None for files), and size.
     method
         Label of the method in the plan.
     status
@@ -30,14 +29,12 @@ class Row:
     objective, bound
         In the unit of the family; None if there is none.
     reference, reference_kind
-        The denominator of the ratio, and its kind: a proven ``optimum``, a ``bound`` (the true ratio is at
-        most the one given), or the ``answer`` of the plan's reference method; None and empty without a
-        reference.
+        The denominator of the ratio, and its kind: a proven ``optimum``, a ``bound`` (the true ratio is at most the
+        one given), or the ``answer`` of the plan's reference method; None and empty without a reference.
     ratio, gap
-        Of the answer to the reference; a ratio above 1 is worse, for both senses. None without answer or
-        reference.
+        Of the answer to the reference, None without either; a ratio above 1 is worse, for both senses.
     time_s, cpu_s, memory_mib
-        Wall-clock seconds and processor seconds of the cell, and its peak of resident memory in MiB; None where it died.
+        Wall-clock and processor seconds of the cell, and its peak of resident memory; None where it died.
     message
         Reason why there is no answer, or a remark.
     figures
@@ -45,16 +42,13 @@ class Row:
     instance_id
         Number that identifies the instance, even among instances of the same name; not exported.
     kind
-        Kind of the method, whatever its label: ``exact``, ``heuristic`` (also all users' methods) or
-        ``bound``; empty if unknown. Not exported.
+        ``exact``, ``heuristic`` (also all users' methods) or ``bound``; empty if unknown. Not exported.
     sense
-        Sense of the instance's objective; empty: unknown, use the family's. Not exported.
+        Of the instance's objective; empty: unknown, use the family's. Not exported.
     objective_name
-        Name of the instance's objective, if the family has several, whose figures must not be mixed. Empty:
-        the family has one, or the instance was not made.
+        Of the instance, if its family has several objectives, whose figures must not be mixed; else empty.
     arguments
-        Arguments of the generator, function or search that made the instance, by name; none for files. Not
-        exported.
+        With which the generator, function or search made the instance; none for files. Not exported.
     """
 
     key: str

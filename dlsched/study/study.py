@@ -47,10 +47,8 @@ def report(store: str | os.PathLike[str], path: str | os.PathLike[str], form: st
 
     Parameters
     ----------
-    store
-        Path of the study's store.
-    path
-        Path of the report (``-``: standard output).
+    store, path
+        Paths of the study's store and of the report (``-``: standard output).
     form
         ``html``, a page that opens anywhere without a network, or ``markdown``.
 

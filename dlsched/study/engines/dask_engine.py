@@ -64,7 +64,9 @@ def run_batch(pickled: bytes, folder: str, expected: Mapping[str, str]) -> list[
         supervisor.stop()
         raise
     finally:
-        _end_when_idle(supervisor)
+        _state.timer = threading.Timer(IDLE_S, supervisor.stop)
+        _state.timer.daemon = True
+        _state.timer.start()
 
 
 def _require(expected: Mapping[str, str]) -> None:
@@ -88,12 +90,6 @@ def _supervisor(folder: str) -> Supervisor:
             _state.supervisor.stop()
         _state.supervisor, _state.folder = Supervisor(folder), folder
     return _state.supervisor
-
-
-def _end_when_idle(supervisor: Supervisor) -> None:
-    _state.timer = threading.Timer(IDLE_S, supervisor.stop)
-    _state.timer.daemon = True
-    _state.timer.start()
 
 
 def _wanted() -> Callable[[], bool]:
@@ -257,11 +253,8 @@ class _Batches:
         if self._alone:
             (cell,) = batch
             self._deaths[cell.key] += deaths
-            if self._deaths[cell.key] >= DEATHS:
-                return [
-                    Outcome(
-                        cell.key, "killed", f"its worker died {self._deaths[cell.key]} times, with nothing else on it"
-                    )
-                ]
+            count = self._deaths[cell.key]
+            if count >= DEATHS:
+                return [Outcome(cell.key, "killed", f"its worker died {count} times, with nothing else on it")]
         self._suspects.extend(batch)
         return []

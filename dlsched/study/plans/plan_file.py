@@ -62,8 +62,7 @@ def read_plan(path: str | os.PathLike[str], *, run_code: bool = True) -> Plan:
     Raises
     ------
     InputError
-        The file cannot be read or is not TOML (with line and column), or has wrong values: up to ten
-        sentences, each with the path in the file, what was found and what is allowed.
+        The file cannot be read, is no TOML, or has wrong values: up to ten sentences, each with its place in the file.
     """
     name = path_of(path)
     try:
@@ -325,15 +324,6 @@ def _value(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def writable(number: int) -> int:
-    """Return an integer; UsageError for one with so many digits that Python does not write it."""
-    try:
-        str(number)
-    except ValueError:
-        raise UsageError(f"found {shown(number)}, allowed in a plan: integers that Python writes") from None
-    return number
-
-
 def plain_value(value: object, *where: str | int) -> Json:
     """Convert a value to the one that a file holds; ``where``: its path in the plan, for messages."""
     if value is None or isinstance(value, bool | str | float):
@@ -341,7 +331,12 @@ def plain_value(value: object, *where: str | int) -> Json:
     if callable(value):
         return _importable(value, where)
     if isinstance(value, SupportsIndex):
-        return writable(operator.index(value))
+        number = operator.index(value)
+        try:
+            str(number)
+        except ValueError:  # it has too many digits for Python
+            raise UsageError(f"found {shown(number)}, allowed in a plan: integers that Python writes") from None
+        return number
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
     if isinstance(value, date):
