@@ -356,11 +356,7 @@ def _simpler_number(number: Number, index: int, way: int, alike: bool, data: Dat
 
 
 def simpler_values(number: Number, value: float, others: Sequence[float]) -> list[float]:
-    """Values near one that are simpler, the simplest first: round ones, those that others have, fewer digits.
-
-    >>> simpler_values(Number("x", 1e-3, 1e3), 4.37, [4.37, 4.0])
-    [5.0, 2.0, 4.0, 4.4]
-    """
+    """Values near one that are simpler, the simplest first: round ones, those that others have, fewer digits."""
     # 1, 2 and 5 of the decade of the value, and its end
     power = float_power(10, decade(value)) if value > 0 else 1.0
     round_ones = [float(f"{power * each:.0e}") for each in (1, 2, 5, 10)]

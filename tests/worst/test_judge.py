@@ -1,5 +1,6 @@
 """Ratios, failures, results, and proofs beside a search."""
 
+import functools
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -254,10 +255,13 @@ def test_bounds_missing_answers_and_failures_are_said() -> None:
     assert shown.endswith("failures: 1, the first: it raised an error")
 
 
+FOUND = functools.cache(lambda budget: find_worst("ring_allocation", "doubling", jobs=2, gpus=5, budget=budget))
+PROVEN = functools.cache(lambda: prove("ring_allocation", "doubling", jobs=2, gpus=5))
+
+
 def test_a_proof_beside_a_search() -> None:
     """Two jobs on 5 GPUs: 5/4, whatever a few evaluations find."""
-    worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=5, budget=20)
-    proof = prove("ring_allocation", "doubling", jobs=2, gpus=5)
+    worst, proof = FOUND(20), PROVEN()
     shown = with_proofs(worst, proof)
     assert (shown.ratio, shown.found, shown.as_data()["proven"]) == (1.25, worst.found, "5/4")
     assert shown.objective == 1.25 * shown.reference
@@ -269,8 +273,7 @@ def test_a_proof_beside_a_search() -> None:
 
 def test_what_is_worse_than_the_supremum_is_an_error() -> None:
     """One of the two is wrong."""
-    worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=5, budget=20)
-    proof = prove("ring_allocation", "doubling", jobs=2, gpus=5)
+    worst, proof = FOUND(20), PROVEN()
     with pytest.raises(DisagreementError, match=r"1\.3 was found, but 5/4 is proven to be the supremum"):
         with_proofs(replace(worst, ratio=1.3), proof)
     with pytest.raises(DisagreementError, match="without bound was found"):
@@ -293,8 +296,7 @@ def test_the_largest_supremum_is_shown() -> None:
 
 def test_an_instance_of_the_search_stays_where_it_is_worse() -> None:
     """A proof may show an instance that only comes near its supremum."""
-    worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=5, budget=200)
-    proof = replace(prove("ring_allocation", "doubling", jobs=2, gpus=5), supremum=Fraction(2))
+    worst, proof = FOUND(200), replace(PROVEN(), supremum=Fraction(2))
     kept = with_proofs(replace(worst, ratio=1.5), proof)
     assert (kept.ratio, kept.instance.sha256) == (1.5, worst.instance.sha256)
     assert kept.instance.source.startswith(f"{worst.command} --prove: ")

@@ -8,11 +8,11 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from dlsched import FAMILIES, UsageError
+from dlsched import FAMILIES
 from dlsched.catalogue.families import space
 from dlsched.families import instance_from
 from dlsched.worst.judge import Judge
-from dlsched.worst.moves import CHANGES, least, moved, shrunk, simpler_values
+from dlsched.worst.moves import CHANGES, moved, shrunk, simpler_values
 from dlsched.worst.spaces import (
     SHARED,
     Data,
@@ -128,12 +128,8 @@ def test_every_option_is_a_keyword_of_the_space(family: str) -> None:
 
 def test_a_space_is_made_of_what_is_given() -> None:
     """None is not given; a draw has the sizes that were asked for."""
-    import numpy as np
-
     drawn = space_of("ring_allocation", jobs=2, gpus=9, preset=None, tables="any").draw(np.random.default_rng(0))
     assert (len(drawn["jobs"]), drawn["gpus"]) == (2, 9)
-    with pytest.raises(UsageError, match="slots: found 2, allowed: no such option for ring_allocation"):
-        space_of("ring_allocation", slots=2)
 
 
 START = ring({"1": 30.0, "2": 20.0}, {"1": 9.0, "2": 7.0}, gpus=4)
@@ -254,13 +250,6 @@ def test_the_ratio_is_kept(share: float, space: Space) -> None:
     for step in shrunk(judge, space, start, 1000, share):
         assert step.ratio >= (1 - share) * worst
         worst = max(worst, step.ratio)
-
-
-def test_small_excesses_are_kept() -> None:
-    """A ratio of 1.005 may not become 1: a tenth of what is above 1 may go."""
-    assert least(1.005) == pytest.approx(1.0045)
-    assert least(1.0) == 1.0
-    assert least(0.5) == 0.5
 
 
 def test_the_budget_ends_it(space: Space) -> None:

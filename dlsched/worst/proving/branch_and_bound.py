@@ -35,11 +35,7 @@ _OPTIMAL, _UNBOUNDED = 0, 3
 
 
 def solution(equations: Sequence[Equation], unknowns: int) -> list[Fraction] | None:
-    """Return the unique solution of a system in unknowns 0, 1, ...; None if it has no solution, or several.
-
-    >>> solution([{0: Fraction(2), RIGHT: Fraction(1)}, {0: Fraction(1), 1: Fraction(1), RIGHT: Fraction(1)}], 2)
-    [Fraction(1, 2), Fraction(1, 2)]
-    """
+    """Return the unique solution of a system in unknowns 0, 1, ...; None if it has no solution, or several."""
     waiting = [{k: factor for k, factor in equation.items() if factor} for equation in equations]
     waiting = [equation for equation in waiting if equation]
     solved: list[tuple[int, Equation]] = []

@@ -104,11 +104,7 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def places(data: Data, path: str) -> list[Place]:
-    """Return the places of the values of a path, in the order of the data; skips entries without the field.
-
-    >>> places({"jobs": [{"id": "a", "work": 3.0}, {"id": "b"}]}, "jobs[].work")
-    [({'id': 'a', 'work': 3.0}, 'work')]
-    """
+    """Return the places of the values of a path, in the order of the data; skips entries without the field."""
     found: list[Place] = []
     # step by step: the places of one step hold the values in which the next step looks
     values: list[Json] = [data]
@@ -165,20 +161,12 @@ def within(number: Number, value: float) -> float:
 
 
 def rounded(value: float, digits: int) -> float:
-    """Round to significant digits.
-
-    >>> rounded(1234.5, 2), rounded(0.0, 1)
-    (1200.0, 0.0)
-    """
+    """Round to significant digits."""
     return float(f"{value:.{digits - 1}e}")
 
 
 def digits_of(value: float) -> int:
-    """Return how many significant digits a number has; 0 has 1.
-
-    >>> digits_of(1200.0), digits_of(0.305), digits_of(1e-3), digits_of(17)
-    (2, 3, 1, 2)
-    """
+    """Return how many significant digits a number has; 0 has 1."""
     # drops the exponent, the point and the sign
     text = re.sub(r"e.*|\D", "", repr(abs(float(value))))  # the shortest text that reads as the number
     return max(1, len(text.strip("0")))
@@ -381,8 +369,7 @@ def holds(tables: str, table: Mapping[int, float]) -> bool:
 def projected(tables: str, table: Mapping[int, float], low: float, high: float) -> Table:
     """Move the times that leave the class or the range, one count after the other, no farther than needed.
 
-    A time that has to rise gets four digits if these suffice. Tables in the class and the range stay as they
-    are.
+    A time that has to rise gets four digits if these suffice.
     """
     found: Table = {}
     for count, time in sorted(table.items()):
@@ -434,11 +421,7 @@ def drawn(generator: np.random.Generator, tables: str, counts: Iterable[int], lo
 
 
 def tabulated(jobs: "Iterable[TrainingJob]", counts: Sequence[int], high: float) -> list[Table]:
-    """Tabulate epochs times seconds per epoch on those counts, scaled so that the slowest takes ``high`` seconds.
-
-    A count that a job does not offer is as fast as the one before; counts below all that it offers are as
-    slow as the first one that it offers.
-    """
+    """Tabulate epochs times seconds per epoch on those counts, scaled so that the slowest takes ``high`` seconds."""
     tables = []
     for job in jobs:
         fitting = job.fitting_counts(counts[-1]) or job.counts(counts[-1])[:1]

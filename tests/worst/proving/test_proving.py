@@ -118,7 +118,6 @@ DOUBLING = {"method": "doubling", "gpus": 5}
 @pytest.fixture
 def save(tmp_path: Any) -> Any:
     """Write data as JSON and return the path."""
-    import json
 
     def write(data: Any, name: str) -> Any:
         path = tmp_path / name
@@ -200,10 +199,13 @@ FORMULAS: dict[tuple[str, str, str], Callable[[int, int], Fraction | None]] = {
     ("doubling", "powers", "monotone"): none,
     ("doubling", "powers", "sublinear"): lambda m, p: Fraction(p, 2),
     ("doubling", "powers", "convex"): lambda m, p: Fraction(2 * p + 2, p + 4),
+    ("marginal", "powers", "monotone"): none,
+    ("marginal", "powers", "sublinear"): lambda m, p: Fraction(p, 2),
     ("marginal", "all", "monotone"): none,
     ("marginal", "all", "sublinear"): lambda m, p: Fraction(m, 2),
     ("marginal", "all", "convex"): lambda m, p: Fraction(1),
     ("hull", "powers", "any"): lambda m, p: Fraction(p - 1),
+    ("hull", "powers", "monotone"): lambda m, p: Fraction(p - 1),
     ("hull", "powers", "sublinear"): lambda m, p: Fraction(3 * p, p + 4),
     ("hull", "powers", "convex"): lambda m, p: Fraction(2 * p + 2, p + 4),
     ("hull", "all", "monotone"): lambda m, p: Fraction(m - 1),
