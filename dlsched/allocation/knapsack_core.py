@@ -34,6 +34,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -388,21 +389,22 @@ def search(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None
     ``MemoryError``: too many states.
     """
     threshold, size = -1.0, _FIRST_CORE
+    run = partial(combine, core, step=step, tick=tick, found=better)
     if core.period < math.inf:
-        _rise(core, step, tick, better)
+        _rise(core, run)
     while core.may_improve(threshold):
         # A choice with an excess up to the threshold uses only pairs with a regret up to it.
         proven, threshold = threshold, core.next_threshold(threshold, size)
         near = core.needed(threshold, threshold)
         few = len(near) <= _GROWTH * size
-        if not (few and combine(core, near, step, tick, better, enough=_STATES, sides=1)):
-            whole = _look(core, near, size, proven, step, tick, better)
+        if not (few and run(near, enough=_STATES, sides=1)):
+            whole = _look(core, near, size, proven, run)
             if not whole and core.may_improve(proven):
-                combine(core, near, step, tick, better)
+                run(near)
         size *= _GROWTH
 
 
-def _rise(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None]) -> None:
+def _rise(core: Core, run: Callable[..., bool]) -> None:
     """Search the choices of the least excess that the lattice allows, then of the next: the floor rises."""
     levels = 1
     while core.may_improve(0.0):
@@ -411,24 +413,15 @@ def _rise(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None]
         cap = reached + ROUNDED * core.period
         near, size, whole = core.needed(cap, core.best), _FIRST_CORE, False
         while not whole and size < _GROWTH * len(near) and size <= _LARGEST_SKETCH:
-            whole = _look(core, near, size, 0.0, step, tick, better, cap)
+            whole = _look(core, near, size, 0.0, partial(run, cap=cap))
             size *= _GROWTH
         if not whole and core.may_improve(0.0):
-            combine(core, near, step, tick, better, cap=cap)
+            run(near, cap=cap)
         core.floor = reached + core.period
         levels *= 2
 
 
-def _look(
-    core: Core,
-    near: IntArray,
-    size: int,
-    proven: float,
-    step: Tick,
-    tick: Tick,
-    better: Callable[[IntArray], None],
-    cap: float = math.inf,
-) -> bool:
+def _look(core: Core, near: IntArray, size: int, proven: float, run: Callable[..., bool]) -> bool:
     """Search some states of some pairs, as long as that helps; return whether the search was complete."""
     before = np.inf
     for lot in range(_SKETCHES):
@@ -436,6 +429,6 @@ def _look(
             break
         before = core.best
         some = near if len(near) <= 2 * size else core.sketch(near, size, lot)
-        if combine(core, some, step, tick, better, most=_STATES, cap=cap) and len(some) == len(near):
+        if run(some, most=_STATES) and len(some) == len(near):
             return True
     return False

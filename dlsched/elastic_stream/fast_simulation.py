@@ -1,8 +1,8 @@
-"""Fast simulation of the rule that gives units by weight x gain in speed per unit, for one set of weights after another.
+"""The rule that gives units by weight x gain in speed per unit: a policy, and its fast simulation on changing weights.
 
-The rules are those of the real simulator; times may differ by rounding, and so may decisions at ties. For the kept weights
-states at some arrivals are remembered. A try that changes weights of jobs that have not arrived in a state begins from the
-last such state, and ends as soon as neither simulation has a job left.
+The fast simulation has the rules of the real one; times may differ by rounding, and so may decisions at ties. For the kept
+weights states at some arrivals are remembered. A try that changes weights of jobs that have not arrived in a state begins
+from the last such state, and ends as soon as neither simulation has a job left.
 """
 
 import math
@@ -14,6 +14,7 @@ from itertools import pairwise
 from dlsched.algorithms.utility_tables import upper_hull
 from dlsched.core.elementary import float_power
 from dlsched.elastic_stream.instance import Instance, Job
+from dlsched.elastic_stream.simulation.view import View
 
 FRESH, STOPPED = -2, -1
 """States of a job without units: never ran, so its next start is free; or ran before. Other states: units held."""
@@ -62,6 +63,10 @@ class Speeds:
             found = [((v - u) / (b - a), a, b) for (a, u), (b, v) in pairwise(corners)]
             self._steps[job, state] = found
         return found
+
+    def offers(self, job: int, weight: float, state: int) -> list["Offer"]:
+        """The steps of a job in a state as offers."""
+        return offers_of(job, weight, self.steps(job, state))
 
 
 def _times_s(job: Job, units: int) -> dict[int, float]:
@@ -117,6 +122,62 @@ def worth_it(pause: float, remaining: float, new: float, old: float, pausing: fl
 def offers_of(job: int, weight: float, steps: Iterable[tuple[float, int, int]]) -> list[Offer]:
     """The steps of a job as offers."""
     return [(-weight * gain, job, before, after) for gain, before, after in steps]
+
+
+def insert(offers: list[Offer], new: Iterable[Offer]) -> None:
+    """Add to ascending offers."""
+    for offer in new:
+        insort(offers, offer)
+
+
+def withdraw(offers: list[Offer], gone: Iterable[Offer]) -> None:
+    """Remove from ascending offers."""
+    for offer in gone:
+        del offers[bisect_left(offers, offer)]
+
+
+class Weighed:
+    """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause. Cost: O(n) for n steps."""
+
+    clairvoyant = True
+    timeless = True
+
+    def __init__(self, speeds: Speeds, weights: Sequence[float]) -> None:
+        self._speeds, self._weights = speeds, weights
+        self._offers: list[Offer] = []
+        self._states: dict[int, int] = {}
+
+    def decide(self, view: View) -> dict[int, int]:
+        """Divide the units anew; a running job gets more only if it ends earlier so."""
+        for job in view.ended:
+            self._withdraw(job)
+        for job in view.arrived:
+            self._offer(job, FRESH)
+        shares = share(self._offers, view.units, self._speeds.speed)
+        answer = {}
+        for job, before in list(self._states.items()):
+            units = shares.get(job, 0)
+            if units == max(before, 0) or (units > before > 0 and not self._worth_it(view, job, before, units)):
+                continue
+            answer[job] = units
+            self._withdraw(job)
+            self._offer(job, units or STOPPED)
+        return answer
+
+    def _worth_it(self, view: View, job: int, before: int, units: int) -> bool:
+        """Whether a job that holds units ends earlier with more."""
+        pause = view.restart_s(job)
+        times_s = view.epoch_time_s(job, units), view.epoch_time_s(job, before)
+        return not pause or worth_it(
+            pause, view.true_left(job), 1 / times_s[0], 1 / times_s[1], view.pause_s(job, before)
+        )
+
+    def _offer(self, job: int, state: int) -> None:
+        self._states[job] = state
+        insert(self._offers, self._speeds.offers(job, self._weights[job], state))
+
+    def _withdraw(self, job: int) -> None:
+        withdraw(self._offers, self._speeds.offers(job, self._weights[job], self._states.pop(job)))
 
 
 _STATES = 64  # remembered at most, besides those without jobs
@@ -220,12 +281,11 @@ class Course:
             if end <= latest:
                 for job in [job for job, due in ends.items() if due <= latest]:
                     state.total += matters[job] * (ends.pop(job) - release[job])
-                    _withdraw(offers, offers_of(job, weights[job], speeds.steps(job, state.runs.pop(job)[0])))
+                    withdraw(offers, speeds.offers(job, weights[job], state.runs.pop(job)[0]))
             while arrival <= latest:
                 job = order[arrived]
                 arrived += 1
-                for offer in offers_of(job, weights[job], speeds.steps(job, FRESH)):
-                    insort(offers, offer)
+                insert(offers, speeds.offers(job, weights[job], FRESH))
                 arrival = release[order[arrived]] if arrived < count else math.inf
             self._decide(weights, state, now)
         return state.total
@@ -251,9 +311,8 @@ class Course:
             changes.append((job, STOPPED, units, rest, speeds.pause[job]) if rest else (job, FRESH, units, 1.0, 0.0))
         for job, before, units, rest, pause in changes:
             weight = weights[job]
-            _withdraw(offers, offers_of(job, weight, speeds.steps(job, before)))
-            for offer in offers_of(job, weight, speeds.steps(job, units or STOPPED)):
-                insort(offers, offer)
+            withdraw(offers, speeds.offers(job, weight, before))
+            insert(offers, speeds.offers(job, weight, units or STOPPED))
             if units:
                 speed = speeds.speed[job][units]
                 runs[job] = units, rest, now + pause, speed
@@ -261,8 +320,3 @@ class Course:
             else:
                 waiting[job] = rest
                 del runs[job], state.ends[job]
-
-
-def _withdraw(offers: list[Offer], gone: Sequence[Offer]) -> None:
-    for offer in gone:
-        del offers[bisect_left(offers, offer)]

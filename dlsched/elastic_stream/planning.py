@@ -1,7 +1,6 @@
 """Streams planned in hindsight, by weights of the jobs and simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983)."""
 
 import math
-from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -12,58 +11,10 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.bounds import prices
 from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.checker import infeasible, objective
-from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Course, Offer, Speeds, offers_of, share, worth_it
+from dlsched.elastic_stream.fast_simulation import FRESH, Course, Speeds, Weighed
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.simulator import simulate
-from dlsched.elastic_stream.simulation.view import View
 from dlsched.elastic_stream.solution import Stream
-
-
-class Weighed:
-    """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause. Cost: O(n) for n steps."""
-
-    clairvoyant = True
-    timeless = True
-
-    def __init__(self, speeds: Speeds, weights: Sequence[float]) -> None:
-        self._speeds, self._weights = speeds, weights
-        self._offers: list[Offer] = []
-        self._states: dict[int, int] = {}
-
-    def decide(self, view: View) -> dict[int, int]:
-        """Divide the units anew; a running job gets more only if it ends earlier so."""
-        for job in view.ended:
-            self._withdraw(job)
-        for job in view.arrived:
-            self._offer(job, FRESH)
-        shares = share(self._offers, view.units, self._speeds.speed)
-        answer = {}
-        for job, before in list(self._states.items()):
-            units = shares.get(job, 0)
-            if units == max(before, 0) or (units > before > 0 and not self._worth_it(view, job, before, units)):
-                continue
-            answer[job] = units
-            self._withdraw(job)
-            self._offer(job, units or STOPPED)
-        return answer
-
-    def _worth_it(self, view: View, job: int, before: int, units: int) -> bool:
-        """Whether a job that holds units ends earlier with more."""
-        pause = view.restart_s(job)
-        times_s = view.epoch_time_s(job, units), view.epoch_time_s(job, before)
-        return not pause or worth_it(
-            pause, view.true_left(job), 1 / times_s[0], 1 / times_s[1], view.pause_s(job, before)
-        )
-
-    def _offer(self, job: int, state: int) -> None:
-        self._states[job] = state
-        for offer in offers_of(job, self._weights[job], self._speeds.steps(job, state)):
-            insort(self._offers, offer)
-
-    def _withdraw(self, job: int) -> None:
-        for offer in offers_of(job, self._weights[job], self._speeds.steps(job, self._states.pop(job))):
-            del self._offers[bisect_left(self._offers, offer)]
-
 
 _HEAT = 0.01
 """Temperature at the first try as a fraction of the mean flow time; it falls linearly to 0."""

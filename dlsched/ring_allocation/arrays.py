@@ -66,7 +66,7 @@ class JobArrays:
         least, largest = np.ones((2, len(jobs)), dtype=np.int64)
         largest[at] = [table.counts[-1] for table in tables]
         largest[list(laws)] = [jobs[index].max_gpus or gpus for index in laws]
-        counts = _joined_counts(tables, starts, largest[at])
+        counts = _joined_counts(tables)
         least[at] = counts[starts[:-1]]
         # jobs that run: any other count costs a restart
         current, restarts_s = np.zeros(len(jobs), dtype=np.int64), np.zeros(len(jobs))
@@ -177,16 +177,8 @@ def _terms(law: SpeedLaw) -> tuple[float, ...]:
     return theta0 * law.samples, theta1, theta2, theta3, law.model_bytes
 
 
-def _joined_counts(tables: Sequence[SpeedTable], starts: IntArray, largest: IntArray) -> IntArray:
-    """Counts of one table after the other; tables of 1 .. n, which are most, need no look at each count."""
-    # steps of 1, back to 1 at each table's first; their running sum is right for tables of 1 .. n
-    counts, lengths = np.ones(starts[-1], dtype=np.int64), np.diff(starts)
-    counts[starts[1:-1]] -= lengths[:-1]
-    np.cumsum(counts, out=counts)
-    known: dict[int, IntArray] = {}
-    for index in np.flatnonzero(largest != lengths).tolist():
-        own = tables[index].counts
-        if id(own) not in known:
-            known[id(own)] = np.array(own, dtype=np.int64)
-        counts[starts[index] : starts[index + 1]] = known[id(own)]
-    return counts
+def _joined_counts(tables: Sequence[SpeedTable]) -> IntArray:
+    """Counts of one table after the other; the same counts of many tables, which are one tuple, are converted once."""
+    own = {id(table.counts): table.counts for table in tables}
+    known = {key: np.array(counts, dtype=np.int64) for key, counts in own.items()}
+    return np.concatenate([np.empty(0, dtype=np.int64), *(known[id(table.counts)] for table in tables)])

@@ -71,11 +71,6 @@ def test_malformed_tables_are_refused(starts, counts, costs, message):
         CostTable(*arrays)
 
 
-def test_counts_may_fall_from_one_job_to_the_next():
-    """Counts increase within a job only."""
-    assert CostTable.from_rows([{7: 1.0}, {1: 1.0}]).counts.tolist() == [7, 1]
-
-
 SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 
 
@@ -175,13 +170,6 @@ def test_a_bow_that_no_neighbours_show_is_no_line():
     assert np.flatnonzero(hull(table)).tolist() == [0, len(w) - 1]
 
 
-def test_a_job_that_only_gets_slower_keeps_its_smallest_count():
-    """Rising costs: nothing but the first pair is of use."""
-    table = CostTable.from_rows([{2: 1.0, 3: 1.0, 4: 6.0}, {1: 5.0}])
-    assert undominated(table).tolist() == [True, False, False, True]
-    assert hull(table).tolist() == [True, False, False, True]
-
-
 def test_one_long_job_beside_short_ones():
     """The scan in powers of two stops at job ends: 100 falling costs, then two jobs of one pair."""
     table = CostTable.from_rows([{1: 1000.0}, {w: 500.0 - w for w in range(1, 101)}, {1: 1.0}])
@@ -210,8 +198,3 @@ def test_a_price_shares_the_capacity():
 def test_jobs_outside_do_not_count():
     """Where none is in F no price is needed."""
     assert most([100.0], [0.0], [64], 4, free=[False]) == [66]
-
-
-def test_no_job():
-    """An empty answer."""
-    assert most([], [], [], 4, free=[]) == []

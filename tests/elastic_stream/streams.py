@@ -40,12 +40,16 @@ POLICIES = {
 }
 
 
+VAST = {"theta": [1e-3, 0.0, 0.0, 1.0], "samples": 50_000.0, "model_bytes": 0.0}
+"""A law that never gets worse: 50 / w + 1 s."""
+
+
 def stream(*jobs, units=4, **fields):
-    """An instance; each job is its arrival, epochs and times by count, and further fields."""
-    drawn = [
-        {"id": f"j{index}", "arrival_s": arrival, "epochs": epochs, "epoch_time_s": times, **further}
-        for index, (arrival, epochs, times, further) in enumerate((*job, {})[:4] for job in jobs)
-    ]
+    """An instance; each job is its arrival, epochs, times by count or law, and further fields."""
+    drawn = []
+    for index, (arrival, epochs, times, further) in enumerate((*job, {})[:4] for job in jobs):
+        speed = {"speed_law" if "theta" in times else "epoch_time_s": times}
+        drawn.append({"id": f"j{index}", "arrival_s": arrival, "epochs": epochs, **speed, **further})
     return Instance(name="by hand", units=units, jobs=drawn, **fields)
 
 

@@ -30,13 +30,12 @@ from dlsched.elastic_stream import (
     simulate,
     solve,
 )
-from dlsched.elastic_stream.bounds.any_time import averaged, resampled
 from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices, ticked_jobs, ticked_prices
 from dlsched.elastic_stream.certificate import verify
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 
 from .lone_jobs import cheapest
-from .streams import POLICIES, stream
+from .streams import POLICIES, VAST, stream
 
 LAW = {"theta": [8.0, 0.5, 0.0, 0.0], "samples": 1.0, "model_bytes": 0.0}
 
@@ -76,12 +75,11 @@ def test_early_ends_are_in_the_bounds():
 )
 def test_a_law_is_its_table(units, theta):
     """Sizes and lengths of a law are those of a table of all its counts, the exact values of the formula."""
-    job = {"id": "j", "arrival_s": 0.0, "epochs": 1.0, "speed_law": LAW | {"theta": theta}}
-    instance = Instance(name="law", units=units, jobs=[job])
+    instance = stream((0.0, 1.0, LAW | {"theta": theta}), units=units)
     exact = {w: Fraction(theta[0]) / w + Fraction(theta[1]) * (w - 1) + Fraction(theta[3]) for w in range(1, units + 1)}
     least_area, least_time = min(w * time for w, time in exact.items()) / units, min(exact.values())
-    assert Fraction(area(instance).sizes["j"]) <= least_area == pytest.approx(area(instance).sizes["j"])
-    assert Fraction(length(instance).lengths["j"]) <= least_time == pytest.approx(length(instance).lengths["j"])
+    assert Fraction(area(instance).sizes["j0"]) <= least_area == pytest.approx(area(instance).sizes["j0"])
+    assert Fraction(length(instance).lengths["j0"]) <= least_time == pytest.approx(length(instance).lengths["j0"])
 
 
 @profile(12)
@@ -136,22 +134,15 @@ def drawn(seed: int, *, counts: int, scale: float = 1.0, jobs: int = 6) -> Insta
     records = []
     for job in range(jobs):
         times = np.sort(generator.uniform(1.0, 20.0, counts))[::-1] * scale
-        records.append(
-            {
-                "id": f"j{job}",
-                "arrival_s": float(job * 2.0 * scale),
-                "epochs": float(generator.integers(1, 4)),
-                "epoch_time_s": {count + 1: float(time_s) for count, time_s in enumerate(times)},
-                "restart_s": 0.5 * scale,
-            }
-        )
-    return Instance(name="drawn", units=counts, jobs=records)
+        epochs = float(generator.integers(1, 4))
+        records.append((job * 2.0 * scale, epochs, dict(enumerate(times.tolist(), 1)), {"restart_s": 0.5 * scale}))
+    return stream(*records, units=counts)
 
 
 @pytest.mark.parametrize(("counts", "seed"), [(2, 1), (18, 1), (40, 0)])
 def test_every_certificate_is_verified(counts: int, seed: int) -> None:
     """All on the way, whatever number of counts there is; and none is above a stream."""
-    instance = drawn(seed, counts=counts)
+    instance = drawn(seed, counts=counts, jobs=4)
     kept = []
     last = prices(instance, better=kept.append, rounds=4)
     assert kept[-1] == last
@@ -177,8 +168,7 @@ def test_seconds_at_any_scale_prove_the_same(power: int, plain: float) -> None:
 
 def test_two_jobs_on_one_unit() -> None:
     """10 s each, both at 0: 10 and 20 s in the best stream. The relaxation mixes who is first, and comes close."""
-    job = {"arrival_s": 0.0, "epochs": 1.0, "epoch_time_s": {1: 10.0}}
-    instance = Instance(name="two", units=1, jobs=[job | {"id": "a"}, job | {"id": "b"}])
+    instance = stream(*[(0.0, 1.0, {1: 10.0})] * 2, units=1)
     found = prices(instance)
     assert 13.0 <= found.value <= 15.0
     assert verify(instance, found) >= found.value
@@ -187,12 +177,8 @@ def test_two_jobs_on_one_unit() -> None:
 @pytest.mark.parametrize("scale", [1.0, 2.0**-9])
 def test_the_value_is_what_the_verifier_proves(scale: float) -> None:
     """Of prices at which two jobs may end all but anywhere at the same cost: no less is proven than is claimed, nor more."""
-    times = {"a": {1: 3.0, 2: 1.0, 3: 2.0, 4: 2.0}, "b": {1: 4.0, 2: 2.0, 4: 1.0}}
-    jobs = [
-        {"id": name, "arrival_s": 0.0, "epochs": 1.0, "epoch_time_s": {n: scale * each for n, each in table.items()}}
-        for name, table in times.items()
-    ]
-    instance = Instance(name="ties", units=4, jobs=jobs)
+    tables = {1: 3.0, 2: 1.0, 3: 2.0, 4: 2.0}, {1: 4.0, 2: 2.0, 4: 1.0}
+    instance = stream(*[(0.0, 1.0, {n: scale * each for n, each in table.items()}) for table in tables])
     kept = []
     found = prices(instance, better=kept.append)
     assert found == kept[-1]
@@ -201,7 +187,7 @@ def test_the_value_is_what_the_verifier_proves(scale: float) -> None:
 
 def test_a_search_that_is_stopped_hands_on_what_the_verifier_proves() -> None:
     """Wherever it is stopped once it has prices: the best of them, with the value proven."""
-    instance = drawn(1, counts=4)
+    instance = drawn(1, counts=4, jobs=4)
     for after in (35, 60):
         kept, calls = [], itertools.count()
 
@@ -212,13 +198,6 @@ def test_a_search_that_is_stopped_hands_on_what_the_verifier_proves() -> None:
         with pytest.raises(KeyboardInterrupt):
             prices(instance, better=kept.append, tick=stop)
         assert kept and all(each.value == rounded_down(verify(instance, each)) for each in kept)
-
-
-def test_prices_on_other_breakpoints() -> None:
-    """Averages keep what units cost in all; resampled are the prices in the middle."""
-    times, values = np.array([0.0, 1.0, 3.0, 4.0]), np.array([2.0, 1.0, 0.5])
-    assert averaged(times, values, np.array([0.0, 3.0, 4.0])).tolist() == pytest.approx([4 / 3, 0.5])
-    assert resampled(times, values, np.array([-1.0, 0.0, 2.0, 5.0])).tolist() == [0.0, 1.0, 0.5]
 
 
 FOLDER = Path(__file__).parents[2] / "instances" / "elastic_stream"
@@ -319,9 +298,7 @@ def test_blocks_have_prices():
 
 def test_what_is_refused():
     """No ticks, no work, too many counts, ticks that are too short: said in a sentence."""
-    law = {"theta": [50.0, 0.0, 0.0, 1.0], "samples": 1.0, "model_bytes": 0.0}
-    jobs = [{"id": "a", "arrival_s": 0, "epochs": 1, "speed_law": law}]
-    many = Instance(name="many", units=100, tick_s=10.0, jobs=jobs)
+    many = stream((0.0, 1.0, VAST), units=100, tick_s=10.0)
     for instance, reason in (
         (generate(jobs=2, seed=1), "tick_s: found null"),
         (stream((0.0, 0.0, {1: 1.0}), tick_s=1.0), "none with work"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dlsched
 from dlsched.certificates import PricesCertificate
-from dlsched.elastic_stream import Instance, example, solve
+from dlsched.elastic_stream import example, solve
 from dlsched.elastic_stream.certificate import MOST_COUNTS, any_time_value, ticks_value, verify
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 
@@ -25,7 +25,7 @@ from .lone_jobs import (
     cost_without_pauses,
     random_prices,
 )
-from .streams import stream
+from .streams import VAST, stream
 
 
 def close_below(value, expected, scale=None):
@@ -106,17 +106,11 @@ def test_other_units_of_time_change_nothing(instance, seed, power):
     """All times by a power of two, up to 1e90 s and down to 1e-90 s: the value by the same, to the last digit."""
     breakpoints, prices = random_prices(instance, np.random.default_rng(seed))
     factor = 2.0**power
-    jobs = [
-        {
-            "id": job.id,
-            "arrival_s": job.arrival_s * factor,
-            "restart_s": job.restart_s * factor,
-            "epochs": job.work,
-            "epoch_time_s": {count: job.speed.epoch_time_s(count) * factor for count in job.counts(instance.units)},
-        }
-        for job in instance.jobs
-    ]
-    scaled = Instance(name="scaled", units=instance.units, jobs=jobs)
+    jobs = []
+    for job in instance.jobs:
+        times = {count: job.speed.epoch_time_s(count) * factor for count in job.counts(instance.units)}
+        jobs.append((job.arrival_s * factor, job.work, times, {"restart_s": job.restart_s * factor}))
+    scaled = stream(*jobs, units=instance.units)
     value = any_time_value(scaled, [time * factor for time in breakpoints], prices)
     assert value == any_time_value(instance, breakpoints, prices) * Fraction(2) ** power
 
@@ -167,12 +161,11 @@ def test_extreme_numbers(price, breakpoints, restart_s):
 def test_many_counts():
     """Of a law on 2^53 units few counts are looked at: its value is below that on the counts that matter, and near."""
     law = {"theta": [1e6, 1e-6, 0.0, 1.0], "samples": 1.0, "model_bytes": 0.0}
-    job = {"id": "a", "arrival_s": 0.0, "epochs": 1.0, "speed_law": law}
-    vast = Instance(name="vast", units=2**53, jobs=[job])
+    vast = stream((0.0, 1.0, law), units=2**53)
     table = {
         count: 1e6 / count + 1e-6 * (count - 1) + 1.0 for count in (1, 10, 100, *range(1000, 1_000_001, 997), 10**6)
     }
-    few = Instance(name="few", units=2**53, jobs=[{"id": "a", "arrival_s": 0.0, "epochs": 1.0, "epoch_time_s": table}])
+    few = stream((0.0, 1.0, table), units=2**53)
     breakpoints, prices = [0.0, 500.0], [1e-3]
     value, rough = any_time_value(vast, breakpoints, prices), any_time_value(few, breakpoints, prices)
     paid = Fraction(1e-3) * 500 * 2**53
@@ -343,9 +336,7 @@ def test_far_slots_and_large_prices():
     assert 11.9 < ticks_value(pair, [0, 10**8], [0.0]) <= 12
     assert ticks_value(pair, [0, 10**15], [1e300]) < 0
     assert ticks_value(pair, [-(10**15), -(10**14)], [0.0]) <= 12
-    law = {"theta": [50.0, 0.0, 0.0, 1.0], "samples": 1.0, "model_bytes": 0.0}
-    jobs = [{"id": "a", "arrival_s": 0, "epochs": 1, "speed_law": law}]
-    many = Instance(name="many", units=5000, tick_s=10.0, jobs=jobs)
+    many = stream((0.0, 1.0, VAST), units=5000, tick_s=10.0)
     alone_s = many.fastest_s(0)
     assert alone_s * 0.99 < ticks_value(many, [0, 1], [0.0]) <= alone_s
 

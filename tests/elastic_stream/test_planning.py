@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.core.errors import UsageError
-from dlsched.elastic_stream import Instance, bound, example, generate
+from dlsched.elastic_stream import bound, example, generate
 from dlsched.elastic_stream.checker import check, infeasible, objective
-from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Course, Speeds, offers_of, share, worth_it
-from dlsched.elastic_stream.planning import Weighed, improve, plan_stream
+from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Course, Speeds, Weighed, offers_of, share, worth_it
+from dlsched.elastic_stream.planning import improve, plan_stream
 from dlsched.elastic_stream.simulation.simulator import simulate
 
 from .nasty import nasty
@@ -137,10 +137,7 @@ def test_a_search_gains(seed, tick_s):
 def test_laws(tick_s):
     """Seconds of an epoch on w units: 8 / w + .5, plus nothing that rises with w."""
     law = {"theta": (8.0, 0.5, 0.0, 0.0), "samples": 1.0, "model_bytes": 0.0}
-    jobs = [
-        {"id": f"j{k}", "arrival_s": 2.0 * k, "epochs": 5 + k, "speed_law": law, "restart_s": 1.0} for k in range(5)
-    ]
-    instance = Instance(name="laws", units=12, tick_s=tick_s, jobs=jobs)
+    instance = stream(*[(2.0 * k, 5 + k, law, {"restart_s": 1.0}) for k in range(5)], units=12, tick_s=tick_s)
     _, met = planned(instance, 100)
     assert met[-1] >= bound(instance).value
 

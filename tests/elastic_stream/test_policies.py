@@ -5,7 +5,6 @@ import pytest
 from dlsched.algorithms.utility_tables import upper_hull
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import (
-    Instance,
     check,
     doubling,
     equal,
@@ -28,7 +27,7 @@ from dlsched.elastic_stream.policies import ORDERS, Exploratory, Fixed, Knee, Pr
 from dlsched.elastic_stream.policies.prices import MOST_COUNTS, drain, useful_points
 from dlsched.study.reproduce.streams import pattern
 
-from .streams import stream
+from .streams import VAST, stream
 
 RESNET = {1: 138.0, 2: 81.9, 4: 47.25, 8: 29.6}
 
@@ -187,10 +186,8 @@ def test_who_is_stopped_and_goes_on_at_once_keeps_his_place():
 
 def test_laws_of_any_number_of_units_are_quick():
     """A law that never gets worse, on 2**53 units: the knee is found by bisection; what would weigh each count is refused."""
-    law = {"theta": [1e-3, 0.0, 0.0, 1.0], "samples": 50_000.0, "model_bytes": 0.0}
-    jobs = [{"id": name, "arrival_s": 0.0, "epochs": 10.0, "speed_law": law} for name in "ab"]
-    instance = Instance(name="vast", units=2**53, jobs=jobs)
-    (period,) = ordered(instance, "fifo", "knee").periods["a"]
+    instance = stream(*[(0.0, 10.0, VAST)] * 2, units=2**53)
+    (period,) = ordered(instance, "fifo", "knee").periods["j0"]
     assert period.units == 52  # (50 + 1) / (50 + n) >= 1 / 2
     for policy in (marginal, myopic):
         with pytest.raises(UsageError, match=r"pairs of job and count at 0.0 s, allowed: 262144"):
@@ -312,12 +309,10 @@ def test_the_price_is_learnt_where_units_were_refused():
 @BOTH
 def test_laws_that_policies_weigh_are_quick(policy):
     """Few counts of a law are looked at, its fastest among them: 10,000 units, and 2**53."""
-    law = {"theta": [1e-3, 0.0, 0.0, 1.0], "samples": 50_000.0, "model_bytes": 0.0}
     for units in (10_000, 2**53):
-        jobs = [{"id": name, "arrival_s": 9.0 * n, "epochs": 10.0, "speed_law": law} for n, name in enumerate("abcdef")]
-        instance = Instance(name="vast", units=units, jobs=jobs)
+        instance = stream(*[(9.0 * n, 10.0, VAST) for n in range(6)], units=units)
         made = policy(instance)
-        assert made.periods["a"][0].units == units and check(instance, made) == []
+        assert made.periods["j0"][0].units == units and check(instance, made) == []
 
 
 def test_the_counts_that_are_looked_at():
@@ -329,10 +324,8 @@ def test_the_counts_that_are_looked_at():
             seen.update({job: [count for count, _ in useful_points(view, job)] for job in view.arrived})
             return super().decide(view)
 
-    short, many = (
-        {count: 100.0 / count for count in range(1, 33)},
-        {n: 2000.0 - n if n < 990 else 5000.0 for n in range(1, 1001)},
-    )
+    short = {count: 100.0 / count for count in range(1, 33)}
+    many = {n: 2000.0 - n if n < 990 else 5000.0 for n in range(1, 1001)}
     simulate(stream((0.0, 1.0, short), (0.0, 1.0, many), units=1000), Looks())
     assert seen[0] == list(short)
     assert seen[1][:3] == [1, 2, 3] and seen[1][-1] == 989 and len(seen[1]) <= MOST_COUNTS + 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched.core.errors import PolicyError, UsageError
-from dlsched.elastic_stream import Instance, View, generate, run, simulate
+from dlsched.elastic_stream import View, generate, run, simulate
 from dlsched.elastic_stream.policies import (
     ORDERS,
     Doubling,
@@ -23,7 +23,7 @@ from dlsched.elastic_stream.policies import (
 from dlsched.elastic_stream.policies.orders import fitting_rows
 from dlsched.elastic_stream.simulation import queue_loop, queue_stream, simulator
 
-from .streams import drawn
+from .streams import VAST, drawn, stream
 
 LAW = {"theta": [1e-2, 0.0, 0.1, 1.0], "samples": 500.0, "model_bytes": 1.0}
 
@@ -66,7 +66,7 @@ class Compares:
 def test_arrays_are_what_the_view_says(since, tick_s, monkeypatch):
     """From the first event, or from one in the middle of the stream on; pairs of those that went are cleared away."""
     monkeypatch.setattr("dlsched.elastic_stream.simulation.view._FEW", 8)
-    for seed in range(8):
+    for seed in range(4):
         instance = drawn(seed, jobs=90).model_copy(update={"tick_s": tick_s})
         policy = Compares(Marginal("srpt"), since)
         simulate(instance, policy)
@@ -76,12 +76,10 @@ def test_arrays_are_what_the_view_says(since, tick_s, monkeypatch):
 @pytest.mark.parametrize("make", [Doubling, Marginal, Myopic, EqualShare])
 def test_policies_answer_the_same_with_arrays(make, monkeypatch):
     """Always, or never: the same streams."""
-    streams = [drawn(seed) for seed in range(10)]
+    streams = [drawn(seed) for seed in range(6)]
     streams.append(streams[1].model_copy(update={"tick_s": 5.0}))
-    law = [
-        {"id": f"law{n}", "arrival_s": float(n), "epochs": 2.0, "speed_law": LAW, "restart_s": 1.0} for n in range(9)
-    ]
-    streams.append(Instance(name="laws", units=40, jobs=[*law, *drawn(3, jobs=9).jobs]))
+    laws = stream(*[(float(n), 2.0, LAW, {"restart_s": 1.0, "id": f"law{n}"}) for n in range(9)], units=40)
+    streams.append(laws.model_copy(update={"jobs": (*laws.jobs, *drawn(3, jobs=9).jobs)}))
     made = []
     for many in (1, 10**9):
         for module in (gains, orders):
@@ -109,12 +107,10 @@ def test_vast_laws_are_refused_by_who_weighs_them_and_shared_by_who_does_not(mon
     """2^53 counts each: marginal gain would weigh them all, equal shares take one."""
     for module in (gains, orders):
         monkeypatch.setattr(module, "MANY", 1)
-    law = {"theta": [1e-3, 0.0, 0.0, 1.0], "samples": 50_000.0, "model_bytes": 0.0}
-    jobs = [{"id": name, "arrival_s": 0.0, "epochs": 10.0, "speed_law": law} for name in "ab"]
-    instance = Instance(name="vast", units=2**53, jobs=jobs)
+    instance = stream(*[(0.0, 10.0, VAST)] * 2, units=2**53)
     with pytest.raises(UsageError, match=r"pairs of job and count at 0.0 s, allowed: 262144"):
         simulate(instance, Marginal())
-    assert simulate(instance, EqualShare()).periods["a"][0].units == 2**52
+    assert simulate(instance, EqualShare()).periods["j0"][0].units == 2**52
 
 
 class ShortestFirst:
@@ -164,9 +160,7 @@ def test_other_counts_may_be_asked_for():
                     assert found.tolist() == list(counts(view, 0))
             return dict.fromkeys(view, 1)
 
-    simulate(
-        Instance(name="law", units=400, jobs=[{"id": "a", "arrival_s": 0, "epochs": 1, "speed_law": LAW}]), Looks()
-    )
+    simulate(stream((0.0, 1.0, LAW), units=400), Looks())
 
 
 SIZES = {"fixed": Fixed(2), "fastest": Fastest(), "knee": Knee()}

@@ -203,19 +203,6 @@ def test_models_of_infeasible_instances_are_infeasible_models():
             build(instance)
 
 
-OPTIMUM_S = 160 * 47.25 + 90.5 * (1e-3 * 50000 / 2 + 0.01 + 1e-9 * 1e8 / 2 + 0.2)  # a on 4 GPUs, b on 2
-
-
-def test_the_optimum_by_hand_is_the_checkers() -> None:
-    """Every allocation that fits, tried here: none is better than 4 and 2, and the checker gives its cost."""
-    instance = example()
-    fitting = [{"a": a, "b": b} for a in (1, 2, 4, 8) for b in range(1, 17) if a + b <= instance.gpus]
-    costs = [objective(instance, Allocation(gpus)) for gpus in fitting]
-    assert fitting[costs.index(min(costs))] == {"a": 4, "b": 2}
-    assert min(costs) == pytest.approx(OPTIMUM_S, rel=1e-15)
-    assert solve(instance).solution == Allocation({"a": 4, "b": 2})
-
-
 def test_every_row_of_the_minlp_is_documented_and_the_other_way_round() -> None:
     """Constraints, objective and variables of the Pyomo model of a table and of a law with a restart are the README's."""
     pyo = pytest.importorskip("pyomo.environ")

@@ -68,12 +68,6 @@ def test_doubling_by_hand():
     ]
 
 
-def test_doubling_needs_the_double_to_be_allowed():
-    """1, 3, 6: 1 has no double; 3, 6 would, but doubling starts from the smallest."""
-    assert counts(doubling, build(9, {1: 9.0, 3: 5.0, 6: 1.0})) == [1]
-    assert counts(doubling, build(9, {3: 5.0, 6: 1.0})) == [6]
-
-
 def test_weights_and_epochs_count():
     """Equal times; 2 epochs of weight 3 save more than 5 of weight 1: the spare GPU goes there."""
     job = {"epoch_time_s": {1: 4.0, 2: 3.0}}
