@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ortools.sat.python import cp_model
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from dlsched.algorithms import one_machine
 from dlsched.algorithms.one_machine import sorted_stably, srpt_completions, srpt_schedule
@@ -43,41 +42,6 @@ def least_sum(jobs):
         return min(best)
 
     return after(0, tuple(size for _, size in jobs)) + sum(release for release, size in jobs if size == 0)
-
-
-def milp_sum(jobs):
-    """The same by HiGHS: whether job n is served from t to t + 1, and a completion no less than any such t + 1."""
-    horizon = horizon_of(jobs)
-    slots = [(n, t) for n, (release, size) in enumerate(jobs) if size for t in range(release, horizon)]
-    width = len(slots) + len(jobs)
-    rows, low, high = [], [], []
-
-    def row(terms, least, most):
-        rows.append(np.zeros(width))
-        for column, factor in terms:
-            rows[-1][column] = factor
-        low.append(least)
-        high.append(most)
-
-    for n, (_, size) in enumerate(jobs):
-        row([(k, 1) for k, slot in enumerate(slots) if slot[0] == n], size, size)
-    for t in range(horizon):
-        row([(k, 1) for k, slot in enumerate(slots) if slot[1] == t], 0, 1)
-    for k, (n, t) in enumerate(slots):
-        row([(len(slots) + n, 1), (k, -(t + 1))], 0, np.inf)
-    answer = milp(
-        np.repeat([0.0, 1.0], [len(slots), len(jobs)]),
-        integrality=np.repeat([1, 0], [len(slots), len(jobs)]),
-        bounds=Bounds(
-            np.concatenate((np.zeros(len(slots)), [release for release, _ in jobs])),
-            np.repeat([1.0, horizon], [len(slots), len(jobs)]),
-        ),
-        constraints=LinearConstraint(np.array(rows), low, high),
-        options={"mip_rel_gap": 0.0},
-    )
-    assert answer.status == 0, answer.message
-    assert abs(answer.fun - round(answer.fun)) < 1e-6
-    return round(answer.fun)
 
 
 def cpsat_sum(jobs):
@@ -140,16 +104,14 @@ def test_the_sum_is_the_least_possible(jobs):
 
 
 def test_sample_of_the_campaign():
-    """Twenty-five drawn instances: search, HiGHS, CP-SAT and exact arithmetic find the same sum."""
-    assert mismatches(range(10), [least_sum, milp_sum, cpsat_sum, exact_sum]) == []
+    """Ten drawn instances: search, CP-SAT and exact arithmetic find the same sum."""
+    assert mismatches(range(10), [least_sum, cpsat_sum, exact_sum]) == []
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("oracles", "seconds"), [((least_sum, exact_sum), math.inf), ((milp_sum,), 150), ((cpsat_sum,), 150)]
-)
+@pytest.mark.parametrize(("oracles", "seconds"), [((least_sum, exact_sum), math.inf), ((cpsat_sum,), 150)])
 def test_campaign_of_1000(oracles, seconds, capsys):
-    """A thousand instances by search and exact arithmetic, and as many as fit in their time by HiGHS and by CP-SAT."""
+    """A thousand instances by search and exact arithmetic, and as many as fit in their time by CP-SAT."""
     wrong, tried, until = [], 0, time.monotonic() + seconds
     while tried < 1000 and time.monotonic() < until:
         wrong += mismatches([tried], oracles)
@@ -171,15 +133,6 @@ def test_thousands_of_jobs_against_exact_arithmetic(load, largest):
     assert srpt_completions(releases, sizes).sum() == srpt_value(releases.tolist(), sizes.tolist())
 
 
-def test_very_different_magnitudes_against_exact_arithmetic():
-    """Multiples of 2**-20 from 2**-20 to 2**25: every sum fits in 52 bits, so the answer is exact."""
-    random = np.random.default_rng(5)
-    sizes = np.exp2(random.integers(-20, 26, 40).astype(float))
-    releases = np.floor(random.random(40) * np.exp2(random.integers(0, 46, 40))) / 2**20
-    exact = srpt_value(releases.tolist(), sizes.tolist())
-    assert sum(map(Fraction, srpt_completions(releases, sizes).tolist())) == exact
-
-
 @settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(FLOATS)
 def test_any_floats_are_near_exact_arithmetic(jobs):
@@ -190,17 +143,11 @@ def test_any_floats_are_near_exact_arithmetic(jobs):
     assert math.fsum(completions) == pytest.approx(exact, rel=1e-14 * (1 + len(jobs)), abs=1e-300)
 
 
-def test_by_hand_with_fractions():
-    """A 5 s job is interrupted at 1.5 s by one of 1 s; then it goes on to 6 s; 7.25 s is idle time's end."""
-    completions = srpt_completions(np.array([0.0, 1.5, 7.0]), np.array([5.0, 1.0, 0.25]))
-    assert completions.tolist() == [6.0, 2.5, 7.25]
-    assert srpt_value([0.0, 1.5, 7.0], [5.0, 1.0, 0.25]) == 15.75
-
-
 @pytest.mark.parametrize(
     ("jobs", "completions"),
     [
         ([], []),
+        ([(0, 5), (1.5, 1), (7, 0.25)], [6, 2.5, 7.25]),  # interrupted at 1.5; idle from 6 to 7
         ([(3, 2)], [5]),
         ([(0, 0), (0, 0)], [0, 0]),
         ([(1, 4), (1, 2), (1, 4), (1, 0)], [7, 3, 11, 1]),  # all at once: shortest first, of equal ones as they stand
@@ -243,18 +190,11 @@ def holds(releases, sizes, exact):
         assert not np.any((releases < until) & (completions > since))
 
 
-@settings(max_examples=40, derandomize=True, deadline=None, database=None)
-@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), max_size=10))
-def test_the_schedule_of_integers(jobs):
-    """Each job gets exactly its size, and the completions are those of the other loop."""
-    holds(*arrays(jobs), exact=True)
-
-
-@settings(max_examples=40, derandomize=True, deadline=None, database=None)
-@given(FLOATS)
-def test_the_schedule_of_floats(jobs):
-    """Ends are completions in the same bits, work is right up to rounding."""
-    holds(*arrays(jobs), exact=False)
+@settings(max_examples=80, derandomize=True, deadline=None, database=None)
+@given(st.one_of(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), max_size=10), FLOATS))
+def test_the_schedule_and_the_completions(jobs):
+    """Ends are completions in the same bits; each job gets its size, of integers exactly, else up to rounding."""
+    holds(*arrays(jobs), exact=all(isinstance(number, int) for pair in jobs for number in pair))
 
 
 def test_the_schedule_by_hand():

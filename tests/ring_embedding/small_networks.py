@@ -57,6 +57,16 @@ def any_paths(rng, servers, pairs):
     return paths
 
 
+def charged(instance, on, workers=0.0):
+    """The instance with what servers cost while they are on, and workers (one price, or each job's), in a slot of an hour."""
+    data = instance.model_dump()
+    for node, price in zip((node for node in data["nodes"] if node["capacity"] is not None), on, strict=True):
+        node["power_on_w"] = 1000.0 * price
+    for record, price in zip(data["jobs"], np.broadcast_to(workers, len(data["jobs"])).tolist(), strict=True):
+        record["worker_power_w"] = 1000.0 * price
+    return Instance(**data | {"energy_price_per_kwh": 1.0})
+
+
 def one_slot(seed, *, forest):
     """Three to five servers, three or four jobs of up to four workers; a forest, or a graph with a path for most pairs."""
     rng = random.Random(seed)

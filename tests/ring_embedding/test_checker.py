@@ -254,46 +254,6 @@ def test_sums_are_exact():
     ]
 
 
-def utility_of(kind, count, rate=1.0, **numbers):
-    """Worth of ``count`` worker-slots."""
-    return worth(Job(**job(utility={"kind": kind} | numbers, rate=rate)), count)
-
-
-def test_utilities_by_hand():
-    """Of rate times worker-slots; nothing is worth nothing but to a sigmoid."""
-    assert utility_of("sqrt", 9, scale=2.0, rate=4.0) == 12.0
-    assert utility_of("log", 3, scale=2.0, rate=2.0) == pytest.approx(2 * math.log(7), rel=1e-15)
-    assert (
-        utility_of("capped", 3, slope=1.5, cap=9.0, rate=2.0),
-        utility_of("capped", 4, slope=1.5, cap=9.0, rate=2.0),
-    ) == (9, 9)
-    assert utility_of("capped", 2, slope=1.5, cap=9.0, rate=2.0) == 6.0
-    assert utility_of("sigmoid", 6, height=8.0, steepness=3.0, midpoint=3.0, rate=0.5) == 4.0
-    assert utility_of("sigmoid", 7, height=8.0, steepness=2.0, midpoint=3.0, rate=0.5) == pytest.approx(
-        8 / (1 + math.exp(-1))
-    )
-    assert [utility_of(kind, 0, scale=2.0) for kind in ("sqrt", "log")] == [0, 0]
-    assert utility_of("capped", 0, slope=1.0, cap=1.0) == 0
-    assert utility_of("sigmoid", 0, height=8.0, steepness=2.0, midpoint=1.0) == pytest.approx(8 / (1 + math.exp(2)))
-
-
-@pytest.mark.parametrize(
-    ("steepness", "midpoint", "rate", "expected"),
-    [
-        (0.9, 3000.0, 1.0, 0.0),
-        (0.9, 3000.0, 6000.0, 1.0),
-        (1e100, 1e100, 1.0, 0.0),
-        (1e100, 1e-100, 1e100, 1.0),
-        (1e-100, 1e-100, 1.0, 0.5),
-        (1.0, 700.0, 1.0, math.exp(-699)),
-    ],
-)
-def test_logistic_of_any_power(steepness, midpoint, rate, expected):
-    """Nothing overflows; small values keep their digits."""
-    found = utility_of("sigmoid", 1, height=1.0, steepness=steepness, midpoint=midpoint, rate=rate)
-    assert found == pytest.approx(expected, rel=1e-12, abs=1e-320)
-
-
 def test_jobs_that_do_not_run_count():
     """With the utility of nothing."""
     sigmoid = {"kind": "sigmoid", "height": 8.0, "steepness": 2.0, "midpoint": 1.0}
@@ -303,6 +263,7 @@ def test_jobs_that_do_not_run_count():
         8 / (1 + math.exp(2)) + 5, rel=1e-15
     )
     assert objective(instance, Embedding({1: {"unknown": alone("s0")}})) == objective(instance, Embedding({}))
+    assert worth(Job(**job(rate=0.5)), 6) == 3.0
 
 
 def as_file(**changes):

@@ -36,6 +36,7 @@ from dlsched.testing.ring_embedding import brute_force_max_min, ring_embedding_i
 
 from .test_brute_force import job, made
 from .test_campaign import draw
+from .test_certificate import proven
 from .test_formulations import SOLVED, rows_of, search_of
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -51,11 +52,12 @@ EXACT = ("exact", "milp", "circuit")
 
 
 def least(instance, **more):
-    """The same instance with the objective max_min, and fields in place of others."""
-    return Instance(**{**instance.model_dump(exclude={"known"}), "objective": "max_min", **more})
+    """The same instance with the objective max_min, without a price of energy, and fields in place of others."""
+    plain = {"objective": "max_min", "energy_price_per_kwh": 0.0}
+    return Instance(**instance.model_dump(exclude={"known"}) | plain | more)
 
 
-def drawn_fair(seed):
+def drawn_least(seed):
     """A small instance of any kind, of which some jobs have a utility that is alpha-fair or a table."""
     instance = draw(seed)
     jobs = [record.model_dump() for record in instance.jobs]
@@ -74,11 +76,6 @@ TWO = least(made([4], [], job("a", workers=4), job("b", workers=4, utility=slopi
 """Four GPUs in one slot; a worker of a is worth 1, one of b 3. Three and one make the least utility 3; with the sum b has all."""
 POOL = f"pool_{rows(TWO)[0].name}"
 AT_ONE = f"pool_1_{rows(TWO)[0].name}_c0"
-
-
-def proven(instance, formulation, prices):
-    """What prices prove; the value that a certificate claims does not matter."""
-    return float(verify(instance, DualsCertificate(formulation, prices, 0.0)))
 
 
 @pytest.mark.parametrize(
@@ -102,22 +99,6 @@ def test_certificates_by_hand(formulation, prices, expected):
     assert proven(TWO, formulation, prices) == pytest.approx(expected, rel=CLOSE)
 
 
-@pytest.mark.parametrize(
-    ("rows", "what"),
-    [
-        ({"total_a": -1.0}, "negative"),
-        ({"total_a": float("nan")}, "not finite"),
-        ({"total_a": float("inf")}, "not finite"),
-        ({"total_z": 1.0}, "no row 'total_z'"),
-        ({"pool_2_gpu_c0": 1.0}, "no row"),
-    ],
-)
-def test_forged_certificates_are_refused(rows, what):
-    """Prices that are none, and rows that are none."""
-    with pytest.raises(ValueError, match=what):
-        verify(TWO, DualsCertificate("horizon", rows, 3.0))
-
-
 def test_duals_of_a_slot_are_refused():
     """They have no prices of worker-slots."""
     with pytest.raises(ValueError, match="objective sum"):
@@ -137,7 +118,7 @@ def test_a_claim_below_what_is_proven_is_refused():
 @pytest.mark.parametrize("seed", range(40))
 def test_prices_of_any_kind_are_above_brute_force(seed):
     """Prices of the relaxation for sums, each times a random factor."""
-    instance, rng = drawn_fair(seed), random.Random(seed)
+    instance, rng = drawn_least(seed), random.Random(seed)
     best = brute_force_max_min(instance)[0][0]
     prices = relax(instance).certificate.rows
     for _ in range(4):
@@ -190,7 +171,7 @@ def test_filling_gives_all_worker_slots_of_a_step_or_none():
 
 def campaign(seed, exact):
     """Bounds are above brute force, which is above heuristics; plans come with a bound; exact methods meet it, job by job."""
-    instance = drawn_fair(seed)
+    instance = drawn_least(seed)
     best, _ = brute_force_max_min(instance)
     for name in BOUNDS:
         result = solve(instance, method=name)
@@ -248,13 +229,6 @@ def test_exact_says_what_is_not_proven():
     assert result.message == "the least utility is as large as possible; of the next ones there is no proof"
 
 
-@pytest.mark.parametrize("method", ["columns", "density", "gadget", "slot-greedy"])
-def test_methods_for_sums_refuse(method):
-    """They say which methods serve."""
-    with pytest.raises(UsageError, match=f"{method}.*max_min.*plan"):
-        solve(TWO, method=method)
-
-
 @pytest.mark.parametrize("function", [ring_embedding.columns, ring_embedding.density])
 def test_functions_for_sums_refuse(function):
     """As their methods do."""
@@ -262,21 +236,7 @@ def test_functions_for_sums_refuse(function):
         function(TWO)
 
 
-@pytest.mark.parametrize("limits", [Limits(time_s=0), Limits(nodes=0)])
-@pytest.mark.parametrize("method", ["exact", "milp", "arc", "circuit", "plan", "drf", "las", "fifo"])
-def test_no_time_and_no_nodes_still_hold_an_answer(method, limits):
-    """The answer of a rule that needs no time."""
-    result = solve(TWO, method=method, limits=limits)
-    assert result.solution is not None
-    assert check(TWO, result.solution) == []
-
-
 ALL = "the least utility is as large as possible, and so is each next one"
-
-
-def fair(instance):
-    """The same instance with the objective max_min."""
-    return Instance(**(instance.model_dump(exclude={"known"}) | {"objective": "max_min", "energy_price_per_kwh": 0.0}))
 
 
 def earned(instance, search):
@@ -303,7 +263,7 @@ def test_utilities_are_brute_forces(program, solver, examples):
     @profile(examples)
     @given(ring_embedding_instances(forest=True if program == "milp" else None, objectives="any"))
     def agrees(instance):
-        instance = fair(instance)
+        instance = least(instance)
         search = search_of(instance, solver=solver)
         assert run_rounds(instance, search, program=program) is TerminationStatus.OPTIMAL
         expected, _ = brute_force_max_min(instance)
@@ -321,7 +281,7 @@ def test_the_least_utility_as_one_program(build):
     @profile(20)
     @given(ring_embedding_instances(forest=True, objectives="any"))
     def agrees(instance):
-        built = build(fair(instance))
+        built = build(least(instance))
         outcome = solve_milp(built.model, isolated=False)
         expected = brute_force_max_min(instance)[0][0]
         assert outcome.objective * built.unit == pytest.approx(expected, rel=SOLVED, abs=SOLVED)
@@ -337,7 +297,7 @@ def capped(name, slope, **more):
 @pytest.mark.parametrize("program", ["milp", "arc", "circuit"])
 def test_who_has_least_is_chosen_for_what_comes_next(program):
     """Three slots of one GPU: one of four jobs has nothing, whichever; then 2, 3 and 5 beat what else there is."""
-    instance = fair(
+    instance = least(
         made([1], [], *(capped(name, slope) for name, slope in zip("abcd", (1.0, 2.0, 3.0, 5.0), strict=True)), slots=3)
     )
     search = search_of(instance)
@@ -349,7 +309,7 @@ def test_who_has_least_is_chosen_for_what_comes_next(program):
 def test_a_start_that_has_the_best_least_is_replaced():
     """One slot for each of two jobs is best for both; a start with the least utility 0 for a third is as good, and worse next."""
     never = capped("c", 1.0, demand={"gpu": 2.0})
-    instance = fair(made([1], [], capped("a", 1.0), capped("b", 1.0), never, slots=2))
+    instance = least(made([1], [], capped("a", 1.0), capped("b", 1.0), never, slots=2))
     search = search_of(instance)
     search.offer(Embedding({1: {"a": ({"s0": 1}, ["s0"])}, 2: {"a": ({"s0": 1}, ["s0"])}}), source="start")
     assert run_rounds(instance, search, program="milp", upper=0.0) is TerminationStatus.OPTIMAL
@@ -364,7 +324,7 @@ def test_an_upper_bound_saves_questions(monkeypatch):
         methods._Rounds, "_ask", lambda self, *last, **more: asked.append(last) or ask(self, *last, **more)
     )
     jobs = [capped("a", 1.0), capped("b", 1.0)]
-    instance = fair(made([1], [], *jobs, slots=64))
+    instance = least(made([1], [], *jobs, slots=64))
     for upper, most in ((None, 8), (32.0, 2)):
         asked.clear()
         search = search_of(instance)
@@ -375,7 +335,7 @@ def test_an_upper_bound_saves_questions(monkeypatch):
 
 def test_rows_of_stairs_by_hand():
     """All jobs two worker-slots, one of them four; the second can have no more than two."""
-    instance = fair(made([2], [], job("a", workers=2), job("b", workers=2, budget={"gpu": 2.0}), slots=4))
+    instance = least(made([2], [], job("a", workers=2), job("b", workers=2, budget={"gpu": 2.0}), slots=4))
     built = build_span(instance, goal=Stairs(((2, 2), (4, None)), (2, 1), maximise=True))
     rows = rows_of(built.model)
     assert rows["quota_a"] == "2*meets_a_1 - y_a_s0_1 - y_a_s0_2 - y_a_s0_3 - y_a_s0_4 <= -2.0"
@@ -398,7 +358,7 @@ def test_rows_of_stairs_by_hand():
 @pytest.mark.parametrize("program", ["milp", "circuit"])
 def test_limits_leave_the_next_ones_open(program):
     """No time, no question; the message says that the least is open, and the bound is the least of what each has alone."""
-    instance = fair(made([1], [], capped("a", 1.0), capped("b", 3.0), slots=4))
+    instance = least(made([1], [], capped("a", 1.0), capped("b", 3.0), slots=4))
     search = search_of(instance, limits=Limits(time_s=0))
     with pytest.raises(Stopped):
         run_rounds(instance, search, program=program)
@@ -414,7 +374,7 @@ def test_what_is_proven_stands_where_a_later_question_is_open(monkeypatch):
         return ask(self, *last, **more) if self.proven == 0 else (TerminationStatus.NODE_LIMIT, 2)
 
     monkeypatch.setattr(methods._Rounds, "_ask", give_up)
-    instance = fair(made([1], [], capped("a", 1.0), capped("b", 3.0), capped("c", 5.0, budget={"gpu": 0.0}), slots=5))
+    instance = least(made([1], [], capped("a", 1.0), capped("b", 3.0), capped("c", 5.0, budget={"gpu": 0.0}), slots=5))
     search = search_of(instance)
     assert run_rounds(instance, search, program="milp") is TerminationStatus.NODE_LIMIT
     assert "the 1 least utilities are as large as possible" in search.message
@@ -427,7 +387,7 @@ def test_values_that_only_tables_know():
         job(name, workers=2, utility={"kind": "sigmoid", "height": 1.0, "steepness": steep, "midpoint": 2.0})
         for name, steep in (("a", 1.0), ("b", math.nextafter(1.0, 2.0)))
     ]
-    instance = fair(made([3], [], *jobs, slots=2))
+    instance = least(made([3], [], *jobs, slots=2))
     search = search_of(instance)
     assert run_rounds(instance, search, program="circuit") is TerminationStatus.OPTIMAL
     assert earned(instance, search) == brute_force_max_min(instance)[0]

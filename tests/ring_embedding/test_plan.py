@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.algorithms.utility_tables import UtilityTable
-from dlsched.core.errors import UsageError
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.checker import check, objective, slots_on, worker_slots
 from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las, quick
@@ -24,7 +23,7 @@ from dlsched.ring_embedding.slot.slot_program import emptied, fill, opened, swit
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
-from .small_networks import racks, switches
+from .small_networks import charged, racks, switches
 from .test_brute_force import job, made
 from .test_campaign import draw
 
@@ -80,23 +79,6 @@ def test_the_method_is_feasible_and_below_its_bound():
         assert check(instance, result.solution) == []
         assert result.objective >= objective(instance, plan_of(instance))
         assert result.objective <= brute_force_ring(instance)[0] * (1 + 1e-9) <= result.bound * (1 + 2e-9)
-
-
-@pytest.mark.parametrize("made_of", [racks, switches])
-@pytest.mark.parametrize("seed", range(5))
-def test_larger_plans_are_feasible(made_of, seed):
-    """Seven servers, nine jobs, six slots."""
-    instance = made_of(3000 + seed, servers=7, count=9, slots=6, most=4)
-    result = solve(instance, method="plan")
-    assert check(instance, result.solution) == []
-    assert result.objective <= result.bound * (1 + 1e-9)
-
-
-def test_by_hand():
-    """Two GPUs and two slots for a, worth 3 up to two worker-slots, and b, worth 1: the optimum."""
-    first = job("a", workers=2, utility={"kind": "capped", "slope": 3.0, "cap": 6.0})
-    result = solve(made([2], [], first, job("b", workers=2), slots=2), method="plan")
-    assert (result.status, result.objective) == ("optimal", 8.0)
 
 
 def test_odd_worker_slots_go_round():
@@ -167,16 +149,6 @@ NEVER_BELOW = {
 OTHERS = {"fifo": fifo, "las": las, "drf": drf}
 
 
-def charged(instance, on, workers):
-    """The instance with servers that cost ``on`` a slot, in the order of the nodes, and workers that cost ``workers``."""
-    data = instance.model_dump()
-    for node, price in zip((node for node in data["nodes"] if node["capacity"] is not None), on, strict=True):
-        node["power_on_w"] = float(price)
-    for record, price in zip(data["jobs"], workers, strict=True):
-        record["worker_power_w"] = float(price)
-    return Instance(**data | {"slot_s": 3.6e6, "energy_price_per_kwh": 1.0})
-
-
 def priced(instance, seed, dear=4):
     """The instance with servers that cost 0 to ``dear`` a slot, and workers 0 to 1."""
     rng = np.random.default_rng(seed)
@@ -206,14 +178,6 @@ def test_between_nothing_and_the_optimum(instance):
 def test_between_nothing_and_the_optimum_with_a_price(made_of, seed):
     """Cheap and dear energy, any utility."""
     all_hold(priced(made_of(7000 + seed, servers=3, count=3, slots=2), seed, dear=4 + 8 * (seed % 2)))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("made_of", [racks, switches])
-@pytest.mark.parametrize("seed", range(150))
-def test_many_between_nothing_and_the_optimum(made_of, seed):
-    """The same, often."""
-    all_hold(priced(made_of(8000 + seed, servers=3, count=3, slots=2), seed, dear=4 + 8 * (seed % 2)))
 
 
 @pytest.mark.parametrize("made_of", [racks, switches])
@@ -334,14 +298,6 @@ def test_the_papers_form_counts_energy_too():
     """Without repair nothing is drawn that would not be worth its power."""
     instance = two_jobs([9], gpus=(1,))
     assert gadget(instance, np.random.default_rng(0), repair=False) == NOTHING
-
-
-@pytest.mark.parametrize("name", ["density", "gadget", "slot-greedy"])
-def test_the_least_utility_is_refused(name):
-    """By the heuristics that take what adds the most to a sum; the message names others."""
-    data = two_jobs([0]).model_dump() | {"energy_price_per_kwh": 0.0, "objective": "max_min"}
-    with pytest.raises(UsageError, match=f"^{name}: found the objective max_min, allowed: sum; .* plan, drf"):
-        NEVER_BELOW[name](Instance(**data))
 
 
 def test_half_is_not_promised_with_energy():

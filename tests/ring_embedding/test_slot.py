@@ -222,8 +222,7 @@ def test_closing_with_too_many_rings_is_honest(monkeypatch):
     """It returns what filling found, unproven, with its bound."""
     monkeypatch.setattr(slot_program, "RINGS", 1)
     instance = made([3], [], job("a"), job("b"), job("c"))
-    gains = {0: np.array([0, 0, 0, 5.0]), 1: np.array([0, 0, 4.5, 4.5]), 2: np.array([0, 0, 4.0, 4.0])}
-    found = best_slot(Network(instance), gains, np.random.default_rng(0))
+    found = best_slot(Network(instance), STEPS, np.random.default_rng(0))
     assert found.gain <= 5 <= found.bound
 
 

@@ -121,18 +121,6 @@ def held(embedding):
     }
 
 
-def test_half_of_the_total_as_shipped():
-    """The file's instance: two worker-slots of twelve are half of the total after slot 1."""
-    instance = dlsched.read(INSTANCES / "half-of-the-total.json")
-    idle = half_of_the_total(instance)
-    assert check(instance, idle) == []
-    exact = solve(instance)
-    assert exact.status is TerminationStatus.OPTIMAL
-    assert exact.objective == pytest.approx(12.0, rel=CLOSE)
-    assert objective(instance, idle) == pytest.approx(12 / 6, rel=CLOSE)
-    assert greedy(instance).objective == pytest.approx(12.0, rel=CLOSE)
-
-
 def test_thick_cycle_by_hand():
     """Listed paths: rings of a and b have 1, 2 (neighbours) or all 20 workers, of 20 by budget; c has 18, anywhere.
 
