@@ -1,12 +1,11 @@
 """Vectors of counts, within a stock or a budget: how many, all of them, by rank, at random; and the cheapest choice of some.
 
 *Within a stock*: c with 0 <= c_g <= s_g and ``least`` <= sum_g c_g <= ``most``. One vector for every group, at least total cost
-within the stock of each resource, by dynamic programming:
+within the stock of each resource, by dynamic programming over the units u taken of each resource:
 
-f_0(0) = 0,  f_i(u) = min over the vectors c <= u of group i of f_{i-1}(u - c) + cost_i(c);  the optimum is min_u f_S(u).
+    f_0(0) = 0,  f_i(u) = min over the vectors c <= u of group i of f_{i-1}(u - c) + cost_i(c);  the optimum is min_u f_S(u).
 
-A state u is the number of units taken of each resource: prod_g (s_g + 1) of them. Cost:
-O(sum_i N_i prod_g (s_g + 1)) additions for N_i vectors of group i, all states of one vector at once; memory 8 bytes for
+Cost: O(sum_i N_i prod_g (s_g + 1)) additions for N_i vectors of group i, all states of one vector at once; memory 8 bytes for
 each state and group, from which the choice is read back.
 
 *Within a budget*: sizes n with least_i <= n_i <= most_i and sum_i n_i <= b. Let F_i(b) be the number of ways to give the entries
@@ -14,11 +13,9 @@ i .. S at most b:
 
     F_{S+1}(b) = 1,   F_i(b) = sum_{n = least_i}^{min(most_i, b)} F_{i+1}(b - n),   and there are F_1(b) vectors.
 
-*Random draws*: how many are enough to hit the best part, and an unbiased draw below any integer. Let the best part of all that
-can be drawn have probability q under the law of the draws. N independent draws
-all miss it with probability (1 - q)^N, which is at most delta from N = ln(delta) / ln(1 - q) on, and so from
-N = ln(1 / delta) / q. Draws that take turns between two laws miss it at most as often as draws from their
-mean, since (1 - q_1)(1 - q_2) <= (1 - (q_1 + q_2) / 2)^2.
+*Random draws*: let the best part of all that can be drawn have probability q. N independent draws all miss it with
+probability (1 - q)^N, at most delta from N = ln(delta) / ln(1 - q) on. Draws that take turns between two laws miss it at most
+as often as draws from their mean, since (1 - q_1)(1 - q_2) <= (1 - (q_1 + q_2) / 2)^2.
 """
 
 import math
@@ -64,24 +61,18 @@ def all_vectors(stock: Counts, least: int, most: int) -> Counts:
 
 
 def run_lengths(ways: Counts) -> Counts:
-    """0, 1, ... ways - 1 for every entry, one after another.
-
-    >>> run_lengths(np.array([2, 0, 3])).tolist()
-    [0, 1, 0, 1, 2]
-    """
+    """0, 1, ... ways - 1 for every entry, one after another: 0, 1, 0, 1, 2 for (2, 0, 3)."""
     ends = np.cumsum(ways)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total) - np.repeat(ends - ways, ways)
 
 
 def undominated(counts: Counts, costs: Floats) -> Counts:
-    """Positions of the vectors that no other one beats, ascending.
+    """Positions of the vectors that no other one beats, ascending; c is beaten if some c' <= c, c' != c, costs no more.
 
-    c is beaten if some c' <= c in every entry, c' != c, costs no more. ``counts`` (shape (N, G), no repetition) must hold,
-    with two vectors, those between them, as all vectors do; otherwise some that are beaten stay. With
-    f(c) = min(cost(c), min_g f(c - e_g)), the least cost of any c' <= c, c is beaten if and only if some
-    f(c - e_g) <= cost(c). Every beaten vector is beaten by an unbeaten one: go on to what beats it, its sum
-    falls. Cost: O(N G) look-ups.
+    ``counts`` (shape (N, G), no repetition) must hold, with two vectors, those between them; otherwise some beaten ones stay.
+    With f(c) = min(cost(c), min_g f(c - e_g)), the least cost of any c' <= c, c is beaten if and only if some
+    f(c - e_g) <= cost(c). Cost: O(N G) look-ups.
     """
     # Mixed radix: a vector is one integer, its neighbour c - e_g that integer less a power.
     radix = np.cumprod([1, *(counts.max(axis=0, initial=0) + 1).tolist()], dtype=object)[:-1]
@@ -114,9 +105,8 @@ def cheapest_choice(
 ) -> list[Counts] | None:
     """Return the vector chosen for every group, or None if no choice keeps the stock s_g, shape (G,).
 
-    ``groups``: vectors of each group, shape (N, G), and their costs, shape (N,), read one group after another. ``tick``
-    is called before every vector and may raise to stop. ``combine`` joins two costs and never falls in either:
-    ``np.add``, or ``np.maximum`` (of costs >= 0).
+    ``groups``: vectors, shape (N, G), and costs, shape (N,), of each. ``tick`` is called before every vector. ``combine`` joins
+    two costs and never falls in either: ``np.add``, or ``np.maximum`` (of costs >= 0).
     """
     shape = tuple(int(there) + 1 for there in stock)
     least = np.full(shape, np.inf)
@@ -183,10 +173,7 @@ def compositions(least: Sequence[int], most: Sequence[int], budget: int) -> Iter
 
 
 def composition_at(least: Sequence[int], table: Table, rank: int) -> Sizes:
-    """Return the vector of a lexicographic rank from 0; ``table`` is that of ``completions``. Cost: O(S + b).
-
-    ``UsageError``: no vector has this rank.
-    """
+    """Return the vector of a lexicographic rank from 0, by the ``table`` of ``completions``; UsageError: none has this rank."""
     budget = len(table[0]) - 1
     if not 0 <= rank < table[0][budget]:
         raise UsageError(where="rank", found=rank, allowed=f"an integer from 0 to {table[0][budget] - 1}")
@@ -201,13 +188,7 @@ def composition_at(least: Sequence[int], table: Table, rank: int) -> Sizes:
 
 
 def draws_needed(q: float, delta: float) -> int:
-    """Return the least N with (1 - q)^N <= delta.
-
-    ``UsageError``: ``q`` or ``delta`` is not between 0 and 1.
-
-    >>> draws_needed(0.01, 0.01)
-    459
-    """
+    """Return the least N with (1 - q)^N <= delta: 459 for .01 and .01; UsageError: one of them is not between 0 and 1."""
     for name, value in (("q", q), ("delta", delta)):
         if not 0 < value < 1:
             raise UsageError(where=name, found=value, allowed="a number between 0 and 1")
@@ -215,11 +196,7 @@ def draws_needed(q: float, delta: float) -> int:
 
 
 def draw_below(count: int, generator: np.random.Generator) -> int:
-    """Draw a number from 0 to count - 1, all exactly equally likely, by drawing bits until it is in range.
-
-    >>> draw_below(10**40, np.random.default_rng(0)) < 10**40
-    True
-    """
+    """Draw a number from 0 to count - 1, all exactly equally likely, by drawing bits until it is in range."""
     bits = (count - 1).bit_length()
     width = -(-bits // 8)
     while True:

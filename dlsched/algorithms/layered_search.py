@@ -11,11 +11,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def alike(marked: npt.NDArray[np.bool_]) -> Iterator[tuple[Integers, Integers]]:
-    """Yield every set of marked columns, with the rows that have exactly these columns marked, ascending.
-
-    >>> [(columns.tolist(), rows.tolist()) for columns, rows in alike(np.array([[1, 0], [0, 1], [1, 0]], dtype=bool))]
-    [([1], [1]), ([0], [0, 2])]
-    """
+    """Yield every set of marked columns, with the rows that have exactly these columns marked, ascending."""
     # Rows as 64-bit words, so that equal rows are found by comparing numbers.
     bits = np.packbits(marked, axis=1)
     words = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
@@ -30,11 +26,7 @@ def alike(marked: npt.NDArray[np.bool_]) -> Iterator[tuple[Integers, Integers]]:
 
 
 def divisions(options: Sequence[Iterable[int]], units: int, most: int) -> Integers | None:
-    """All ways to give each job one of its counts or nothing, within the units; shape (ways, jobs); None if more than ``most``.
-
-    >>> divisions([(1, 2), (2,)], 3, 9).tolist()
-    [[0, 0], [0, 2], [1, 0], [1, 2], [2, 0]]
-    """
+    """All ways to give each job one of its counts or nothing, within the units; shape (ways, jobs); None: more than ``most``."""
     ways: list[tuple[tuple[int, ...], int]] = [((), units)]
     for counts in options:
         longer = (((*way, count), rest - count) for way, rest in ways for count in (0, *counts) if count <= rest)
@@ -58,14 +50,7 @@ class Trail:
         self.size += sum(array.nbytes for array in arrays) + 500
 
     def back(self, parent: int) -> list[tuple[int, Integers]]:
-        """Return steps, as added, and choices that lead to state ``parent`` of the last layer, the last first.
-
-        >>> trail = Trail()
-        >>> trail.add(0, np.array([0]), np.array([[0, 0]]))
-        >>> trail.add(1, np.array([0, 0]), np.array([[1, 0], [2, 0]]))
-        >>> [(step, choice.tolist()) for step, choice in trail.back(1)]
-        [(1, [2, 0]), (0, [0, 0])]
-        """
+        """Return steps, as added, and choices that lead to state ``parent`` of the last layer, the last first."""
         way = []
         for step, parents, choices in reversed(self.steps):
             way.append((step, choices[parent]))

@@ -46,10 +46,7 @@ from dlsched.core.imports import compiled
 
 
 def in_release_order(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Jobs in order of release (ties by index), their releases and sizes, copied; all of shape (J,).
-
-    ValueError: a shape is not (J,), a number is not finite, or a size is below 0.
-    """
+    """Jobs in order of release (ties by index), their releases and sizes, copied; all of shape (J,), else ValueError."""
     releases, sizes = np.asarray(releases, dtype=float), np.asarray(sizes, dtype=float)
     if releases.ndim != 1 or releases.shape != sizes.shape:
         raise ValueError(f"releases of shape {releases.shape} and sizes of shape {sizes.shape}")
@@ -62,13 +59,7 @@ def in_release_order(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray,
 
 
 def sorted_stably(numbers: FloatArray) -> tuple[IntArray, FloatArray]:
-    """``argsort(kind="stable")`` of finite floats, shape (N,), by two sorts that are faster, and the floats in this order.
-
-    Equal numbers get one rank and are sorted by index within it. Cost: O(N log N).
-
-    >>> [column.tolist() for column in sorted_stably(np.array([2.0, 1.0, 2.0, 1.0]))]
-    [[1, 3, 0, 2], [1.0, 1.0, 2.0, 2.0]]
-    """
+    """``argsort(kind="stable")`` of finite floats, shape (N,), by two sorts that are faster, and the floats in this order."""
     order = np.argsort(numbers)
     ordered = numbers[order]
     rises = ordered[1:] > ordered[:-1]
@@ -191,10 +182,7 @@ def busy_rows(
 ) -> Iterator[tuple[dict[int, float], float]]:
     """Yield weights by job, and a lower bound > 0 on the weighted sum of the waits (start less release).
 
-    ``shares``: the part of the machine that each job takes while it runs; all arguments have shape (J,).
-
-    >>> list(busy_rows([0.0, 0.0], [2.0, 2.0], [1.0, 1.0]))[0][0]
-    {0: 0.5, 1: 0.5}
+    ``shares``: the part of the machine that each job takes while it runs.
     """
     work = {i: share * length for i, (share, length) in enumerate(zip(shares, lengths, strict=True))}
     by_work = sorted(work, key=work.__getitem__)

@@ -30,10 +30,9 @@ Entry = tuple[float, int, int]
 class Line:
     """The running and the waiting jobs; ``changes`` has the units of all jobs that started or stopped at this event.
 
-    ``shift`` is added, at this event, to the key of a job that starts to run. If keys of running jobs fall as time goes
-    by, it is the time: the stored key is then the time at which the key will be 0. ``stopped``: jobs stopped at this
-    event, with their former keys; they may yet go on as if nothing happened. ``falling``, set at every event if keys of
-    running jobs fall each at its own rate: the key now, by job and size; else None.
+    ``shift`` is added, at this event, to the key of a job that starts. If keys of running jobs fall, it is the time, and a stored
+    key is the time at which the key will be 0. ``stopped``: jobs stopped at this event, with their former keys; they may yet
+    go on. ``falling``, set at every event if keys of running jobs fall each at its own rate: the key now, by job and size.
     """
 
     falling: Callable[[int, int], float] | None = None

@@ -35,11 +35,9 @@ FIRST_TRAINING = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recurring:
-    """Jobs that recur, in any order.
+    """Jobs that recur, in any order; ``releases``, earliest possible ``ends`` and ``figures`` to predict have shape (J,).
 
-    ``releases``, ``ends`` (earliest possible end) and ``figures`` (to predict, > 0) have shape (J,). ``groups`` of
-    every job, the narrowest first, None if it has none of that width; ``features``: a row for each job, which a forest
-    may learn from.
+    ``groups`` of every job, the narrowest first, None if it has none of that width; ``features``: a row for each job.
     """
 
     releases: FloatArray
@@ -75,11 +73,7 @@ class PredictionErrors:
 
     @classmethod
     def of(cls, figures: Sequence[float], predicted: Sequence[float]) -> Self:
-        """Compare predictions with the truth.
-
-        >>> PredictionErrors.of([10.0], [20.0]).eta2
-        2.0
-        """
+        """Compare predictions with the truth."""
         true, found = np.array(figures), np.array(predicted)
         return cls(
             max(1.0, float(np.max(true / found))),
@@ -93,8 +87,7 @@ def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: flo
     """Predict the figure of every job, shape (J,); ``by`` is ``mean``, ``last`` or ``forest``.
 
     The forest of ``trees`` trees is trained anew whenever ``retrain`` (> 1) times as many jobs are known as at the last
-    training; ``prior`` is the prediction from nothing. Cost: O(J log J); the forest O(``trees`` J log^2 J).
-    ``UsageError``: the forest needs scikit-learn.
+    training; ``prior`` is the prediction from nothing. ``UsageError``: the forest needs scikit-learn.
     """
     if by == "forest":
         with needing("predictions by forest need scikit-learn", "predict", UsageError):
@@ -120,11 +113,7 @@ def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: flo
 
 
 def codes(words: Sequence[Hashable], releases: FloatArray) -> list[int]:
-    """Number words in order of first appearance, by release.
-
-    >>> codes(["b", "a", "b"], np.array([1.0, 0.0, 2.0]))
-    [1, 0, 1]
-    """
+    """Number words in order of first appearance, by release."""
     order = np.argsort(releases, kind="stable").tolist()
     code_of = {word: code for code, word in enumerate(dict.fromkeys(words[job] for job in order))}
     return [code_of[word] for word in words]

@@ -18,12 +18,10 @@ set, and units of a resource have equal prices at the start; if equal, they are 
 reach all or none of them, and they are raised together.
 
 *Exchanges*: every job says by how much its cost changes when it gives up a unit of one kind and gets one of another; kind G
-means none. The table stores, for each pair of kinds, the two jobs of least change, from which the best exchange of one unit
-between two jobs, or between a job and the idle units, is read.
+means none.
 
 *Transportation*: jobs need units of resources which not all of them can use. There is a solution if and only if no set of
-jobs needs more than the resources that can serve one of them have (Hall 1935); a maximum flow finds either the solution or
-such a set.
+jobs needs more than the resources that can serve one of them have (Hall 1935).
 """
 
 from collections.abc import Sequence
@@ -120,9 +118,8 @@ def _find_path(
 ) -> tuple[list[tuple[int, int]], int] | None:
     """Raise ``prices`` until a path reaches a free unit; return the path, and by how much the prices rose.
 
-    The path lists pairs (resource, job that takes a unit of it) from the free resource to ``root``; each job
-    gives up a unit of the resource in the next pair. ``short`` is how far the prices must rise until a
-    resource outside enters the demand set of a reached job.
+    The path lists pairs (resource, job that takes a unit of it) from the free resource to ``root``; each job gives up a unit of
+    the resource in the next pair.
     """
     # Dijkstra-like search: ``short`` of a resource outside is the rise until a reached job demands it too.
     taker, short, wanter = dict[int, int](), dict[int, int](), dict[int, int]()
@@ -160,9 +157,8 @@ Floats = npt.NDArray[np.float64]
 class Exchanges:
     """Changes by job, kind given up and kind received, for ``jobs`` jobs and ``stock`` units of each kind, shape (G,).
 
-    ``_changes[h]`` has a row for each of ``_jobs[h]``, the jobs that have kind h (-1: a row of infinities). ``_least``
-    and ``_second`` are the two least changes of each pair of kinds, ``_first_job`` and ``_second_job`` their jobs; all
-    have shape (G + 1, G + 1), the kind given up first. Memory: O((units + S) G).
+    ``_changes[h]`` has a row for each of ``_jobs[h]``, the jobs that have kind h (-1: a row of infinities). ``_least`` and
+    ``_second``, shape (G + 1, G + 1), are the two least changes of each pair of kinds, with the jobs that have them.
     """
 
     def __init__(self, stock: Counts, jobs: int) -> None:

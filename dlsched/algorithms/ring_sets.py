@@ -28,8 +28,8 @@ from dlsched.core.limits import Tick, TooMany, no_tick
 class ClosedWalks:
     """Closed walks over the stops with room; ``least``: least price by units, shape (most + 1,), inf without a walk.
 
-    ``room`` and ``price`` by stop: most units, and price of one, shape (S,); ``most``: largest number of units;
-    ``hop``: price of the hop between stops, shape (S, S), inf without a way. Cost: O(most S^3).
+    ``room`` and ``price`` of a unit by stop, shape (S,); ``hop``: price of the hop between stops, shape (S, S), inf without a
+    way. Cost: O(most S^3).
     """
 
     def __init__(self, room: Integers, most: int, price: Floats, hop: Floats, tick: Tick = no_tick) -> None:
@@ -87,9 +87,8 @@ _Step = tuple[Floats | None, Floats, int]
 class ForestParts:
     """Least prices for several jobs at once; ``least``, shape (J, most + 1), is inf where there is no such part.
 
-    ``above`` and ``at``: see the module. ``room`` and ``price``: units that hosts hold, and the price of one, shape (J,
-    S). ``crossing``: for every node the price of the link upward, shape (J,), inf if it may not be crossed, unused at a
-    top.
+    ``room`` and ``price``: units that hosts hold, and the price of one, shape (J, S). ``crossing``: for every node the price of
+    the link upward, shape (J,), inf if it may not be crossed.
     """
 
     def __init__(
@@ -214,9 +213,9 @@ def exact_least(
     crossing: Sequence[Fraction | None],
     most: int,
 ) -> list[Fraction | None]:
-    """Least prices of 0 .. ``most`` units for one job, exactly, in whole numbers of a unit that divides all prices.
+    """Least prices of 0 .. ``most`` units for one job, in whole numbers of a unit that divides all prices; None: no such part.
 
-    ``crossing``: None where a link may not be crossed. None in the answer: no tree holds that many units.
+    ``crossing``: None where a link may not be crossed.
     """
     unit = math.lcm(*(each.denominator for each in (*price, *(each for each in crossing if each is not None))))
     least: list[int | None] = [0] + [None] * most

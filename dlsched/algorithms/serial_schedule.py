@@ -26,13 +26,9 @@ from dlsched.core.limits import Tick, no_tick
 def earliest_starts(
     capacities: Sequence[int], jobs: Iterable[tuple[float, float, Sequence[int]]], *, tick: Tick = no_tick
 ) -> list[float]:
-    """Start each job at the earliest time from which its resources are free to its end, beside earlier jobs.
+    """Start each job at the earliest time from which its resources are free to its end, beside earlier jobs of the order.
 
-    ``jobs``: release, length and amount of every resource, in order of choice; a job may start before an earlier one of
-    the order if it fits in front of it. ``tick`` is called for every job and may raise to stop. Cost: O(J^2 M).
-
-    >>> earliest_starts([2], [(0.0, 3.0, [2]), (0.0, 2.0, [1]), (1.0, 1.0, [1])])
-    [0.0, 3.0, 3.0]
+    ``jobs``: release, length and amount of every resource, in order of choice. ``tick`` is called for every job. Cost: O(J^2 M).
     """
     profile = _Profile(capacities)
     starts = []
@@ -96,11 +92,6 @@ def anneal_orders(
 
     ``cost`` gets an order and the cost of the order that it would replace (infinite at first); ``temperature`` of the
     first step is a multiple of the cost of the first order.
-
-    >>> best = []
-    >>> anneal_orders([2, 1, 0], lambda order, now: best.append(order) or 1.0, np.random.default_rng(0), tries=1, temperature=1)
-    >>> best
-    [[2, 1, 0]]
     """
     first = now = math.inf
     for step in range(tries):

@@ -220,13 +220,10 @@ def _after(taken: Taken, usage: Sequence[int], start_s: float, end_s: float) -> 
 
 
 def srpt_ends(jobs: Sequence[tuple[float, float]], steps: Sequence[tuple[float, int]], speed: int) -> list[float]:
-    """Return the ends in order of time.
+    """Return the ends of SRPT in order of time.
 
     ``jobs``: release and work of at least one job, in order of release; ``steps``: times at which the speed rises, and
     by how much, in order of time; ``speed``: at the first release, >= 0, and > 0 after all steps.
-
-    >>> srpt_ends([(0.0, 4.0), (1.0, 2.0)], [(2.0, 1)], 1)
-    [2.5, 4.0]
     """
     waiting: list[float] = []
     ends: list[float] = []
@@ -259,14 +256,7 @@ def srpt_ends(jobs: Sequence[tuple[float, float]], steps: Sequence[tuple[float, 
 def separated(
     releases: Sequence[float], shortest: Sequence[float], flows: Sequence[float], *, tick: Tick = no_tick
 ) -> list[list[int]]:
-    """Return the jobs of every part, in order of release.
-
-    ``releases``, ``shortest`` (least lengths) and ``flows`` (flow times in the known schedule) have shape (J,);
-    ``tick`` is called for every job and may raise to stop.
-
-    >>> separated([0.0, 1.0, 9.0], [2.0, 2.0, 2.0], [2.0, 3.0, 2.0])
-    [[0, 1], [2]]
-    """
+    """Return the jobs of every part, in order of release; ``flows``: flow times in the known schedule; all of shape (J,)."""
     whole, done = [sorted(range(len(releases)), key=releases.__getitem__)], []
     while whole:
         jobs = whole.pop()

@@ -76,13 +76,11 @@ class Move:
 
 @dataclass(slots=True, eq=False)
 class Trail:
-    """The states after the jobs so far, and the way to each.
+    """The states after the jobs so far, and the way to each; ``price`` of an unused unit; ``slack``: units to spare at shift 0.
 
-    ``price`` of an unused unit; ``slack``: units to spare at shift 0; ``tick``: called at least once for every
-    ``_BLOCK`` sums. Keep at most ``most`` states after a job (None: all): those of least regret among the states at
-    most ``reach`` from the slack; some sums are then missing, and a result proves nothing about these. Sums of larger
-    regret than ``cap`` are dropped; regrets up to half of it count as equal when states are chosen. ``trails`` exist at
-    a time and share the memory.
+    Keep at most ``most`` states after a job (None: all): those of least regret among the states at most ``reach`` from the slack;
+    some sums are then missing, and a result proves nothing about these. Sums of larger regret than ``cap`` are dropped; regrets
+    up to half of it count as equal when states are chosen. ``trails`` exist at a time and share the memory.
     """
 
     price: float
@@ -111,10 +109,7 @@ class Trail:
         return len(self._marks) < 2
 
     def advance(self, move: Move, limit: float) -> States:
-        """Combine the next job; keep the states whose excess can still get below ``limit``.
-
-        ``MemoryError``: too many states.
-        """
+        """Combine the next job; keep the states whose excess can still get below ``limit``. ``MemoryError``: too many states."""
         if not self._marks or self._held > ALLOWED_BYTES // (8 * self.trails):
             self._marked += 16 * len(self.states.shifts)
             if self._marked > ALLOWED_BYTES // (4 * self.trails):

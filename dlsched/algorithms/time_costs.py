@@ -28,10 +28,7 @@ _LARGEST = 600.0  # largest logarithm of a cost, so that sums of costs are finit
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """The times themselves. ``job`` is one job, or some or all jobs: then the last axis has one entry per job.
-
-    ``equal``: unit of time of each job in seconds, shape (S,): 1 in this class, else J(equal share).
-    """
+    """The times themselves; the last axis of times has one entry per job asked for. ``equal``, shape (S,): unit of time."""
 
     bottleneck: ClassVar[bool] = False
     """Whether the largest of the costs is minimised, not their sum."""

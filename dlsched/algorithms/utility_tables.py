@@ -38,13 +38,7 @@ CountT = TypeVar("CountT", int, float)
 
 
 def upper_hull(points: Iterable[tuple[CountT, float]]) -> list[tuple[CountT, float]]:
-    """Return the corners, without (0, 0), of the least concave function from (0, 0) on that lies above points.
-
-    The points have ascending counts > 0.
-
-    >>> upper_hull([(1, 1.0), (2, 4.0), (3, 3.0), (4, 6.0)])
-    [(2, 4.0), (4, 6.0)]
-    """
+    """Return the corners, without (0, 0), of the least concave function from (0, 0) on above points of ascending counts > 0."""
     corners: list[tuple[CountT, float]] = []
     for count, value in points:
         if value <= (corners[-1][1] if corners else 0.0):
@@ -277,13 +271,10 @@ def _visible(offset: float, slope: float, high: int, least: float) -> Tangent:
 
 
 class Quotas:
-    """Quotas n_i(v) of jobs with utility tables: the least z with mu_i(z) >= v, or >= the job's top if less.
+    """Quotas n_i(v) of jobs with utility tables: the least z with mu_i(z) >= v, or >= the job's top (``tops``) if less.
 
-    mu_i is taken from ``upper``, which is never below the exact utility, and made non-decreasing: since the
-    exact utility does not fall, an upper bound for more units is one for fewer units too. So every z with an
-    exact utility >= v is at least n_i(v).
-
-    ``tops``, shape (I,): utility of all units of a job.
+    mu_i is taken from ``upper``, which is never below the exact utility, and made non-decreasing: since the exact utility does
+    not fall, an upper bound for more units is one for fewer. So every z with an exact utility >= v is at least n_i(v).
     """
 
     def __init__(self, tables: Sequence[UtilityTable]) -> None:
@@ -297,9 +288,9 @@ class Quotas:
         return [int(np.searchsorted(upper, min(value, top))) for upper, top in zip(self._upper, tops, strict=True)]
 
     def largest(self, prices: Sequence[Fraction], supply: Fraction, most: float | None = None) -> float:
-        """Return the largest utility v <= ``most`` of a job and units with sum_i prices_i n_i(v) <= supply.
+        """Return the largest utility v <= ``most`` (the least top) of a job and units with sum_i prices_i n_i(v) <= supply.
 
-        By default ``most`` is the least top. Prices and supply are >= 0; with v the least utility of no unit, all n_i are 0.
+        Prices and supply are >= 0; with v the least utility of no unit, all n_i are 0.
         """
         most = float(self.tops.min()) if most is None else most
         low, high = 0, int(np.searchsorted(self._values, most, side="right"))
@@ -322,8 +313,7 @@ def pool_price(
 ) -> float:
     """Find by bisection the least price at which the pool offers the units that are worth their price.
 
-    Jobs are served along the concave envelopes of their utilities; a job's unit takes ``demand`` from the
-    pool and costs ``costs`` besides. The amount that the pool offers does not fall when the price rises.
+    A job's unit takes ``demand`` from the pool and costs ``costs`` besides. The pool offers no less at a higher price.
     """
     curves = []
     for table, share, cost in zip(tables, demand, costs, strict=True):

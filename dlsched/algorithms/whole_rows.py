@@ -30,9 +30,9 @@ def _beyond(value: float) -> float:
 
 
 def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[int], int] | None:
-    """Amounts and the right side, with its tolerance, in the largest unit that divides all amounts.
+    """Amounts and the right side, with its tolerance, in the largest unit that divides all amounts; None: beyond ``largest``.
 
-    An amount above the right side becomes the right side plus 1, as n_k is 0 anyway. None: some exceed ``largest``.
+    An amount above the right side becomes the right side plus 1, as n_k is 0 anyway.
     """
     limit = Fraction(_beyond(right))
     parts = [Fraction(repr(amount)) for amount in amounts]
@@ -47,10 +47,7 @@ def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[in
 
 
 def same(amounts: Sequence[float], right: float, most: Sequence[int]) -> tuple[list[int], int] | None:
-    """Find small whole amounts and a right side that allow the same n <= ``most``, or None.
-
-    If few jobs share a row, all n can be tried; rounded amounts can then replace amounts without a common unit.
-    """
+    """Find small whole amounts and a right side that allow the same n <= ``most``, or None; all n are tried if there are few."""
     if math.prod(count + 1 for count in most) > _POINTS:
         return None
     points = np.array(list(product(*(range(count + 1) for count in most))))

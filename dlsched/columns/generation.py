@@ -62,9 +62,8 @@ def generate(
     """Return prices whose bound is the program's value, up to a relative difference of ``close``.
 
     ``pool``: the first columns, among them those of some choice; pricing adds more. ``guess``: prices, shape (G,), of which some
-    multiple may be good; multiples by powers of two are tried first. ``known``: prices of an earlier call with the same
-    pool, from which this call goes on. ``tick`` is called often and ``step`` in every round; both may raise to stop.
-    ``budget`` is that of the linear programs (``Stopped``). ``proven`` is called with every better bound.
+    multiple by a power of two may be good. ``known``: prices of an earlier call with the same pool, from which this call goes on.
+    ``tick`` is called often and ``step`` in every round; both may raise to stop. ``proven`` is called with every better bound.
     """
     budget = budget or Budget()
     pricing, stock, smoothing = pool.pricing, pool.stock, Smoothing(part=_PART)
@@ -154,10 +153,9 @@ def _least(pricing: Pricing, priced: Priced, prices: Floats, tick: Tick) -> Pric
 
 
 class Smoothing:
-    """The best known prices, and the bound that they prove.
+    """The best known prices, and the bound that they prove: the largest of a program whose ``sense`` is to minimise.
 
-    ``sense`` of the program: bounds of a minimised program are better when larger. ``guess``: prices without a known
-    bound, tried before all others. ``part``: share of the best prices in the trials.
+    ``guess``: prices without a known bound, tried before all others. ``part``: share of the best prices in the trials.
     """
 
     def __init__(self, sense: Sense = Sense.MINIMIZE, guess: Floats | None = None, *, part: float = 0.5) -> None:
@@ -250,10 +248,7 @@ class Master:
         return csc_array((self._values, self._rows, self._ends), shape=shape)
 
     def solve(self, time_s: float | None = None) -> Optimum:
-        """Solve the linear program over the known columns.
-
-        ``SolverError``: no optimum; ``Stopped``: after ``time_s``.
-        """
+        """Solve the linear program over the known columns; errors as ``linear_program``."""
         matrix, first = self.matrix().tocsr(), len(self._most)
         answer = linear_program(
             self.costs,
@@ -320,10 +315,7 @@ class Pool:
         return bool(fresh)
 
     def join(self, priced: Priced, optimum: Optimum | None) -> bool:
-        """Add the columns that the linear program would use, a few of each group; return whether there were any.
-
-        Without a program all columns are added.
-        """
+        """Add the columns that the linear program (None: all) would use, a few of each group; return whether there were any."""
         group, counts, worth = priced.group, priced.counts, priced.values
         if optimum is not None:
             dual = optimum.duals[group]

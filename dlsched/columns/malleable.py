@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 class Jobs:
     """Jobs that have work, perhaps not all of the instance; arrays of shape (J,), ``counts`` and ``speeds`` (J, H).
 
-    ``index``: positions in the instance; ``release_s``: when each job can first use units; ``least_s``: seconds on its
-    fastest count; ``restart_s``: seconds of its pauses, 0 if they are not counted; ``weight``: cost of a second of flow
-    time. Counts and speeds ascend, and a job with fewer repeats its last; without pauses only those on the upper hull.
+    ``index``: positions in the instance; ``least_s``: seconds on its fastest count; ``restart_s``: seconds of its pauses, 0 if
+    not counted; ``weight``: cost of a second of flow time. Counts and speeds ascend, and a job with fewer repeats its last;
+    without pauses only those on the upper hull.
     """
 
     index: IntArray
@@ -65,10 +65,7 @@ _NEVER = -1  # state of a job that has not run yet
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stretch:
-    """Intervals of constant price from the release of each job on, equally many for all jobs.
-
-    ``prices`` and ``lasts_s`` (lengths) have shape (J, N); lengths are 0 after a job's last interval.
-    """
+    """Intervals of constant price from the release of each job on, equally many for all; arrays of shape (J, N)."""
 
     prices: FloatArray
     lasts_s: FloatArray
@@ -205,10 +202,7 @@ _WHOLE = 1 - 1e-11
 
 
 class AnyTime:
-    """The jobs (at least one) of a stream on a grid of breakpoints; ``cheapest`` takes one price per interval.
-
-    ``breakpoints``: ascending, shape (K + 1,), seconds.
-    """
+    """The jobs (at least one) of a stream on a grid of ascending breakpoints; ``cheapest`` takes one price per interval."""
 
     def __init__(self, jobs: Jobs, breakpoints: FloatArray) -> None:
         self.jobs = jobs

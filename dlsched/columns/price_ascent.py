@@ -62,10 +62,9 @@ class Cheapest:
 class Ascent:
     """Prices that rise to the best ones; one ``step`` prices the plans once and solves one linear program.
 
-    ``price`` maps prices, shape (K,), to the cheapest plans; ``supply`` > 0 and ``start`` >= 0 have shape (K,).
-    ``groups``: a number from 0 on for each participant, shape (P,); None: a group each. ``width``: of the first box, in
-    parts of the prices. The ascent is ``closed`` when the planes promise at most the part ``close`` of the value beyond
-    it.
+    ``price`` maps prices, shape (K,), to the cheapest plans; ``supply`` > 0 and ``start`` >= 0 have shape (K,). ``groups``: a
+    number from 0 on for each participant, shape (P,); None: a group each. ``width``: of the first box, in parts of the prices.
+    The ascent is ``closed`` when the planes promise at most the part ``close`` of the value beyond it.
     """
 
     price: Callable[[FloatArray], Cheapest]
@@ -87,10 +86,7 @@ class Ascent:
         self.best = self._trial = np.array(self.start, dtype=np.float64)
 
     def step(self, time_s: float | None = None) -> bool:
-        """Price the plans at the trial prices, and choose the next ones; return whether the bound rose.
-
-        ``SolverError`` and ``Stopped`` as in ``linear_program``.
-        """
+        """Price the plans at the trial prices, and choose the next ones; return whether the bound rose."""
         found = self.price(self._trial)
         value = found.least - float(dot(self.supply, self._trial))
         rose = value > self.value
@@ -207,11 +203,7 @@ class Priced:
 
 
 def cheapest_starts(jobs: RigidJobs, times: FloatArray, prices: FloatArray) -> Priced:
-    """The cheapest start of every job; ``times`` ascending, shape (K + 1,), ``prices`` >= 0 in between, shape (K,).
-
-    Cost: for every job the number of breakpoints after its release and after its end, as long as waiting
-    could pay.
-    """
+    """The cheapest start of every job; ``times`` ascending, shape (K + 1,), ``prices`` >= 0 in between, shape (K,)."""
     # Price paid for one unit up to each breakpoint: piecewise linear, so ``interp`` is exact in between.
     paid = np.concatenate([[0.0], np.cumsum(prices * np.diff(times))])
 
@@ -273,10 +265,7 @@ def usage(jobs: RigidJobs, starts_s: FloatArray, times: FloatArray) -> "csr_arra
 
 
 def pooled_starts(jobs: RigidJobs, tick: Tick = no_tick) -> FloatArray:
-    """Starts on one pool: when units are free, the waiting job of the least unit-seconds starts if it fits.
-
-    No other job may pass it. Cost: O(I log I).
-    """
+    """Starts on one pool: when units are free, the waiting job of the least unit-seconds starts if it fits; none may pass it."""
     work, units = (jobs.units * jobs.length_s).tolist(), jobs.units.tolist()
     arriving = np.argsort(jobs.release_s, kind="stable")[::-1].tolist()
     release_s, length_s = jobs.release_s.tolist(), jobs.length_s.tolist()
@@ -337,9 +326,8 @@ def _waiting(jobs: RigidJobs, starts_s: FloatArray, times: FloatArray) -> FloatA
 def best_prices(jobs: RigidJobs, rounds: int, tick: Tick = no_tick) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield breakpoints and ever better prices: first 0, then from jobs waiting in ``pooled_starts``.
 
-    The jobs waiting are multiplied by the best of some powers of two; then at most ``rounds`` rounds of ``Ascent``
-    follow. Seconds are multiples of the whole time, and units are shares of all, so that the linear programs have one
-    magnitude. Raises as ``linear_program``, and as ``tick``, which is called for every job and in every round.
+    These are multiplied by the best of some powers of two; then at most ``rounds`` rounds of ``Ascent`` follow. Seconds are
+    multiples of the whole time, and units are shares of all, so that the linear programs have one magnitude.
     """
     times, waiting = waiting_prices(jobs, pooled_starts(jobs, tick))
     yield times, np.zeros_like(waiting)

@@ -84,8 +84,7 @@ def cheapest_within(
     """Return the counts of the cheapest choice that costs at most L + slack, shape (S, G), or None.
 
     With a ``width`` only that number of labels of least cost stays at every group: a beam search, which may miss it.
-    ``tick`` is called at every group and may raise to stop. ``TooMany``: the labels of some group would have more than
-    ``CELLS`` numbers, or those of all be more than ``LABELS``.
+    ``TooMany``: the labels of some group would have more than ``CELLS`` numbers, or those of all be more than ``LABELS``.
     """
     stock = prices.stock
     order = sorted(range(len(groups)), key=lambda index: len(groups[index].values))
@@ -168,8 +167,7 @@ class Priced:
     """Bounds and columns of a quick pricing.
 
     ``floor`` and ``known``, shape (S,): bounds of u_i = min_c (J_i(c) + p c) of every group from below and above.
-    Columns no dearer than the known ones of their groups, in no order: ``group`` and ``values`` (upper bounds), shape
-    (N,), ``counts``, shape (N, G).
+    Columns no dearer than the known ones of their groups: ``group`` and ``values`` (upper bounds), shape (N,), ``counts``.
     """
 
     floor: Floats
@@ -195,10 +193,7 @@ class Pricing(Protocol):
     def cheap(
         self, prices: Floats, thresholds: Floats, *, cells: int | None = None, tick: Tick = no_tick
     ) -> list[Listed | None]:
-        """All columns of every group with J(c) + p c at most its threshold; none where that is below 0.
-
-        None for a group whose labels would have more than ``cells`` numbers.
-        """
+        """All columns of every group with J(c) + p c at most its threshold; none where that is below 0; None: too many labels."""
 
 
 WIDTH = 1000
@@ -208,10 +203,9 @@ _BEAM_CELLS = 2_000_000  # cells of one group's pricing in a beam search
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closed:
-    """How the search ended.
+    """How the search ended: ``counts`` of each group in an optimal choice, shape (S, G), or None.
 
-    ``counts`` of each group in an optimal choice, shape (S, G); None: the incumbent is optimal, or the search gave up.
-    ``left``: the slack that had too many labels if it gave up; else None.
+    None: the incumbent is optimal or, where ``left`` is the slack that had too many labels, the search gave up.
     """
 
     counts: Counts | None
@@ -221,8 +215,7 @@ class Closed:
 def close_gap(pricing: Pricing, prices: Prices, upper: float, *, tick: Tick, proven: Callable[[float], None]) -> Closed:
     """Find the cheapest choice that costs less than ``upper``, the incumbent's cost, or prove that there is none.
 
-    ``prices`` are those that column generation proved; ``tick`` is called before every group of every stage and may
-    raise to stop; ``proven`` is called with every better bound.
+    ``tick`` is called before every group of every stage and may raise to stop; ``proven`` with every better bound.
     """
     for slack in slacks(prices.bound, upper):
         try:

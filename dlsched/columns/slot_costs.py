@@ -36,9 +36,8 @@ _ROUND = 1e-9  # tolerance of work done, as a share of a cell
 class Kind:
     """Jobs that differ in their arrivals alone.
 
-    ``counts``: units, ascending; ``runs_s``: seconds of all the work on each count, descending; ``pause_s``: pause at
-    the start of every period but the first, at most a tick; ``weight`` of a second of flow time, by which prices are
-    divided: psi is the cost of a job of weight 1.
+    ``counts``: units, ascending; ``runs_s``: seconds of all the work on each count, descending; ``pause_s``: pause at the start
+    of every period but the first, at most a tick; prices are divided by the ``weight``: psi is the cost of a job of weight 1.
     """
 
     counts: tuple[int, ...]
@@ -56,8 +55,7 @@ class Kind:
 class SlotPrices:
     """Prices of units and of blocks of units, constant from ``slots[k]`` to before ``slots[k + 1]``, 0 elsewhere.
 
-    ``prices[i, k]``, in seconds per block and second, is paid for each whole block of ``sizes[i]`` units that a job
-    has.
+    ``prices[i, k]``, in seconds per block and second, is paid for each whole block of ``sizes[i]`` units of a job.
     """
 
     slots: IntArray
