@@ -12,9 +12,8 @@ from dlsched.core.arrays import FloatArray
 from dlsched.core.messages import listed
 from dlsched.reproduce.gadget import OVER_OPTIMUM, shape_of
 from dlsched.ring_embedding import Instance, checker
-from dlsched.ring_embedding.heuristics.slot_greedy import Progress
+from dlsched.ring_embedding.heuristics.slot_greedy import Progress, g_vne
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.study import Study
 from dlsched.study.reports.export import markdown_table

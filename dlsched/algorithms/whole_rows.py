@@ -16,6 +16,7 @@ import numpy as np
 from dlsched.core.arrays import dot
 from dlsched.core.gap import FEASIBLE
 
+_LARGEST_AMOUNT = 2**30
 _POINTS, _SCALES = 2**12, 200  # a hundredth of a second a row
 _LARGEST = 2**13  # n_k within 1e-6 of whole numbers, dozens of them, then change the sum by less than 1
 
@@ -63,6 +64,11 @@ def same(amounts: Sequence[float], right: float, most: Sequence[int]) -> tuple[l
             if (used[~through] > largest).all():
                 return units.tolist(), largest
     return None
+
+
+def units(amounts: Sequence[float], right: float, most: Sequence[int]) -> tuple[list[int], int] | None:
+    """The row in whole numbers small enough for solvers that add in 64 bits, or None."""
+    return whole(amounts, right, _LARGEST_AMOUNT) or same(amounts, right, most)
 
 
 def row(amounts: Sequence[float], right: float, most: Sequence[int] | None = None) -> tuple[list[float], float]:

@@ -10,19 +10,17 @@ from dlsched.core.family import Family
 from dlsched.ring_embedding import certificate
 from dlsched.ring_embedding.bounds import columns
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
-from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
-from dlsched.ring_embedding.formulations.span import build_span
+from dlsched.ring_embedding.formulations.linear import build_arc, build_span
 from dlsched.ring_embedding.generator import example, generate
 from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
-from dlsched.ring_embedding.heuristics.slot_greedy import gadget, slot_greedy
+from dlsched.ring_embedding.heuristics.slot_greedy import g_vne, gadget, slot_greedy
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.objectives import MAX_MIN, NET, SUM, aggregated, horizon, objective_of, plan
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import best_slot
-from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.solution import Embedding, Ring, read_solution
 
 __all__ = [

@@ -6,21 +6,19 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.errors import ContradictionError, SolverError, SolverMissingError, UsageError
 from dlsched.core.gap import CLOSED, MEETING
-from dlsched.core.limits import Budget, Limits, Stopped
+from dlsched.core.limits import Limits, Stopped
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns, slot_gains
-from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import Circuit, build_circuit
-from dlsched.ring_embedding.formulations.span import build_span
-from dlsched.ring_embedding.formulations.workers import Goal
+from dlsched.ring_embedding.formulations.linear import build_arc, build_span
 from dlsched.ring_embedding.heuristics.baselines import by_density, keeping, quick
 from dlsched.ring_embedding.heuristics.plan import Plan, Split, ascend
 from dlsched.ring_embedding.heuristics.slot_greedy import rings_wanted, steady
@@ -46,13 +44,7 @@ Program = Literal["milp", "arc", "circuit"]
 """Models of the whole horizon, by the names of the methods that solve them."""
 
 
-class _Build(Protocol):
-    def __call__(
-        self, instance: Instance, *, budget: Budget, goal: Goal | None = None
-    ) -> "Formulation[pulp.LpProblem, Embedding]": ...
-
-
-LINEAR: Mapping[str, _Build] = {"milp": build_span, "arc": build_arc}
+LINEAR: Mapping[str, Callable[..., "Formulation[pulp.LpProblem, Embedding]"]] = {"milp": build_span, "arc": build_arc}
 """The linear ones of these models."""
 
 _VARIABLE_S = 1e-5  # measured: to read one variable of a PuLP model with its rows

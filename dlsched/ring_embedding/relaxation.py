@@ -47,14 +47,10 @@ _FIRST = 12  # tangents of a utility to begin with
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """The optimum of the relaxation: worker-slots by job, shape (I,), and by (job, epoch), and the certificate.
-
-    ``on``: by (epoch, class), slots in which its servers are on, added up; classes whose power has a price only.
-    """
+    """The optimum of the relaxation: worker-slots by job, shape (I,), and by (job, epoch), and the certificate."""
 
     totals: Floats
     by_epoch: dict[tuple[int, int], float]
-    on: dict[tuple[int, int], float]
     certificate: DualsCertificate
     program: "Program"
 
@@ -109,7 +105,7 @@ def relax(instance: Instance, budget: Budget | None = None) -> Relaxed:
         if program.solve(budget.left.time_s):
             break
     certificate = certified(program.ceilings, "horizon", program.prices(), budget.tick)
-    return Relaxed(program.totals, program.by_epoch(program.point), program.on(program.point), certificate, program)
+    return Relaxed(program.totals, program.by_epoch(program.point), certificate, program)
 
 
 class Program:
@@ -266,11 +262,6 @@ class Program:
             if i is not None:
                 found[i, e] = found.get((i, e), 0.0) + value
         return found
-
-    def on(self, point: Floats) -> dict[tuple[int, int], float]:
-        """Slots in which servers are on, by (epoch, class), of such a point."""
-        columns = zip(self.columns, point[: len(self.columns)].tolist(), strict=True)
-        return {(e, c): value for (i, e, c), value in columns if i is None}
 
 
 def _costs(ceilings: Ceilings) -> tuple[list[float], list[float]]:

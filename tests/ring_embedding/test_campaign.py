@@ -15,8 +15,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import check, objective
-from dlsched.ring_embedding.formulations.arc import build_arc
-from dlsched.ring_embedding.formulations.span import build_span
+from dlsched.ring_embedding.formulations.linear import build_arc, build_span
 from dlsched.ring_embedding.heuristics.slot_greedy import HALF, applies
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS

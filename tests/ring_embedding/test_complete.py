@@ -9,8 +9,7 @@ import pytest
 from dlsched.catalogue.solvers import able
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import Embedding, Instance, check, objective
-from dlsched.ring_embedding.formulations.arc import build_arc
-from dlsched.ring_embedding.formulations.span import build_span
+from dlsched.ring_embedding.formulations.linear import build_arc, build_span
 from dlsched.solvers.milp import solve_milp
 
 SECOND = able("milp")[-1]

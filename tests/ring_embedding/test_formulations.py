@@ -23,9 +23,8 @@ from dlsched.core.status import Sense, TerminationStatus
 from dlsched.ring_embedding import exact
 from dlsched.ring_embedding.checker import check, objective
 from dlsched.ring_embedding.formulations import workers
-from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
-from dlsched.ring_embedding.formulations.span import build_span
+from dlsched.ring_embedding.formulations.linear import build_arc, build_span
 from dlsched.ring_embedding.generator import example
 from dlsched.ring_embedding.heuristics.baselines import density, quick
 from dlsched.ring_embedding.instance import Instance

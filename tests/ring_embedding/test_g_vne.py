@@ -10,10 +10,10 @@ from dlsched.cluster.network import Node
 from dlsched.cluster.utility import Capped
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import check, worth
+from dlsched.ring_embedding.heuristics.slot_greedy import g_vne, likeliest
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
-from dlsched.ring_embedding.slot.g_vne import g_vne, likeliest
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.slot_program import fill
 

@@ -19,8 +19,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import aggregated, generate, horizon, plan, solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import check, utilities
-from dlsched.ring_embedding.formulations.arc import build_arc
-from dlsched.ring_embedding.formulations.span import build_span
+from dlsched.ring_embedding.formulations.linear import build_arc, build_span
 from dlsched.ring_embedding.formulations.workers import Stairs
 from dlsched.ring_embedding.heuristics.plan import Plan
 from dlsched.ring_embedding.instance import Instance

@@ -398,7 +398,7 @@ def test_what_is_too_large_or_has_no_unit_is_left_as_it_was(monkeypatch):
     loads = [job(name, load=load, workers=2) for name, load in zip("abc", (1.0, np.pi, np.e), strict=True)]
     network = Network(made([1, 1, 1], [("s0", "s1", 3.5), ("s1", "s2", 3.5)], *loads))
     gains = {index: np.array([0.0, 1.0, 3.0]) for index in range(3)}
-    monkeypatch.setattr(exact_slot, "_whole", lambda *row: None)
+    monkeypatch.setattr(exact_slot, "units", lambda *row: None)
     found = fill_slot(network, gains, MappingProgram(network))
     assert close_by_spans(network, gains, found, Limits(), pytest.fail) is found
     monkeypatch.undo()

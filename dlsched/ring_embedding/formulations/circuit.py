@@ -18,7 +18,7 @@ objective           maximise sum_ik gain_ik g_ik - sum_st e_s on_s[t] - sum_ist 
 ==================  =================================================================================================
 
 Gains and prices are rounded to these multiples; the bound includes the largest total rounding error. Goals
-other than the objective (quotas, at least one worker) add rows as in ``goals``.
+other than the objective (quotas, at least one worker) add rows as in ``workers``.
 """
 
 import math
@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.algorithms.utility_tables import hidden, steps
-from dlsched.algorithms.whole_rows import same, whole
+from dlsched.algorithms.whole_rows import units
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Budget
-from dlsched.ring_embedding.formulations.arc import Arc, arcs_of_all, crossings_of_all, cycle, shared_links
+from dlsched.ring_embedding.formulations.linear import Arc, arcs_of_all, crossings_of_all, cycle, shared_links
 from dlsched.ring_embedding.formulations.workers import (
     Found,
     Goal,
@@ -54,7 +54,6 @@ from dlsched.solvers.outcome import Incumbent
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-_LARGEST_AMOUNT = 2**30  # CP-SAT adds in 64 bits
 _LARGEST_OBJECTIVE = 2.0**40
 
 
@@ -255,7 +254,7 @@ def _rounded(price: Fraction, power: int) -> tuple[int, float]:
 
 
 def _whole(amounts: Sequence[float], right: float, what: str, most: Sequence[int]) -> tuple[list[int], int]:
-    scaled = whole(amounts, right, _LARGEST_AMOUNT) or same(amounts, right, most)
+    scaled = units(amounts, right, most)
     if scaled is None:
         raise UsageError(
             f"the circuit model counts in whole numbers; found {what} that are no whole multiples, up to 2**30, of a unit"

@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats, UtilityTable
-from dlsched.algorithms.whole_rows import same, whole
+from dlsched.algorithms.whole_rows import units
 from dlsched.core.gap import MEETING
 from dlsched.core.limits import Budget, Limits
-from dlsched.ring_embedding.formulations.arc import build_arc
+from dlsched.ring_embedding.formulations.linear import build_arc
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 
 LARGEST = 40_000
 """Largest number of jobs times nodes for which the model is built."""
-_LARGEST_AMOUNT = 2**30  # CP-SAT adds in 64 bits
 _LARGEST_OBJECTIVE = 2.0**40
 
 
@@ -175,7 +174,7 @@ class _Spans:
                 if not there:
                     continue
                 most = [min(len(self.gain[job]) - 1, int(network.fits[job, s])) for job in there]
-                scaled = _whole([float(network.demand[job, r]) for job in there], server.holds(name), most)
+                scaled = units([float(network.demand[job, r]) for job in there], server.holds(name), most)
                 if scaled is None:
                     return False
                 amounts, right = scaled
@@ -195,7 +194,7 @@ class _Spans:
             loads = [network.load[job] for job in there]
             if sum(loads) <= right:
                 continue
-            scaled = _whole(loads, right, [1] * len(there))
+            scaled = units(loads, right, [1] * len(there))
             if scaled is None:
                 return False
             crossed = [self._crossed(below[job][node], below[job][-1], len(self.gain[job]) - 1) for job in there]
@@ -236,10 +235,6 @@ class _Spans:
         self.model.maximize(sum(total))
 
 
-def _whole(amounts: list[float], right: float, most: list[int]) -> tuple[list[int], int] | None:
-    return whole(amounts, right, _LARGEST_AMOUNT) or same(amounts, right, most)
-
-
 SLOT_NODES = 100
 """Nodes of a program over the rings of one slot, thousands of columns."""
 
@@ -256,7 +251,7 @@ def best_slot(
 ) -> Filled:
     """Find the slot of largest total gain; ``proven`` says whether that is proven.
 
-    In a forest, with ``conflicts``, CP-SAT on spans comes first (``slot_spans``). Where time is limited it has half of what is
+    In a forest, with ``conflicts``, CP-SAT on spans comes first . Where time is limited it has half of what is
     left, and what the other steps leave.
 
     Parameters
@@ -264,7 +259,7 @@ def best_slot(
     gains
         By job and number of workers from 0 on.
     rng
-        Draws which rings are taken out and placed anew (``polishing``).
+        Draws which rings are taken out and placed anew .
     nodes
         Of the programs that prove a slot best, where the network's limits set none.
     conflicts
