@@ -127,7 +127,9 @@ def draw_slots(
             )
             name = equal_names([row.method for row in group], letters)
             axes.set_title(f"{name}: utility {short(group[0].utility)}")
-            _mark_arrivals(axes, jobs, arrivals)
+            # A line at the beginning of the slot in which the job of a row arrives.
+            y, slots_of_jobs = np.arange(len(jobs)), [arrivals[job] - 0.5 for job in jobs]
+            axes.vlines(slots_of_jobs, y - 0.5, y + 0.5, color=ARRIVAL, lw=1.2, zorder=3)
         _label(figure, panels[: len(groups)], jobs, slots, len(arrivals), panel_in, across)
         bar = figure.colorbar(image, ax=panels, fraction=0.05, aspect=30, pad=0.01)
         bar.set_label("workers" if columns == slots else f"workers, means over {slots / columns:g} slots")
@@ -152,14 +154,6 @@ def _whole() -> "MaxNLocator":
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(integer=True, nbins=6, min_n_ticks=1)
-
-
-def _mark_arrivals(axes: "Axes", jobs: Sequence[str], arrivals: Mapping[str, int]) -> None:
-    """A line at the beginning of the slot in which the job of that row arrives."""
-    positions = np.arange(len(jobs))
-    axes.vlines(
-        [arrivals[job] - 0.5 for job in jobs], positions - 0.5, positions + 0.5, color=ARRIVAL, lw=1.2, zorder=3
-    )
 
 
 def _label(

@@ -169,9 +169,8 @@ def equal_rows(rows: Sequence[AnyFlows], span_s: float) -> list[list[AnyFlows]]:
     for row in rows:
         periods = row.held()
         for other, group in groups:
-            if periods.keys() == other.keys() and all(
-                _equal(periods[job], other[job], SAME * span_s) for job in periods
-            ):
+            slack_s = SAME * span_s
+            if periods.keys() == other.keys() and all(_equal(periods[job], other[job], slack_s) for job in periods):
                 group.append(row)
                 break
         else:
@@ -230,25 +229,21 @@ def draw_timelines(
         notes.append(
             f"Of longer mean flow time and not drawn: {len(rows) - sum(map(len, groups[:most]))} of {len(rows)} methods."
         )
-    with canvas(
-        path, width_in, len(drawn) * (panel_in + 0.1) + headings_in + strip + (1.7 if narrow else 1.3)
-    ) as figure:
-        grid = figure.add_gridspec(
-            len(drawn) + 1, 2, width_ratios=(1.7, 1), height_ratios=[strip, *[panel_in] * len(drawn)]
-        )
+    height_in = len(drawn) * (panel_in + 0.1) + headings_in + strip + (1.7 if narrow else 1.3)
+    with canvas(path, width_in, height_in) as figure:
+        heights = [strip, *[panel_in] * len(drawn)]
+        grid = figure.add_gridspec(len(heights), 2, width_ratios=(1.7, 1), height_ratios=heights)
         panels = _panels(figure, [grid[index + 1, 0] for index in range(len(drawn))])
         boxes = [[*paint(axes, row, scene)] for axes, row in zip(panels, drawn, strict=True)]
         for axes, name in zip(panels, names, strict=True):
             axes.set_title(name)
         panels[-1].set_xlim(0, scene.x(last_s))
         panels[-1].ticklabel_format(axis="x", useOffset=False, style="plain")
-        panels[-1].set_xlabel(
-            f"time since the first {arrival} ({scene.unit})" if arrivals_s else f"time ({scene.unit})"
-        )
+        since = f" since the first {arrival}" if arrivals_s else ""
+        panels[-1].set_xlabel(f"time{since} ({scene.unit})")
         if arrivals_s:
-            _mark_arrivals(
-                figure.add_subplot(grid[0, 0], sharex=panels[-1]), panels, scene, arrivals_s, levels, arrival
-            )
+            above = figure.add_subplot(grid[0, 0], sharex=panels[-1])
+            _mark_arrivals(above, panels, scene, arrivals_s, levels, arrival)
         draw_flows(_panels(figure, [grid[index + 1, 1] for index in range(len(drawn))]), drawn, "\n" if narrow else " ")
         note = "\n".join(textwrap.fill(note, 52 if narrow else 110) for note in notes) or None
         entries = [*_job_key(scene, jobs, drawn), *key(scene)]

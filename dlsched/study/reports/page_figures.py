@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from dlsched.study.reports.content import Trial, chosen
 from dlsched.study.reports.page_parts import (
     BOTTOM,
     GREY,
+    NOTHING,
     TOP,
     Axis,
     Cell,
@@ -135,11 +137,10 @@ def _instances(shown: Sequence[Trial], looks: Mapping[str, Look]) -> Table:
         cells = [name_cell(trial.name, label[trial.name]), Cell(trial.about)]
         for method in looks:
             row = trial.rows.get(method)
-            ratio = None if row is None else finite(row.ratio)
-            if row is not None and ratio is None:
-                cells.append(Cell(row.status))
+            if row is None or finite(row.ratio) is not None:
+                cells.append(NOTHING if row is None else plotted_cell(row.ratio, row.at_most))
             else:
-                cells.append(plotted_cell(ratio, row is not None and row.at_most))
+                cells.append(Cell(row.status))
         rows.append(cells)
     columns = [Column("instance", numbers=False), Column("what it is", numbers=False)]
     return Table("Ratio of every dot", [*columns, *(Column(look.label) for look in looks.values())], rows)
@@ -256,8 +257,7 @@ class Point:
         return [Cell(self.bin.text, order=self.bin.at), Cell(str(self.count)), *numbers]
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(NamedTuple):
     """A quantity that is drawn against the size."""
 
     title: str
@@ -268,13 +268,11 @@ class Measure:
 
 
 def _gap(row: Row) -> float | None:
-    gap = finite(row.gap)
-    return None if gap is None else 100 * gap
+    return None if finite(row.gap) is None or row.gap is None else 100 * row.gap
 
 
 def _time(row: Row) -> float | None:
-    time = finite(row.time_s)
-    return None if time is None else max(time, LEAST_S)
+    return None if finite(row.time_s) is None or row.time_s is None else max(row.time_s, LEAST_S)
 
 
 GAP = Measure("Gap against size", "gap to the reference, %", "Gap in percent, by size", "gap", _gap)
@@ -311,24 +309,13 @@ class Sizes:
 
 
 def sizes_of(trials: Sequence[Trial]) -> Sizes:
-    """Choose the size of instances, and the bins of those that say theirs."""
-    word, size = size_of(trials)
-    return Sizes(
-        word, size, bins_of([number for trial in trials if (number := size(_first(trial))) is not None and number > 0])
-    )
-
-
-def _first(trial: Trial) -> Row:
-    return next(iter(trial.rows.values()))
-
-
-def size_of(trials: Sequence[Trial]) -> tuple[str, Callable[[Row], int | None]]:
-    """Choose the size: the number of jobs, or of GPUs if all have the same jobs and GPUs differ enough."""
-    jobs = {row.jobs for trial in trials if (row := _first(trial)).jobs is not None}
-    gpus = [row.gpus for trial in trials if (row := _first(trial)).gpus is not None]
-    if len(jobs) < 2 and gpus and max(gpus) >= APART * min(gpus):
-        return "GPUs", lambda row: row.gpus
-    return "jobs", lambda row: row.jobs
+    """Choose the size, and its bins: the number of jobs, or of GPUs if all have the same jobs and GPUs differ enough."""
+    rows = [next(iter(trial.rows.values())) for trial in trials]
+    jobs = [row.jobs for row in rows if row.jobs is not None]
+    gpus = [row.gpus for row in rows if row.gpus is not None]
+    if len(set(jobs)) < 2 and gpus and max(gpus) >= APART * min(gpus):
+        return Sizes("GPUs", lambda row: row.gpus, bins_of([number for number in gpus if number > 0]))
+    return Sizes("jobs", lambda row: row.jobs, bins_of([number for number in jobs if number > 0]))
 
 
 def bins_of(sizes: Sequence[int]) -> list[Bin]:

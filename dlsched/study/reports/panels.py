@@ -94,13 +94,6 @@ def panel_of(group: Group, width_in: float, order: Sequence[str] | None = None) 
     return Panel(group, trials(group.rows), methods, styles, width_in)
 
 
-def width_of_key(names: Sequence[str], width_in: float) -> int:
-    """Number of columns of a key in which all names fit."""
-    size = text_size(width_in) - 0.5
-    column_in = (max(map(len, names)) * 0.6 + 2.2 + 1.8) * size / 72
-    return max(1, min(len(names), int(width_in / column_in)))
-
-
 DOTS = 60  # instances up to which each has a dot
 QUARTILES_FROM = 4  # answers from which the middle half is marked
 BINS = 48  # bars of a density: a column of a paper is some 200 points wide, so that each has four
@@ -128,17 +121,14 @@ def draw_ratios(figure: "FigureBase", panel: Panel) -> "list[Artist]":
     hollow = False
     # A row for each method, best on top: dots or a density, quantiles below them, failures at the right.
     for y, method in enumerate(panel.methods):
-        rows = [row for row in panel.rows(method) if row.ratio is not None and np.isfinite(row.ratio)]
-        ratios = [float(row.ratio) for row in rows if row.ratio is not None]
-        colour = panel.styles[method].colour
+        rows = [row for row in panel.rows(method) if finite(row.ratio) is not None]
+        ratios, colour = panel.ratios(method), panel.styles[method].colour
         if dots:
             hollow |= any(row.at_most for row in rows)
             for index, row in enumerate(rows):
+                at = y + 0.34 * ((0.5 + index * GOLDEN) % 1 - 0.5) - 0.12
                 face = "white" if row.at_most else colour
-                spread = 0.34 * ((0.5 + index * GOLDEN) % 1 - 0.5) - 0.12
-                axes.plot(
-                    ratios[index], y + spread, "o", ms=2.6, mfc=face, mec=colour, mew=0.6, zorder=3, clip_on=False
-                )
+                axes.plot(ratios[index], at, "o", ms=2.6, mfc=face, mec=colour, mew=0.6, zorder=3, clip_on=False)
         elif ratios:
             _density(axes, ratios, y, colour)
         _quantiles(axes, ratios, y, worst=not dots)
@@ -185,14 +175,13 @@ def _ratios_key(dots: bool, hollow: bool) -> "list[Artist]":
     key: list[Artist] = []
     if dots:
         key.append(Line2D([], [], marker="o", ls="none", ms=2.6, color="0.3", label="an instance"))
-        if hollow:
-            key.append(Line2D([], [], marker="o", ls="none", ms=2.6, mfc="white", mec="0.3", label="at most (a bound)"))
     else:
         key.append(Patch(fc="0.6", label="density"))
         key.append(Line2D([], [], marker="x", ls="none", ms=3, mew=0.7, label="worst", color="black"))
+    if hollow:
+        key.append(Line2D([], [], marker="o", ls="none", ms=2.6, mfc="white", mec="0.3", label="at most (a bound)"))
     key.append(Line2D([], [], marker="|", ls="-", lw=2.2, ms=6, label="median, middle half", color="black"))
-    key.append(Line2D([], [], lw=0.7, label="5 % to 95 %", color="black"))
-    return key
+    return [*key, Line2D([], [], lw=0.7, label="5 % to 95 %", color="black")]
 
 
 LINEAR_TO = 20.0  # gaps in per cent up to which their axis is linear
@@ -250,8 +239,7 @@ def draw_times(figure: "FigureBase", panel: Panel) -> "list[Artist]":
     known = _known(times)
     begin, end = min(known) / 1.3, max(known) * 1.3
     axes.set_xscale("log")
-    marks = ticks(begin, end)
-    set_ticks(axes.xaxis, marks)
+    set_ticks(axes.xaxis, ticks(begin, end))
     axes.set_xlabel("seconds of a cell (log scale)")
     return _draw(axes, times, begin, end, panel)
 
@@ -325,11 +313,6 @@ def _key(groups: Sequence[Sequence[str]], panel: Panel) -> "list[Artist]":
     return key
 
 
-def missing_growth(panel: Panel) -> str:
-    """Why nothing can be drawn; empty if something can."""
-    return sizes_of(panel.trials).missing
-
-
 def draw_growth(figure: "FigureBase", panel: Panel) -> "list[Artist]":
     """Draw the gaps above the times, and return the key."""
     from matplotlib.lines import Line2D
@@ -351,13 +334,16 @@ def draw_growth(figure: "FigureBase", panel: Panel) -> "list[Artist]":
             lows += [point.low for point in points]
             highs += [point.high for point in points]
             axes.plot(x, [p.middle for p in points], color=style.colour, ls=style.dash, lw=width, zorder=3)
+            marks = {"ms": 3.2, "mec": style.colour, "mew": 0.7, "zorder": 4, "clip_on": False}
             for at, point in zip(x, points, strict=True):
-                face = "white" if point.at_most else style.colour
-                axes.plot(
-                    at, point.middle, style.marker, ms=3.2, mfc=face, mec=style.colour, mew=0.7, zorder=4, clip_on=False
-                )
+                axes.plot(at, point.middle, style.marker, mfc="white" if point.at_most else style.colour, **marks)
         if measure is TIME:
-            _seconds(axes, min(lows, default=1.0), max(highs, default=1.0))
+            low, high = min(lows, default=1.0) / 1.5, max(highs, default=1.0) * 1.5
+            axes.set_yscale("log")
+            axes.set_ylim(low, high)
+            marks_s = ticks(low, high)
+            set_ticks(axes.yaxis, marks_s[:: max(1, len(marks_s) // 4)])
+            axes.set_ylabel("time, s")
         else:
             axes.set_ylim(-0.03 * max(*highs, 0.01), 1.06 * max(*highs, 0.01))
             axes.set_ylabel("gap, %")
@@ -378,20 +364,11 @@ def draw_growth(figure: "FigureBase", panel: Panel) -> "list[Artist]":
         for each in shown
     ]
     if count > len(shown):
-        key.append(
-            Line2D([], [], color=FAINT, marker=".", ms=3.2, lw=0.6, label=several(count - len(shown), "other method"))
-        )
+        others = several(count - len(shown), "other method")
+        key.append(Line2D([], [], color=FAINT, marker=".", ms=3.2, lw=0.6, label=others))
     if any(row.at_most for row in panel.group.rows):
         key.append(Line2D([], [], marker="o", ls="none", ms=3.2, mfc="white", mec="0.3", label="at most (bounds)"))
     return key
-
-
-def _seconds(axes: "Axes", low: float, high: float) -> None:
-    axes.set_yscale("log")
-    axes.set_ylim(low / 1.5, high * 1.5)
-    marks = ticks(low / 1.5, high * 1.5)[:: max(1, len(ticks(low / 1.5, high * 1.5)) // 4)]
-    set_ticks(axes.yaxis, marks)
-    axes.set_ylabel("time, s")
 
 
 WRITTEN = 12  # methods up to which every field holds its number

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from dlsched.core.errors import SolverMissingError, UsageError
 from dlsched.core.files import require_writable
-from dlsched.plots.figure import NARROW_IN, UNDATED, blank, require_width, short, styled, write_figure
+from dlsched.plots.figure import NARROW_IN, UNDATED, blank, require_width, short, styled, text_size, write_figure
 from dlsched.study.figures.groups import Group
+from dlsched.study.reports.page_figures import sizes_of
 from dlsched.study.reports.panels import (
     Panel,
     draw_gaps,
@@ -31,12 +32,10 @@ from dlsched.study.reports.panels import (
     height_of_matrix,
     height_of_ratios,
     missing_gaps,
-    missing_growth,
     missing_pairs,
     missing_ratios,
     missing_times,
     panels_of,
-    width_of_key,
 )
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ KINDS: Mapping[str, Kind] = {
     "ratios": Kind(missing_ratios, height_of_ratios, draw_ratios),
     "profile": Kind(missing_pairs, lambda panel: 1.7, draw_profile),
     "gaps": Kind(missing_gaps, lambda panel: 1.7, draw_gaps),
-    "growth": Kind(missing_growth, lambda panel: 2.7, draw_growth),
+    "growth": Kind(lambda panel: sizes_of(panel.trials).missing, lambda panel: 2.7, draw_growth),
     "time": Kind(missing_times, lambda panel: 1.7, draw_times),
     "matrix": Kind(missing_pairs, height_of_matrix, draw_matrix),
 }
@@ -168,16 +167,11 @@ def _look(artist: "Artist") -> tuple[object, ...]:
 
 def _key(part: "FigureBase", artists: "Sequence[Artist]", width_in: float) -> float:
     """Write a key below a panel, in as many columns as fit; return its height in inches."""
-    columns = width_of_key([str(artist.get_label()) for artist in artists], width_in)
-    part.legend(
-        handles=list(artists),
-        loc="outside lower left",
-        ncols=columns,
-        handlelength=2.2,
-        columnspacing=1.0,
-        labelspacing=0.25,
-        borderpad=0.1,
-    )
+    letters = max(len(str(artist.get_label())) for artist in artists)
+    column_in = (letters * 0.6 + 2.2 + 1.8) * (text_size(width_in) - 0.5) / 72
+    columns = max(1, min(len(artists), int(width_in / column_in)))
+    spacing = {"handlelength": 2.2, "columnspacing": 1.0, "labelspacing": 0.25, "borderpad": 0.1}
+    part.legend(handles=list(artists), loc="outside lower left", ncols=columns, **spacing)
     return 0.13 * -(-len(artists) // columns) + 0.06
 
 
