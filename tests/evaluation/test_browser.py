@@ -1,7 +1,5 @@
 """The page in a real browser: nothing in its console, nothing fetched, names as text, no scrolling sideways, in the dark too."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +9,13 @@ from study.reports.synthetic import HOSTILE
 from dlsched.core.messages import printable
 from dlsched.evaluation.answer import HAPPENED
 from dlsched.evaluation.page import write_page
+from tests.browser import opened, running
 
 from .by_hand import cluster
 from .test_page import FAST, SLOW, told
 
 pytest.importorskip("matplotlib", reason="Matplotlib is not installed: there is no page")
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: no browser can be led")
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    program = next((found for name in NAMES if (found := shutil.which(name))), None)
-    if program is None:
-        pytest.skip(f"no browser is here ({', '.join(NAMES)}): the page is not tested in one")
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield running
-        running.close()
+running_browser = pytest.fixture(scope="module", name="browser")(running)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
@@ -39,20 +25,10 @@ def test_the_page_opens_anywhere(browser: Any, tmp_path: Path, scheme: str, widt
     one = cluster({HAPPENED: SLOW, **dict.fromkeys(names, FAST)}, users=HOSTILE[:6], least_flow_s=14400.0)
     path, title = tmp_path / "page.html", HOSTILE[0].replace("/", "|")
     write_page(told(one, cluster(dict.fromkeys(names, SLOW), gpus=4), names=names, title=title), path)
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: said.append(dialog.message))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    assert page.locator(".plot svg").count() >= 3
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("h1").inner_text() == printable(title)
-    assert page.locator("main img, main script:not([type])").count() == 0
-    ink, paper = (page.evaluate(f"getComputedStyle(document.body).{key}") for key in ("color", "backgroundColor"))
-    assert (sum(map(int, ink[4:-1].split(","))) > sum(map(int, paper[4:-1].split(",")))) == (scheme == "dark")
-    assert (said, asked) == ([], [path.as_uri()])
-    context.close()
+    with opened(browser, path, width=width, color_scheme=scheme) as page:
+        assert page.locator(".plot svg").count() >= 3
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator("h1").inner_text() == printable(title)
+        assert page.locator("main img, main script:not([type])").count() == 0
+        ink, paper = (page.evaluate(f"getComputedStyle(document.body).{key}") for key in ("color", "backgroundColor"))
+        assert (sum(map(int, ink[4:-1].split(","))) > sum(map(int, paper[4:-1].split(",")))) == (scheme == "dark")

@@ -2,9 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
-
-from dlsched.core.quantities import duration, mean, ratio
+from dlsched.core.quantities import mean
 from dlsched.statistics.inference import Estimate
 from dlsched.study.figures.sentence import sentence
 from dlsched.study.figures.summary import summarise
@@ -71,31 +69,8 @@ def test_titles() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        *((1.00004, "1.000040"), (1.084, "1.084"), (0.99998, "0.999980"), (999.9, "1,000")),
-        *((123456.0, "123,000"), (0.5, "0.500")),
-    ],
-)
-def test_ratios(value: float, text: str) -> None:
-    """Three digits, two of the distance from 1, and never 1 for what is not."""
-    assert ratio(value) == text
-    assert ratio(value, at_most=True) == f"<= {text}"
-    assert ratio(1.0 + 1e-8, at_most=True) == "1"  # a ratio of at most 1 is 1
-
-
 def test_estimates() -> None:
     """With the interval where there is one."""
-    assert mean(None) == "-"
-    assert mean(Estimate(1.0, 1.0, 1.0)) == "1"
     assert mean(Estimate(1.25, 1.0, 1.5), at_most=True) == "<= 1.25 [1.00, 1.50]"
     assert p_value_text(0.00099) == "(p < 0.001)"
     assert p_value_text(0.051) == "(p = 0.051)"
-
-
-def test_durations_have_the_unit_of_their_size() -> None:
-    """6 s are no hours; three digits and no more."""
-    assert [duration(each) for each in (6.0, 0.00012345, 119.9, 7199.0, 172_799.0)] == [
-        *("6 s", "0.000123 s", "120 s", "120 min", "48 h")
-    ]

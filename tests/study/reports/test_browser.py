@@ -1,11 +1,7 @@
-"""The report in a real browser: names as text, sorting, paper, the dark, and a telephone.
+"""The report in a real browser: names as text, sorting, paper, the dark, and a telephone."""
 
-In every test the browser has nothing to say in its console and asks for nothing but the file.
-"""
-
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -15,27 +11,15 @@ from dlsched.core.messages import printable
 from dlsched.study.reports.page import write_report
 from dlsched.study.reports.page_parts import KEY, labels, short
 from dlsched.study.rows import Row
+from tests.browser import opened, running
 
 from .synthetic import HOSTILE, content, hostile, rows
 
 pytest.importorskip("matplotlib", reason="Matplotlib is not installed: the report is not tested in a browser")
 pytest.importorskip("jinja2", reason="Jinja2 is not installed: the report is not tested in a browser")
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright is not installed: the report is not tested in a browser"
-)
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
 A4 = 680
 """Pixels between the margins of a printed page."""
+running_browser = pytest.fixture(scope="module", name="browser")(running)
 
 Page = Any  # of Playwright, which may not be installed
 Open = Callable[..., AbstractContextManager[Page]]
@@ -53,40 +37,17 @@ CASES: dict[str, Callable[[], list[Row]]] = {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    program = next((found for name in NAMES if (found := shutil.which(name))), None)
-    if program is None:
-        pytest.skip(f"no browser is here ({', '.join(NAMES)}): the report is not tested in one")
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=program, args=QUIET)
-        yield running
-        running.close()
-
-
-@pytest.fixture(scope="module")
 def show(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Open:
-    """Open the report of a case. Whatever the browser says in its console, asks for or runs fails the test."""
+    """Open the report of a case."""
     folder = tmp_path_factory.mktemp("reports")
 
-    @contextmanager
-    def opened(case: str, *, width: int = 1280, **options: object) -> Iterator[Page]:
+    def show(case: str, **options: Any) -> AbstractContextManager[Page]:
         path = folder / f"{case}.html"
         if not path.exists():
             write_report(content(CASES[case](), HOSTILE[0] if case == "hostile" else case), path)
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        page = context.new_page()
-        said: list[str] = []
-        asked: list[str] = []
-        page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: said.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: said.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(path.as_uri())
-        yield page
-        assert (said, asked) == ([], [path.as_uri()])
-        context.close()
+        return opened(browser, path, **options)
 
-    return opened
+    return show
 
 
 def column(page: Page, index: int) -> list[str]:
