@@ -8,10 +8,8 @@ from dlsched import FAMILIES
 
 def test_methods_are_those_of_the_command(cli) -> None:  # type: ignore[no-untyped-def]
     """Field by field, of all families and of one, by its name or module."""
-    listed = dlsched.methods()
-    assert [{name: getattr(each, name) for name in cli("methods", "--json").json[0]} for each in listed] == (
-        cli("methods", "--json").json
-    )
+    listed, of_command = dlsched.methods(), cli("methods", "--json").json
+    assert [{name: getattr(each, name) for name in of_command[0]} for each in listed] == of_command
     assert dlsched.methods("async_sgd") == dlsched.methods(dlsched.async_sgd)
     assert [each for each in listed if each.family == "async_sgd"] == [*dlsched.methods("async_sgd")]
     with pytest.raises(dlsched.UsageError, match="family: found 'rings'"):

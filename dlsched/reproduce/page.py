@@ -4,13 +4,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from dlsched.core.files import write_text
 from dlsched.core.messages import printable
 from dlsched.core.quantities import percent, short
 from dlsched.reproduce.entries import Entry
 from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
-from dlsched.statistics.inference import Estimate
 from dlsched.study.reports.page import embedded
 from dlsched.study.reports.page_figures import GOLDEN
 from dlsched.study.reports.page_parts import (
@@ -61,8 +61,7 @@ OUTLINES = {
 """Of ``figure.SYMBOLS``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(NamedTuple):
     """A figure with its key."""
 
     figure: Figure
@@ -75,17 +74,11 @@ def drawing_of(panel: Panel) -> Drawing:
     styled = [(each, of_kin[each.kin or each.label]) for each in panel.series if each.marks]
     joined = not panel.categories
     figure = (_along if joined else _down)(panel, styled)
-    key = [
-        Key(
-            each.label,
-            look.colour,
-            (replace(look, dash=HOLLOW) if each.whose != "ours" else look).strokes,
-            OUTLINES[look.symbol],
-            each.whose != "ours",
-            joined and each.whose != "earlier",
-        )
-        for each, look in styled
-    ]
+    key = []
+    for each, look in styled:
+        hollow, line = each.whose != "ours", joined and each.whose != "earlier"
+        strokes = replace(look, dash=HOLLOW).strokes if hollow else look.strokes
+        key.append(Key(each.label, look.colour, strokes, OUTLINES[look.symbol], hollow, line))
     if panel.level is not None:
         key.append(Key(panel.level[0], GREY, "6 3", "", False, True))
     return Drawing(figure, key)
@@ -95,11 +88,8 @@ def beside_table(findings: Findings) -> Table | None:
     """Return a table of our numbers beside theirs; None if they state none."""
     if not findings.beside:
         return None
-    columns = [
-        Column(findings.quantity, numbers=False),
-        Column("ours", "mean with its 95 % interval"),
-        Column(findings.source),
-    ]
+    columns = [Column(findings.quantity, numbers=False), Column("ours", "mean with its 95 % interval")]
+    columns.append(Column(findings.source))
     if any(each.difference is not None for each in findings.beside):
         columns.append(Column("ours over theirs"))
     return Table("Intervals of 95 % below ours", columns, [_beside(each)[: len(columns)] for each in findings.beside])
@@ -107,16 +97,11 @@ def beside_table(findings: Findings) -> Table | None:
 
 def _beside(each: Beside) -> list[Cell]:
     theirs = Cell(each.words) if each.theirs is None else number_cell(each.theirs, f"{each.theirs:,g}")
-    away = each.difference
     ours = NOTHING
     if each.ours is not None:
-        ours = number_cell(each.ours.value, short(each.ours.value), note=interval(each.ours))
-    return [Cell(each.what), ours, theirs, NOTHING if away is None else number_cell(away, percent(away, signed=True))]
-
-
-def interval(estimate: Estimate) -> str:
-    """Write the interval of a number; empty if it has none."""
-    return "" if estimate.low is None or estimate.high is None else f"[{short(estimate.low)}, {short(estimate.high)}]"
+        ends = ", ".join(short(end) for end in (each.ours.low, each.ours.high) if end is not None)
+        ours = number_cell(each.ours.value, short(each.ours.value), note=ends and f"[{ends}]")
+    return [Cell(each.what), ours, theirs, number_cell(each.difference, percent(each.difference, signed=True))]
 
 
 def _ends(marks: Sequence[Mark]) -> list[float]:

@@ -6,6 +6,7 @@ Nothing here is shared with what is tested: jobs are followed by counting, minut
 import random
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -105,6 +106,7 @@ class Log:
         return path
 
 
+@cache
 def simulated(seed: int) -> Log:
     """Run a drawn queue: first come, first served, whoever fits; an array has at most so many of its tasks at once."""
     draw = random.Random(seed)
@@ -131,21 +133,19 @@ def simulated(seed: int) -> Log:
             jobs.append(job)
     sliced: list[list[Job]] = [[] for _ in range(SLICED_GPUS)]
     for minute in range(MINUTES + 1):
+        beside = [each for each in jobs if each.holds(minute)]
         for job in jobs:
             if job.start is not None or job.submit > minute:
                 continue
-            beside = [each for each in jobs if each.holds(minute)]
             if job.array and sum(each.array == job.array for each in beside) >= most[job.array]:
                 continue
-            if not job.kind:
-                if sum(each.gpus for each in beside if not each.kind) + job.gpus <= WHOLE_GPUS:
-                    job.start = minute
+            room = [gpu for gpu in sliced if sum(each.parts for each in gpu if each.holds(minute)) + job.parts <= 1]
+            if job.kind and room:
+                room[0].append(job)
+            elif job.kind or sum(each.gpus for each in beside if not each.kind) + job.gpus > WHOLE_GPUS:
                 continue
-            for gpu in sliced:
-                if sum(each.parts for each in gpu if each.holds(minute)) + job.parts <= 1:
-                    job.start = minute
-                    gpu.append(job)
-                    break
+            job.start = minute
+            beside.append(job)
     log = Log(jobs, most)
     log.rows = _rows(log, draw)
     return log

@@ -199,8 +199,15 @@ class Group:
     def tied(self) -> tuple[str, ...]:
         """Methods that share the first place: of the best one's kind and mean ratio, with as many ratios and failures."""
         first = self.best
+        if first.mean is None:
+            return ()
+        alike, slack = (first.kind, first.ratios, first.failed, first.unbounded), MEETING * first.mean.value
         return tuple(
-            line.method for line in map(self.line, self.ranking[1:]) if line.kind == first.kind and _ties(line, first)
+            line.method
+            for line in map(self.line, self.ranking[1:])
+            if (line.kind, line.ratios, line.failed, line.unbounded) == alike
+            and line.mean is not None
+            and abs(line.mean.value - first.mean.value) <= slack
         )
 
     @property
@@ -217,11 +224,3 @@ class Group:
     def line(self, method: str) -> Line:
         """Return the line of a method; KeyError if there is none."""
         return {line.method: line for line in self.lines}[method]
-
-
-def _ties(line: Line, first: Line) -> bool:
-    """Whether a line's mean is that of another one, over as many instances."""
-    if line.mean is None or first.mean is None:
-        return False
-    alike = (line.ratios, line.failed, line.unbounded) == (first.ratios, first.failed, first.unbounded)
-    return alike and abs(line.mean.value - first.mean.value) <= MEETING * first.mean.value

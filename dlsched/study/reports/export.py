@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import BinaryIO
@@ -50,24 +51,15 @@ _MARKDOWN = re.compile(r"[\\`*_\[\]<>|~&$@#]|:(?=[/\w+-])|(?<=www)\.")
 
 def latex(groups: Sequence[Group], columns: Sequence[str] | None = None) -> str:
     r"""Write the tables of groups for a document with ``\usepackage{booktabs}``, a ``table`` with a label each."""
-    labels: dict[str, int] = {}
+    labels: Counter[str] = Counter()
     tables = []
     # Labels are of letters and digits, numbered where two groups would share one.
     for group in groups:
-        slug = (
-            re.sub(
-                r"[^a-z0-9]+",
-                "-",
-                "-".join((group.family, *[group.preset] * (group.preset != FILES), group.objective)).lower(),
-            ).strip("-")
-            or "study"
-        )
-        labels[slug] = labels.get(slug, 0) + 1
-        tables.append(
-            _latex_table(
-                group, columns or paper_keys_of(group), slug if labels[slug] == 1 else f"{slug}-{labels[slug]}"
-            )
-        )
+        name = "-".join((group.family, "" if group.preset == FILES else group.preset, group.objective))
+        slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "study"
+        labels[slug] += 1
+        label = slug if labels[slug] == 1 else f"{slug}-{labels[slug]}"
+        tables.append(_latex_table(group, columns or paper_keys_of(group), label))
     return "\n".join(tables)
 
 
@@ -238,9 +230,8 @@ def _write_parquet(rows: Iterable[Row], stream: BinaryIO, columns: Sequence[str]
     from pyarrow import parquet
 
     types = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}
-    schema = pa.schema(
-        [(column.name, types[column.kind]) for name in columns for column in EXPORTED if column.name == name]
-    )
+    kinds = {column.name: types[column.kind] for column in EXPORTED}
+    schema = pa.schema([(name, kinds[name]) for name in columns])
     remaining = iter(rows)
     with parquet.ParquetWriter(stream, schema) as writer:
         # Row groups are written one by one, so that a study of any size fits into memory.

@@ -35,14 +35,10 @@ def instance_tables(groups: Sequence[Group]) -> Iterator[str]:
         for row in group.rows:
             cells.setdefault(instance_of(row), {})[row.method] = row
         methods = [line.method for line in group.lines]
-        table = [
-            (
-                next(iter(of.values())).instance,
-                _reference(list(of.values())),
-                *(_cell(of.get(method)) for method in methods),
-            )
-            for of in cells.values()
-        ]
+        table = []
+        for of in cells.values():
+            rows = list(of.values())
+            table.append((rows[0].instance, _reference(rows), *(_cell(of.get(method)) for method in methods)))
         yield f"## Every instance of {', '.join(group.names)}"
         yield NOTE
         yield markdown_table(("instance", "reference", *methods), table).rstrip()
@@ -179,13 +175,13 @@ def _worst(content: Content) -> Iterator[str]:
         return
     worst.sort(key=lambda row: -(row.ratio or 0.0))
     yield "## Where the best methods are worst"
-    columns = table_columns("method", "preset", "instance", "ratio")
+    *names, last = table_columns("method", "preset", "instance", "ratio")
     rows = []
     for row in worst[:MOST_WORST]:
-        text = ratio(row.ratio, row.at_most)
-        cells = [text if column.name == "ratio" else column.text(row) for column in columns]
-        rows.append((*cells, "; ".join(content.evidence(row)[1].splitlines()) or row.source))
-    yield markdown_table((*(column.heading for column in columns), "command"), rows, numbers=False).rstrip()
+        command = "; ".join(content.evidence(row)[1].splitlines()) or row.source
+        rows.append((*(column.text(row) for column in names), ratio(row.ratio, row.at_most), command))
+    heads = (*(column.heading for column in names), last.heading, "command")
+    yield markdown_table(heads, rows, numbers=False).rstrip()
 
 
 def _failures(failed: Sequence[Row]) -> Iterator[str]:

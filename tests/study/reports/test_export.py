@@ -139,9 +139,12 @@ def test_latex_of_hostile_names(name: str) -> None:
         assert read == [printable(cell).encode("latin-1", "backslashreplace").decode("latin-1") for cell in cells]
 
 
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
 def cells_of(text: str) -> list[list[str]]:
     """Rows of the table that a Markdown parser finds, as text; nothing in a cell may be more than text."""
-    shown = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
+    shown = PARSER.render(text)
     rows = [
         re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
         for row in re.findall(r"<tr>(.*?)</tr>", shown, re.DOTALL)
@@ -157,7 +160,7 @@ def test_markdown_shows_the_table(name: str) -> None:
     columns, rows = table(group)
     text = markdown([group])
     assert cells_of(text) == [list(columns), *([printable(cell) for cell in row] for row in rows)]
-    shown = html.unescape(MarkdownIt("commonmark").enable("table").render(text))
+    shown = html.unescape(PARSER.render(text))
     assert f"<strong>{printable(title(group))}</strong>" in shown
     assert note_of([group]) in shown
 
