@@ -42,22 +42,17 @@ def to_stream(
 
     Parameters
     ----------
-    arrivals_s
-        Arrival time of each job in seconds.
-    restart_s
-        Seconds without progress after a change of a job's nodes.
-    early_stop
-        What policies may know about early ends of jobs.
-    stops_at
-        Fraction of its work at which each job really ends; None: 1.
+    arrivals_s, restart_s
+        Arrival of each job, and seconds without progress after a change of a job's nodes.
+    early_stop, stops_at
+        What policies may know about early ends, and the fraction of its work at which each job really ends; None: 1.
     tick_s
         Decisions are made at multiples of it only; None: at any time.
 
     Raises
     ------
     UsageError
-        A job lacks an arrival or an end, there are too many of these, or more than ``LARGEST_TABLES`` pairs
-        of job and count.
+        Not one arrival and one end for each job, or more than ``LARGEST_TABLES`` pairs of job and count.
     InstanceError
         A time or fraction out of range.
     """

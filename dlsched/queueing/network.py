@@ -78,17 +78,9 @@ class Station(NamedTuple):
 class Network:
     """Stations at which customers queue, and a delay at which they do not.
 
-    Parameters
-    ----------
-    delay_s
-        Z >= 0, seconds of a cycle without queueing.
-    stations
-        ``Station`` (or pairs of demand and copies), demands >= 0.
+    ``delay_s``: Z >= 0, seconds of a cycle without queueing. ``stations``: each may be a pair of demand and copies.
 
-    Raises
-    ------
-    UsageError
-        A number out of range, or a cycle without any time.
+    UsageError: a number out of range, or a cycle without any time.
 
     >>> Network(0.25, [(0.08, 2), (0.01, 1)]).cycle_s
     0.42000000000000004
@@ -135,17 +127,9 @@ def network_of(job: ServerJob) -> Network:
 class Networks:
     """Networks of up to K kinds of stations; see ``Network``.
 
-    Parameters
-    ----------
-    delays
-        Shape (networks,).
-    demands, copies
-        Shape (K, networks); a network with fewer kinds has demands of 0.
+    ``delays``: shape (networks,). ``demands``, ``copies``: shape (K, networks); a network with fewer kinds has demands of 0.
 
-    Raises
-    ------
-    UsageError
-        Shapes that do not fit, or numbers that ``Network`` refuses.
+    UsageError: shapes that do not fit, or numbers that ``Network`` refuses.
 
     >>> networks = Networks(np.array([0.25]), np.array([[0.08], [0.01]]), np.array([[2.0], [1.0]]))
     >>> networks[0]
@@ -198,12 +182,7 @@ class Networks:
 
 
 def networks_of(jobs: Iterable[ServerJob]) -> Networks:
-    """Return the networks of jobs, in their order, with the same floats as ``network_of``.
-
-    >>> from dlsched.queueing.network import PlainJob
-    >>> networks_of([PlainJob(0.25, 0.08, 0.01)]).demands.tolist()
-    [[0.08], [0.01]]
-    """
+    """Return the networks of jobs, in their order, with the same floats as ``network_of``."""
     listed = list(jobs)
     compute_s, transfer_s, update_s, shards = (
         np.fromiter(map(attrgetter(name), listed), dtype=np.float64, count=len(listed))

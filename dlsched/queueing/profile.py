@@ -31,14 +31,8 @@ class Range(NamedTuple):
 class Profile:
     """What is known of one worker's cycle.
 
-    Parameters
-    ----------
-    step_s
-        The whole cycle of one worker alone: the confidence interval of its mean.
-    transfer_s
-        Seconds of it in which parameters or gradients are moved, 2 S / B.
-    update_s
-        Seconds that the server takes for an update.
+    ``step_s``: the whole cycle of one worker alone, the confidence interval of its mean. ``transfer_s``: seconds of it in
+    which parameters or gradients are moved, 2 S / B. ``update_s``: seconds that the server takes for an update.
     """
 
     step_s: Range

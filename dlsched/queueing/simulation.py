@@ -397,9 +397,8 @@ def simulate(
         Mini-batches that a worker has on the way. With more than one it pulls and pushes some while it computes
         another, one at a time in the order of their arrival: communication and computation overlap.
     replications
-        Number of independent replications, at least 1. A dozen or more go in lock-step: twice as many take
-        less than twice as long. From half a million events on, a loop compiled by Numba, if installed, is
-        faster, with the same bits.
+        At least 1. A dozen or more go in lock-step: twice as many take less than twice as long. From half a million events on,
+        a loop compiled by Numba, if installed, is faster, with the same bits.
     cycles, warm_up
         Mini-batches of all workers together that every replication measures, and those that it discards
         before. None: the larger of 20 n and n^2 / 2, n = workers x in_flight (between two equal bottlenecks

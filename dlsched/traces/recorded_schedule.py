@@ -5,7 +5,8 @@ outside the instance hold nothing. The solution has passed the family's checker.
 """
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
@@ -63,14 +64,6 @@ def shares_of(stages: Sequence[Stage], rooms: Rooms, names: Sequence[str]) -> tu
             if room > used:
                 rooms_left.append((server, room - used))
     return tuple(shares)
-
-
-def gpus_by_server(placement: Sequence[Share], index: Mapping[str, int]) -> dict[int, int]:
-    """GPUs of a placement by the index of the server."""
-    held: dict[int, int] = {}
-    for share in placement:
-        held[index[share.server]] = held.get(index[share.server], 0) + share.replicas
-    return held
 
 
 class Free:
@@ -166,7 +159,10 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
             placement = shares_of(job.stages, rooms, free.names)
         else:
             placement = tuple(Share(held.stage, held.server, held.replicas) for held in job.begun)
-            rooms = list(gpus_by_server(placement, free.index).items())
+            by_server: Counter[int] = Counter()
+            for share in placement:
+                by_server[free.index[share.server]] += share.replicas
+            rooms = list(by_server.items())
         known += recorded is not None and dict(recorded) == dict(rooms)
         free.take(rooms, start_s + lasted_s(record))
         off.append(abs(job.iterations * gangs.iteration_time(instance, job, placement) / lasted_s(record) - 1))

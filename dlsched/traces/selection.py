@@ -96,16 +96,6 @@ def limits_of(queue: Queue) -> Limits:
     return Limits(replace(queue, jobs=jobs), silent)
 
 
-def require_limits(queue: Queue) -> Limits:
-    """Fill in missing limits, as ``limits_of``; InputError: no job has a limit."""
-    limits = limits_of(queue)
-    if all(job.limit_s is None for job in limits.queue.jobs):
-        raise InputError(
-            where=f"{queue.path}: estimates", found="no job that says how long it takes at most", allowed="some"
-        )
-    return limits
-
-
 def limit_notes(limits: Limits, jobs: Sequence[QueuedJob], ran_s: Iterable[float]) -> list[str]:
     """What the audit says where policies know limits only: of the jobs, which ran that long."""
     silent = limits.of(jobs)
@@ -197,8 +187,12 @@ def choose(
 
     InputError: no job is left, or none has a limit. UsageError: GPUs below 1; jobs carried over no start of a window.
     """
-    limits = require_limits(queue) if estimates else None
-    queue = limits.queue if limits else queue
+    limits = limits_of(queue) if estimates else None
+    if limits is not None:
+        queue = limits.queue
+        if all(job.limit_s is None for job in queue.jobs):
+            found = "no job that says how long it takes at most"
+            raise InputError(where=f"{queue.path}: estimates", found=found, allowed="some")
     for name, value in (("gpus", gpus), ("gpus_of_node", gpus_of_node)):
         if value is not None and value < 1:
             raise UsageError(where=name, found=value, allowed="an integer >= 1")
@@ -233,7 +227,9 @@ def choose(
     # GPUs held by jobs outside the instance explain a part of the waiting that no other schedule repeats.
     others = [*(job for job in ended if job.id not in ids), *queue.others, *queue.slices]
     outside = _outside(others, kept, start_s, total)
-    audit += [*sentences, *_assumed(kept), *_unlimited(queue, tasks)]
+    arrays = in_words(queue.arrays, [job.array for job in tasks])
+    unlimited = f"Tasks of arrays of which only so many may run at once ({arrays}), a limit that is not in the model"
+    audit += [*sentences, *_assumed(kept), *counted(unlimited, len(tasks))]
     if outside[0] > 0:
         share = figure(100 * outside[0] / outside[1], ",.1f")
         waited = " % of its GPU time until its last job started; what happened waited for them too, and no other schedule does."
@@ -297,13 +293,6 @@ def _outside(others: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: fl
             seconds = min(last_s, job.start_s + lasted_s(job)) - max(start_s, job.start_s)
             held += job.parts * max(0.0, seconds)
     return held, gpus * max(0.0, last_s - start_s)
-
-
-def _unlimited(queue: Queue, tasks: Sequence[QueuedJob]) -> list[str]:
-    """Audit sentence on tasks of arrays that limit concurrent tasks, which the model ignores."""
-    arrays = in_words(queue.arrays, [job.array for job in tasks])
-    words = f"Tasks of arrays of which only so many may run at once ({arrays}), a limit that is not in the model"
-    return counted(words, len(tasks))
 
 
 def _assumed(kept: Sequence[QueuedJob]) -> list[str]:

@@ -160,7 +160,9 @@ def _outside(
     by_node: dict[str, list[tuple[float, Present]]] = {}
     whole: list[tuple[str, Present]] = []
     # Slices are collected by node, to be packed below; a GPU of a whole job is an entry of its own.
-    for job in (*queue.slices, *_left_out(queue)):
+    still = {(job.id, job.start_s) for job in queue.still}  # without an assumed end
+    others = (job for job in queue.others if (job.id, job.start_s) not in still)
+    for job in (*queue.slices, *queue.still, *others):
         if job.start_s is not None and job.start_s <= at_s and (job.end_s is None or job.end_s > at_s):
             each = _present(job, at_s, ended_s, audit, estimates=estimates)
             for place in range(job.gpus):
@@ -187,12 +189,6 @@ def _outside(
         [on_a_gpu(f"slices {number}", node, on_it) for number, (node, on_it) in enumerate(gpus, 1)],
         [on_a_gpu(f"left out {number}", node, [each]) for number, (node, each) in enumerate(whole, 1)],
     )
-
-
-def _left_out(queue: Queue) -> list[QueuedJob]:
-    """Return left-out jobs that held GPUs; jobs that still run have no assumed end here."""
-    still = {(job.id, job.start_s) for job in queue.still}
-    return [*queue.still, *(job for job in queue.others if (job.id, job.start_s) not in still)]
 
 
 def _present(job: QueuedJob, at_s: float, ended_s: Sequence[float], audit: Audit, *, estimates: bool) -> Present:

@@ -16,7 +16,7 @@ from dlsched.core.errors import InputError
 from dlsched.core.files import Json, parse_json
 from dlsched.ring_allocation import Instance
 from dlsched.traces.cells import rounded
-from dlsched.traces.readers.text_tables import csv_rows, integer, positive
+from dlsched.traces.readers.text_tables import csv_rows, integer, real_number
 
 IMAGENET_SAMPLES = 1_281_167
 
@@ -76,7 +76,7 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
         if expression is None:
             raise ValueError(f"{where}: iters_expr must read 'samples // batch', found {row['iters_expr']!r}")
         total = int(expression[1]), int(expression[2])
-        gpus, us_per_iter = integer(row, "gpus", where), positive(row, "us_per_iter", where)
+        gpus, us_per_iter = integer(row, "gpus", where), real_number(row, "us_per_iter", where, positive=True)
         if model.startswith("Toy"):
             toys.append(model)
             continue
@@ -182,6 +182,8 @@ def read_gavel_speeds(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
                 f"with {batch_samples} samples a step each; an epoch is {epoch_samples:,} {unit}."
             )
             speeds.append(_speed(path, model, gpu.upper(), batch_samples, dataset, epoch_samples, times, source))
+    samples = {speed.model: GAVEL_DATASETS[speed.model] for speed in speeds}
+    epochs = ", ".join(f"{count:,} {unit} for {model}" for model, (_, count, unit) in samples.items())
     audit = [
         listing("GPU types left out, as their GPUs are spread over servers", spread),
         f"Throughputs of co-located pairs left out: {pairs}; only jobs that run alone are read." if pairs else "",
@@ -190,7 +192,7 @@ def read_gavel_speeds(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
         f"GPU counts dropped: {unfit}; a throughput of 0.0 means that the job does not fit." if unfit else "",
         listing("Job types left out, as fewer than two GPU counts fit", dropped["few"]),
         listing("Job types slower on some larger GPU count, kept as published", dropped["uneven"]),
-        f"Job types read: {len(speeds)}; an epoch is taken as {_gavel_epochs(speeds)}." if speeds else "",
+        f"Job types read: {len(speeds)}; an epoch is taken as {epochs}." if speeds else "",
     ]
     return speeds, [sentence for sentence in audit if sentence]
 
@@ -220,7 +222,7 @@ def read_adaptdl_speeds(folder: Path | str) -> tuple[list[PublishedSpeed], list[
             where = f"{path}, line {line}"
             integer(row, "num_nodes", where)
             gpus, batch = integer(row, "num_replicas", where), integer(row, "local_bsz", where)
-            step_time_s = positive(row, "step_time", where)
+            step_time_s = real_number(row, "step_time", where, positive=True)
             fastest[batch][gpus] = min(step_time_s, fastest[batch].get(gpus, math.inf))
             of_batch[batch] += 1
         batch = max(fastest, key=lambda size: (len(fastest[size]), size))
@@ -265,11 +267,6 @@ def _speed(
         return PublishedSpeed(model, gpu, batch_samples, dataset, epoch_samples, tuple(epoch_time_s), times, source)
     except ValueError as error:
         raise ValueError(f"{path}: {model}: {error}") from None
-
-
-def _gavel_epochs(speeds: Sequence[PublishedSpeed]) -> str:
-    models = dict.fromkeys(speed.model for speed in speeds)
-    return ", ".join(f"{GAVEL_DATASETS[model][1]:,} {GAVEL_DATASETS[model][2]} for {model}" for model in models)
 
 
 def _json(path: Path) -> Json:

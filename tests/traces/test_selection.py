@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from dlsched.core.errors import InputError
+from dlsched.traces.makers.srpt_mapping import gangs_of
 from dlsched.traces.queue import QueuedJob
-from dlsched.traces.selection import limits_of, require_limits
+from dlsched.traces.selection import limits_of
 from tests.traces.drawn import job, queue
 
 
@@ -46,4 +47,4 @@ def test_nobody_says_anything() -> None:
     source = queue(JOBS[2], JOBS[4])
     assert limits_of(source).queue is source
     with pytest.raises(InputError, match="estimates: found no job that says how long it takes"):
-        require_limits(source)
+        gangs_of(source, estimates=True)

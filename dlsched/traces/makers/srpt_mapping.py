@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.published import PublishedModel, published_stages
+from dlsched.cluster.published import published_stages
 from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.instance import Instance, Server, Stage
 from dlsched.srpt_mapping.placing import compact, placed_s
@@ -236,7 +236,7 @@ def _where_it_runs(gang: _Gang, placement: tuple[Share, ...], gpus: Mapping[str,
 @functools.lru_cache(maxsize=4096)
 def chain(model: str, gpus: int) -> tuple[Stage, ...]:
     """The published model as the fewest stages on ``gpus`` GPUs whose replicas fit on a server each, else as one stage."""
-    published = _models()[model]
+    published = next(each for each in published_stages() if each.model == model)
     fitting = (
         count
         for count in range(1, len(published.blocks) + 1)
@@ -252,11 +252,6 @@ def chain(model: str, gpus: int) -> tuple[Stage, ...]:
         )
         for stage in published.stages(pipeline, gpus // pipeline)
     )
-
-
-@functools.cache
-def _models() -> dict[str, PublishedModel]:
-    return {published.model: published for published in published_stages()}
 
 
 @functools.lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ openb lists pods (``openb_pod_list_*.csv``) and nodes; PAI has tables of tasks a
 
 import math
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,8 +26,6 @@ PODS: Final = (
 )
 OPENB_NODES: Final = ("sn", "cpu_milli", "gpu", "model")
 NODE_LIST: Final = "openb_node_list_gpu_node.csv"
-
-Cells = tuple[str, ...]
 
 
 def read_openb(
@@ -63,7 +61,9 @@ def read_openb(
     ]
     if listed is None:
         assumptions.append(f"No list of nodes: {NODE_LIST} is not beside the file.")
-    return collector.queue(assumptions, dated=moments.dated, nodes=_nodes(listed, _openb_rows, _openb_node))
+    return collector.queue(
+        assumptions, dated=moments.dated, nodes=_nodes(listed, _open_nodes, OPENB_NODES, _openb_node)
+    )
 
 
 def _pod(cells: tuple[str, ...], line: int, moments: Moments) -> QueuedJob:
@@ -93,11 +93,14 @@ def _pod(cells: tuple[str, ...], line: int, moments: Moments) -> QueuedJob:
 
 
 def _nodes(
-    path: Path | None, rows: Callable[[Path], Iterator[tuple[int, Cells]]], node: Callable[..., QueueNode]
+    path: Path | None,
+    opened: Callable[[Path, tuple[str, ...]], Table],
+    columns: tuple[str, ...],
+    node: Callable[..., QueueNode],
 ) -> tuple[QueueNode, ...]:
     """Read a list of nodes, if there is one, row by row; InputError: a cell is no number."""
     nodes = []
-    for line, cells in rows(path) if path is not None else ():
+    for line, cells in () if path is None else whole_rows(opened(path, columns), columns):
         try:
             nodes.append(node(*map(str.strip, cells)))
         except Damaged as damage:
@@ -105,10 +108,10 @@ def _nodes(
     return tuple(nodes)
 
 
-def _openb_rows(path: Path) -> Iterator[tuple[int, Cells]]:
-    table = open_table(path, OPENB_NODES)
+def _open_nodes(path: Path, columns: tuple[str, ...]) -> Table:
+    table = open_table(path, columns)
     require(table, ("sn",), ("gpu",))
-    return whole_rows(table, OPENB_NODES)
+    return table
 
 
 def _openb_node(name: str, cpu_milli: str, gpu: str, model: str) -> QueueNode:
@@ -175,7 +178,7 @@ def read_pai(
             collector.add(_queued(name, job, audit), ended=job.state not in OPEN)
         except Damaged as damage:
             audit.note(damage.reason, job.line, damage.found)
-    machines = _nodes(nodes or _beside(tasks, MACHINES_FILE), _machine_rows, _machine)
+    machines = _nodes(nodes or _beside(tasks, MACHINES_FILE), _open, MACHINE, _machine)
     # Machines without GPUs run no jobs of these.
     with_gpus = tuple(each for each in machines if each.gpus)
     return collector.queue(assumptions, dated=moments.dated, nodes=with_gpus)
@@ -272,10 +275,6 @@ def _queued(name: str, job: _Job, audit: Audit) -> QueuedJob:
     )
 
 
-def _machine_rows(path: Path) -> Iterator[tuple[int, Cells]]:
-    return whole_rows(_open(path, MACHINE), MACHINE)
-
-
 def _machine(name: str, kind: str, cpus: str, _: str, gpus: str) -> QueueNode:
     return QueueNode(name, int(number(gpus, "cap_gpu") or 0.0), kind, number(cpus, "cap_cpu") or 0.0)
 
@@ -302,7 +301,7 @@ def read_philly_raw(
             collector.add(job, ended=ended)
         except Damaged as damage:
             audit.note(damage.reason, place, damage.found)
-    listed = _nodes(nodes or _beside(path, PHILLY_MACHINES), _philly_rows, _philly_machine)
+    listed = _nodes(nodes or _beside(path, PHILLY_MACHINES), open_table, PHILLY_MACHINE, _philly_machine)
     return collector.queue(moments.sentences(), dated=True, nodes=listed)
 
 
@@ -335,10 +334,6 @@ def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[Queued
     if job.start_s is None and end_s is not None and job.gpus:
         raise Damaged("jobs whose last attempt does not say when it started, left out")
     return job, end_s is not None
-
-
-def _philly_rows(path: Path) -> Iterator[tuple[int, Cells]]:
-    return whole_rows(open_table(path, PHILLY_MACHINE), PHILLY_MACHINE)
 
 
 def _philly_machine(name: str, gpus: str, memory: str) -> QueueNode:

@@ -217,24 +217,13 @@ def integer(row: Mapping[str, str], column: str, where: str, *, digits: int = 9)
     return int(row[column])
 
 
-def positive(row: Mapping[str, str], column: str, where: str) -> float:
-    """Read a cell as a finite number > 0; ValueError for anything else."""
-    value = _float(row[column])
-    if not 0 < value < math.inf:
-        raise ValueError(f"{where}: {column} must be a positive number, found {row[column]!r}")
-    return value
-
-
-def real_number(row: Mapping[str, str], column: str, where: str) -> float:
-    """Read a cell as a finite number; ValueError for anything else."""
-    value = _float(row[column])
-    if not math.isfinite(value):
-        raise ValueError(f"{where}: {column} must be a number, found {row[column]!r}")
-    return value
-
-
-def _float(text: str) -> float:
+def real_number(row: Mapping[str, str], column: str, where: str, *, positive: bool = False) -> float:
+    """Read a cell as a finite number, > 0 if ``positive``; ValueError for anything else."""
     try:
-        return float(text)
+        value = float(row[column])
     except ValueError:
-        return math.nan
+        value = math.nan
+    if not math.isfinite(value) or (positive and value <= 0):
+        kind = "positive number" if positive else "number"
+        raise ValueError(f"{where}: {column} must be a {kind}, found {row[column]!r}")
+    return value
