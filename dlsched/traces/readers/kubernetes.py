@@ -1,8 +1,12 @@
-"""Objects that ``kubectl get -o json`` prints: lists of them, their fields, and what their pods ask for."""
+"""Jobs of Kubernetes, of lists of objects that kubectl get -o json prints: workloads of Kueue and jobs of Volcano.
+
+Kueue's API versions are v1beta1 and v1beta2 of kueue.x-k8s.io, Volcano's is batch.volcano.sh/v1alpha1.
+"""
 
 import fnmatch
 import functools
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
@@ -12,7 +16,7 @@ from typing import Final, NamedTuple
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.messages import shown
-from dlsched.traces.cells import Damaged, Moments, devices
+from dlsched.traces.cells import Damaged, Moments, devices, share_of
 from dlsched.traces.gpu_counts import part_of
 from dlsched.traces.job_rules import QueueCollector
 from dlsched.traces.queue import Audit, Queue, QueuedJob
@@ -239,3 +243,240 @@ def read_listed(kind: Kind, path: Path, states: Collection[str] | None, ended_on
         except Damaged as damage:
             listing.audit.note(damage.reason, place, damage.found)
     return kept.queue([kind.assumption, *listing.moments.sentences()], dated=True)
+
+
+# Fields with the seconds of earlier admissions, of which v1beta1 misspells the name
+PAST: Final = ("accumulatedPastExexcutionTimeSeconds", "accumulatedPastExecutionTimeSeconds")
+
+
+def _workload(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
+    resource, moments, audit = listing
+    sets = list_at(item, "spec", "podSets")
+    assigned = {
+        text_at(each, "name") or "main": each for each in list_at(item, "status", "admission", "podSetAssignments")
+    }
+    total, parts, least, cpus, kinds = 0, 0.0, 0.0, 0.0, set()
+    # The admission says what a set of pods holds; without one it is what the template asks for.
+    for each in sets:
+        template = at(each, "template")
+        assignment = assigned.get(text_at(each, "name") or "main")
+        asked = count_at(each, "count")
+        count = count_at(assignment, "count")
+        count = (1 if asked is None else asked) if count is None else count
+        usage = at(assignment, "resourceUsage")
+        used = {name: amount_of(usage, name) for name in gpu_names(usage, resource)}
+        if not sum(used.values()):
+            used = {name: count * pod_request(template, name) for name in gpu_names_of(template, resource)}
+        held, shares = gpus_of(used, count)
+        fewest = count_at(each, "minCount")
+        total, parts = total + held, parts + shares
+        least += held if fewest is None or not count else held / count * min(fewest, count)
+        cpus += amount_of(usage, "cpu") or count * pod_request(template, "cpu")
+        flavors = at(assignment, "flavors")
+        if held and isinstance(flavors, dict):
+            kinds |= {text_at(flavors, name) for name in gpu_names(flavors, resource)}
+    note_others((at(each, "template") for each in sets), resource, audit, place)
+    gpus = devices(total)
+    fewest_gpus = math.ceil(least)
+    state, start_s, end_s = _admitted(item, moments, place, audit)
+    created_s = moments.arrival(text_at(item, "metadata", "creationTimestamp"), "creationTimestamp")
+    limit = count_at(item, "spec", "maximumExecutionTimeSeconds")
+    job = QueuedJob(
+        id_of(item),
+        text_at(item, "metadata", "namespace"),
+        text_at(item, "spec", "queueName"),
+        created_s,
+        start_s,
+        end_s,
+        None,
+        gpus,
+        share_of(parts, gpus),
+        least_gpus=max(fewest_gpus, 1) if fewest_gpus < gpus else None,
+        cpus=cpus,
+        gpu_type="|".join(sorted(kinds)) if len(kinds) == 1 else "",
+        state=state,
+        limit_s=None if limit is None else float(limit),
+        line=place,
+        priority=_priority(item),
+        partition=text_at(item, "spec", "queueName"),
+    )
+    return job, end_s is not None
+
+
+def _priority(item: Json) -> float | None:
+    found = at(item, "spec", "priority")
+    if found is not None and (isinstance(found, bool) or not isinstance(found, int)):
+        raise Damaged("objects whose spec.priority is no integer, left out", found)
+    return None if found is None else float(found)
+
+
+def _admitted(item: Json, moments: Moments, place: int, audit: Audit) -> tuple[str, float | None, float | None]:
+    """Return state, start and end from the conditions."""
+    conditions = {text_at(each, "type"): each for each in list_at(item, "status", "conditions")}
+
+    def since(kind: str) -> float | None:
+        condition = conditions.get(kind)
+        if text_at(condition, "status") != "True":
+            return None
+        return moments.read(text_at(condition, "lastTransitionTime"), "lastTransitionTime")
+
+    admitted_s, end_s = since("Admitted"), since("Finished")
+    if any((count_at(item, "status", name) or 0) > 0 for name in PAST):
+        audit.note("workloads that were evicted and admitted again, of which the last time counts", place)
+    if end_s is None:
+        # The state of what has not ended is the furthest condition that holds.
+        words = [word for word in ("Admitted", "QuotaReserved", "Evicted") if since(word) is not None]
+        return (words or ["Pending"])[0], admitted_s, None
+    # Newer versions clear the admission of what has finished (kueue #8188); the pods' readiness stands in for it.
+    start_s = admitted_s
+    if start_s is None:
+        start_s = since("PodsReady")
+        if start_s is not None:
+            audit.note(
+                "finished workloads whose admission was cleared, taken to start when their pods were ready", place
+            )
+        elif "Admitted" in conditions:
+            raise Damaged("finished workloads that no longer say when they were admitted, left out")
+    return text_at(conditions["Finished"], "reason") or "Finished", start_s, end_s
+
+
+WORKLOADS: Final = Kind(
+    *("kueue", "Workload", "kueue.x-k8s.io", _workload),
+    "The users are the namespaces, as workloads have none; GPUs are held from admission to the end.",
+)
+
+
+def read_kueue(
+    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, gpu_resource: str = GPU
+) -> Queue:
+    """Read the workloads of a cluster.
+
+    A workload comes when it was created, starts when it was last admitted, and ends when it is finished. Its user is the
+    namespace, its group the local queue. Its state is the reason of the condition Finished, else Admitted, QuotaReserved,
+    Evicted or Pending. ``minCount`` gives the fewest GPUs. ``gpu_resource``: name of the resource that is a GPU, or
+    a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
+    """
+    return read_listed(WORKLOADS, path, states, ended_only, gpu_resource)
+
+
+ENDED: Final = frozenset({"Completed", "Failed", "Aborted", "Terminated"})
+
+
+class _Task(NamedTuple):
+    """Pods of a task, the fewest that it runs with, and the request of one pod; ``parts``: parts of GPUs."""
+
+    pods: int
+    fewest: int
+    gpus: int
+    parts: float
+    cpus: float
+
+
+def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
+    resource, moments, audit = listing
+    templates = [at(each, "template") for each in list_at(item, "spec", "tasks")]
+    note_others(iter(templates), resource, audit, place)
+    # GPUs of all pods, and the fewest with which the gang starts.
+    tasks = [_task(each, resource) for each in list_at(item, "spec", "tasks")]
+    gpus = devices(sum(task.pods * task.gpus for task in tasks))
+    least = _least(tasks, count_at(item, "spec", "minAvailable") or 0)
+    state = text_at(item, "status", "state", "phase") or "Pending"
+    created_s = moments.arrival(text_at(item, "metadata", "creationTimestamp"), "creationTimestamp")
+    start_s, end_s = _ran(item, state, created_s, moments, place, audit)
+    estimate = text_at(item, "spec", "runningEstimate")
+    job = QueuedJob(
+        id_of(item),
+        text_at(item, "metadata", "namespace"),
+        text_at(item, "spec", "queue") or "default",
+        created_s,
+        start_s,
+        end_s,
+        None,
+        gpus,
+        share_of(sum(task.pods * task.parts for task in tasks), gpus),
+        least_gpus=max(least, 1) if least < gpus else None,
+        cpus=sum(task.pods * task.cpus for task in tasks),
+        state=state,
+        limit_s=go_duration(estimate) if estimate else None,
+        line=place,
+        partition=text_at(item, "spec", "queue") or "default",
+    )
+    return job, state in ENDED
+
+
+def _task(task: Json, resource: str) -> _Task:
+    """A task with its pods, the fewest that it runs with, and what one of them asks for."""
+    pods, fewest = count_at(task, "replicas"), count_at(task, "minAvailable")
+    pods = 1 if pods is None else pods
+    template = at(task, "template")
+    fewest = pods if fewest is None else min(fewest, pods)
+    asked = {name: pod_request(template, name) for name in gpu_names_of(template, resource)}
+    return _Task(pods, fewest, *gpus_of(asked, 1), pod_request(template, "cpu"))
+
+
+def _least(tasks: list[_Task], available: int) -> int:
+    """GPUs of the fewest pods with which the gang starts, those with the fewest GPUs first."""
+    pods = sum(task.pods for task in tasks)
+    available = min(available or pods, pods)
+    fewest = [task.fewest for task in tasks]
+    # The tasks' minima count only if their sum is at most the job's minimum, as in Volcano's own check.
+    if sum(fewest) > available:
+        fewest = [0] * len(tasks)
+    # Beyond the tasks' minima the gang is filled with the pods that take the fewest GPUs.
+    spare, gpus = available - sum(fewest), sum(task.gpus * least for task, least in zip(tasks, fewest, strict=True))
+    for task, least in sorted(zip(tasks, fewest, strict=True), key=lambda pair: pair[0].gpus):
+        more = min(spare, task.pods - least)
+        spare, gpus = spare - more, gpus + more * task.gpus
+    return gpus
+
+
+def _ran(
+    item: Json, state: str, created_s: float, moments: Moments, place: int, audit: Audit
+) -> tuple[float | None, float | None]:
+    """Return start and end; old versions have no conditions, and record only how long ago the job was created."""
+    last_s = moments.read(text_at(item, "status", "state", "lastTransitionTime"), "lastTransitionTime")
+    conditions = list_at(item, "status", "conditions")
+    # A job that was restarted runs several times, of which the last one counts.
+    runs = [text_at(each, "lastTransitionTime") for each in conditions if text_at(each, "status") == "Running"]
+    if len(runs) > 1:
+        audit.note("jobs that were restarted, of which the last time counts", place)
+    starts = [each for each in (moments.read(text, "lastTransitionTime") for text in runs) if each is not None]
+    start_s = max(starts, default=None)
+    # Old versions have no conditions: the end is computed from the creation, and the start taken to be it.
+    lasted = text_at(item, "status", "runningDuration")
+    if state in ENDED and last_s is None and lasted and not math.isnan(created_s):
+        last_s = created_s + go_duration(lasted)
+    if state in ENDED and not conditions and last_s is not None:
+        audit.note("jobs that do not say when they started, taken to start when they came", place)
+        start_s = None if math.isnan(created_s) else created_s
+    if state in ("Running", "Completing") and start_s is None and not conditions:
+        start_s = last_s
+    return start_s, last_s if state in ENDED else None
+
+
+JOBS: Final = Kind("volcano", "Job", "batch.volcano.sh", _job, "The users are the namespaces, as jobs have none.")
+
+
+def read_volcano(
+    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, gpu_resource: str = GPU
+) -> Queue:
+    """Read the jobs of a cluster.
+
+    A job comes when it was created, starts with its last condition Running, and ends with the transition to its last
+    phase. Its user is the namespace, its group the queue, its state the phase. ``minAvailable`` gives the fewest GPUs.
+    ``runningDuration`` is not used: Volcano counts it from the creation of the job, so that it includes
+    waiting. ``gpu_resource``: as ``read_kueue``.
+    """
+    return read_listed(JOBS, path, states, ended_only, gpu_resource)
+
+
+_GO = re.compile(r"([0-9]{1,12}(?:\.[0-9]*)?)(h|ms|m|us|µs|ns|s)")
+_GO_S: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+def go_duration(text: str) -> float:
+    """Read a duration as Go writes it (``1h2m3.5s``), in seconds; Damaged: anything else."""
+    parts = _GO.findall(text)
+    if "".join(map("".join, parts)) != text or not parts:
+        raise Damaged("objects whose duration cannot be read, left out", text)
+    return sum(float(figure) * _GO_S[unit] for figure, unit in parts)
