@@ -1,28 +1,161 @@
 """Cost table of an instance: each job's seconds on the counts of nodes that an optimal allocation may need.
 
-The more nodes a job has, the less it saves by one more (1 / X is convex, see ``queueing.throughput``), so
-some optimal allocation takes only steps that ``queueing.levels`` considers. The table also holds each job's
-first step too many, so that the linear relaxation has a price at which no step beyond the table pays.
+The more nodes a job has, the less it saves by one more (1 / X is convex, see ``queueing.throughput``). So gains are looked at
+level by level: all jobs with 2 nodes, all with 3, ... The N - J steps of largest gain are the first steps of every job: when
+N - J gains of at least p have been seen, no step of less than p is needed, and a job whose last step gained less is done. The
+search evaluates about N log J steps, whatever ``max_nodes`` allows, and a block of some thousand more. The table also holds each
+job's first step too many, so that the linear relaxation has a price at which no step beyond the table pays.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dlsched.allocation.cost_table import CostTable
 from dlsched.async_sgd.instance import Instance
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray
+from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
-from dlsched.queueing.levels import Levels, Step, levels
-from dlsched.queueing.throughput import iterate
+from dlsched.queueing.network import Networks
+from dlsched.queueing.throughput import Recursion, iterate
+
+LARGEST_TABLE = 2**22  # pairs of job and count; a table of this size takes half a gigabyte
+
+_BLOCK = 4096  # steps that are looked at together
+_FEW = 8  # networks for which a plain loop is faster than arrays
+
+
+class Step(NamedTuple):
+    """Some jobs that go from n - 1 to n nodes for some n; arrays that broadcast to the shape (counts, jobs)."""
+
+    nodes: IntArray  # n
+    batches: FloatArray
+    single: FloatArray  # X(1)
+    before: FloatArray  # X(n - 1)
+    after: FloatArray  # X(n)
+
+
+class Levels(NamedTuple):
+    """Steps of jobs to counts, ascending for every job; all of shape (steps,). The first, to one node, gains NaN."""
+
+    jobs: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    throughputs: FloatArray
+    gains: FloatArray
+
+
+def levels(instance: Instance, gain: Callable[[Step], FloatArray], *, least: float, tick: Tick = no_tick) -> Levels:
+    """Walk through the counts while their gains may be among the N - J largest, and at least ``least``.
+
+    The last step of every job, which falls below, is among those returned. ``gain``: what steps are worth.
+
+    UsageError: more than ``LARGEST_TABLE`` steps.
+    """
+    rates = _Rates(instance.networks)
+    jobs = np.arange(len(instance.jobs), dtype=np.int32)
+    most = np.array([instance.most(job) for job in range(len(jobs))], dtype=np.int64)
+    batches, spare = instance.batches, instance.nodes - len(jobs)
+    waits = (rates.networks.demands > 0).any(axis=0)
+    if min(spare, sum((most[~waits & (batches > 0)] - 1).tolist())) > LARGEST_TABLE:
+        raise _too_many()  # where nobody waits every further node saves something
+    single = before = rates.following(1)
+    parts = [Levels(jobs, np.ones(len(jobs), dtype=np.int32), single[0], np.full(len(jobs), np.nan))]
+    largest = _Largest(max(0, spare), least)
+    steps, done, more = len(jobs), 1, most > 1
+    # Every round evaluates a block of further counts of the jobs whose last gain may still be among the largest.
+    while more.any():
+        if not more.all():
+            rates.keep(more)
+            jobs, most, batches = jobs[more], most[more], batches[more]
+            single, before = single[:, more], before[:, more]
+        count = min(max(1, _BLOCK // len(jobs)), int(most.max()) - done)
+        after = rates.following(count)
+        nodes = np.arange(done + 1, done + count + 1)[:, np.newaxis]
+        gains = gain(Step(nodes, batches, single, np.concatenate((before, after[:-1])), after))
+        # A count is reached only by way of all smaller ones, each worth at least the price.
+        reached = most >= nodes
+        reached[1:] &= np.logical_and.accumulate(gains[:-1] >= largest.price)
+        level, job = np.nonzero(reached)
+        parts.append(Levels(jobs[job], nodes[level, 0].astype(np.int32), after[reached], gains[reached]))
+        steps += len(level)
+        if steps > LARGEST_TABLE:
+            raise _too_many()
+        largest.add(gains[reached])
+        done, before = done + count, after[-1:]
+        more = reached[-1] & (gains[-1] >= largest.price) & (most > done)
+        tick()
+    return Levels(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _too_many() -> UsageError:
+    return UsageError(found=f"more than {LARGEST_TABLE} pairs of job and count", allowed="as many", limit="max_nodes")
+
+
+class _Rates:
+    """Throughputs of networks as customers are added: by arrays for many networks, one by one for few."""
+
+    def __init__(self, networks: Networks) -> None:
+        self._recursion = Recursion(networks)
+        self._single: list[Iterator[float]] = []
+        self._alone()
+
+    def following(self, count: int) -> FloatArray:
+        """Return X for the next ``count`` customers, shape (count, networks)."""
+        if self._single:
+            return np.array([list(islice(values, count)) for values in self._single]).T
+        return np.array([self._recursion.step() for _ in range(count)])
+
+    def keep(self, which: BoolArray) -> None:
+        """Go on with some of the networks only."""
+        self._recursion.keep(which)
+        if self._single:
+            self._single = [values for values, kept in zip(self._single, which.tolist(), strict=True) if kept]
+        else:
+            self._alone()
+
+    def _alone(self) -> None:
+        """Go on one by one where few are left."""
+        if len(self.networks) <= _FEW:
+            done = self._recursion.customers
+            each = [self.networks[index] for index in range(len(self.networks))]
+            self._single = [islice(iterate(network), done, None) for network in each]
+
+    @property
+    def networks(self) -> Networks:
+        """Networks that go on."""
+        return self._recursion.networks
+
+
+class _Largest:
+    """The largest gains seen, as many as there are nodes to spare; ``price`` is at most the least of them."""
+
+    def __init__(self, spare: int, least: float) -> None:
+        self.price = least
+        self._spare = spare
+        self._seen: list[FloatArray] = []
+        self._held = 0
+
+    def add(self, gains: FloatArray) -> None:
+        """Take further gains."""
+        self._seen.append(gains[gains >= self.price])
+        self._held += len(self._seen[-1])
+        if self._spare and self._held > self._spare + self._spare // 4:
+            # Only the N - J largest matter; the least of them is a lower bound on the final price.
+            seen = np.concatenate(self._seen)
+            kept = np.partition(seen, len(seen) - self._spare)[-self._spare :]
+            self.price = float(kept.min())
+            self._seen, self._held = [kept], self._spare
+
 
 _LEAST_S = float(np.finfo(np.float64).tiny)  # least saving of a step that is worth a node
 
 
 def cost_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
     """Tabulate every count that some optimal allocation may need, up to the step that saves nothing; O(N log J) steps."""
-    steps = useful_levels(instance, _saving, least=_LEAST_S, tick=tick)
+    steps = levels(instance, _saving, least=_LEAST_S, tick=tick)
     # levels come by rising count; the table goes job by job
     order = np.argsort(steps.jobs, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(steps.jobs))))
@@ -40,22 +173,6 @@ def complete_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
 
     counts = [range(1, instance.most(job) + 1) for job in range(len(instance.jobs))]
     return CostTable.from_counts(counts, cost, tick=tick)
-
-
-def useful_levels(
-    instance: Instance, gain: Callable[[Step], FloatArray], *, least: float, tick: Tick = no_tick
-) -> Levels:
-    """Walk through the counts of an instance; see ``queueing.levels.levels``."""
-    jobs = range(len(instance.jobs))
-    return levels(
-        instance.networks,
-        instance.batches,
-        np.array([instance.most(job) for job in jobs], dtype=np.int64),
-        instance.nodes - len(jobs),
-        gain,
-        least=least,
-        tick=tick,
-    )
 
 
 def _saving(step: Step) -> FloatArray:

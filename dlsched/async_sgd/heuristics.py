@@ -11,14 +11,13 @@ import numpy as np
 from dlsched.allocation.counts import ids
 from dlsched.allocation.heuristics import equal_share, increase_greedily, same_counts
 from dlsched.async_sgd.checker import batches_per_s, infeasible
-from dlsched.async_sgd.costs import cost_table, useful_levels
+from dlsched.async_sgd.costs import Step, cost_table, levels
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Guarantee
 from dlsched.core.limits import Tick, no_tick
-from dlsched.queueing.levels import Step
 
 _SOON = 64  # nodes of a job whose throughput is computed at once
 _AT_ONCE = 2**20  # steps of the recursion, of all jobs together
@@ -69,7 +68,7 @@ def knee(instance: Instance, *, theta: float = 0.5, tick: Tick = no_tick) -> All
         efficient = step.after >= theta * (1 - _ROUNDING) * step.nodes * step.single
         return np.where(efficient, 1.0 / step.nodes, 0.0)
 
-    steps = useful_levels(instance, turn, least=_LEAST_TURN, tick=tick)
+    steps = levels(instance, turn, least=_LEAST_TURN, tick=tick)
     # steps in order of their turns, as many as there are nodes to spare
     worth = np.flatnonzero(steps.gains >= _LEAST_TURN)  # the first level has NaN
     first = worth[np.argsort(-steps.gains[worth], kind="stable")][: instance.nodes - len(instance.jobs)]

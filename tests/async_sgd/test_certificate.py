@@ -1,4 +1,4 @@
-"""What certificates prove, exactly and in floats, against rational arithmetic over every allowed count."""
+"""Certificates of async_sgd: exact seconds of a job on n nodes, minima over counts, and float intervals of a job's time."""
 
 import math
 from dataclasses import replace
@@ -9,17 +9,68 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched import queueing
 from dlsched.async_sgd import Instance, Job, example, generate, lagrange, marginal, objective, relaxation
 from dlsched.async_sgd import certificate as certificate_room
-from dlsched.async_sgd.certificate import exact_times, least_values, price_below, price_bound, verify
+from dlsched.async_sgd.certificate import ExactTimes, Ratio, exact_times, least_values, price_below, price_bound, verify
 from dlsched.async_sgd.costs import cost_table
 from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import no_tick
-from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async, exact_throughput
+from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async, convolution, exact_throughput, networks
 
 from .nasty import nasty
+
+EXACT = settings(max_examples=40, derandomize=True, deadline=None, database=None)
+CYCLES = Fraction(1000, 3)
+
+
+def both(network, most):
+    """The recursion on a network, and the seconds on 1 .. most nodes by convolution."""
+    stations = [(Fraction(station.demand_s), station.copies) for station in network.stations]
+    spelled_out = [demand for demand, copies in stations for _ in range(copies)]
+    rates = convolution(Fraction(network.delay_s), spelled_out, most)
+    return ExactTimes(Fraction(network.delay_s), stations, CYCLES), [CYCLES / rate for rate in rates]
+
+
+def enclosed(times, nodes):
+    """The two ends as fractions."""
+    low, high = times.on(nodes)
+    return Fraction(*low), Fraction(*high)
+
+
+@EXACT
+@given(networks(max_kinds=2), st.integers(1, 6))
+def test_times_are_exact(network, most):
+    """The recursion of integers gives the rational number that convolution gives, and none is below the least."""
+    found, times = both(network, most)
+    assert [enclosed(found, n) for n in range(1, most + 1)] == [(time, time) for time in times]
+    assert found.least == CYCLES * Fraction(network.largest_s) <= times[-1]
+
+
+def test_long_numbers_are_enclosed(monkeypatch):
+    """Cut off to 150 bits, the two ends hold the rational number and are 2^-130 apart; and the cut-off is reached."""
+    monkeypatch.setattr(certificate_room, "LONGEST", 160)
+    monkeypatch.setattr(certificate_room, "KEPT", 150)
+    cut = []
+
+    @EXACT
+    @given(networks(max_kinds=2))
+    def enclosed_narrowly(network):
+        found, times = both(network, 12)
+        for n, exact in enumerate(times, 1):
+            low, high = enclosed(found, n)
+            assert low <= exact <= high <= low + exact / 2**130
+            cut.append(low < high)
+
+    enclosed_narrowly()
+    assert sum(cut) > 20
+
+
+def test_savings_against_a_price():
+    """Linear speed-up, 12 s: the second node saves 6, more than 5, less than 7, as much as 6."""
+    found = ExactTimes(Fraction(1), [], Fraction(12))
+    assert [found.saves(1, Ratio(price, 1)) for price in (5, 7, 6)] == [True, False, None]
+
 
 SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 
@@ -50,8 +101,8 @@ def naive_duals(instance, rows):
 @pytest.fixture
 def short(monkeypatch):
     """Numbers are cut off after some digits."""
-    monkeypatch.setattr(queueing.exact_times, "LONGEST", 160)
-    monkeypatch.setattr(queueing.exact_times, "KEPT", 150)
+    monkeypatch.setattr(certificate_room, "LONGEST", 160)
+    monkeypatch.setattr(certificate_room, "KEPT", 150)
 
 
 def test_bounds_hold_with_long_numbers(short):

@@ -1,16 +1,37 @@
-"""The cost table: its times, and that leaving counts out loses nothing."""
+"""Cost table of an instance: each job's seconds on the counts of nodes that an optimal allocation may need."""
 
 from itertools import pairwise
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dlsched.async_sgd import Instance, Job, batches_per_s, generate
-from dlsched.async_sgd.costs import cost_table
+from dlsched.async_sgd import Instance, Job, batches_per_s, costs, generate
+from dlsched.async_sgd.costs import cost_table, levels
 from dlsched.core.errors import UsageError
-from dlsched.queueing import levels
 from dlsched.testing.async_sgd import async_sgd_instances, exact_throughput
+
+
+def walked(most, spare):
+    """The steps of one job of 12 cycles of a second in which nobody waits, by the seconds that they save."""
+    instance = Instance(name="one", nodes=1 + spare, jobs=[job("a", max_nodes=most)])
+    return levels(instance, lambda step: step.batches / step.before - step.batches / step.after, least=0)
+
+
+def test_gains_fall_and_begin_with_none():
+    """Linear speed-up by hand: 12 batches of a second on 1, 2, 3, 4 nodes take 12, 6, 4, 3 s."""
+    found = walked(4, 3)
+    assert found.counts.tolist() == [1, 2, 3, 4]
+    assert found.throughputs.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert np.isnan(found.gains[0])
+    assert found.gains[1:] == pytest.approx([6.0, 2.0, 1.0])
+
+
+def test_no_job_goes_beyond_its_most():
+    """One node is one step, which gains nothing."""
+    assert walked(1, 3).counts.tolist() == [1]
+
 
 SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)
 
@@ -40,10 +61,10 @@ def test_times_are_those_of_the_network(instance):
         assert table.costs[begin:end] == pytest.approx(times[: end - begin], rel=1e-12)
 
 
-@pytest.mark.parametrize("block", [1, levels._BLOCK])
+@pytest.mark.parametrize("block", [1, costs._BLOCK])
 def test_counts_left_out_save_less_than_all_that_is_needed(monkeypatch, block):
     """A step beyond the table saves no more than the least of the N - J largest savings, or nothing."""
-    monkeypatch.setattr(levels, "_BLOCK", block)
+    monkeypatch.setattr(costs, "_BLOCK", block)
 
     @SETTINGS
     @given(async_sgd_instances())
@@ -69,8 +90,8 @@ def test_arrays_and_plain_loops_give_the_same_table(monkeypatch):
     instance = generate(preset="mixed", jobs=12, nodes=200, seed=3)
     tables = []
     for few, block in ((0, 1), (100, 1), (8, 4096), (8, 50)):
-        monkeypatch.setattr(levels, "_FEW", few)
-        monkeypatch.setattr(levels, "_BLOCK", block)
+        monkeypatch.setattr(costs, "_FEW", few)
+        monkeypatch.setattr(costs, "_BLOCK", block)
         tables.append(cost_table(instance))
     for table in tables[1:]:
         for index in range(12):
@@ -97,7 +118,7 @@ def test_too_many_pairs_are_refused(monkeypatch):
     instance = Instance(name="one", nodes=1000, jobs=[job("a")])
     with pytest.raises(KeyboardInterrupt):
         cost_table(instance, tick=Mock(side_effect=KeyboardInterrupt))
-    monkeypatch.setattr(levels, "LARGEST_TABLE", 100)
+    monkeypatch.setattr(costs, "LARGEST_TABLE", 100)
     with pytest.raises(UsageError, match=r"more than 100 pairs.*limit max_nodes"):
         cost_table(instance)
 

@@ -9,6 +9,7 @@ from dlsched.async_sgd import (
     Instance,
     Job,
     check,
+    costs,
     equal,
     fixed,
     generate,
@@ -21,7 +22,6 @@ from dlsched.async_sgd import (
 )
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import meets
-from dlsched.queueing import levels
 from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async, exact_throughput
 
 SETTINGS = settings(max_examples=25, derandomize=True, deadline=None, database=None)
@@ -59,10 +59,10 @@ def test_marginal_gain_breaks_ties_by_position_and_stops_at_max_nodes():
     ]  # no work: the one node that all have
 
 
-@pytest.mark.parametrize("block", [1, levels._BLOCK])
+@pytest.mark.parametrize("block", [1, costs._BLOCK])
 def test_marginal_gain_is_optimal(monkeypatch, block):
     """Against all allocations, whose times another method computes; counts looked at one by one, or many together."""
-    monkeypatch.setattr(levels, "_BLOCK", block)
+    monkeypatch.setattr(costs, "_BLOCK", block)
 
     @SETTINGS
     @given(async_sgd_instances(feasible=True))
