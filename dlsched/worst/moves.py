@@ -15,20 +15,9 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from dlsched.core.elementary import decade, float_power, lognormal
 from dlsched.core.files import Json
+from dlsched.worst import spaces
 from dlsched.worst.judge import Judge, Judged
-from dlsched.worst.spaces import (
-    Data,
-    Number,
-    Place,
-    Space,
-    copied,
-    digits_of,
-    lists_at,
-    numbers_at,
-    put,
-    rounded,
-    within,
-)
+from dlsched.worst.spaces import Data, Number, Place, Space
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +40,7 @@ def moved(space: Space, data: Data, generator: "np.random.Generator") -> Data | 
     changed: Data | None = None
     # a chain of moves is repaired once, at its end: on its way it may leave the space
     while changed is None or generator.random() < MORE:
-        step = copied(data if changed is None else changed)
+        step = spaces.copied(data if changed is None else changed)
         # without members there are no entries to move
         change = _any_of(CHANGES if space.members else NUMBER_CHANGES, generator)
         if not change(space, step, generator):
@@ -76,7 +65,7 @@ Found: TypeAlias = tuple[Number, Place, float]
 
 def _numbers(space: Space, data: Data, generator: "np.random.Generator") -> list[Found]:
     """Choose a path that has numbers, and return what it leads to."""
-    present = [(number, found) for number in space.numbers if (found := numbers_at(data, number))]
+    present = [(number, found) for number in space.numbers if (found := spaces.numbers_at(data, number))]
     if not present:
         return []
     number, found = _any_of(present, generator)
@@ -86,7 +75,7 @@ def _numbers(space: Space, data: Data, generator: "np.random.Generator") -> list
 def _set(number: Number, place: Place, value: float, generator: "np.random.Generator") -> None:
     # sometimes more digits, where three miss the worst number
     digits = 3 if generator.random() < 0.8 else 6
-    put(place, within(number, value if number.whole else rounded(value, digits)))
+    spaces.put(place, spaces.within(number, value if number.whole else spaces.rounded(value, digits)))
 
 
 def _factor(generator: "np.random.Generator") -> float:
@@ -125,7 +114,7 @@ def to_an_end(space: Space, data: Data, generator: "np.random.Generator") -> boo
     found = _numbers(space, data, generator)
     if found:
         number, place, _ = _any_of(found, generator)
-        put(place, within(number, _any_of((number.low, number.high), generator)))
+        spaces.put(place, spaces.within(number, _any_of((number.low, number.high), generator)))
     return bool(found)
 
 
@@ -134,7 +123,7 @@ def equal(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     found = _numbers(space, data, generator)
     pair = [found[index] for index in _two_of(len(found), generator)]
     if pair:
-        put(pair[0][1], pair[1][2])
+        spaces.put(pair[0][1], pair[1][2])
     return bool(pair)
 
 
@@ -143,7 +132,7 @@ def flip(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     found = _numbers(space, data, generator)
     pair = [found[index] for index in _two_of(len(found), generator)]
     for (_, place, _), (_, _, value) in zip(pair, reversed(pair), strict=True):
-        put(place, value)
+        spaces.put(place, value)
     return bool(pair)
 
 
@@ -161,7 +150,7 @@ def stretch(space: Space, data: Data, generator: "np.random.Generator") -> bool:
         # a plateau: several counts as fast as one of them
         _, _, level = _any_of(part, generator)
         for number, place, _ in part:
-            put(place, within(number, level))
+            spaces.put(place, spaces.within(number, level))
     else:
         _rescale(part, generator)
     return True
@@ -178,7 +167,7 @@ def scale_all(space: Space, data: Data, generator: "np.random.Generator") -> boo
     number = _any_of(inner, generator)
     # the same number, by its path within the entry
     below = replace(number, path=number.path.removeprefix(prefix))
-    found = [(number, place, value) for place, value in numbers_at(entry, below)]
+    found = [(number, place, value) for place, value in spaces.numbers_at(entry, below)]
     _rescale(found, generator)
     return bool(found)
 
@@ -186,7 +175,7 @@ def scale_all(space: Space, data: Data, generator: "np.random.Generator") -> boo
 def _entries(space: Space, data: Data, generator: "np.random.Generator") -> tuple[str, list[Json]]:
     """Choose a list of members that has entries: its path, and itself; an empty list if there is none."""
     path = _any_of(space.members, generator)[0]
-    lists = [entries for entries in lists_at(data, path) if entries]
+    lists = [entries for entries in spaces.lists_at(data, path) if entries]
     return path, _any_of(lists, generator) if lists else []
 
 
@@ -217,7 +206,7 @@ def swap(space: Space, data: Data, generator: "np.random.Generator") -> bool:
 
 def _renamed(entry: Json, other: Json) -> Json:
     """Return a copy of an entry under the id of another."""
-    copy = copied(entry)
+    copy = spaces.copied(entry)
     if isinstance(copy, dict) and isinstance(other, dict) and "id" in other:
         copy["id"] = other["id"]
     return copy
@@ -226,17 +215,17 @@ def _renamed(entry: Json, other: Json) -> Json:
 def come(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     """Add an entry: a copy of one that is there, or one of a new draw."""
     path, _, most = _any_of(space.members, generator)
-    lists = [entries for entries in lists_at(data, path) if len(entries) < most]
+    lists = [entries for entries in spaces.lists_at(data, path) if len(entries) < most]
     if not lists:
         return False
     entries = _any_of(lists, generator)
     source = entries
     if not entries or generator.random() < 0.5:
         # an entry of a new draw
-        source = [entry for drawn in lists_at(space.draw(generator), path) for entry in drawn]
+        source = [entry for drawn in spaces.lists_at(space.draw(generator), path) for entry in drawn]
     if not source:
         return False
-    copy = copied(_any_of(source, generator))
+    copy = spaces.copied(_any_of(source, generator))
     if isinstance(copy, dict) and "id" in copy:
         taken = {entry.get("id") for entry in entries if isinstance(entry, dict)}
         copy["id"] = next(name for index in range(len(entries) + 1) if (name := f"n{index}") not in taken)
@@ -247,7 +236,7 @@ def come(space: Space, data: Data, generator: "np.random.Generator") -> bool:
 def go(space: Space, data: Data, generator: "np.random.Generator") -> bool:
     """Remove an entry."""
     path, fewest, _ = _any_of(space.members, generator)
-    lists = [entries for entries in lists_at(data, path) if len(entries) > fewest]
+    lists = [entries for entries in spaces.lists_at(data, path) if len(entries) > fewest]
     if not lists:
         return False
     entries = _any_of(lists, generator)
@@ -305,7 +294,7 @@ def changes(space: Space, data: Data) -> list[Shrink]:
     """Ways to shrink, the boldest first; each looks its place up in what it is given, which may have shrunk before."""
     found: list[Shrink] = []
     for path, fewest, _ in space.members:
-        for which, entries in enumerate(lists_at(data, path)):
+        for which, entries in enumerate(spaces.lists_at(data, path)):
             found += [partial(_without, path, fewest, which, index) for index in reversed(range(len(entries)))]
     found += [partial(_all_rounded, space.numbers, digits) for digits in (1, 2, 3)]
     for number in space.numbers:
@@ -313,14 +302,14 @@ def changes(space: Space, data: Data) -> list[Shrink]:
     # equal numbers together first: ties are often what makes an instance bad
     for alike in (True, False):
         for number in space.numbers:
-            for index in range(len(numbers_at(data, number))):
+            for index in range(len(spaces.numbers_at(data, number))):
                 found += [partial(_simpler_number, number, index, way, alike) for way in range(WAYS)]
     return found
 
 
 def _without(path: str, fewest: int, which: int, index: int, data: Data) -> Data | None:
-    copy = copied(data)
-    lists = lists_at(copy, path)
+    copy = spaces.copied(data)
+    lists = spaces.lists_at(copy, path)
     if which >= len(lists) or index >= len(lists[which]) or len(lists[which]) <= fewest:
         return None
     del lists[which][index]
@@ -328,11 +317,11 @@ def _without(path: str, fewest: int, which: int, index: int, data: Data) -> Data
 
 
 def _all_rounded(numbers: Sequence[Number], digits: int, data: Data) -> Data | None:
-    copy = copied(data)
+    copy = spaces.copied(data)
     for number in numbers:
-        for place, value in numbers_at(copy, number):
-            if digits_of(value) > digits:
-                put(place, within(number, rounded(value, digits)))
+        for place, value in spaces.numbers_at(copy, number):
+            if spaces.digits_of(value) > digits:
+                spaces.put(place, spaces.within(number, spaces.rounded(value, digits)))
     return copy
 
 
@@ -342,8 +331,8 @@ WAYS = 9
 
 def _simpler_number(number: Number, index: int, way: int, alike: bool, data: Data) -> Data | None:
     """Make one number simpler, or all of its path that equal it."""
-    copy = copied(data)
-    found = numbers_at(copy, number)
+    copy = spaces.copied(data)
+    found = spaces.numbers_at(copy, number)
     if index >= len(found):
         return None
     value = found[index][1]
@@ -351,7 +340,7 @@ def _simpler_number(number: Number, index: int, way: int, alike: bool, data: Dat
     if way >= len(options):
         return None
     for place, _ in [pair for pair in found if pair[1] == value] if alike else [found[index]]:
-        put(place, options[way])
+        spaces.put(place, options[way])
     return copy
 
 
@@ -363,9 +352,9 @@ def simpler_values(number: Number, value: float, others: Sequence[float]) -> lis
     options = [
         *_nearest(value, round_ones),
         *_nearest(value, others),
-        *(rounded(value, digits) for digits in (1, 2, 3, 4, 6)),
+        *(spaces.rounded(value, digits) for digits in (1, 2, 3, 4, 6)),
     ]
-    simpler = [within(number, each) for each in options if each != value and _plain(each) <= _plain(value)]
+    simpler = [spaces.within(number, each) for each in options if each != value and _plain(each) <= _plain(value)]
     return list(dict.fromkeys(each for each in simpler if each != value))
 
 
@@ -376,4 +365,4 @@ def _nearest(value: float, others: Sequence[float]) -> list[float]:
 
 def _plain(value: float) -> tuple[int, bool]:
     """How simple a number looks, the simplest least."""
-    return digits_of(value) if value else 0, rounded(value, 1) != value or f"{value:.0e}"[0] not in "0125"
+    return spaces.digits_of(value) if value else 0, spaces.rounded(value, 1) != value or f"{value:.0e}"[0] not in "0125"

@@ -164,9 +164,3 @@ def test_the_contract_is_deterministic():
         return names
 
     assert tried(1) == tried(1) != tried(2)
-
-
-def test_an_unknown_family_is_misuse():
-    """The message lists those there are."""
-    with pytest.raises(dlsched.UsageError, match="allowed: ring_allocation"):
-        hold_to_contract("none", smallest)

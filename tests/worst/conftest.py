@@ -7,7 +7,9 @@ import pytest
 
 from dlsched import FAMILIES
 from dlsched.core.family import Method, heuristic
+from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation.solution import Allocation
+from dlsched.worst.judge import Judge
 from dlsched.worst.spaces import Data, Number, Space
 
 FAMILY = FAMILIES["ring_allocation"]
@@ -37,6 +39,25 @@ def always(name: str, gpus: int | None) -> Method[Any, Any]:
 ONE = always("one", 1)
 """At worst 100 times the optimum in the space: every job takes 100 s on one GPU and 1 s on two."""
 NONE = always("none", None)
+
+
+def judge(method: Method[Any, Any] = ONE, reference: str = "exact", **more: Any) -> Judge:
+    """A judge of ring_allocation."""
+    return Judge(FAMILY, method, FAMILY.method(reference), **more)
+
+
+def raising(error: BaseException, after: int = 0) -> Method[Any, Any]:
+    """A heuristic that raises an error, or does as ``one`` the first few times."""
+    calls = 0
+
+    def run(instance: Any, search: Any) -> TerminationStatus:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise error
+        return ONE.run(instance, search)
+
+    return Method("raising", "heuristic", run)
 
 
 @pytest.fixture

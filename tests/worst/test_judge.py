@@ -15,37 +15,20 @@ from dlsched.core.limits import Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.worst.judge import Failure, Judge, Worst, with_proofs
 from dlsched.worst.proving import prove
-from tests.worst.conftest import FAMILY, NONE, ONE, always, ring
+from tests.worst.conftest import FAMILY, NONE, ONE, always, judge, raising, ring
 
 SLOW = ring({"1": 8.0, "2": 2.0})
 
 
-def judge(method: Method[Any, Any], reference: str = "exact", **more: Any) -> Judge:
-    """A judge of ring_allocation."""
-    return Judge(FAMILY, method, FAMILY.method(reference), **more)
-
-
-def raising(error: BaseException, after: int = 0) -> Method[Any, Any]:
-    """A heuristic that raises an error, or does as ``one`` the first few times."""
-    calls = 0
-
-    def run(instance: Any, search: Any) -> TerminationStatus:
-        nonlocal calls
-        calls += 1
-        if calls > after:
-            raise error
-        return ONE.run(instance, search)
-
-    return Method("raising", "heuristic", run)
-
-
 def test_a_ratio_by_hand() -> None:
-    """One GPU takes 8 s, two take 2."""
+    """One GPU takes 8 s, two take 2; no answer where there is one is without bound."""
     judged = judge(ONE).judge(SLOW)
     assert judged is not None
     assert (judged.ratio, judged.objective, judged.reference.value, judged.reference.kind) == (4.0, 8.0, 2.0, "optimum")
     assert judged.score == pytest.approx(math.log(4))
     assert judged.instance.name == "by hand"
+    none = judge(NONE).judge(SLOW)
+    assert none is not None and (none.ratio, none.objective, none.score) == (math.inf, None, math.inf)
 
 
 @pytest.mark.parametrize("name", ["source", "known"])
@@ -66,13 +49,6 @@ def test_the_worst_is_kept_and_evaluations_are_counted() -> None:
     assert ours.worst is not None and ours.worst.ratio == 4.0
     assert (ours.evaluations, counted) == (2, [1, 2])
     assert not ours.failures
-
-
-def test_no_answer_where_there_is_one_is_without_bound() -> None:
-    """And the logarithm is infinite."""
-    judged = judge(NONE).judge(SLOW)
-    assert judged is not None
-    assert (judged.ratio, judged.objective, judged.score) == (math.inf, None, math.inf)
 
 
 def test_where_no_ratio_is_defined_there_is_no_candidate() -> None:

@@ -29,7 +29,7 @@ from dlsched.worst.spaces import (
     value_at,
     within,
 )
-from tests.worst.conftest import FAMILY, ONE, ring
+from tests.worst.conftest import judge, ring
 
 DATA: Data = {
     "name": "x",
@@ -223,7 +223,7 @@ ROUGH = ring({"1": 97.31, "2": 1.1234}, {"1": 51.7, "2": 48.23}, {"1": 2.345, "2
 
 def shrink(space: Space, data: Data, until: int = 1000, share: float = 0.01) -> tuple[Judge, list[Data]]:
     """All steps of shrinking some data."""
-    ours = Judge(FAMILY, ONE, FAMILY.method("exact"))
+    ours = judge()
     found = ours.judge(data)
     assert found is not None
     return ours, [step.data for step in shrunk(ours, space, found, until, share)]
@@ -243,11 +243,11 @@ def test_an_instance_becomes_readable(space: Space) -> None:
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3])
 def test_the_ratio_is_kept(share: float, space: Space) -> None:
     """Every step keeps it within the share of the worst found until then, not of the step before."""
-    judge = Judge(FAMILY, ONE, FAMILY.method("exact"))
-    start = judge.judge(ROUGH)
+    ours = judge()
+    start = ours.judge(ROUGH)
     assert start is not None
     worst = start.ratio
-    for step in shrunk(judge, space, start, 1000, share):
+    for step in shrunk(ours, space, start, 1000, share):
         assert step.ratio >= (1 - share) * worst
         worst = max(worst, step.ratio)
 

@@ -18,21 +18,8 @@ from dlsched.core.elementary import log, log_uniform
 from dlsched.matching_placement import FAMILY, generate
 from dlsched.matching_placement.generator import PRESETS
 from dlsched.matching_placement.instance import RANGES
-from dlsched.worst.spaces import (
-    Data,
-    Draw,
-    DrawGenerated,
-    Number,
-    Space,
-    copied,
-    drawn_as_generated,
-    lettered,
-    require_sizes,
-    rounded,
-    searched,
-    sizes_said,
-    within,
-)
+from dlsched.worst import spaces
+from dlsched.worst.spaces import Data, Draw, DrawGenerated, Number, Space
 
 JOBS, GPUS, MOST_TYPES = 3, 6, 3
 BANDWIDTHS = RANGES["workers[].bandwidth_bytes_per_s"].searched
@@ -47,8 +34,10 @@ _ITERATIONS, _RATES, _BYTES = (
 _FEW_BYTES, _NO_BYTES = 1e8, 1e3  # fewest bytes drawn, apart from none; fewer than `_NO_BYTES` count as none
 _EXCHANGED = (0.05, 2.0)  # range of seconds of a ring over seconds of computing
 _PATHS = ("jobs[].samples_per_s{}", "jobs[].gradient_bytes")
-_NUMBERS = searched(RANGES, *_PATHS, whole=["jobs[].iterations"])
-_OF_PRESETS = searched(RANGES, *_PATHS, "workers[].bandwidth_bytes_per_s", whole=["jobs[].iterations"], of_presets=True)
+_NUMBERS = spaces.searched(RANGES, *_PATHS, whole=["jobs[].iterations"])
+_OF_PRESETS = spaces.searched(
+    RANGES, *_PATHS, "workers[].bandwidth_bytes_per_s", whole=["jobs[].iterations"], of_presets=True
+)
 
 
 def space_of(
@@ -65,7 +54,7 @@ def space_of(
     With a ``preset`` its ranges are searched. ``limited``: whether jobs may have a smallest and a largest number of workers, and
     types that cannot serve them; in presets they do. ``objective``, ``alpha``: as ``generate`` takes them.
     """
-    require_sizes(jobs=jobs, gpus=gpus)
+    spaces.require_sizes(jobs=jobs, gpus=gpus)
     total = max(GPUS, 2 * (jobs or 0)) if gpus is None else gpus
     most = min(JOBS, total) if jobs is None else jobs
     model = generate(
@@ -85,7 +74,7 @@ def space_of(
         family=FAMILY,
         draw=_draw(most, total, limited, aimed)
         if preset is None
-        else drawn_as_generated(FAMILY, preset, most, total, lambda _, data: data | aimed),
+        else spaces.drawn_as_generated(FAMILY, preset, most, total, lambda _, data: data | aimed),
         numbers=[*(_NUMBERS if preset is None else _OF_PRESETS), *limits],
         members=(("jobs", 1, most), ("workers", 1, total)),
         repair=lambda data: _repair(data, free),
@@ -95,7 +84,7 @@ def space_of(
         else {name: _draw_generated(name, most, total, limited, aimed) for name in PRESETS},
         words=_words(most, total, limited)
         if preset is None
-        else f"{sizes_said(most, total, 'worker')}, as {preset} has them",
+        else f"{spaces.sizes_said(most, total, 'worker')}, as {preset} has them",
         wider=[*([] if free else ["--limited"]), "--objective", "--jobs", "--gpus"],
     )
 
@@ -107,7 +96,7 @@ def _draw(most: int, total: int, limited: bool, aimed: Data) -> Draw:
         kinds = sorted(generator.integers(MOST_TYPES, size=workers).tolist())
         # a bandwidth for each of three types: two of them share one
         networks = generator.permutation([*BANDWIDTHS, generator.choice(BANDWIDTHS)]).tolist()
-        drawn = lettered([_job(generator, networks, sorted(set(kinds))) for _ in range(jobs)])
+        drawn = spaces.lettered([_job(generator, networks, sorted(set(kinds))) for _ in range(jobs)])
         if limited:  # a smallest size might not fit
             drawn[int(generator.integers(len(drawn)))]["max_workers"] = int(generator.integers(1, len(kinds) + 1))
         return {
@@ -145,7 +134,7 @@ def _words(most: int, total: int, limited: bool) -> str:
     """Describe the round figures."""
     bandwidths = " or ".join(f"{each:.0e}" for each in BANDWIDTHS)
     return (
-        f"{sizes_said(most, total, 'worker')} of up to {MOST_TYPES} types, {bandwidths} B/s, batches of {BATCH:g}, "
+        f"{spaces.sizes_said(most, total, 'worker')} of up to {MOST_TYPES} types, {bandwidths} B/s, batches of {BATCH:g}, "
         f"{_RATES[0]:g} to {_RATES[1]:g} samples/s, up to {_ITERATIONS[1]:g} iterations and {_BYTES[1]:.0e} bytes, "
         + ("limited sizes" if limited else "any sizes")
     )
@@ -196,10 +185,10 @@ def _rounded(job: Data, kinds: dict[str, str], longest_s: float, limited: bool) 
     sent = job["gradient_bytes"] * scale * BANDWIDTHS[-1] / FASTEST
     iterations = job["iterations"] * _iteration_s(job) / longest_s * _ITERATIONS[1]
     found = {
-        "iterations": within(_NUMBERS[0], iterations),
+        "iterations": spaces.within(_NUMBERS[0], iterations),
         "batch_samples": BATCH,
-        "gradient_bytes": within(_NUMBERS[2], rounded(sent, 2)),
-        "samples_per_s": {kind: within(_NUMBERS[1], rounded(rate, 2)) for kind, rate in rates.items()},
+        "gradient_bytes": spaces.within(_NUMBERS[2], spaces.rounded(sent, 2)),
+        "samples_per_s": {kind: spaces.within(_NUMBERS[1], spaces.rounded(rate, 2)) for kind, rate in rates.items()},
     }
     return found | ({key: job[key] for key in ("min_workers", "max_workers") if key in job} if limited else {})
 
@@ -211,12 +200,12 @@ def _networks(data: Data) -> dict[str, float]:
 
 def _repair(data: Data, free: bool) -> Data | None:
     """Keep one bandwidth per type, rates of existing types (``free``: of some), and bytes that count; number ids."""
-    repaired = copied(data)
+    repaired = spaces.copied(data)
     networks = _networks(repaired)
     for index, worker in enumerate(repaired["workers"]):
         worker |= {"id": f"w{index}", "bandwidth_bytes_per_s": networks[worker["type"]]}
     least = 0
-    repaired["jobs"] = lettered(repaired["jobs"])
+    repaired["jobs"] = spaces.lettered(repaired["jobs"])
     for job in repaired["jobs"]:
         rates = {kind: rate for kind, rate in job["samples_per_s"].items() if kind in networks}
         if not rates:

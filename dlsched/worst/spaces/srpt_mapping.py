@@ -23,20 +23,8 @@ from dlsched.core.messages import several
 from dlsched.srpt_mapping import FAMILY, generate
 from dlsched.srpt_mapping.generator import PRESETS
 from dlsched.srpt_mapping.instance import RANGES
-from dlsched.worst.spaces import (
-    Data,
-    DrawGenerated,
-    Number,
-    Space,
-    copied,
-    drawn_as_generated,
-    lettered,
-    require_sizes,
-    rounded,
-    searched,
-    sizes_said,
-    within,
-)
+from dlsched.worst import spaces
+from dlsched.worst.spaces import Data, DrawGenerated, Number, Space
 
 JOBS, GPUS = 3, 8
 MOST_SERVERS, MOST_STAGES = 4, 4
@@ -52,10 +40,10 @@ ITERATIONS, RELEASES_S, OUTPUTS, PARAMETERS = (
 )
 
 _FEW_BYTES, _NO_BYTES = 1e8, 1e3  # fewest bytes drawn, apart from none; fewer than `_NO_BYTES` count as none
-_TIMES = searched(RANGES, whole=["jobs[].iterations", "jobs[].release_s"])
+_TIMES = spaces.searched(RANGES, whole=["jobs[].iterations", "jobs[].release_s"])
 _STAGE = ("jobs[].stages[].compute_s", "jobs[].stages[].output_bytes", "jobs[].stages[].parameter_bytes")
-_SENT = searched(RANGES, *_STAGE[1:])
-_OF_PRESETS = searched(RANGES, "jobs[].release_s", *_STAGE, whole=["jobs[].iterations"], of_presets=True)
+_SENT = spaces.searched(RANGES, *_STAGE[1:])
+_OF_PRESETS = spaces.searched(RANGES, "jobs[].release_s", *_STAGE, whole=["jobs[].iterations"], of_presets=True)
 
 
 def space_of(
@@ -73,7 +61,7 @@ def space_of(
     GPUs.
     """
     most, total = JOBS if jobs is None else jobs, GPUS if gpus is None else gpus
-    require_sizes(jobs=most, gpus=total)
+    spaces.require_sizes(jobs=most, gpus=total)
     require_arguments(PRESETS, next(iter(PRESETS)) if preset is None else preset, 0)
     if not 1 <= prediction_error < math.inf:
         raise UsageError(where="prediction_error", found=prediction_error, allowed="a number >= 1")
@@ -97,7 +85,7 @@ def space_of(
 
     return Space(
         family=FAMILY,
-        draw=drawn if preset is None else drawn_as_generated(FAMILY, preset, most, total, predicted),
+        draw=drawn if preset is None else spaces.drawn_as_generated(FAMILY, preset, most, total, predicted),
         numbers=numbers,
         members=(
             ("jobs", 1, most),
@@ -105,7 +93,7 @@ def space_of(
         ),
         repair=lambda data: _repair(data, total, largest, prediction_error),
         presets={} if preset is not None else {name: drawn.of_preset(name) for name in PRESETS},
-        words=f"{sizes_said(most, total)}, "
+        words=f"{spaces.sizes_said(most, total)}, "
         + (f"as {preset} has them" if preset is not None else _words(servers, sends))
         + (f", predictions wrong by up to {prediction_error:g} times" if prediction_error > 1 else ""),
         wider=[*(["--prediction-error"] if prediction_error == 1 else []), "--jobs", "--gpus"],
@@ -140,7 +128,7 @@ class _Drawn:
             "intra_bandwidth_bytes_per_s": INTRA,
             "nic_bandwidth_bytes_per_s": NIC,
             "servers": [{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-            "jobs": lettered([self._job(generator, sizes) for _ in jobs]),
+            "jobs": spaces.lettered([self._job(generator, sizes) for _ in jobs]),
         }
 
     def _sizes(self, generator: np.random.Generator) -> list[int]:
@@ -208,8 +196,8 @@ class _Drawn:
             scale = RELEASES_S[1] / max(*lengths_s, *(job["release_s"] - first_s for job in instance["jobs"]))
             drawn = [
                 {
-                    "release_s": within(_TIMES[1], (job["release_s"] - first_s) * scale),
-                    "iterations": within(_TIMES[0], length_s * scale),
+                    "release_s": spaces.within(_TIMES[1], (job["release_s"] - first_s) * scale),
+                    "iterations": spaces.within(_TIMES[0], length_s * scale),
                     "stages": self._stages(job["stages"], NIC / instance["nic_bandwidth_bytes_per_s"] / each_s),
                 }
                 for job, length_s, each_s in zip(instance["jobs"], lengths_s, iterations_s, strict=True)
@@ -231,8 +219,8 @@ class _Drawn:
             {
                 "replicas": stage["replicas"],
                 "compute_s": COMPUTE_S,
-                "output_bytes": within(_SENT[0], rounded(stage["output_bytes"] * factor, 2)),
-                "parameter_bytes": within(_SENT[1], rounded(stage["parameter_bytes"] * factor, 2)),
+                "output_bytes": spaces.within(_SENT[0], spaces.rounded(stage["output_bytes"] * factor, 2)),
+                "parameter_bytes": spaces.within(_SENT[1], spaces.rounded(stage["parameter_bytes"] * factor, 2)),
             }
             for stage in stages
         ]
@@ -252,7 +240,7 @@ def _predicted(job: Data, generator: np.random.Generator, error: float) -> Data:
 
 def _repair(data: Data, total: int, largest: int, error: float) -> Data | None:
     """Make jobs fit on the servers, and number ids; None if GPUs, a server or a chain exceed their limits."""
-    repaired = copied(data)
+    repaired = spaces.copied(data)
     sizes = [server["gpus"] for server in repaired["servers"]]
     if sum(sizes) > total or max(sizes) > largest:
         return None
@@ -260,7 +248,7 @@ def _repair(data: Data, total: int, largest: int, error: float) -> Data | None:
         return None
     for job in repaired["jobs"]:
         _repair_job(job, sum(sizes), error)
-    repaired["jobs"] = lettered(repaired["jobs"])
+    repaired["jobs"] = spaces.lettered(repaired["jobs"])
     for index, server in enumerate(repaired["servers"]):
         server["id"] = f"s{index}"
     return repaired
