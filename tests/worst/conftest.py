@@ -1,4 +1,4 @@
-"""A small space of ring_allocation, and methods whose ratios are known by hand."""
+"""A small space of ring_allocation, methods whose ratios are known by hand, and walks through any space."""
 
 from typing import Any
 
@@ -7,9 +7,12 @@ import pytest
 
 from dlsched import FAMILIES
 from dlsched.core.family import Method, heuristic
+from dlsched.core.instance import InstanceFile
 from dlsched.core.status import TerminationStatus
+from dlsched.families import instance_from
 from dlsched.ring_allocation.solution import Allocation
 from dlsched.worst.judge import Judge
+from dlsched.worst.moves import moved
 from dlsched.worst.spaces import Data, Number, Space
 
 FAMILY = FAMILIES["ring_allocation"]
@@ -58,6 +61,27 @@ def raising(error: BaseException, after: int = 0) -> Method[Any, Any]:
         return ONE.run(instance, search)
 
     return Method("raising", "heuristic", run)
+
+
+def instance_of(data: Data) -> InstanceFile:
+    """The instance of some data."""
+    return instance_from(data, "candidate")
+
+
+def draws(space: Space, count: int) -> list[Data]:
+    """As many draws, each from a seed of its own."""
+    return [space.draw(np.random.default_rng(seed)) for seed in range(count)]
+
+
+def walk(space: Space, steps: int, seed: int = 0) -> list[tuple[Data, InstanceFile]]:
+    """Draw, then move so many times; all data on the way are valid instances that repair leaves as they are."""
+    generator = np.random.default_rng(seed)
+    data, met = space.draw(generator), []
+    for _ in range(steps):
+        assert space.repair(data) == data
+        met.append((data, instance_of(data)))
+        data = moved(space, data, generator) or data
+    return met
 
 
 @pytest.fixture

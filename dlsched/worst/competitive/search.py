@@ -32,7 +32,7 @@ from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import SolverError
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.worst.competitive.stream import Coefficients, ExactView, Facts, Form, Run, Speeds, Undecided, common
-from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, matrix_of, solution
+from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, matrix_of, solution, value_of
 
 ARRIVAL = "arrival"
 Step = tuple[str, Coefficients | None]
@@ -323,10 +323,7 @@ class Programs:
 
 def _holds(rows: Sequence[Row], unknowns: Sequence[Fraction]) -> bool:
     """Whether unknowns satisfy all rows."""
-    return all(
-        sum((value * unknowns[k] for k, value in row.items() if k != RIGHT), Fraction(0)) >= row.get(RIGHT, 0)
-        for row in rows
-    )
+    return all(value_of(row, unknowns) >= row.get(RIGHT, 0) for row in rows)
 
 
 Leaf = tuple[Whole, Prefix, Multipliers]

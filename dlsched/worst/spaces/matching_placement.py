@@ -12,6 +12,8 @@ miss a set of K - 1 workers on a fast network: a factor that grows with K to the
 on six workers it is 1 / (1/5 + .08) = 25/7.
 """
 
+from functools import partial
+
 import numpy as np
 
 from dlsched.core.elementary import log, log_uniform
@@ -19,7 +21,7 @@ from dlsched.matching_placement import FAMILY, generate
 from dlsched.matching_placement.generator import PRESETS
 from dlsched.matching_placement.instance import RANGES
 from dlsched.worst import spaces
-from dlsched.worst.spaces import Data, Draw, DrawGenerated, Number, Space
+from dlsched.worst.spaces import Data, Number, Space
 
 JOBS, GPUS, MOST_TYPES = 3, 6, 3
 BANDWIDTHS = RANGES["workers[].bandwidth_bytes_per_s"].searched
@@ -70,9 +72,10 @@ def space_of(
     limits = (
         [Number(f"jobs[].{end}_workers", 1, max(total, largest), whole=True) for end in ("min", "max")] if free else []
     )
+    sizes: Data = {"most": most, "total": total, "limited": limited, "aimed": aimed}
     return Space(
         family=FAMILY,
-        draw=_draw(most, total, limited, aimed)
+        draw=partial(_draw, **sizes)
         if preset is None
         else spaces.drawn_as_generated(FAMILY, preset, most, total, lambda _, data: data | aimed),
         numbers=[*(_NUMBERS if preset is None else _OF_PRESETS), *limits],
@@ -81,7 +84,7 @@ def space_of(
         reference="dp",
         presets={}
         if preset is not None
-        else {name: _draw_generated(name, most, total, limited, aimed) for name in PRESETS},
+        else {name: partial(_draw_generated, preset=name, **sizes) for name in PRESETS},
         words=_words(most, total, limited)
         if preset is None
         else f"{spaces.sizes_said(most, total, 'worker')}, as {preset} has them",
@@ -89,27 +92,24 @@ def space_of(
     )
 
 
-def _draw(most: int, total: int, limited: bool, aimed: Data) -> Draw:
-    def draw(generator: np.random.Generator) -> Data:
-        jobs = int(generator.integers(1, most + 1))
-        workers = total if generator.random() < 1 / 2 else int(generator.integers(jobs, total + 1))
-        kinds = sorted(generator.integers(MOST_TYPES, size=workers).tolist())
-        # a bandwidth for each of three types: two of them share one
-        networks = generator.permutation([*BANDWIDTHS, generator.choice(BANDWIDTHS)]).tolist()
-        drawn = spaces.lettered([_job(generator, networks, sorted(set(kinds))) for _ in range(jobs)])
-        if limited:  # a smallest size might not fit
-            drawn[int(generator.integers(len(drawn)))]["max_workers"] = int(generator.integers(1, len(kinds) + 1))
-        return {
-            "format": "dlsched/matching_placement/1",
-            "name": "worst",
-            "workers": [
-                {"id": f"w{index}", "type": f"g{kind}", "bandwidth_bytes_per_s": networks[kind]}
-                for index, kind in enumerate(kinds)
-            ],
-            "jobs": drawn,
-        } | aimed
-
-    return draw
+def _draw(generator: np.random.Generator, most: int, total: int, limited: bool, aimed: Data) -> Data:
+    jobs = int(generator.integers(1, most + 1))
+    workers = total if generator.random() < 1 / 2 else int(generator.integers(jobs, total + 1))
+    kinds = sorted(generator.integers(MOST_TYPES, size=workers).tolist())
+    # a bandwidth for each of three types: two of them share one
+    networks = generator.permutation([*BANDWIDTHS, generator.choice(BANDWIDTHS)]).tolist()
+    drawn = spaces.lettered([_job(generator, networks, sorted(set(kinds))) for _ in range(jobs)])
+    if limited:  # a smallest size might not fit
+        drawn[int(generator.integers(len(drawn)))]["max_workers"] = int(generator.integers(1, len(kinds) + 1))
+    return {
+        "format": "dlsched/matching_placement/1",
+        "name": "worst",
+        "workers": [
+            {"id": f"w{index}", "type": f"g{kind}", "bandwidth_bytes_per_s": networks[kind]}
+            for index, kind in enumerate(kinds)
+        ],
+        "jobs": drawn,
+    } | aimed
 
 
 def _job(generator: np.random.Generator, networks: list[float], kinds: list[int]) -> Data:
@@ -140,26 +140,24 @@ def _words(most: int, total: int, limited: bool) -> str:
     )
 
 
-def _draw_generated(preset: str, most: int, total: int, limited: bool, aimed: Data) -> DrawGenerated:
-    """Draw instances of a preset in round figures, scaled so that each job computes for 1 s on its fastest type."""
-
-    def draw(generator: np.random.Generator) -> Data | None:
-        jobs = int(generator.integers(1, most + 1))
-        workers = int(generator.integers(max(jobs, total - 2), total + 1))
-        instance = generate(preset=preset, jobs=jobs, gpus=workers, seed=int(generator.integers(2**31))).as_data()
-        # more types than the space has are folded onto its types
-        kinds = {kind: f"g{index % MOST_TYPES}" for index, kind in enumerate(_networks(instance))}
-        machines: list[Data] = [
-            {"type": kinds[each["type"]], "bandwidth_bytes_per_s": _nearest(each["bandwidth_bytes_per_s"])}
-            for each in instance["workers"]
-        ]
-        drawn: Data = {"format": "dlsched/matching_placement/1", "name": "worst"}
-        longest_s = max(job["iterations"] * _iteration_s(job) for job in instance["jobs"])
-        drawn |= {"workers": sorted(machines, key=lambda worker: worker["type"])}
-        drawn |= {"jobs": [_rounded(job, kinds, longest_s, limited) for job in instance["jobs"]]} | aimed
-        return _repair(drawn, limited)
-
-    return draw
+def _draw_generated(
+    generator: np.random.Generator, preset: str, most: int, total: int, limited: bool, aimed: Data
+) -> Data | None:
+    """Draw an instance of a preset in round figures, scaled so that each job computes for 1 s on its fastest type."""
+    jobs = int(generator.integers(1, most + 1))
+    workers = int(generator.integers(max(jobs, total - 2), total + 1))
+    instance = generate(preset=preset, jobs=jobs, gpus=workers, seed=int(generator.integers(2**31))).as_data()
+    # more types than the space has are folded onto its types
+    kinds = {kind: f"g{index % MOST_TYPES}" for index, kind in enumerate(_networks(instance))}
+    machines: list[Data] = [
+        {"type": kinds[each["type"]], "bandwidth_bytes_per_s": _nearest(each["bandwidth_bytes_per_s"])}
+        for each in instance["workers"]
+    ]
+    drawn: Data = {"format": "dlsched/matching_placement/1", "name": "worst"}
+    longest_s = max(job["iterations"] * _iteration_s(job) for job in instance["jobs"])
+    drawn |= {"workers": sorted(machines, key=lambda worker: worker["type"])}
+    drawn |= {"jobs": [_rounded(job, kinds, longest_s, limited) for job in instance["jobs"]]} | aimed
+    return _repair(drawn, limited)
 
 
 def _nearest(bandwidth: float) -> float:

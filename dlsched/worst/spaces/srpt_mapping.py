@@ -13,6 +13,7 @@ worst of all instances; compare ratios within one space.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from dlsched.srpt_mapping import FAMILY, generate
 from dlsched.srpt_mapping.generator import PRESETS
 from dlsched.srpt_mapping.instance import RANGES
 from dlsched.worst import spaces
-from dlsched.worst.spaces import Data, DrawGenerated, Number, Space
+from dlsched.worst.spaces import Data, Number, Space
 
 JOBS, GPUS = 3, 8
 MOST_SERVERS, MOST_STAGES = 4, 4
@@ -92,7 +93,7 @@ def space_of(
             *((("servers", 1, servers), ("jobs[].stages", 1, MOST_STAGES)) if sends else ()),
         ),
         repair=lambda data: _repair(data, total, largest, prediction_error),
-        presets={} if preset is not None else {name: drawn.of_preset(name) for name in PRESETS},
+        presets={} if preset is not None else {name: partial(drawn.generated, preset=name) for name in PRESETS},
         words=f"{spaces.sizes_said(most, total)}, "
         + (f"as {preset} has them" if preset is not None else _words(servers, sends))
         + (f", predictions wrong by up to {prediction_error:g} times" if prediction_error > 1 else ""),
@@ -175,40 +176,36 @@ class _Drawn:
             return 0.0
         return most if generator.random() < 1 / 2 else float(f"{log_uniform(generator, _FEW_BYTES, most):.2g}")
 
-    def of_preset(self, preset: str) -> DrawGenerated:
-        """Draw instances of a preset in round figures: every stage computes 1 s, the longest job or release takes 1000 s."""
-
-        def draw(generator: np.random.Generator) -> Data | None:
-            jobs = int(generator.integers(1, self.jobs + 1))
-            seed = int(generator.integers(2**31))
-            instance = generate(
-                preset=preset, jobs=jobs, gpus=self.gpus, seed=seed, load=float(generator.choice(LOADS))
-            ).as_data()
-            sizes = sorted(server["gpus"] for server in instance["servers"])
-            # too many servers: the two smallest become one
-            while len(sizes) > self.servers:
-                sizes = sorted([sizes[0] + sizes[1], *sizes[2:]])
-            # the slowest stage sets the pace of a chain
-            iterations_s = [max(stage["compute_s"] for stage in job["stages"]) for job in instance["jobs"]]
-            lengths_s = [job["iterations"] * each for job, each in zip(instance["jobs"], iterations_s, strict=True)]
-            first_s = min(job["release_s"] for job in instance["jobs"])
-            # the longest job or the last release is at the end of the range
-            scale = RELEASES_S[1] / max(*lengths_s, *(job["release_s"] - first_s for job in instance["jobs"]))
-            drawn = [
-                {
-                    "release_s": spaces.within(_TIMES[1], (job["release_s"] - first_s) * scale),
-                    "iterations": spaces.within(_TIMES[0], length_s * scale),
-                    "stages": self._stages(job["stages"], NIC / instance["nic_bandwidth_bytes_per_s"] / each_s),
-                }
-                for job, length_s, each_s in zip(instance["jobs"], lengths_s, iterations_s, strict=True)
-            ]
-            head: Data = {"format": "dlsched/srpt_mapping/1", "name": "worst"}
-            head |= {"intra_bandwidth_bytes_per_s": INTRA, "nic_bandwidth_bytes_per_s": NIC}
-            head |= {"servers": [{"id": "", "gpus": size} for size in reversed(sizes)]}
-            data = head | {"jobs": [_predicted(job, generator, self.error) for job in drawn]}
-            return _repair(data, self.gpus, LARGEST_SERVER if self.sends else self.gpus, self.error)
-
-        return draw
+    def generated(self, generator: np.random.Generator, preset: str) -> Data | None:
+        """Draw a preset in round figures: every stage computes 1 s, the longest job or release takes 1000 s."""
+        jobs = int(generator.integers(1, self.jobs + 1))
+        seed = int(generator.integers(2**31))
+        instance = generate(
+            preset=preset, jobs=jobs, gpus=self.gpus, seed=seed, load=float(generator.choice(LOADS))
+        ).as_data()
+        sizes = sorted(server["gpus"] for server in instance["servers"])
+        # too many servers: the two smallest become one
+        while len(sizes) > self.servers:
+            sizes = sorted([sizes[0] + sizes[1], *sizes[2:]])
+        # the slowest stage sets the pace of a chain
+        iterations_s = [max(stage["compute_s"] for stage in job["stages"]) for job in instance["jobs"]]
+        lengths_s = [job["iterations"] * each for job, each in zip(instance["jobs"], iterations_s, strict=True)]
+        first_s = min(job["release_s"] for job in instance["jobs"])
+        # the longest job or the last release is at the end of the range
+        scale = RELEASES_S[1] / max(*lengths_s, *(job["release_s"] - first_s for job in instance["jobs"]))
+        drawn = [
+            {
+                "release_s": spaces.within(_TIMES[1], (job["release_s"] - first_s) * scale),
+                "iterations": spaces.within(_TIMES[0], length_s * scale),
+                "stages": self._stages(job["stages"], NIC / instance["nic_bandwidth_bytes_per_s"] / each_s),
+            }
+            for job, length_s, each_s in zip(instance["jobs"], lengths_s, iterations_s, strict=True)
+        ]
+        head: Data = {"format": "dlsched/srpt_mapping/1", "name": "worst"}
+        head |= {"intra_bandwidth_bytes_per_s": INTRA, "nic_bandwidth_bytes_per_s": NIC}
+        head |= {"servers": [{"id": "", "gpus": size} for size in reversed(sizes)]}
+        data = head | {"jobs": [_predicted(job, generator, self.error) for job in drawn]}
+        return _repair(data, self.gpus, LARGEST_SERVER if self.sends else self.gpus, self.error)
 
     def _stages(self, stages: list[Data], factor: float) -> list[Data]:
         """Return stages with bytes scaled by ``factor``; a single silent one if jobs send no bytes."""

@@ -7,7 +7,7 @@ from dlsched.families import instance_from
 from dlsched.solving import solve
 from dlsched.worst.search import find_worst
 from dlsched.worst.spaces import async_sgd as space
-from tests.worst.spaces.kept import walk
+from tests.worst.conftest import walk
 
 PERFECT = {"dataset_examples": 1000.0, "compute_s": 1.0, "update_s": 0.0, "parameter_bytes": 0.0}
 SHORT = {"dataset_examples": 1.0, "compute_s": 0.1, "update_s": 0.0, "parameter_bytes": 0.0}

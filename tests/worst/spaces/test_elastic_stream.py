@@ -11,7 +11,7 @@ from dlsched.testing.elastic_stream import brute_force_stream
 from dlsched.worst.search import find_worst
 from dlsched.worst.spaces import elastic_stream as space
 from dlsched.worst.spaces import holds, table_of
-from tests.worst.spaces.kept import walk
+from tests.worst.conftest import walk
 
 
 @pytest.mark.parametrize("preset", [None, "poisson", "slots"])

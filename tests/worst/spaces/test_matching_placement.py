@@ -9,7 +9,7 @@ from dlsched import matching_placement
 from dlsched.worst.search import find_worst
 from dlsched.worst.spaces import Data
 from dlsched.worst.spaces.matching_placement import space_of
-from tests.worst.spaces.kept import draws, instance_of
+from tests.worst.conftest import draws, instance_of
 
 SLOW, FAST = 1e9, 1e10
 

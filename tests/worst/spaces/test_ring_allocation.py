@@ -12,7 +12,7 @@ from dlsched.solving import solve
 from dlsched.worst.search import find_worst
 from dlsched.worst.spaces import CLASSES, COUNTS, drawn, holds, offered, projected, table_of, tabulated
 from dlsched.worst.spaces.ring_allocation import space_of
-from tests.worst.spaces.kept import walk
+from tests.worst.conftest import walk
 
 
 @pytest.mark.parametrize("tables", CLASSES)

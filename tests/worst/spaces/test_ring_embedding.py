@@ -11,7 +11,7 @@ from dlsched import ring_embedding
 from dlsched.worst.moves import moved
 from dlsched.worst.spaces import Data
 from dlsched.worst.spaces.ring_embedding import LINK, Racks, network_of, racks_of, space_of
-from tests.worst.spaces.kept import draws, instance_of
+from tests.worst.conftest import draws, instance_of
 
 
 def data_of(slots: int, gpus: list[float], *jobs: Data) -> Data:

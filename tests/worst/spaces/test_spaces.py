@@ -10,7 +10,7 @@ from dlsched import FAMILIES
 from dlsched.core.errors import UsageError
 from dlsched.worst.moves import changes, moved
 from dlsched.worst.spaces import Data, lists_at, numbers_at, space_of
-from tests.worst.spaces.kept import draws, instance_of
+from tests.worst.conftest import draws, instance_of
 
 OPTIONS: dict[str, list[Data]] = {
     "async_sgd": [{}, {"jobs": 1, "gpus": 3}, {"preset": "mixed"}],

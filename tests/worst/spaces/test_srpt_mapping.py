@@ -9,7 +9,7 @@ from dlsched import srpt_mapping
 from dlsched.worst.search import find_worst
 from dlsched.worst.spaces import Data
 from dlsched.worst.spaces.srpt_mapping import INTRA, NIC, space_of
-from tests.worst.spaces.kept import draws, instance_of
+from tests.worst.conftest import draws, instance_of
 
 ACROSS, INSIDE = 11.0, 7 / 6
 """1 + 2 (5/6) 1e10 / (1e10 / 6), and 1 + 2 (5/6) 1e10 / 1e11: six replicas and 1e10 bytes on two servers, or on one of 6."""
