@@ -86,10 +86,12 @@ def test_against_another_heuristic() -> None:
 def test_maximised_and_constant_objectives() -> None:
     """As ``dlsched.ratio`` says, for every third heuristic on its family's example; None there is infinite here."""
     for family in FAMILIES.values():
-        instance = family.example()
+        instance, exact = family.example(), family.method("exact")
         best = dlsched.solve(instance)
+        reference = Judge(family, exact, exact).reference_of(instance)
+        assert reference is not None and reference.value == pytest.approx(best.objective)
         for method in [method for method in family.methods.values() if method.kind == "heuristic"][::3]:
-            judged = Judge(family, method, family.method("exact")).judge(instance.as_data())
+            judged = Judge(family, method, exact).held_against(instance, reference, instance.as_data())
             result = dlsched.solve(instance, method=method)
             assert judged is not None, (family.name, method.name)
             expected = dlsched.ratio(result.objective, best.objective, best.sense, best.constant)
@@ -138,21 +140,21 @@ def test_a_broken_rule_is_kept_with_its_instance() -> None:
 def test_a_guarantee_is_held_against_every_answer(factor: float, broken: bool) -> None:
     """Four times the optimum breaks a promise of 3.9 times; the instance is a candidate all the same."""
     promise = Guarantee[Any]("within a factor", lambda instance: True, lambda instance, optimum: factor * optimum)
-    ours = judge(Method("one", "heuristic", ONE.run, promise))
+    method = Method("one", "heuristic", ONE.run, promise)
+    ours = judge(method)
     judged = ours.judge(SLOW)
     assert judged is not None and judged.ratio == 4.0
     assert list(ours.failures) == (["one: it breaks its guarantee, within a factor"] if broken else [])
-    assert not judge(Method("one", "heuristic", ONE.run, promise), "lagrange").failures
+    assert not judge(method, "lagrange").failures
 
 
-def test_a_guarantee_that_is_not_made_is_not_broken() -> None:
+@pytest.mark.parametrize(("method", "made", "failures"), [(ONE, False, 0), (NONE, True, 0), (ONE, True, 1)])
+def test_a_guarantee_that_is_not_made_is_not_broken(method: Method[Any, Any], made: bool, failures: int) -> None:
     """It may be made for other instances only, and is made of answers: where there is none it is not broken."""
-    elsewhere = Guarantee[Any]("never", lambda instance: False, lambda instance, optimum: 0.0)
-    anywhere = Guarantee[Any]("always", lambda instance: True, lambda instance, optimum: 0.0)
-    for method, guarantee, failures in ((ONE, elsewhere, 0), (NONE, anywhere, 0), (ONE, anywhere, 1)):
-        ours = judge(Method(method.name, "heuristic", method.run, guarantee))
-        assert ours.judge(SLOW) is not None
-        assert len(ours.failures) == failures
+    guarantee = Guarantee[Any]("nothing", lambda instance: made, lambda instance, optimum: 0.0)
+    ours = judge(Method(method.name, "heuristic", method.run, guarantee))
+    assert ours.judge(SLOW) is not None
+    assert len(ours.failures) == failures
 
 
 def test_a_reference_that_is_beaten_is_a_contradiction() -> None:
