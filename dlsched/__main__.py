@@ -24,13 +24,7 @@ class StandardOutput(io.FileIO):
     """Standard output whose errors have its name as their file, like errors of other files."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        """Write bytes, and return how many were written.
-
-        Raises
-        ------
-        OSError
-            They cannot be written, with ``standard output`` as its file.
-        """
+        """Write bytes, and return how many; an OSError has ``standard output`` as its file."""
         try:
             return super().write(data)
         except OSError as error:
@@ -41,9 +35,7 @@ class StandardOutput(io.FileIO):
 def open_standard_files() -> None:
     """Open closed descriptors 0, 1, 2 on the null device, so that no later file gets these; set UTF-8.
 
-    Python sets a closed standard file to None, and prints to standard output what is meant for a standard
-    error of None. Printing to a standard output that was closed is an error, as on a full disk: the answer
-    would be lost.
+    Printing to a standard output that was closed is an error, as on a full disk: the answer would be lost.
     """
     for number in range(3):
         try:

@@ -98,8 +98,7 @@ def read(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     InstanceError
-        The file cannot be read or is not a valid instance; the message names the file, the field, what was found and what
-        is allowed.
+        The file cannot be read or is not a valid instance; the message names the file and the field.
     """
     collecting = gc.isenabled()
     gc.disable()  # reading makes millions of objects and no cycle: looking for some would take a fifth of the time
@@ -123,10 +122,7 @@ def read_or_same(instance: InstanceFile | str | os.PathLike[str]) -> InstanceFil
 
 
 def instance_from(data: Json, path: str, *, null: bool = True) -> InstanceFile:
-    """Validate the content of an instance file; ``path`` is for messages. InstanceError: it is no valid instance.
-
-    ``null``: whether the file may hold a null; False spares the search for it.
-    """
+    """Validate the content of an instance file; ``path`` is for messages, ``null`` False where no null can stand in it."""
     formats = {f"dlsched/{family}/1": family for family in FAMILIES}
     name = "standard input" if path == "-" else path
     if not isinstance(data, dict):
@@ -178,13 +174,6 @@ def write(item: InstanceFile | Result[Solution], path: str | os.PathLike[str]) -
 
 def verify(instance: InstanceFile, result: "Result[Solution] | Claim") -> "Verification":
     """Check all that a result says against its instance: what is verified, recomputed, claimed, or false.
-
-    Parameters
-    ----------
-    instance
-        The instance that it is a result of.
-    result
-        As ``solve`` or ``read_result`` returns it, or a claim of someone else's.
 
     Raises
     ------
@@ -243,8 +232,6 @@ def check(instance: InstanceFile, solution: Solution | Result[Solution] | Mappin
 
     Parameters
     ----------
-    instance
-        As ``read`` returns it.
     solution
         A solution, a result that holds one, or the data of a solution, as ``solution`` of a result file has them.
 
@@ -310,7 +297,7 @@ def generate(
     seed
         Of every draw.
     **options
-        The family's own options, such as ``load``; None: as if not given.
+        The family's own options, such as ``load``.
 
     Raises
     ------

@@ -61,8 +61,8 @@ def formulate(
     complete
         Whether to keep all solutions, not only what some optimal one needs. Models that are extended need it.
     horizon_s
-        In families whose jobs run over time: the time of the instance's clock by which all jobs end in the solutions that a
-        complete model holds. None: it leaves room for all jobs one by one after the last of them has come.
+        In families whose jobs run over time: the time of the instance's clock by which all jobs end in a complete model. None:
+        it leaves room for all jobs one by one after the last of them has come.
 
     Returns
     -------

@@ -254,12 +254,8 @@ def bound(
 
     Parameters
     ----------
-    instance
-        As ``read`` returns it, or the path of its file.
-    limits, time_limit
-        When to stop; seconds, instead of ``limits``.
-    progress, verbose
-        Called now and then; whether to print a line a second on standard error.
+    instance, limits, time_limit, progress, verbose
+        As in ``solve``.
 
     Raises
     ------

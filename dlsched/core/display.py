@@ -16,11 +16,7 @@ _ROWS = 10
 
 
 def brief(value: object, depth: int = 0) -> str:
-    """Write a value as ``repr`` does, but of text, lists and objects the beginning, and how many entries there are.
-
-    >>> print(brief({"a": 1, "b": [1, 2, 3]}), brief(list(range(100))))
-    {'a': 1, 'b': [1, 2, 3]} [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, … 100 in all]
-    """
+    """Write a value as ``repr`` does, but of text, lists and objects the beginning, and how many entries there are."""
     if isinstance(value, Mapping):
         opening, closing = "{", "}"
     elif isinstance(value, list):

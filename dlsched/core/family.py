@@ -209,15 +209,7 @@ class Family(Objectives[InstanceT, SolutionT]):
         time_limit: float | None = None,
         verbose: bool = False,
     ) -> Result[SolutionT]:
-        """Run a method; a limit, Ctrl-C or a solver's failure ends it with its best answer. See ``solve``.
-
-        Raises
-        ------
-        UsageError
-            No such method, a solver it cannot use, a start that breaks a rule, or a size that it refuses.
-        SolverMissingError
-            Its solver is not installed.
-        """
+        """Run a method; a limit, Ctrl-C or a solver's failure ends it with its best answer. See ``solve``."""
         chosen = method if isinstance(method, Method) else self.method(method)
         if solver is not None and solver not in chosen.solvers:
             allowed = ", ".join(chosen.solvers) or "none, it needs no solver"

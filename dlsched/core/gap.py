@@ -62,11 +62,7 @@ def meets(objective: float, bound: float, constant: float = 0.0, *, within: floa
 
 
 def beats(objective: float, proven: float, sense: Sense, constant: float = 0.0) -> bool:
-    """Whether an objective beats a proven value by more than rounding; then one of the two is wrong.
-
-    >>> beats(9.0, 10.0, Sense.MINIMIZE), beats(10.0 - 1e-7, 10.0, Sense.MINIMIZE), beats(9.0, 10.0, Sense.MAXIMIZE)
-    (True, False, False)
-    """
+    """Whether an objective beats a proven value by more than rounding; then one of the two is wrong."""
     return sense.better(objective, proven) and not meets(objective, proven, constant)
 
 

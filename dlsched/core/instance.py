@@ -223,8 +223,6 @@ class InstanceFile(Part):
         frame
             Its columns are the fields of ``Job``. None, NaN and pandas' NA mean that a field is absent. Objects of several
             values, such as ``epoch_time_s``, stand in one cell, as a dictionary. An index that is named as a field is one.
-        name
-            Name of the instance.
         others
             The instance's further fields, such as ``gpus``; a list of objects, such as ``workers``, may be a frame, too.
 

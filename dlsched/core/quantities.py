@@ -74,11 +74,7 @@ def rounded(value: float, decimals: int = 0) -> str:
 
 
 def short(value: float) -> str:
-    """Write a number as ``rounded`` does, without the zeros at its end.
-
-    >>> short(7.5), short(3.0), short(120.0), short(0.12345)
-    ('7.5', '3', '120', '0.123')
-    """
+    """Write a number as ``rounded`` does, without the zeros at its end: 7.5, 3, 120, 0.123."""
     text = rounded(value)
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 

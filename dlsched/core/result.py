@@ -26,7 +26,7 @@ class Violation:
     amount
         By how much it is violated, in the constraint's unit; None where a number makes no sense.
     message
-        One readable sentence.
+        One sentence.
     """
 
     rule: str
@@ -44,11 +44,7 @@ V = TypeVar("V")
 
 
 class FrozenMapping(Mapping[K, V]):
-    """A mapping that keeps the order it was given, cannot be changed, and can be hashed and pickled.
-
-    >>> FrozenMapping({"a": 4})["a"]
-    4
-    """
+    """A mapping that keeps the order it was given, cannot be changed, and can be hashed and pickled."""
 
     __slots__ = ("_items",)
 

@@ -1,8 +1,4 @@
-"""The quality of an answer: the reference of its instance, and ratio and gap of the answer to it.
-
-Every command that shows ratios or gaps computes them here. ``core.gap`` has the two formulas; this module
-decides which numbers enter them, what is rounding, and what is a contradiction.
-"""
+"""The quality of an answer: the reference of its instance, and ratio and gap of the answer to it, by ``core.gap``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -189,28 +189,23 @@ class Formulation(Generic[ModelT, AnswerT]):
         start
             A solution or a result to start from, which keeps all rows, those added too. It is held whether or not the
             solver takes it: the answer is no worse.
-        limits, progress
+        limits, time_limit, progress, verbose
             As in ``dlsched.solve``.
-        time_limit
-            Seconds, in place of ``limits``.
-        verbose
-            Whether to print on standard error where the search stands.
 
         Returns
         -------
-        A ``Result``. Its solution is decoded from the values of the model and judged by the instance's checker; its
-        objective is that of the instance. Status and bound are those of the model: with rows added,
-        ``infeasible`` and ``optimal`` say nothing of the instance without them. If the objective was changed into a
-        multiple of the instance's own, or is maximised in place of minimised, the bound is in the instance's units, and
-        ``sense`` says which side is better. Of any other objective there is no bound, and the message says what was proven
-        of the model's own. Where it has no end the status is ``unbounded``.
+        A ``Result``, whose solution and objective are judged by the instance's checker. Status and bound are those of the
+        model: with rows added, ``infeasible`` and ``optimal`` say nothing of the instance without them. If the objective was
+        changed into a multiple of the instance's own, or is maximised in place of minimised, the bound is in the instance's
+        units, and ``sense`` says which side is better. Of any other objective there is no bound, and the message says what was
+        proven of the model's own; where that has no end the status is ``unbounded``.
 
         Raises
         ------
         UsageError
-            The model was changed though it leaves out solutions, as it was not built with ``complete=True``; rows that it was
-            built with are gone or changed, other than by tighter sides; it has two variables of one name, or special ordered
-            sets; the solver does not take it; the start breaks a row; or another argument is wrong.
+            The model was changed though it was not built with ``complete=True``; rows that it was built with are gone or changed,
+            other than by tighter sides; it has two variables of one name, or special ordered sets; the solver does not take it;
+            the start breaks a row; or another argument is wrong.
         SolverMissingError
             The solver is not installed.
         """

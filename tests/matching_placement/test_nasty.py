@@ -15,27 +15,12 @@ from .nasty import nasty
 PROGRAMS = ("milp", "assignment", "minlp")
 
 
-def test_own_methods_on_a_sample():
-    """Eleven instances; the market of drawn categories, which takes as long as all others, on one."""
-    seen = campaign(nasty, brute_force_placement, range(10), skip=(*PROGRAMS, "sampled-market"))
-    assert seen["columns optimal"] == seen["exact optimal"] == seen["dp optimal"] >= 6
-    assert seen["columns infeasible"] >= 1
-    seen = campaign(nasty, brute_force_placement, range(39, 40), skip=PROGRAMS)
-    assert seen["sampled-market feasible"] >= 1
-
-
 def test_programs_on_a_sample():
     """The solvers' answers, on instances of which each once was called infeasible or given a wrong bound."""
     own = set(METHODS) - set(PROGRAMS)
     for seed in (379, 397, 1107):
         seen = campaign(nasty, brute_force_placement, range(seed, seed + 1), skip=own)
         assert all(seen[f"{name} optimal"] == 1 for name in PROGRAMS)
-
-
-@pytest.mark.long
-def test_own_methods():
-    """Three thousand instances; prints what came how often."""
-    print(f"\n{dict(campaign(nasty, brute_force_placement, range(3000), skip=PROGRAMS))}")
 
 
 @pytest.mark.long
