@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dlsched.cli import completion
-from dlsched.cli.options import AsJson, Threads
+from dlsched.cli.options import AsJson, Threads, names_in
 from dlsched.cli.output import print_json, print_table, progress_line
 from dlsched.comparison.comparison import (
     FIELDS,
@@ -68,7 +68,7 @@ def run(
     if plot is not None:
         require_plot(plot, width)
     instances, claims, errors = _read_all(files or [], solutions or [])
-    wanted = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    wanted = None if methods is None else names_in(methods)
     # Methods are looked up before any runs, so that a wrong name costs no time.
     by_family = {instance.family: methods_of(family_of(instance), wanted) for instance in instances}
     rows, interrupted = rows_of(instances, by_family, claims, limits, watch=progress_line)

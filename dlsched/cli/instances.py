@@ -6,7 +6,7 @@ import typer
 
 from dlsched.catalogue.families import options
 from dlsched.cli import completion
-from dlsched.cli.options import FamilyName, InstancePath, OutPath, Seed, taking
+from dlsched.cli.options import FamilyName, InstancePath, Linear, OutPath, Seed, taking
 from dlsched.cli.output import print_json
 from dlsched.core.arguments import require_seed
 from dlsched.core.errors import UsageError
@@ -93,14 +93,7 @@ def _pair(text: str) -> tuple[float, float]:
 
 def run_export(
     file: InstancePath,
-    formulation: Annotated[
-        str | None,
-        typer.Option(
-            metavar="F",
-            help="A linear formulation of the family: milp, or else its first.",
-            autocompletion=completion.formulations,
-        ),
-    ] = None,
+    formulation: Linear = None,
     format_: Annotated[str, typer.Option("--format", metavar="lp|mps", help="File format.")] = "lp",
     out: OutPath = None,
 ) -> int:

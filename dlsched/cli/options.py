@@ -25,6 +25,20 @@ NodeLimit = Annotated[int | None, typer.Option("--node-limit", metavar="N", help
 Threads = Annotated[int, typer.Option("--threads", metavar="N", help="Threads that a solver may use.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random draw.")]
 Workers = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one for each processor.")]
+Linear = Annotated[
+    str | None,
+    typer.Option(
+        "--formulation",
+        metavar="F",
+        help="A linear formulation of the family: milp, or else its first.",
+        autocompletion=completion.formulations,
+    ),
+]
+
+
+def names_in(text: str | None) -> list[str]:
+    """Return the names of a list with commas."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 Command = TypeVar("Command", bound=Callable[..., int])

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,12 @@ def print_json(data: object) -> None:
     """Print JSON on standard output, with characters that terminals do not show as escapes of the same value."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1)
     print(_UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text))
+
+
+def print_audit(audit: Iterable[str]) -> None:
+    """Print on standard error what was dropped, repaired or assumed."""
+    for sentence in audit:
+        print(f"audit: {printable(sentence)}", file=sys.stderr)
 
 
 def print_table(

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from dlsched.cli import completion
 from dlsched.cli.check import claim_in
-from dlsched.cli.options import AsJson, InstancePath, NodeLimit, Threads, TimeLimit
+from dlsched.cli.options import AsJson, InstancePath, Linear, NodeLimit, Threads, TimeLimit
 from dlsched.cli.output import cases, duration, number, percent, print_json, progress_line
 from dlsched.core.errors import DisagreementError, InputError
 from dlsched.core.files import read_json
@@ -32,10 +31,7 @@ def run(
     start: Annotated[
         str | None, typer.Option(metavar="RESULT", help="A result file whose solution is the first one.")
     ] = None,
-    formulation: Annotated[
-        str | None,
-        typer.Option(metavar="F", help="A linear formulation of the family.", autocompletion=completion.formulations),
-    ] = None,
+    formulation: Linear = None,
     gap: Annotated[
         float, typer.Option(metavar="G", help="Relative gap between the two sides that is enough, 0 to 1.")
     ] = 0.0,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dlsched.cli.options import AsJson, OutPath
+from dlsched.cli.options import AsJson, OutPath, names_in
 from dlsched.cli.output import print_json, print_table
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
@@ -130,7 +130,7 @@ def run_export(
     ] = None,
 ) -> int:
     """Write rows (csv, parquet, json) or tables (latex, markdown) of a study."""
-    names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    names = None if columns is None else names_in(columns)
     require_columns(format, names)
     with Study(store) as study:
         study.export(format, out or "-", columns=names)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dlsched.cli.options import AsJson, Workers
+from dlsched.cli.options import AsJson, Workers, names_in
 from dlsched.cli.output import print_json, print_table
 from dlsched.cli.study_results import STORE_HELP
 from dlsched.core.messages import printable, several
@@ -58,8 +58,7 @@ def run(
     Ctrl-C ends it with what has ended; the same command goes on. Where cells failed it ends with 8, also when nothing is left.
     """
     path = store_of(plan) if store is None else Path(store)
-    statuses = [status.strip() for status in (retry or "").split(",") if status.strip()]
-    study = run_watched(plan, path, Path(plan).stem, workers, engine=engine, scheduler=scheduler, retry=statuses)
+    study = run_watched(plan, path, Path(plan).stem, workers, engine=engine, scheduler=scheduler, retry=names_in(retry))
     if study is None:
         return INCOMPLETE
     with study:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +11,10 @@ from dlsched.catalogue.families import Value
 from dlsched.catalogue.sources import OPTIONS, READING_OPTIONS, SOURCES, of_queues
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, OutPath, taking
-from dlsched.cli.output import print_json, print_table
+from dlsched.cli.output import print_audit, print_json, print_table
 from dlsched.core.display import csv_text
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json, json_text, require_writable, write_text
-from dlsched.core.messages import printable
 from dlsched.families import write
 
 if TYPE_CHECKING:
@@ -52,8 +50,7 @@ def run_import(
             raise InputError(imported.unknown or f"{UNKNOWN} {instance.family} has no such answer.", where=file)
         claim = {"instance": {"name": instance.name, "sha256": instance.sha256}, "method": "what happened"}
         write_text(happened, json_text({**claim, "solution": imported.happened.as_data()}))
-    for sentence in audit:
-        print(f"audit: {printable(sentence)}", file=sys.stderr)
+    print_audit(audit)
     write(instance, out or "-")
     return 0
 
@@ -119,8 +116,7 @@ def run_advise(
         movable=movable,
         **options,
     )
-    for sentence in advice.audit:
-        print(f"audit: {printable(sentence)}", file=sys.stderr)
+    print_audit(advice.audit)
     data, rows = _data(queue, advice), _rows(queue, advice)
     if out is not None:
         write_text(out, json_text(data) if out.endswith(".json") else _csv(rows))

@@ -1,8 +1,7 @@
 """``dlsched whatif``: what other policies would have made of the queue of a trace, on one page."""
 
 import shlex
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +10,8 @@ import typer
 from dlsched.catalogue.families import Value
 from dlsched.catalogue.sources import OF_EVALUATIONS, QUEUES, READING_OPTIONS, of_queues
 from dlsched.cli import completion
-from dlsched.cli.options import Workers, taking
-from dlsched.cli.output import print_table
+from dlsched.cli.options import Workers, names_in, taking
+from dlsched.cli.output import print_audit, print_table
 from dlsched.cli.study_runs import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
@@ -86,7 +85,7 @@ def run(
         raise UsageError(where="time-limit", found=time_limit, allowed="a number > 0")
     require_engine(workers)
     path = _store_of(out, store)
-    names = tuple(_listed(policies)) or POLICIES.get(family, ())
+    names = tuple(names_in(policies)) or POLICIES.get(family, ())
     methods_of(names, family)
     sizes, window_s = _numbers(gpus), None if window is None else seconds_of(window)
     question = question_of(
@@ -114,7 +113,7 @@ def run(
         question,
         command,
         lambda plan: run_watched(plan, path, "whatif", workers, largest_solution=LARGEST_SOLUTION),
-        _tell,
+        print_audit,
     )
     if content is None:
         return INCOMPLETE
@@ -145,11 +144,6 @@ def _store_of(out: str, store: str | None) -> Path:
     return path
 
 
-def _tell(audit: Sequence[str]) -> None:
-    for sentence in audit:
-        print(f"audit: {printable(sentence)}", file=sys.stderr)
-
-
 def _command(file: str, out: str, options: Mapping[str, Value | None]) -> str:
     """The command that writes the page again."""
     words_of_options = [
@@ -165,17 +159,13 @@ def _numbers(text: str | None) -> tuple[int | None, ...]:
     if text is None:
         return (None,)
     found = []
-    for word in _listed(text):
+    for word in names_in(text):
         if not word.isascii() or not word.isdigit() or not 1 <= int(word) <= 10**9 or int(word) in found:
             raise UsageError(
                 where="gpus", found=repr(text), allowed="different integers >= 1 with commas, such as 400,480"
             )
         found.append(int(word))
     return tuple(found)
-
-
-def _listed(text: str | None) -> list[str]:
-    return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
 def _print(page: "PageContent") -> None:

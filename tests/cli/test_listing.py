@@ -34,13 +34,6 @@ def test_all_families_are_the_default(cli: Any) -> None:
     assert {entry["family"] for entry in listed if entry["name"] == "exact"} == set(FAMILIES)
 
 
-def test_the_table_names_all(cli: Any) -> None:
-    """For people: the same names on standard output."""
-    ended = cli("methods")
-    assert ended.err == ""
-    assert all(name in ended.out for names in RING.values() for name in names)
-
-
 def test_every_solver_solves_its_smoke_model(cli: Any) -> None:
     """With its version; SCIP solves a non-linear one too."""
     ended = cli("doctor", "--json")
