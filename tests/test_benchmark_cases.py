@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from cases import alike, cases, compared, differs, interval, shown
 
-from dlsched.core.messages import listed
 from tests.study.by_hand import answer, dead
 
 ROWS = [
@@ -47,12 +46,6 @@ def test_words() -> None:
     low, high = np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.1, 4.0])
     assert (compared(low, high), compared(high, low)) == ("better", "worse")
     assert compared(low, low[::-1]) == "not told apart from it"
-    assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
-        "none",
-        "a",
-        "a and b",
-        "a, b and c",
-    ]
 
 
 def test_methods_that_do_the_same() -> None:

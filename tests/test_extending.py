@@ -15,7 +15,6 @@ import dlsched
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(dlsched.__file__).parent
 PAGE = "extending.md"
-MOST_FILES = 3
 
 
 def section(title):
@@ -63,6 +62,28 @@ def run(folder, *arguments, cwd):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.fixture
+def follow(tmp_path, monkeypatch):
+    """Add a section to a copy, whose files it touches are few and pass Ruff; its commands show what the page says."""
+
+    def call(title, most):
+        touched = added(tmp_path, title)
+        assert len(touched) <= most, touched
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
+        monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
+        for block in section(title):
+            if block.language == "console":
+                run_console(block.text, tmp_path, f"docs/{PAGE}, line {block.line}", None)
+        shutil.copy(ROOT / "pyproject.toml", tmp_path)
+        sources = [file for file in touched if file.endswith(".py")]
+        for command in (["check"], ["format", "--check"]):
+            code, said = run(tmp_path, "-m", "ruff", *command, *sources, cwd=tmp_path)
+            assert code == 0, said
+
+    return call
+
+
 @pytest.mark.parametrize(
     ("title", "names", "tests", "chosen"),
     [
@@ -70,16 +91,9 @@ def run(folder, *arguments, cwd):
         ("Adding a trace", "ledger", "traces/readers/test_damage.py", "ledger"),
     ],
 )
-def test_three_files_add_it_everywhere(title, names, tests, chosen, tmp_path, monkeypatch):
-    """The page's commands show what it says, shells complete the name, its types hold, and the tests of all hold it."""
-    touched = added(tmp_path, title)
-    assert len(touched) <= MOST_FILES, touched
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
-    monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
-    for block in section(title):
-        if block.language == "console":
-            run_console(block.text, tmp_path, f"docs/{PAGE}, line {block.line}", None)
+def test_three_files_add_it_everywhere(title, names, tests, chosen, tmp_path, follow):
+    """The page's commands show what it says, shells complete the name, and the tests of all hold it."""
+    follow(title, 3)
     name = names.split()[-1]
     catalogue = (
         "from dlsched.catalogue import families, sources; print(families.methods('elastic_stream'), sources.QUEUES)"
@@ -87,23 +101,11 @@ def test_three_files_add_it_everywhere(title, names, tests, chosen, tmp_path, mo
     assert f"'{name}'" in run(tmp_path, "-c", catalogue, cwd=tmp_path)[1]
     code, said = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, tests, cwd=ROOT / "tests")
     assert code == 0 and " passed" in said and "skipped" not in said, said
-    sources = [file for file in touched if file.endswith(".py")]
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    for command in (["check"], ["format", "--check"]):
-        code, said = run(tmp_path, "-m", "ruff", *command, *sources, cwd=tmp_path)
-        assert code == 0, said
 
 
-def test_two_files_add_a_column(tmp_path, monkeypatch):
-    """It is in the exports of a study and in its reports, which says what the other columns make of it; its types hold."""
-    touched = added(tmp_path, "Adding a column")
-    assert len(touched) <= 2, touched
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
-    monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
-    for block in section("Adding a column"):
-        if block.language == "console":
-            run_console(block.text, tmp_path, f"docs/{PAGE}, line {block.line}", None)
+def test_two_files_add_a_column(tmp_path, follow):
+    """It is in the exports of a study and in its reports, which says what the other columns make of it."""
+    follow("Adding a column", 2)
     rows = list(csv.DictReader((tmp_path / "lost.csv").read_text(encoding="utf-8").splitlines()))
     assert list(rows[0])[-1] == "loss_percent" and len(rows) == 4
     assert all(float(row["loss_percent"]) == pytest.approx(100 * (float(row["ratio"]) - 1)) for row in rows)
@@ -113,11 +115,6 @@ def test_two_files_add_a_column(tmp_path, monkeypatch):
     assert "loss, %" in page and f"{worst:.3g}" in page
     said = (tmp_path / "lost.md").read_text(encoding="utf-8")
     assert "| ratio | loss, % | command |" in said and f"| {worst:.3g} |" in said
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    sources = [file for file in touched if file.endswith(".py")]
-    for command in (["ruff", "check"], ["ruff", "format", "--check"]):
-        code, said = run(tmp_path, "-m", *command, *sources, cwd=tmp_path)
-        assert code == 0, said
 
 
 def in_bash(command, folder):
@@ -130,16 +127,9 @@ def in_bash(command, folder):
 
 
 @pytest.mark.long
-def test_four_files_add_a_utility_everywhere(tmp_path, monkeypatch):
+def test_four_files_add_a_utility_everywhere(tmp_path, follow):
     """A preset draws it, exact methods find what brute force finds, heuristics no more, certificates verify, and shells know."""
-    touched = added(tmp_path, "Adding a utility")
-    assert len(touched) <= 4, touched
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
-    monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
-    for block in section("Adding a utility"):
-        if block.language == "console":
-            run_console(block.text, tmp_path, f"docs/{PAGE}, line {block.line}", None)
+    follow("Adding a utility", 4)
     held = (
         "import dlsched; from dlsched.testing.ring_embedding import brute_force_ring\n"
         "instance = dlsched.read('rings.json')\n"
@@ -157,8 +147,3 @@ def test_four_files_add_a_utility_everywhere(tmp_path, monkeypatch):
     chosen = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "saturating", *tests]
     code, said = run(tmp_path, *chosen, cwd=ROOT / "tests")
     assert code == 0 and " passed" in said and "skipped" not in said, said
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    sources = [file for file in touched if file.endswith(".py")]
-    for command in (["check"], ["format", "--check"]):
-        code, said = run(tmp_path, "-m", "ruff", *command, *sources, cwd=tmp_path)
-        assert code == 0, said

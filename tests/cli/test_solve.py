@@ -159,14 +159,6 @@ def test_a_disk_that_is_full_leaves_the_old_file(command: str, example: Path, tm
     assert (out.read_text(), os.listdir(out.parent)) == ("old", ["file"])
 
 
-def test_the_file_is_readable_as_any_other(cli: Any, example: Path, tmp_path: Path) -> None:
-    """Its permissions are those of a file that is simply opened."""
-    plain, out = tmp_path / "plain", tmp_path / "result.json"
-    plain.touch()
-    cli("solve", example, "-o", out)
-    assert stat.S_IMODE(out.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_device_is_not_replaced_by_a_file(cli: Any, example: Path, tmp_path: Path) -> None:
     """What is no regular file (a pipe here, /dev/null or /dev/stdout for root) is written to, or refused."""

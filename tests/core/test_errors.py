@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from dlsched.core import errors
-from dlsched.core.errors import DlschedError, InstanceError, UsageError
+from dlsched.core.errors import DlschedError, UsageError
 
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DlschedError)]
 
@@ -44,15 +44,3 @@ def test_fields_and_text(kind) -> None:
 def test_options_in_place_of_arguments(error, text) -> None:
     """Arguments are called what was typed where the error says that they are arguments, and nowhere else."""
     assert error.text({"jobs": "--jobs", "max_gpus": "--max-gpus", "time_limit": "--time-limit"}) == text
-
-
-def test_a_wrong_instance_says_its_sentences_a_line_each() -> None:
-    """The first line says how many there are."""
-    from dlsched import ring_allocation
-
-    data = ring_allocation.example().as_data()
-    del data["format"]
-    with pytest.raises(InstanceError) as raised:
-        ring_allocation.Instance(**(data | {"gpus": 0, "name": ""}))
-    assert raised.value.head.endswith("(and 1 more)") and len(raised.value.more) == 1
-    assert str(raised.value) == f"{raised.value.head}\n  {raised.value.more[0]}"

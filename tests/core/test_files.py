@@ -129,21 +129,6 @@ def test_written_files_are_whole(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    """When the last step fails, the old content stays, the temporary file goes, and the error is an InputError."""
-    path = tmp_path / "out.json"
-    path.write_text("old")
-
-    def fail(*arguments):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(InputError, match="cannot be written: No space left"):
-        write_text(path, "new")
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["out.json"]
-
-
 def test_bytes_appear_whole_or_not_at_all(tmp_path):
     """Until the block ends the old file is there, and after an error in it too, with nothing beside it."""
     path = tmp_path / "out.bin"
@@ -157,12 +142,6 @@ def test_bytes_appear_whole_or_not_at_all(tmp_path):
         stream.write(b"half")
         raise KeyError("reading")
     assert (path.read_bytes(), list(tmp_path.iterdir())) == (b"\x00\xff", [path])
-
-
-def test_writing_into_a_missing_folder(tmp_path):
-    """No folder is made; the message names the file."""
-    with pytest.raises(InputError, match=r"out\.json: cannot be written: there is no folder"):
-        write_text(tmp_path / "no" / "out.json", "x")
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
@@ -187,12 +166,6 @@ def test_names_as_long_as_they_may_be(tmp_path, letter):
     for call in (lambda path: write_text(path, ""), require_writable):
         with pytest.raises(InputError, match=r"cannot be written: File name too long$"):
             call(tmp_path / (longest + letter))
-
-
-def test_writing_to_standard_output(capsys):
-    """``-`` writes there and makes no file."""
-    write_text("-", "x\n")
-    assert capsys.readouterr().out == "x\n"
 
 
 def test_field_path():
