@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.core.errors import UsageError
-from dlsched.ring_allocation import Instance, example, lagrange, relaxation
+from dlsched.ring_allocation import example, lagrange, relaxation
 from dlsched.ring_allocation.certificate import verify
 from dlsched.testing import ring_allocation_instances
+
+from .jobs import build
 
 SETTINGS = settings(max_examples=25, derandomize=True, deadline=None, database=None)
 
@@ -82,9 +84,7 @@ def test_the_value_is_the_float_below_what_is_proven(instance, price):
 @pytest.mark.parametrize("scale", [1e-320, 1e-200, 1.0, 1e200])
 def test_values_of_any_size_are_not_above_what_is_proven(scale):
     """Costs whose products would underflow, or which are too large to be split, are added up as rational numbers."""
-    table = {"1": 3.3 * scale, "2": 1.7 * scale}
-    jobs = [{"id": name, "epochs": 0.7, "weight": 1.3, "epoch_time_s": table} for name in "ab"]
-    instance = Instance(name="x", gpus=3, jobs=jobs)
+    instance = build(3, *[{1: 3.3 * scale, 2: 1.7 * scale}] * 2, epochs=0.7, weight=1.3)
     certificate = lagrange(instance)
     exact = naive_price(instance, certificate.price)
     assert Fraction(certificate.value) <= exact < Fraction(math.nextafter(certificate.value, math.inf))
@@ -130,17 +130,12 @@ def test_the_duals_of_the_relaxation_prove_a_bound(instance):
 def test_the_relaxation_is_as_strong_as_the_best_price():
     """Two GPUs for two jobs, 1 / w s each, weight 1 / 4: one GPU each, 0.5; price 1 / 8 proves it, so must the duals."""
     law = {"theta": [1.0, 0.0, 0.0, 0.0], "samples": 1.0, "model_bytes": 0.0}
-    jobs = [{"id": name, "epochs": 1.0, "weight": 0.25, "speed_law": law} for name in "ab"]
-    instance = Instance(name="x", gpus=2, jobs=jobs)
+    instance = build(2, law, law, weight=0.25)
     assert lagrange(instance).value == pytest.approx(0.5)
     assert relaxation(instance).value == pytest.approx(0.5)
 
 
-EIGHT = Instance(
-    name="x",
-    gpus=16,
-    jobs=[{"id": name, "epochs": 1.0, "epoch_time_s": {str(n): 1.0 for n in range(1, 9)}} for name in "ab"],
-)
+EIGHT = build(16, [1.0] * 8, [1.0] * 8)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +168,7 @@ def test_a_value_that_claims_more_is_not_proven(certificate):
 
 def test_price_by_hand():
     """One job, 10 s on 1 GPU, 4 s on 4, two GPUs, price 2: min(12, 12) - 4 = 8."""
-    instance = Instance(name="x", gpus=2, jobs=[{"id": "a", "epochs": 1, "epoch_time_s": {"1": 10.0, "4": 4.0}}])
+    instance = build(2, {1: 10.0, 4: 4.0})
     assert verify(instance, PriceCertificate(2.0, 8.0)) == 8
     assert lagrange(instance).price == 2.0
     assert lagrange(instance).value == pytest.approx(8.0, rel=1e-12)
@@ -189,7 +184,7 @@ def test_a_given_price_is_used_and_checked():
 
 def test_infeasible_instances_have_no_best_bound():
     """Their dual is unbounded: misuse, not a number."""
-    instance = Instance(name="x", gpus=1, jobs=[{"id": "a", "epochs": 1, "epoch_time_s": {"2": 1.0}}])
+    instance = build(1, {2: 1.0})
     for bound in (lagrange, relaxation):
         with pytest.raises(UsageError, match="infeasible"):
             bound(instance)
@@ -204,7 +199,7 @@ def test_values_are_plain_floats():
 
 def test_costs_near_the_smallest_float():
     """0.6 x 5e-324 rounds up to 5e-324: the stated value may not exceed what is exactly true."""
-    instance = Instance(name="x", gpus=1, jobs=[{"id": "a", "epochs": 5e-324, "epoch_time_s": {"1": 0.6}}])
+    instance = build(1, {1: 0.6}, epochs=5e-324)
     certificate = lagrange(instance)
     assert Fraction(certificate.value) <= verify(instance, certificate)
 
@@ -212,7 +207,7 @@ def test_costs_near_the_smallest_float():
 def test_duals_of_laws_that_allow_more_counts_than_can_be_added_up():
     """16 / w on up to 2^53 GPUs: at a price of 1 and a choice of 8.5 counts 3 to 5 are below it, 8 + 8 + 8.2; free, all are."""
     law = {"theta": [1.0, 0.0, 0.0, 0.0], "samples": 16.0, "model_bytes": 0.0}
-    instance = Instance(name="x", gpus=2**53, jobs=[{"id": "a", "epochs": 1.0, "speed_law": law}])
+    instance = build(2**53, law)
     exact = verify(instance, DualsCertificate("milp", {"capacity": -1.0, "choice_a": 8.5}, 0.0))
     below = sum(Fraction(16, w) + w - Fraction(17, 2) for w in (3, 4, 5))
     assert exact == Fraction(17, 2) - 2**53 + below

@@ -3,30 +3,17 @@
 import pytest
 
 from dlsched.core.errors import UsageError
-from dlsched.ring_allocation import Allocation, Instance, check, example, figures, objective, solve
+from dlsched.ring_allocation import Allocation, check, example, figures, objective, solve
 from dlsched.ring_allocation.checker import infeasible
 
-INSTANCE = Instance(
-    name="three",
-    gpus=6,
-    jobs=[
-        {"id": "a", "epochs": 10, "epoch_time_s": {"1": 9.0, "2": 5.0, "4": 3.0}, "current_gpus": 2, "restart_s": 7.0},
-        {
-            "id": "b",
-            "epochs": 2,
-            "epoch_time_s": {"1": 8.0, "3": 4.0},
-            "weight": 3.0,
-            "current_gpus": 9,
-            "restart_s": 0.5,
-        },
-        {
-            "id": "c",
-            "epochs": 4,
-            "speed_law": {"theta": [1, 2, 3, 4], "samples": 60, "model_bytes": 5},
-            "max_gpus": 3,
-            "restart_s": 50,
-        },
-    ],
+from .jobs import build
+
+STEEP = {"theta": [1, 2, 3, 4], "samples": 60, "model_bytes": 5}
+INSTANCE = build(
+    6,
+    {"epochs": 10, "epoch_time_s": {1: 9.0, 2: 5.0, 4: 3.0}, "current_gpus": 2, "restart_s": 7.0},
+    {"epochs": 2, "epoch_time_s": {1: 8.0, 3: 4.0}, "weight": 3.0, "current_gpus": 9, "restart_s": 0.5},
+    {"epochs": 4, "speed_law": STEEP, "max_gpus": 3, "restart_s": 50},
 )
 
 
@@ -97,17 +84,15 @@ def test_counts_that_are_no_integers_break_a_rule(value):
 
 def test_infeasible_by_counting():
     """Three jobs need 1 + 1 + 1: two GPUs are too few, three are enough."""
-    few = Instance(name="few", gpus=2, jobs=INSTANCE.jobs)
+    few, enough = (INSTANCE.model_copy(update={"gpus": gpus}) for gpus in (2, 3))
     assert infeasible(few) == "the smallest counts add up to 3 GPUs, the cluster has 2"
-    assert infeasible(Instance(name="enough", gpus=3, jobs=INSTANCE.jobs)) is None
+    assert infeasible(enough) is None
 
 
 def test_restart_only_for_running_jobs():
     """Without a current count no restart is charged, whatever the restart would cost."""
-    job = {"id": "a", "epochs": 1, "epoch_time_s": {"1": 5.0}, "restart_s": 99.0}
-    assert objective(Instance(name="x", gpus=1, jobs=[job]), Allocation({"a": 1})) == 5.0
-    again = Instance(name="x", gpus=1, jobs=[job | {"current_gpus": 2}])
-    assert objective(again, Allocation({"a": 1})) == 104.0
+    assert objective(build(1, [5.0], restart_s=99.0), Allocation({"a": 1})) == 5.0
+    assert objective(build(1, [5.0], restart_s=99.0, current_gpus=2), Allocation({"a": 1})) == 104.0
 
 
 LAW = {"theta": [8.0, 0.5, 0.0, 0.0], "samples": 1.0, "model_bytes": 0.0}
@@ -115,12 +100,12 @@ LAW = {"theta": [8.0, 0.5, 0.0, 0.0], "samples": 1.0, "model_bytes": 0.0}
 
 def test_by_hand():
     """Shares of 9 // 3 = 3 GPUs: a runs on 2 of them in 6 s; b needs 4, 5 s; c is restarted, 2 s an epoch more."""
-    jobs = [
-        {"id": "a", "epochs": 2, "epoch_time_s": {1: 10.0, 2: 6.0, 3: 7.0, 4: 4.0}, "weight": 5.0},
-        {"id": "b", "epochs": 1, "epoch_time_s": {4: 5.0, 8: 3.0}},
-        {"id": "c", "epochs": 3, "epoch_time_s": {1: 4.0, 2: 3.0}, "current_gpus": 2, "restart_s": 6.0},
-    ]
-    instance = Instance(name="three", gpus=9, jobs=jobs)
+    instance = build(
+        9,
+        {"epochs": 2, "epoch_time_s": {1: 10.0, 2: 6.0, 3: 7.0, 4: 4.0}, "weight": 5.0},
+        {4: 5.0, 8: 3.0},
+        {"epochs": 3, "epoch_time_s": {1: 4.0, 2: 3.0}, "current_gpus": 2, "restart_s": 6.0},
+    )
     found = figures(instance, Allocation({"a": 4, "b": 4, "c": 1}))
     ratios = [8.0 / 12.0, 1.0, (12.0 + 6.0) / 9.0]
     assert found["max_rho"] == 2.0 and found["mean_rho"] == pytest.approx(sum(ratios) / 3)
@@ -129,13 +114,12 @@ def test_by_hand():
 
 def test_laws_and_jobs_without_epochs():
     """Of 8 / w + (w - 1) / 2 on at most 8 // 2 = 4 GPUs the least is at 4; one without epochs is left out."""
-    jobs = [{"id": "a", "epochs": 1, "speed_law": LAW}, {"id": "b", "epochs": 0, "speed_law": LAW}]
-    instance = Instance(name="law", gpus=8, jobs=jobs)
+    idle = {"epochs": 0, "speed_law": LAW}
+    instance = build(8, LAW, idle)
     assert figures(instance, Allocation({"a": 1, "b": 1}))["mean_rho"] == pytest.approx(8.0 / 3.5)
-    capped = Instance(name="law", gpus=8, jobs=[jobs[0] | {"max_gpus": 2}, jobs[1]])
+    capped = build(8, {"speed_law": LAW, "max_gpus": 2}, idle)
     assert figures(capped, Allocation({"a": 1, "b": 1}))["mean_rho"] == pytest.approx(8.0 / 4.5)
-    nobody = Instance(name="none", gpus=8, jobs=jobs[1:])
-    assert figures(nobody, Allocation({"b": 1})) == {"max_rho": 1.0, "mean_rho": 1.0, "jain_index": 1.0}
+    assert figures(build(8, idle), Allocation({"a": 1})) == {"max_rho": 1.0, "mean_rho": 1.0, "jain_index": 1.0}
 
 
 def test_results_carry_them():

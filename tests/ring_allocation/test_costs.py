@@ -11,17 +11,19 @@ from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.heuristics import climb_hulls, double_greedily, increase_greedily
 from dlsched.allocation.methods import solve_by_states
 from dlsched.core.errors import UsageError
-from dlsched.ring_allocation import Allocation, Instance, doubling, hull, marginal
+from dlsched.ring_allocation import Allocation, doubling, hull, marginal
 from dlsched.ring_allocation.checker import job_cost, seconds_left
 from dlsched.ring_allocation.costs import cost_table
 from dlsched.testing import brute_force, ring_allocation_instances
+
+from .jobs import build
 
 SETTINGS = settings(max_examples=30, derandomize=True, deadline=None, database=None)
 
 
 def law(theta, **job):
     """A job with a law of 100 samples and 10 bytes."""
-    return {"id": "a", "epochs": 1.0, "speed_law": {"theta": theta, "samples": 100, "model_bytes": 10}} | job
+    return {"speed_law": {"theta": theta, "samples": 100, "model_bytes": 10}} | job
 
 
 @SETTINGS
@@ -66,7 +68,7 @@ def test_only_counts_that_cannot_fit_are_left_out(instance):
 
 def counts(job, gpus):
     """Counts that the table of one job holds."""
-    return cost_table(Instance(name="x", gpus=gpus, jobs=[job])).counts.tolist()
+    return cost_table(build(gpus, job)).counts.tolist()
 
 
 def test_a_law_is_tabulated_to_its_fastest_count():
@@ -94,8 +96,8 @@ def test_a_law_that_only_gets_slower_has_few_counts():
 
 def test_many_laws_share_about_as_many_pairs_as_there_are_gpus():
     """500 laws without an overhead on 2,000 GPUs: not 500 x 1,501 pairs, and the optimum is dynamic programming's."""
-    jobs = [law([1.0 + n / 7, 0.0, 0.0, 0.0], weight=1.0 + n % 3) | {"id": f"j{n}"} for n in range(500)]
-    table = cost_table(Instance(name="x", gpus=2000, jobs=jobs))
+    jobs = [law([1.0 + n / 7, 0.0, 0.0, 0.0], weight=1.0 + n % 3) for n in range(500)]
+    table = cost_table(build(2000, *jobs))
     assert table.pairs <= 4 * 2000 + 4 * 500
 
 
@@ -113,7 +115,7 @@ def test_cut_laws_change_neither_the_optimum_nor_a_heuristic(seed):
     """Laws of all shapes, with and without restarts: same optimum, and same steps of every greedy, as on all counts."""
     rng = random.Random(seed)
     jobs = []
-    for n in range(rng.randint(1, 9)):
+    for _ in range(rng.randint(1, 9)):
         theta = [
             rng.choice([0, 1]),
             rng.choice([0, 0, rng.random()]),
@@ -121,16 +123,11 @@ def test_cut_laws_change_neither_the_optimum_nor_a_heuristic(seed):
             0.5 + rng.random(),
         ]
         speed = {"theta": theta, "samples": rng.randint(1, 10000), "model_bytes": rng.randint(0, 60)}
-        job = {
-            "id": f"j{n}",
-            "epochs": rng.choice([0, 1, 50]),
-            "speed_law": speed,
-            "weight": rng.choice([0.5, 1.0, 3.0]),
-        }
+        job = {"epochs": rng.choice([0, 1, 50]), "speed_law": speed, "weight": rng.choice([0.5, 1.0, 3.0])}
         if rng.random() < 0.5:
             job |= {"current_gpus": rng.randint(1, 200), "restart_s": float(rng.choice([0, 1, 100, 10000]))}
         jobs.append(job | ({"max_gpus": rng.randint(1, 300)} if rng.random() < 0.5 else {}))
-    instance = Instance(name="laws", gpus=rng.randint(len(jobs), 150), jobs=jobs)
+    instance = build(rng.randint(len(jobs), 150), *jobs)
     full, cut = everything(instance), cost_table(instance)
     optimum = full.total_cost(solve_by_states(full, instance.gpus))
     assert cut.total_cost(solve_by_states(cut, instance.gpus)) == pytest.approx(optimum, rel=1e-12)
@@ -141,42 +138,28 @@ def test_cut_laws_change_neither_the_optimum_nor_a_heuristic(seed):
 
 def test_doubling_sees_the_double_of_the_fastest_count():
     """100 / w + 6.3 w: fastest at 4 (50.2); doubling goes 1, 2, 4 and stops, since 8 is slower (62.9)."""
-    instance = Instance(name="x", gpus=64, jobs=[law([1.0, 6.3, 0.0, 10.0])])
-    assert doubling(instance).gpus["a"] == 4
+    assert doubling(build(64, law([1.0, 6.3, 0.0, 10.0]))).gpus["a"] == 4
 
 
 def test_a_law_without_an_end_is_refused_when_too_long():
     """Without an overhead every further GPU helps: 2**53 counts are no table, and the message says what to limit."""
-    instance = Instance(name="x", gpus=2**53, jobs=[law([1.0, 0.0, 0.0, 0.0])])
     with pytest.raises(UsageError, match="max_gpus"):
-        cost_table(instance)
+        cost_table(build(2**53, law([1.0, 0.0, 0.0, 0.0])))
 
 
 def test_huge_counts_are_exact_or_refused():
     """Counts of 2**53 are integers in the table; 600 of them add up to more than 2**62 and are refused."""
-    big = {"id": "a", "epochs": 1.0, "epoch_time_s": {"1": 2.0, str(2**53): 1.0}}
-    assert counts(big, 2**53) == [1, 2**53]
-    large = {"1": 2.0, str(2**53 - 1000): 1.0}
-    many = [big | {"id": f"j{index}", "epoch_time_s": large} for index in range(600)]
+    assert counts({1: 2.0, 2**53: 1.0}, 2**53) == [1, 2**53]
     with pytest.raises(UsageError, match="2\\*\\*62"):
-        cost_table(Instance(name="x", gpus=2**53, jobs=many))
+        cost_table(build(2**53, *[{1: 2.0, 2**53 - 1000: 1.0}] * 600))
 
 
 LAW = {"theta": [1.0, 0.5, 0.0, 2.0], "samples": 12.0, "model_bytes": 0.0}
-MIXED = Instance(
-    name="x",
-    gpus=9,
-    jobs=[
-        {
-            "id": "gaps",
-            "epochs": 2.0,
-            "epoch_time_s": {"2": 9.0, "5": 4.0, "8": 5.0},
-            "current_gpus": 5,
-            "restart_s": 7.0,
-        },
-        {"id": "law", "epochs": 3.0, "speed_law": LAW, "max_gpus": 4},
-        {"id": "row", "epochs": 1.0, "epoch_time_s": {"1": 3.0, "2": 1.5}, "weight": 2.0},
-    ],
+MIXED = build(
+    9,
+    {"id": "gaps", "epochs": 2.0, "epoch_time_s": {2: 9.0, 5: 4.0, 8: 5.0}, "current_gpus": 5, "restart_s": 7.0},
+    {"id": "law", "epochs": 3.0, "speed_law": LAW, "max_gpus": 4},
+    {"id": "row", "epoch_time_s": {1: 3.0, 2: 1.5}, "weight": 2.0},
 )
 
 
@@ -234,7 +217,7 @@ def test_no_allocation(given_counts):
 
 def test_only_laws():
     """No table, no pair."""
-    instance = Instance(name="x", gpus=4, jobs=[{"id": "a", "epochs": 1.0, "speed_law": LAW}])
+    instance = build(4, LAW)
     assert len(instance.arrays.costs) == len(instance.arrays.fastest_s(2)) == 0
     assert instance.arrays.seconds_left({"a": 1})[1].tolist() == [14.0]
     assert instance.arrays is instance.arrays

@@ -8,18 +8,15 @@ from hypothesis import given, settings
 
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_allocation import Allocation, Instance, check, example, objective, solve
+from dlsched.ring_allocation import Allocation, check, example, objective, solve
 from dlsched.ring_allocation.formulations import build_arrays, build_milp, build_minlp, laws
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force, ring_allocation_instances
 
+from .jobs import build
+
 SETTINGS = settings(max_examples=15, derandomize=True, deadline=None, database=None)
-
-
-def table(name, times, **fields):
-    """A job with a table."""
-    return {"id": name, "epochs": 1.0, "epoch_time_s": times} | fields
 
 
 def test_milp_rows_and_columns_by_name():
@@ -43,16 +40,15 @@ def test_milp_rows_and_columns_by_name():
 
 def test_ids_that_no_lp_reader_takes_become_positions():
     """Blanks, brackets or names that differ in case only: j0, j1 instead; the decoder gives the ids back."""
-    jobs = [table("a b", {"1": 2.0}), table("[x]", {"1": 3.0, "2": 1.0})]
-    instance = Instance(name="x", gpus=3, jobs=jobs)
-    formulation = build_milp(instance)
+    jobs = {"id": "a b", "epoch_time_s": {1: 2.0}}, {"id": "[x]", "epoch_time_s": {1: 3.0, 2: 1.0}}
+    formulation = build_milp(build(3, *jobs))
     assert set(formulation.model.constraints) == {"capacity", "choice_j0", "choice_j1"}
     assert formulation.decode({"x_j0_1": 1.0, "x_j1_2": 0.999999}).gpus == {"a b": 1, "[x]": 2}
 
 
 def test_dominated_counts_can_be_left_out():
     """Three GPUs that are no faster than two make no column."""
-    instance = Instance(name="x", gpus=9, jobs=[table("a", {"1": 5.0, "2": 3.0, "3": 3.0, "4": 1.0})])
+    instance = build(9, [5.0, 3.0, 3.0, 1.0])
     assert len(build_milp(instance).model.variables()) == 4
     names = [variable.name for variable in build_milp(instance, drop_dominated=True).model.variables()]
     assert sorted(names) == ["x_a_1", "x_a_2", "x_a_4"]
@@ -60,8 +56,7 @@ def test_dominated_counts_can_be_left_out():
 
 def test_arrays_hold_open_pairs_on_their_grid():
     """Hull answers 3 and 2 GPUs, 2 + 4, 2 more than the least of both: one GPU for a, 6 more, is out. Counts are 2 apart."""
-    jobs = [table("a", {"1": 8.0, "3": 2.0}), table("b", {"2": 4.0, "4": 3.5, "6": 2.0})]
-    formulation = build_arrays(Instance(name="x", gpus=7, jobs=jobs))
+    formulation = build_arrays(build(7, {1: 8.0, 3: 2.0}, {2: 4.0, 4: 3.5, 6: 2.0}))
     model = formulation.model
     assert model.names == ["x_a_3", "x_b_2", "x_b_4", "x_b_6"]
     assert model.row_names == ["capacity", "choice_a", "choice_b"]
@@ -104,9 +99,7 @@ LAW = {"theta": [2.0, 1.0, 0.0, 0.5], "samples": 8.0, "model_bytes": 0.0}
 
 def small():
     """A table and a law with a restart; hull answers 1 and 4 GPUs, 30 + 8, 10 above the least of both: all is open."""
-    jobs = [table("a", {"1": 30.0, "4": 20.0, "9": 1.0}), {"id": "b", "epochs": 1.0, "speed_law": LAW}]
-    jobs[1] |= {"current_gpus": 2, "restart_s": 0.5}
-    return Instance(name="x", gpus=5, jobs=jobs)
+    return build(5, {1: 30.0, 4: 20.0, 9: 1.0}, {"speed_law": LAW, "current_gpus": 2, "restart_s": 0.5})
 
 
 def test_minlp_components_by_name():
@@ -125,8 +118,7 @@ def test_minlp_components_by_name():
 
 def test_minlp_leaves_out_what_no_better_answer_holds():
     """Hull gives 4 and 2 GPUs, 3 + 4: more than 4 + 7 - 3 - 4 above a job's least is out, and one count left is a constant."""
-    jobs = [table("a", {"1": 1e9, "4": 3.0}), table("b", {"1": 5.0, "2": 4.0})]
-    formulation = build_minlp(Instance(name="x", gpus=6, jobs=jobs))
+    formulation = build_minlp(build(6, {1: 1e9, 4: 3.0}, {1: 5.0, 2: 4.0}))
     assert formulation.model is None
     assert formulation.constant == 7.0
     assert formulation.decode({}).gpus == {"a": 4, "b": 2}
@@ -134,13 +126,12 @@ def test_minlp_leaves_out_what_no_better_answer_holds():
 
 def test_minlp_counts_on_their_grid():
     """Counts 10^12 apart are 0, 1, 2 in the model; where they are not, SCIP is not asked."""
-    jobs = [table(name, {"1": 9.0, str(1 + 10**12): 7.5, str(1 + 2 * 10**12): 3.0}) for name in "ab"]
-    formulation = build_minlp(Instance(name="x", gpus=2 + 3 * 10**12, jobs=jobs))
+    times, gpus = {1: 9.0, 1 + 10**12: 7.5, 1 + 2 * 10**12: 3.0}, 2 + 3 * 10**12
+    formulation = build_minlp(build(gpus, times, times))
     assert [formulation.model.w[index].ub for index in (0, 1)] == [2, 2]
     assert formulation.model.capacity.upper() == 3
-    jobs[1]["epoch_time_s"]["7"] = 8.0
     with pytest.raises(UsageError, match=r"minlp: found counts that are .* x 2 GPUs apart"):
-        build_minlp(Instance(name="x", gpus=2 + 3 * 10**12, jobs=jobs))
+        build_minlp(build(gpus, times, times | {7: 8.0}))
 
 
 @settings(SETTINGS, max_examples=20)
@@ -163,22 +154,18 @@ def test_minlp_optimum_is_brute_forces(instance):
 @pytest.mark.parametrize("power", [-60, 0, 60])
 def test_minlp_does_not_depend_on_the_unit_of_time(power):
     """Times 2^-60 and 2^60 as long: the optimum, 2^-60 and 2^60 times as much, is proven alike."""
-    jobs = [
-        {"id": f"j{n}", "epochs": 2.0**power, "speed_law": LAW | {"samples": 8.0 + n}, "current_gpus": 9}
-        for n in range(3)
-    ]
-    result = solve(Instance(name="x", gpus=8, jobs=jobs), method="minlp")
+    instance = build(8, *[LAW | {"samples": 8.0 + n} for n in range(3)], epochs=2.0**power, current_gpus=9)
+    result = solve(instance, method="minlp")
     assert result.status is TerminationStatus.OPTIMAL
-    assert result.objective == pytest.approx(brute_force(Instance(name="x", gpus=8, jobs=jobs))[0], rel=1e-12)
+    assert result.objective == pytest.approx(brute_force(instance)[0], rel=1e-12)
     assert result.bound == pytest.approx(result.objective, rel=1e-9)
 
 
 def test_minlp_of_two_laws_that_scip_10_takes_for_symmetric():
     """1 / w + w and 3 / w + w on four GPUs, weight 2: 2 (1 + 0) + 2 (1.5 + 1) = 7 with 1 and 2 GPUs, not 8."""
     law = {"theta": [1.0, 1.0, 0.0, 0.0], "model_bytes": 0.0}
-    jobs = [{"id": f"j{m}", "epochs": 1.0, "weight": 2.0, "speed_law": law | {"samples": m}} for m in (1.0, 3.0)]
-    result = solve(Instance(name="x", gpus=4, jobs=jobs), method="minlp")
-    assert result.solution == Allocation({"j1.0": 1, "j3.0": 2})
+    result = solve(build(4, law | {"samples": 1.0}, law | {"samples": 3.0}, weight=2.0), method="minlp")
+    assert result.solution == Allocation({"a": 1, "b": 2})
 
 
 def test_minlp_evaluates_to_the_checkers_objective():
@@ -196,22 +183,16 @@ def test_minlp_evaluates_to_the_checkers_objective():
 
 def test_models_of_infeasible_instances_are_infeasible_models():
     """A job larger than the cluster: the solver of the model to export says infeasible; the others are not built."""
-    instance = Instance(name="x", gpus=2, jobs=[table("a", {"4": 1.0})])
+    instance = build(2, {4: 1.0})
     assert solve_milp(build_milp(instance).model, isolated=False).status is TerminationStatus.INFEASIBLE
-    for build in (build_arrays, build_minlp):
+    for refused in (build_arrays, build_minlp):
         with pytest.raises(UsageError, match="infeasible"):
-            build(instance)
+            refused(instance)
 
 
 def test_every_row_of_the_minlp_is_documented_and_the_other_way_round() -> None:
     """Constraints, objective and variables of the Pyomo model of a table and of a law with a restart are the README's."""
-    pyo = pytest.importorskip("pyomo.environ")
-    law = {"theta": [2.0, 1.0, 0.0, 0.5], "samples": 8.0, "model_bytes": 0.0}
-    jobs = [
-        {"id": "a", "epochs": 1.0, "epoch_time_s": {"1": 30.0, "4": 20.0}},
-        {"id": "b", "epochs": 1.0, "speed_law": law, "current_gpus": 2, "restart_s": 0.5},
-    ]
-    model = build_minlp(Instance(name="x", gpus=5, jobs=jobs)).model
+    model = build_minlp(small()).model
     rows = [row.name for row in model.component_objects((pyo.Constraint, pyo.Objective))]
     assert_named(rows, documented("ring_allocation", "minlp", "Rows"))
     variables = [variable.name for variable in model.component_data_objects(pyo.Var)]

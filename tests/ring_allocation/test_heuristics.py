@@ -4,17 +4,10 @@ import pytest
 
 from dlsched import ring_allocation
 from dlsched.core.errors import UsageError
-from dlsched.ring_allocation import Instance, doubling, equal, example, fixed, hull, marginal, objective
+from dlsched.ring_allocation import doubling, equal, example, fixed, hull, marginal, objective
 from dlsched.testing import brute_force
 
-
-def build(gpus, *tables, **fields):
-    """Jobs a, b, c ... of one epoch, with times by count; a list stands for the counts 1, 2, 3 ..."""
-    jobs = []
-    for name, times in zip("abcdefgh", tables, strict=False):
-        counted = dict(enumerate(times, 1)) if isinstance(times, list) else times
-        jobs.append({"id": name, "epochs": 1.0, "epoch_time_s": counted, **fields})
-    return Instance(name="by-hand", gpus=gpus, jobs=jobs)
+from .jobs import build
 
 
 def counts(heuristic, instance, **arguments):
@@ -70,10 +63,8 @@ def test_doubling_by_hand():
 
 def test_weights_and_epochs_count():
     """Equal times; 2 epochs of weight 3 save more than 5 of weight 1: the spare GPU goes there."""
-    job = {"epoch_time_s": {1: 4.0, 2: 3.0}}
-    instance = Instance(
-        name="x", gpus=3, jobs=[{"id": "a", "epochs": 5, **job}, {"id": "b", "epochs": 2, "weight": 3, **job}]
-    )
+    times = {1: 4.0, 2: 3.0}
+    instance = build(3, {"epochs": 5, "epoch_time_s": times}, {"epochs": 2, "weight": 3, "epoch_time_s": times})
     for heuristic in (doubling, marginal, hull):
         assert counts(heuristic, instance) == [1, 2]
 
@@ -119,7 +110,7 @@ def test_ties_go_to_the_job_that_stands_first():
 
 def test_nothing_left_to_train():
     """Zero epochs cost nothing on any count: every job keeps its smallest."""
-    instance = Instance(name="x", gpus=9, jobs=[{"id": "a", "epochs": 0, "epoch_time_s": {1: 4.0, 2: 3.0}}])
+    instance = build(9, {1: 4.0, 2: 3.0}, epochs=0)
     for heuristic in (doubling, marginal, hull):
         assert counts(heuristic, instance) == [1]
 

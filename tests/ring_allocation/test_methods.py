@@ -17,6 +17,8 @@ from dlsched.ring_allocation import Allocation, Instance, check, example, genera
 from dlsched.ring_allocation.methods import METHODS
 from dlsched.testing import brute_force, brute_force_allocation, ring_allocation_instances
 
+from .jobs import build
+
 ROUTES = [(method.name, solver) for method in METHODS.values() for solver in method.solvers or (None,)]
 EXACT = [(name, solver) for name, solver in ROUTES if METHODS[name].kind == "exact"]
 every_route = pytest.mark.parametrize(("name", "solver"), ROUTES)
@@ -58,11 +60,7 @@ def test_feasible(name, solver):
 @pytest.mark.parametrize("name", ["fixed", "equal"])
 def test_no_solution(name):
     """Eight GPUs a job, or an equal share above the smallest, do not fit although others do."""
-    jobs = [
-        {"id": "a", "epochs": 1, "epoch_time_s": {"1": 3.0, "8": 1.0}},
-        {"id": "b", "epochs": 1, "epoch_time_s": {"9": 1.0}},
-    ]
-    instance = Instance(name="x", gpus=16, jobs=jobs)
+    instance = build(16, {1: 3.0, 8: 1.0}, {9: 1.0})
     result = solve(instance, method=name)
     assert result.status is TerminationStatus.NO_SOLUTION
     assert result.solution is None
@@ -188,8 +186,7 @@ def test_interrupted(name, solver):
 
 def test_dynamic_programming_says_what_it_would_need():
     """A hundred jobs on 2**40 useful GPUs: it stops before any memory is taken, with the answer of hull."""
-    jobs = [{"id": f"j{n}", "epochs": 1, "epoch_time_s": {"1": 2.0, "2": 1.9, str(2**40): 1.0}} for n in range(100)]
-    instance = Instance(name="x", gpus=2**45, jobs=jobs)
+    instance = build(2**45, *[{1: 2.0, 2: 1.9, 2**40: 1.0}] * 100)
     result = solve(instance, method="dp")
     assert result.status is TerminationStatus.MEMORY_LIMIT
     assert "GiB, allowed: 1.0 GiB" in result.message

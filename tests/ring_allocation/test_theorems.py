@@ -23,6 +23,8 @@ from dlsched.ring_allocation.heuristics import (
 )
 from dlsched.testing import brute_force, convex_instances, doubling_instances, ring_allocation_instances
 
+from .jobs import build
+
 SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 HEURISTICS = ("doubling", "marginal", "fixed", "equal", "hull")
 
@@ -192,8 +194,7 @@ def test_factors(method, instance):
 
 def test_nothing_is_promised_of_super_linear_speed():
     """Four GPUs are a hundred times as fast as two, which are as fast as one: no factor, except the widest step of the hull."""
-    job = {"id": "a", "epochs": 1.0, "epoch_time_s": {1: 100.0, 2: 100.0, 4: 1.0}}
-    instance = Instance(name="cliff", gpus=4, jobs=[job])
+    instance = build(4, {1: 100.0, 2: 100.0, 4: 1.0})
     kept = {name: METHODS[name].guarantee.holds_for(instance) for name in HEURISTICS}
     assert kept == {"doubling": False, "marginal": False, "hull": True, "equal": False, "fixed": False}
     assert factor("hull", instance) == 3
