@@ -2,7 +2,7 @@
 
 *Lagrange.* For a price lambda >= 0 and any feasible w: sum_j cost_j(w_j) >= sum_j cost_j(w_j) + lambda (sum_j w_j - C)
 >= sum_j min_v (cost_j(v) + lambda v) - lambda C. The best price gives the linear programming bound (strong duality of the
-relaxed knapsack), and any price can be verified in rational arithmetic.
+relaxed knapsack); any price can be verified in fractions.
 
 *Linear programming.* The relaxation of ``choice_program`` by HiGHS; its duals are the certificate.
 """

@@ -154,10 +154,7 @@ def _completed(table: CostTable, capacity: int, frontier: Frontier) -> IntArray:
 def _filled(
     table: CostTable, price: float, base: IntArray, slack: int, near: tuple[IntArray, IntArray]
 ) -> tuple[IntArray, float]:
-    """Fill the base's slack with one of the next counts of the one best job; return choice and excess.
-
-    ``near``: pairs that include the best one, and their jobs.
-    """
+    """Fill the base's slack with one of the next counts of the best job ``near``; return choice and excess."""
     best, filled = price * slack, base.copy()
     pairs, jobs = near
     from_pairs = base[jobs]

@@ -10,19 +10,15 @@ code                  mathematics
 ====================  ==========================================================================================
 
 *The lattice* bounds all choices. *Proof.* Cost + m count changes in multiples of d. Let 0 <= m <= lambda, let W be the units
-of a choice, and V its total of cost + m count, so that its total cost is V - m W. L(lambda) + m C is a lower bound of V: it
-is the Lagrangian bound of cost + m count at the price lambda - m of a unit. The base, at slack units below
-C, has a V that is (lambda - m) slack above that bound, and the V of other choices differ from it by
-multiples of d. So V is above the bound by the remainder plus y d, y >= 0, and the total cost V - m W is
-above L(lambda) by this plus m (C - W).
+of a choice, and V its total of cost + m count, so that its total cost is V - m W. L(lambda) + m C is a lower bound of V: it is
+the Lagrangian bound of cost + m count at the price lambda - m of a unit. The base, at slack units below C, has a V that is
+(lambda - m) slack above that bound, and the V of other choices differ from it by multiples of d. So V is above the bound by
+the remainder plus y d, y >= 0, and the total cost V - m W is above L(lambda) by this plus m (C - W).
 
-*Levels.* The regrets are that excess without lambda (C - W), so at most the remainder plus y d. Therefore
-the regrets of a choice of y = 0 add up to at most the remainder. The search goes through such choices first;
-all others exceed the bound by at least the remainder plus d.
-
-If each step saves its units plus a constant (strongly correlated), d is that constant and the bound is the
-one by the number of steps, which a choice that fills the capacity attains; the Lagrangian bound lies up to d
-lower.
+*Levels.* The regrets are that excess without lambda (C - W), so those of a choice of y = 0 add up to at most the remainder. The
+search goes through such choices first; all others exceed the bound by at least the remainder plus d. If each step saves its
+units plus a constant (strongly correlated), d is that constant and the bound is the one by the number of steps, which a
+choice that fills the capacity attains; the Lagrangian bound lies up to d lower.
 
 *Sums* of shifts and regrets are combined job after job, on one side or on two that meet. With two sides every job goes to
 the side of fewer sums. The best completion of a sum of one side is the largest sum of the other that still fits, as the
@@ -88,9 +84,8 @@ def whole_changes(counts: IntArray, costs: FloatArray, base_costs: FloatArray) -
 def least_excess(changes: Changes, price: float, slack: int, noise: float) -> tuple[float, float]:
     """Return the least excess of all totals over the Lagrangian bound, and d; 0 and infinity if unknown.
 
-    ``slack``: units that the base, of the least cost + price x count, leaves over. The bound is accurate up
-    to ``noise``, which is subtracted. The excess is unknown if ``noise`` is not small beside d, or if the
-    lattice proves no more than the grain does.
+    ``slack``: units that the base, of the least cost + price x count, leaves over. ``noise``: error of the bound, subtracted; the
+    excess is unknown if it is not small beside d, or if the lattice proves no more than the grain does.
     """
     spanned = lattice(changes.counts, changes.costs, changes.grain)
     if spanned is None:
@@ -105,10 +100,7 @@ def least_excess(changes: Changes, price: float, slack: int, noise: float) -> tu
 
 
 def lattice(counts: IntArray, costs: IntArray, grain: int) -> Lattice | None:
-    """Return the lattice of changes; O(P) a pass, a few passes.
-
-    None when it holds all multiples of the ``grain`` of costs, when cost follows the count, and when numbers are too large.
-    """
+    """The lattice of changes, O(P) a pass; None: all multiples of the ``grain``, cost follows the count, or too large numbers."""
     found = Lattice(0, 0, 0)
     largest = float(np.abs(counts).max(initial=0))
     off = np.flatnonzero(counts)
@@ -168,10 +160,7 @@ class Core:
         best: float,
         near: tuple[IntArray, IntArray],
     ) -> "Core":
-        """Select the pairs, except the base, of a regret below the excess ``best`` of ``chosen``, unless they are too dear.
-
-        ``near``: pairs that include all of these, and their jobs.
-        """
+        """Select the pairs of ``near``, except the base, of a regret below the excess ``best`` of ``chosen``, unless too dear."""
         slack = capacity - int(table.counts[base].sum())
         pairs, jobs = near
         least, most = least_and_room(table, chosen)
@@ -208,10 +197,7 @@ class Core:
         return min(self.best, float(np.partition(above, more)[more]))
 
     def sketch(self, keep: IntArray, size: int, seed: int) -> IntArray:
-        """At most ``size`` of these pairs, ascending: the few of least regret of many jobs, ties drawn by lot.
-
-        Regrets up to a quarter of the floor count as ties: no sum of the least regrets attains the floor.
-        """
+        """At most ``size`` pairs, ascending: the few of least regret of many jobs; up to a quarter of the floor ties, drawn by lot."""
         lot = np.random.default_rng(seed).random(len(keep))
         # Two sorts: by regret, then stably by job, so that ``rank`` numbers each job's pairs from its least regret on.
         regrets = np.maximum(self.regrets[keep], self.floor / 4)
@@ -253,9 +239,9 @@ def combine(
 ) -> bool:
     """Combine pairs by their positions; the core's incumbent becomes their best choice if that is better.
 
-    When stopped on the way, the core keeps the best choice so far, unless reading it takes as long again. If a side has
-    more states than ``enough``, it gives up; if more than ``most``, it goes on with that many. In both cases it returns
-    False: there may be a better choice. Choices with regrets above the ``cap`` on either side are skipped.
+    If a side has more states than ``enough``, it gives up; if more than ``most``, it goes on with that many; choices with regrets
+    above the ``cap`` on either side are skipped. False: there may be a better choice. When stopped on the way, the core keeps the
+    best choice so far, unless reading it takes as long again.
     """
     if not len(near):
         return True
@@ -296,10 +282,7 @@ def combine(
 
 
 def least_pair(first: States, second: States, price: float, slack: int) -> tuple[float, tuple[int, int]]:
-    """Return the least excess of two sums, one of each, that fit together (inf: none do), and the two.
-
-    Regret less price x shift must fall along the shifts of the longer of the two.
-    """
+    """Return the least excess of two sums, one of each, that fit together (inf: none do), and the two."""
     if len(first.shifts) > len(second.shifts):
         excess, (other, state) = least_pair(second, first, price, slack)
         return excess, (state, other)
@@ -355,10 +338,7 @@ class _Queue:
 
 
 def in_turn(core: Core, keep: IntArray) -> IntArray:
-    """Order pairs, those of a job together, so that jobs that can grow and jobs that only shrink alternate, least regret first.
-
-    Sums then stay near 0, so that the search meets choices that fill the capacity early.
-    """
+    """Order pairs by jobs: those that grow and those that only shrink alternate, so that sums stay near 0; least regret first."""
     starts = np.flatnonzero(np.diff(core.jobs[keep], prepend=-1) != 0)
     if len(starts) < 2:
         return keep
@@ -383,11 +363,7 @@ _LARGEST_SKETCH = 1000  # pairs of a partial search if the lattice tells which e
 
 
 def search(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None]) -> None:
-    """Search until ``core`` has the best choice: pairs by rising regret, or by the levels of its lattice.
-
-    ``step`` is called for every combined job, ``tick`` repeatedly in between, ``better`` with every new incumbent.
-    ``MemoryError``: too many states.
-    """
+    """Search until ``core`` has the best choice: by the levels of its lattice, then pairs by rising regret."""
     threshold, size = -1.0, _FIRST_CORE
     run = partial(combine, core, step=step, tick=tick, found=better)
     if core.period < math.inf:

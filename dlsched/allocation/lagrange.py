@@ -15,9 +15,8 @@ and the price is optimal, or a new choice replaces one of them (the cutting-plan
 Counts outside the two choices, or above the line through a job's two, minimise at no price in between and are
 dropped, so that each pass looks at a fraction of the pairs of the one before (after Dyer 1984, Zemel 1984).
 
-The first prices come from the demand of a sample of the jobs, a falling curve, computed at as few points as possible:
-between two known points it is treated as a power of the price, and beyond the dearest point as the inverse of the price's
-square root, which is how jobs with times near 1 / count behave.
+The first prices come from the demand of a sample of the jobs, a falling curve: between two known points it is treated as a
+power of the price, and beyond the dearest as the inverse of the price's square root, as of jobs with times near 1 / count.
 """
 
 import math

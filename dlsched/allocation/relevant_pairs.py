@@ -148,10 +148,7 @@ def first_minima(values: FloatArray, starts: IntArray) -> IntArray:
 def within_reach(
     starts: IntArray, counts: IntArray, costs: FloatArray, price: float, base: IntArray, most: float
 ) -> tuple[IntArray, IntArray]:
-    """Pairs whose cost + price x count is less than ``most`` above that of the ``base`` pair of their segment, and segments.
-
-    The difference is that of costs + price x that of counts.
-    """
+    """Pairs whose cost + price x count is less than ``most`` above that of the ``base`` pair of their segment, and segments."""
     gather = _fast(_gather_near, len(counts))
     if gather is not None:
         near_pairs, near_rows = np.empty(len(counts), dtype=np.int64), np.empty(len(counts), dtype=np.int64)

@@ -1,14 +1,11 @@
 """Verifier of elastic_stream certificates: exact or safe bounds from the instance's own numbers, no solver.
 
-*Prices by slot.* Bound on the mean flow time of a stream with ticks, in exact arithmetic.
-
-A job pays, in every slot, the price of a unit and second for the units it holds, and for each size s of a block the price
-of one for every whole block of s units. At most C units, hence at most floor(C / s) such blocks, are held at a time: whole
-blocks of jobs do not overlap. So for all prices >= 0 the flow times, each times its weight, add up to at least the sum of
-what each job costs at least, alone, less what the cluster's units and blocks would bring if all were held.
-
-What a job costs, and why it is never less, stands in ``slot_costs``. Counts no faster than a smaller one are left out:
-holding the smaller costs no more, and pauses no more often. Everything else is exact.
+*Prices by slot.* Bound on the mean flow time of a stream with ticks, in exact arithmetic. A job pays, in every slot, the price
+of a unit and second for the units it holds, and for each size s of a block the price of one for every whole block of s units.
+At most C units, hence at most floor(C / s) such blocks, are held at a time: whole blocks of jobs do not overlap. So for all
+prices >= 0 the flow times, each times its weight, add up to at least the sum of what each job costs at least, alone
+(``certificates.slot_costs``), less what the cluster's units and blocks would bring if all were held. Counts no faster than a
+smaller one are left out: holding the smaller costs no more, and pauses no more often.
 
 *Area.* On w units job j does at most the fraction w / a_j of its work a second, a_j = min over w <= C of w work_j tau_j(w):
 any stream is a schedule of jobs with sizes a_j / C on one machine of speed 1 that may serve many at a time, pauses left
@@ -17,15 +14,13 @@ the sum of completion times, and with smaller sizes too. With weights, omega the
 sum of what the weights are above omega times least mean busy times (``busy_value``) is one; so is that of all of the weights
 times mean busy times. The larger counts.
 
-*Length.* No job takes less than work_j min over w <= C of tau_j(w) from when it can first hold units.
-
-With ticks that is the first tick at or after its arrival, which is also the release in SRPT; flow times count from the
-arrival all the same. Slot t begins at t tick_s, exactly. Work is the float stops_at x epochs, which simulator and checker
-use.
+*Length.* No job takes less than work_j min over w <= C of tau_j(w) from when it can first hold units: with ticks the first one
+at or after its arrival, which is also the release in SRPT; flow times count from the arrival all the same. Slot t begins at
+t tick_s, exactly. Work is the float stops_at x epochs, which simulator and checker use.
 
 *Prices.* Every job by itself costs at least so much, weight x flow time and the prices of what it holds; all units together
 cost no more than C times the integral of the prices. What remains is a bound. What a job costs at least is computed with
-safely rounded floats (``certificates.time_prices``), by slot in whole numbers (``certificates.slot_costs``).
+safely rounded floats (``certificates.time_prices``).
 """
 
 import math

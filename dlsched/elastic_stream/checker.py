@@ -7,15 +7,13 @@ when it arrives.
 ``arrival``    no period of a job begins before r_j
 ``choice``     the units of a period are in W_j, and the job is one of the instance
 ``order``      periods of a job last longer than 0, do not overlap, do not touch with equal units
-``work``       the periods of a job do its work, none begins when it is done, and the last ends then
+``work``       the periods of a job do its work, none begins when it is done, and the last ends then (or, with ticks, with the
+               tick in which it is done)
 ``capacity``   at any time the units add up to at most C; units of a tick are held to its end
 ``tick``       periods begin and end at multiples of tick_s, or end with the job
 
-With ticks a job's last period may also end with the tick in which its work is done.
-
-Tolerances are relative to durations: a period may miss a time, or its job's end, by 1e-9 of what it lasts and the
-rounding of the clock (8 units in the last place of the time), but by no more than a quarter of itself. ``core.ticks`` says
-how times are subtracted.
+Tolerances are relative to durations: a period may miss a time, or its job's end, by 1e-9 of what it lasts and the rounding of
+the clock (8 units in the last place of the time), but by at most a quarter of itself. ``core.ticks`` subtracts times.
 """
 
 import math

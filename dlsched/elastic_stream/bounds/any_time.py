@@ -117,10 +117,7 @@ def any_time_prices(
     solved: Tick = no_tick,
     tick: Tick = no_tick,
 ) -> PricesCertificate:
-    """Search for prices that prove much, on at most ``most`` intervals at the events of a stream, or from ``start`` on.
-
-    ``better`` is called with ever better certificates, whatever ends the search; ``solved`` and ``tick`` may raise to stop it.
-    """
+    """Search for prices that prove much, on at most ``most`` intervals at the events of a stream, or from ``start`` on."""
     jobs = jobs_of(instance)
     if not len(jobs.index):
         return PricesCertificate((0.0, 1.0), (0.0,), 0.0)

@@ -180,10 +180,7 @@ def ticked_prices(
     solved: Tick = no_tick,
     tick: Tick = no_tick,
 ) -> PricesCertificate | None:
-    """The certificate of the best prices by slot, from those of a known stream on; None for instances that ``refusal`` refuses.
-
-    ``better`` is called with ever better certificates, whatever ends the search; ``solved`` and ``tick`` may raise to stop it.
-    """
+    """The certificate of the best prices by slot, from those of a known stream on; None where ``refusal`` has a reason."""
     if refusal(instance) is not None:
         return None
     stream = in_turn(instance) if known is None else known

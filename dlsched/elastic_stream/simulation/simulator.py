@@ -1,10 +1,9 @@
 """Event simulation of a stream under a policy: the simulator owns the clock, pauses, early ends and ticks.
 
 At an event (an arrival, an end, a tick, a time the policy asked for) the policy is asked once, after everything that happens at
-that moment. Every answer is checked. With ``tick_s`` it is asked at every multiple of it at which a job is present, and units
-of a job that ends in between are free at the next one. ``core.ticks`` says how time is counted. What happens within a few units
-in the last place of the clock happens at the latest of these times, so that rounding makes no job restart and gives no job free
-progress.
+that moment, and its answer is checked. With ``tick_s`` it is asked at every multiple of it at which a job is present, and
+units of a job that ends in between are free at the next one. ``core.ticks`` counts time. What happens within a few units in
+the last place of the clock happens at the latest of these times: rounding restarts no job and gives none free progress.
 
 Cost: O(log n) for each event and each change of units, n the jobs present, besides the policy's own. Memory: O(n), and
 the order of arrivals, a list of all positions that grows shorter.
