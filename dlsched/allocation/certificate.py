@@ -37,20 +37,11 @@ def choice_rows(instance: Counted) -> list[str]:
 
 @dataclass(frozen=True)
 class Proof(Generic[CountedT]):
-    """Functions of a family that verify its certificates.
+    """Functions of a family that verify its certificates, from an instance and a price.
 
-    Parameters
-    ----------
-    minima
-        From an instance and a price, min_w (cost_j(w) + price w) of every job, or less.
-    parts
-        From an instance, a price and the multiplier mu_j of every job, numbers that add up to
-        sum_j (mu_j + sum_n min(0, cost_j(n) + price n - mu_j)), or less.
-    largest
-        Largest price, and largest absolute value of a multiplier, that is accepted.
-    below
-        From an instance and a price in range, the bound of the price, rounded down to a float, computed in
-        floats as far as possible; None: use ``minima``.
+    ``minima``: min_w (cost_j(w) + price w) of every job, or less. ``parts``: from the multipliers mu_j, too, numbers that sum to
+    sum_j (mu_j + sum_n min(0, cost_j(n) + price n - mu_j)), or less. ``largest``: price, and absolute value of a multiplier, that
+    is accepted. ``below``: the bound of a price in range, rounded down, in floats as far as possible; None: of the ``minima``.
     """
 
     minima: Callable[[CountedT, Fraction, Tick], Iterable[Fraction]]
@@ -59,14 +50,7 @@ class Proof(Generic[CountedT]):
     below: Callable[[CountedT, float, Tick], float] | None = None
 
     def verify(self, instance: CountedT, certificate: Certificate) -> Fraction:
-        """Return the bound that the certificate proves, exactly.
-
-        Raises
-        ------
-        ValueError
-            The certificate is invalid for this family: a negative price, an unknown formulation or row, a
-            wrong sign.
-        """
+        """Return the bound that the certificate proves, exactly; ValueError: it is none of this family."""
         if isinstance(certificate, PriceCertificate):
             return self.price_bound(instance, certificate.price)
         if isinstance(certificate, DualsCertificate):

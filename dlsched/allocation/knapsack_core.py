@@ -197,7 +197,7 @@ class Core:
         return min(self.best, float(np.partition(above, more)[more]))
 
     def sketch(self, keep: IntArray, size: int, seed: int) -> IntArray:
-        """At most ``size`` pairs, ascending: the few of least regret of many jobs; up to a quarter of the floor ties, drawn by lot."""
+        """At most ``size`` pairs, ascending: the few of least regret of many jobs; regrets up to a quarter of the floor tie."""
         lot = np.random.default_rng(seed).random(len(keep))
         # Two sorts: by regret, then stably by job, so that ``rank`` numbers each job's pairs from its least regret on.
         regrets = np.maximum(self.regrets[keep], self.floor / 4)

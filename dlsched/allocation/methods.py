@@ -6,7 +6,6 @@ best_j(c) = min over counts w <= c of job j of cost_j(w) + best_{j-1}(c - w), be
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import wraps
 from typing import TYPE_CHECKING, Generic
 
 import numpy as np
@@ -19,7 +18,7 @@ from dlsched.allocation.lagrange import best_price
 from dlsched.allocation.reduction import on_grid
 from dlsched.certificates import PriceCertificate
 from dlsched.core.arrays import IntArray
-from dlsched.core.limits import Stopped, Tick, no_tick
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.result import SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
@@ -122,25 +121,6 @@ def proven(search: Search[SolutionT], source: str) -> TerminationStatus:
     assert search.objective is not None
     search.prove(search.objective, source=source)
     return TerminationStatus.OPTIMAL
-
-
-def holding(
-    run: Callable[[CountedT, Search[SolutionT]], TerminationStatus],
-    quick: Callable[[CountedT], SolutionT | None],
-    source: str,
-) -> Callable[[CountedT, Search[SolutionT]], TerminationStatus]:
-    """Make a method offer a quick heuristic's answer if it is stopped before it has one of its own."""
-
-    @wraps(run)
-    def guarded(instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
-        try:
-            return run(instance, search)
-        except (Stopped, MemoryError, KeyboardInterrupt):
-            if search.solution is None:
-                search.offer(quick(instance), source=source)
-            raise
-
-    return guarded
 
 
 _WORK = 5  # rows of floats in the work on one job

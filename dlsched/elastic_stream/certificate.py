@@ -352,11 +352,7 @@ def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
     """Return the bound on the weighted mean of flow times that the certificate proves, exactly; jobs not named count as 0.
 
-    Raises
-    ------
-    ValueError
-        It is not a certificate of this family, names a job that does not exist, claims more than a job needs, or has
-        prices that are no steps.
+    ValueError: it is not one of this family, names an unknown job, claims more than a job needs, or its prices are no steps.
     """
     names = [job.id for job in instance.jobs]
     if isinstance(certificate, SrptCertificate) and not certificate.lengths:

@@ -70,14 +70,10 @@ def generate(
 
     Parameters
     ----------
-    preset
-        One of ``PRESETS``.
-    jobs
-        Number of jobs, >= 1.
-    gpus
-        GPUs of the cluster; None: 6.5 for every job.
-    seed
-        Of ``numpy.random.default_rng``.
+    preset, seed
+        One of ``PRESETS``, and the seed of ``numpy.random.default_rng``.
+    jobs, gpus
+        Number of jobs, >= 1, and GPUs of the cluster; None: 6.5 for every job.
     max_gpus
         Largest count that a job may be given, >= 1.
 

@@ -1,9 +1,11 @@
 """Methods of ring_allocation by name, for the catalogue, and the runs of those that are no plain function."""
 
-from dlsched.allocation.methods import Counting, holding, proven
+from functools import wraps
+
+from dlsched.allocation.methods import Counting, proven
 from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.core.family import Run, heuristic, methods_of
-from dlsched.core.limits import no_tick
+from dlsched.core.limits import Stopped, no_tick
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import bounds, heuristics
@@ -51,7 +53,17 @@ COUNTING = Counting[Instance, Allocation](
 
 def _answering(run: Run[Instance, Allocation]) -> Run[Instance, Allocation]:
     """The run, with the smallest counts as its answer if it stops before it has one."""
-    return holding(run, smallest, "smallest counts")
+
+    @wraps(run)
+    def guarded(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
+        try:
+            return run(instance, search)
+        except (Stopped, MemoryError, KeyboardInterrupt):
+            if search.solution is None:
+                search.offer(smallest(instance), source="smallest counts")
+            raise
+
+    return guarded
 
 
 run_knapsack = _answering(COUNTING.run_knapsack)

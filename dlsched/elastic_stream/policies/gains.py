@@ -88,12 +88,11 @@ class _Resizing:
 class Doubling(_Resizing):
     """At every event: gives admitted jobs their smallest count, then doubles by time saved per added unit.
 
-    Of the jobs for which 2w is allowed and fits, it doubles the one with the largest (cost_j(w) -
-    cost_j(2w)) / w, as long as that is positive. Guarantee: none. Knows speeds and the nominal work. Cost:
-    O(A log A) an event for A <= C admitted jobs.
+    Of the jobs for which 2w is allowed and fits, it doubles the one with the largest (cost_j(w) - cost_j(2w)) / w, as long as
+    that is positive. Guarantee: none. Knows speeds and the nominal work. Cost: O(A log A) an event for A <= C admitted jobs.
 
-    Source: Capes et al. 2018, arXiv 1908.08082: jobs are stopped, resized and restarted. Only the abstract was
-    available; the steps are our reconstruction.
+    Source: Capes et al. 2018, arXiv 1908.08082: jobs are stopped, resized and restarted. Only the abstract was available; the
+    steps are our reconstruction.
     """
 
     def __init__(self) -> None:
@@ -108,9 +107,8 @@ class Marginal(_Resizing):
     order
         Order in which jobs are admitted, a name of ``ORDERS``; a job's key is taken at its smallest count.
 
-    Guarantee: none over time; at each event optimal for the time left if that is convex (Fox 1966). Knows
-    speeds and the nominal work. Cost: O(P + S log A) an event for P pairs of admitted jobs and counts, S <=
-    C steps.
+    Guarantee: none over time; at each event optimal for the time left if that is convex (Fox 1966). Knows speeds and the nominal
+    work. Cost: O(P + S log A) an event for P pairs of admitted jobs and counts, S <= C steps.
 
     Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
     """
@@ -122,8 +120,8 @@ class Marginal(_Resizing):
 class Myopic(_Resizing):
     """At every event: minimises the admitted jobs' total time left (ring_allocation's optimum).
 
-    Exact for the moment, but blind to later ends and arrivals. Guarantee: none over time. Knows speeds and
-    the nominal work. Cost of an event: that of ``allocation.knapsack``.
+    Exact for the moment, but blind to later ends and arrivals. Guarantee: none over time. Knows speeds and the nominal work. Cost
+    of an event: that of ``allocation.knapsack``.
     """
 
     _steps = False
@@ -177,15 +175,14 @@ class Exploratory:
     Parameters
     ----------
     counts
-        Counts to explore, ascending. A job explores those that it allows, or its smallest if it allows none
-        of them.
+        Counts to explore, ascending. A job explores those that it allows, or its smallest if it allows none of them.
     step_s
         Seconds for which a job holds each of these counts, including the pause.
 
     Guarantee: none. Knows the nominal work, and speeds once they are measured. Cost: O(n log n) an event.
 
-    Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available: what the policy does when
-    units are short, and that it never uses further counts, is our reconstruction.
+    Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available: what the policy does when units are short, and
+    that it never uses further counts, is our reconstruction.
     """
 
     clairvoyant = False

@@ -169,14 +169,11 @@ class Queue:
 
     Parameters
     ----------
-    order
-        A name of ``ORDERS``.
-    size
-        A rule of ``sizes``.
+    order, size
+        A name of ``ORDERS``, and a rule for sizes: ``Fixed``, ``Fastest``, ``Knee``, or a function of view and job.
 
-    Guarantee: none. Knows speeds and the nominal work. Cost: that of ``algorithms.overtaking``; ``las``
-    looks at all jobs again at every event, and ``srpt`` with weights at the running jobs whenever one of
-    them may be stopped.
+    Guarantee: none. Knows speeds and the nominal work. Cost: that of ``algorithms.overtaking``; ``las`` looks at all jobs again
+    at every event, and ``srpt`` with weights at the running jobs whenever one of them may be stopped.
     """
 
     clairvoyant = False
@@ -225,8 +222,8 @@ class EqualShare:
     order
         Order in which jobs are served if not all fit, a name of ``ORDERS``.
 
-    Guarantee: none. Knows the number of jobs; speeds and work only if the order uses them. Cost: O(n log n)
-    an event, O(n) in order of arrival.
+    Guarantee: none. Knows the number of jobs; speeds and work only if the order uses them. Cost: O(n log n) an event, O(n) in
+    order of arrival.
     """
 
     clairvoyant = False
