@@ -39,6 +39,7 @@ class Contained:
         variables = os.environ | {"PYTHONPATH": paths, "TMPDIR": self.folder} | dict(environment or {})
         variables.pop("PYTHONWARNINGS", None)  # else a warning could make a solver's import fail
         code = "from dlsched.processes.warden import main; main()"
+        # Its standard input is the line: the warden reads one byte to begin, and ends all when the line closes.
         self._owner = os.getpid()  # in a fork this object belongs to the parent
         self._warden = subprocess.Popen(
             [sys.executable, "-P", "-c", code, self.folder, target or "", *map(str, pipes)],

@@ -51,6 +51,7 @@ class Frames:
         """Return the contents of the frames that are complete now; ``ValueError``: the bytes are not a frame."""
         self._buffer += arrived
         contents = []
+        # A frame is cut out once it is whole; what cannot be the head of one is refused as soon as it is there.
         while len(self._buffer) >= _HEAD.size:
             mark, size, checksum = _HEAD.unpack_from(self._buffer)
             if mark != _MARK:

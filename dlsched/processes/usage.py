@@ -46,6 +46,7 @@ class MemoryLimit:
         limit = gib * (1 << 30)
         # Shared memory counts for each process in the quick estimate, and once in the exact one, which takes longer.
         large = self._descendants(shared=True) > limit and self._descendants(shared=False) > limit
+        # Measuring takes a twentieth of the time at most, however many processes there are.
         self._looked, self._look_s = began, max(LOOK_S, 20 * (time.monotonic() - began))
         return large
 

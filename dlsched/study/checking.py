@@ -103,6 +103,7 @@ def _cells(store: Store, waiting: dict[str, list[Row]], again: bool) -> Iterator
     limits = CellLimits(PATIENT_S, max(CellLimits().memory_gib, about_of(store).limits.memory_gib))
     optional = {name: store.expression(f"result.{name}") for name in ("bound_source", "solver")}
     records = store.each(_RECORDS.format(**optional), store.shown)
+    # Both queries have the same order, so that each row meets its own record.
     for count, (rows, _, _) in enumerate(rows_by_instance(store)):
         number = rows[0].instance_id
         recipe = store.recipe(number)

@@ -180,6 +180,7 @@ def _run(
                 failed += sum(outcome.failed for outcome in outcomes)
                 progress(StudyProgress(cells, ended, failed))
 
+    # Cells of an instance that no search found end like the search; all others wait for nothing.
     if unfinished:
         run_all(iter(unfinished), searches.put)
         lost = searches.fail()

@@ -60,11 +60,11 @@ def try_out(plan: Plan) -> Trial:
     cells = {cell.key: replace(cell, recipe=made.get(id(cell.recipe), cell.recipe)) for _, cell in trials}
     waiting = [cell for cell in cells.values() if not isinstance(cell.recipe, CalledRecipe)]
     outcomes, unended = _run(waiting, str(plan.folder), ends)
+    spent = {key: _seconds(plan, outcome) for key, outcome in outcomes.items()} | unended
+    # A cell that stands for several trials counts for each: the mean is that of a method on a kind.
     for kind, cell in trials:
-        if cell.key in outcomes:
-            seconds.setdefault((kind, cell.method.label), []).append(_seconds(plan, outcomes[cell.key]))
-        elif cell.key in unended:
-            seconds.setdefault((kind, cell.method.label), []).append(unended[cell.key])
+        if cell.key in spent:
+            seconds.setdefault((kind, cell.method.label), []).append(spent[cell.key])
     wanted = {(kind, method.label) for kind in kinds for method in plan.methods if method.runs_on(kind[0])}
     return Trial(
         instances=instances,
@@ -72,7 +72,7 @@ def try_out(plan: Plan) -> Trial:
         by_kind=counts,
         tried=len(outcomes),
         failed=sum(outcome.failed for outcome in outcomes.values()),
-        seconds=sum(counts[kind] * fmean(spent) for (kind, _), spent in seconds.items()) if seconds else None,
+        seconds=sum(counts[kind] * fmean(each) for (kind, _), each in seconds.items()) if seconds else None,
         complete=wanted <= set(seconds) and not unended and sum(counts.values()) == instances,
         most_jobs=most_jobs if most_jobs > JOBS else 0,
     )
@@ -87,6 +87,7 @@ def _jobs(recipe: Recipe) -> int:
 def _chosen(plan: Plan) -> tuple[dict[Kind, int], dict[Kind, list[Recipe]]]:
     """Return, for the first ``KINDS`` kinds, the number of instances and the recipes to try."""
     counts, places = dict[Kind, int](), dict[Kind, int]()
+    # Parts are listed twice, not kept: those of files and traces hold whole instances.
     for part in kinds_of(plan):
         if part.kind not in counts and len(counts) == KINDS:
             break

@@ -23,3 +23,10 @@ def rows_of(study: object, *dropped: str) -> list[dict[str, object]]:
     """Rows of an open study without what differs from run to run."""
     left_out = {"time_s", "cpu_s", "memory_mib", *dropped}
     return [{name: value for name, value in row.as_data().items() if name not in left_out} for row in study.rows()]  # type: ignore[attr-defined]
+
+
+def refusals(name: str) -> list[tuple[str, str]]:
+    """Texts in a plan, from ``plans/refused_NAME.txt``, each with the beginning of the sentence that refuses it."""
+    path = Path(__file__).parent / "plans" / f"refused_{name}.txt"
+    pairs = [block.rsplit("=> ", 1) for block in path.read_text(encoding="utf-8").strip().split("\n\n")]
+    return [(written.rstrip("\n"), said.removesuffix("…")) for written, said in pairs]

@@ -192,6 +192,7 @@ class Caller:
 
     def __init__(self, family: str, method: PlannedMethod, folder: str) -> None:
         self.folder = _fresh_folder(folder, "function")
+        # Four pipes: calls to the process, its answers, and what it prints on standard output and error.
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
         self._out, out = os.pipe()

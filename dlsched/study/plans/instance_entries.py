@@ -197,6 +197,7 @@ def _refused(error: UsageError, keys: Collection[str], beside: str = "") -> Exce
 def _small_first(grid: Grid) -> Iterator[dict[str, Json]]:
     """Combinations of sizes with the first seed, in ascending order of their jobs."""
     first: Grid = {**grid, "seed": grid["seed"][:1]}
+    # One grid for each number of jobs, so that the cheap ones come first whatever else varies.
     numbers = sorted(jobs for jobs in grid.get("jobs", ()) if isinstance(jobs, int))
     grids: list[Grid] = [{**first, "jobs": (jobs,)} for jobs in numbers]
     for alike in grids or [first]:

@@ -59,6 +59,7 @@ def combinations(grid: Grid, others: Sequence[Grid] = ()) -> Iterator[dict[str, 
 def size_beyond(grid: Grid, others: Sequence[Grid]) -> int:
     """Count the combinations that no other grid has, by cutting the others out one after another."""
     remaining = [grid]
+    # What is cut out leaves disjoint grids, whose sizes add up; no combination is listed.
     for marks in map(_marks, others):
         remaining = [part for whole in remaining for part in _without(whole, marks)]
     return sum(map(size, remaining))

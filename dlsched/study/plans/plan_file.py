@@ -276,6 +276,7 @@ def _distinct(
         for family in filter(method.runs_on, families)
         if not whole[index]
     }
+    # A label belongs to the first entry that has it in a family; a whole kind leaves it to an entry that names it.
     planned, owners = list[PlannedMethod](), dict[tuple[str, str], int]()
     for index, method in ((index, method) for index, methods in enumerate(entries) for method in methods):
         theirs = list(filter(method.runs_on, families))

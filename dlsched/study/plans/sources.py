@@ -208,6 +208,7 @@ def pieces(trace: Windows, folder: Path) -> Iterator[tuple[str, Callable[[], Ins
         yield whole  # the importer then reports that there is no job
         return
     start_s = arrivals[0] if window.start_s is None else window.start_s
+    # Number of the window of each arrival: the quotient, corrected where rounding puts it a window too early.
     latest = -1
     for arrival_s in arrivals:
         count = max(math.floor((arrival_s - start_s) / length_s) - 1, 0)

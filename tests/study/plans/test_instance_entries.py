@@ -1,5 +1,6 @@
 """Instances that a function of the user's own draws: which, what is refused, and what comes of one that fails."""
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from dlsched.study.recipes import DrawnRecipe
 from dlsched.study.study import command_of
 from dlsched.study.trial import try_out
 from dlsched.worst.search import BUDGET, find_worst
+from tests.study.small import refusals
 
 MINE = """
 from dlsched import elastic_stream, ring_allocation
@@ -80,35 +82,19 @@ def test_functions_of_modules(tmp_path: Path) -> None:
     assert found.make().name == "poisson-3x64-seed2"
 
 
-@pytest.mark.parametrize(
-    ("function", "more", "said"),
-    [
-        ("few", {}, "jobs: found nothing, allowed: a value, as mine.py:few has no default for it"),
-        ("few", {"jobs": 2, "moods": 1}, "moods: found an unknown parameter, allowed: only jobs, mood"),
-        ("few", {"jobs": 2, "seed": 1}, "seed: found an unknown parameter, allowed: seeds"),
-        ("few", {"jobs": []}, "jobs: found an empty list"),
-        (
-            "the_example",
-            {"seeds": "0:2"},
-            'seeds: found "0:2", allowed: none, as mine.py:the_example has no parameter seed',
-        ),
-        ("the_example", {"family": "rings"}, 'family: found "rings", allowed: ring_allocation'),
-        ("of_another_family", {}, "found an instance of elastic_stream, allowed: an instance of ring_allocation"),
-        ("nothing", {}, 'found "NoneType", allowed: an instance of ring_allocation'),
-        ("not_always", {"seeds": [1, 2]}, "mine.py, line 15: ZeroDivisionError: division by zero"),
-        ("number", {}, 'found "mine.py:number", allowed: a function or class'),
-        ("absent", {}, 'found "mine.py:absent", allowed: a function or class'),
-    ],
-)
-def test_what_is_refused(plan: Callable[..., Plan], function: str, more: dict[str, Any], said: str) -> None:
-    """Before anything runs, with the place in the plan; also a place without a function."""
+@pytest.mark.parametrize(("asked", "said"), refusals("draws"))
+def test_what_is_refused(plan: Callable[..., Plan], asked: str, said: str) -> None:
+    """Before anything runs, with the place in the plan."""
     with pytest.raises(InputError) as error:
-        plan(function, **more)
+        plan("few", **tomllib.loads(asked))
     assert "instances[0]." in str(error.value)
     assert said in str(error.value)
-    for where in ("mine.py", ":few", "mine.py:"):
-        with pytest.raises(InputError, match=r"python: found .*, allowed: \"path.py:function\""):
-            make_plan(instances={"family": "ring_allocation", "python": where}, methods=["equal"])
+
+
+@pytest.mark.parametrize("where", ["mine.py", ":few", "mine.py:"])
+def test_a_place_without_a_function(where: str, plan: Callable[..., Plan]) -> None:
+    with pytest.raises(InputError, match=r"python: found .*, allowed: \"path.py:function\""):
+        plan("few", python=where)
 
 
 def test_an_instance_that_cannot_be_drawn_is_a_row(plan: Callable[..., Plan], tmp_path: Path, here: None) -> None:
@@ -201,28 +187,11 @@ def test_methods_of_ones_own(searches: Callable[..., Plan], tmp_path: Path) -> N
     assert "--method mine.py:lazy" in str(found.source)
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"worst": "fif"}, 'worst: found "fif", allowed: exact'),
-        ({"worst": "bound"}, 'worst: found "bound", allowed: exact'),
-        ({"worst": ["fifo", "fifo"]}, 'worst[1]: found "fifo" again'),
-        ({"worst": "mine.py:absent"}, 'worst: found "mine.py:absent", allowed: a function or class'),
-        ({"worst": "none.py:lazy"}, 'worst: found "none.py:lazy", allowed: a file that is there'),
-        ({"family": "rings"}, 'family: found "rings", allowed: ring_allocation'),
-        ({"utility": ["sqrt", "cubic"]}, "utility: found 'cubic', allowed: sigmoid"),
-        ({"tables": "any"}, "tables: found an unknown key, allowed: only worst, family, seeds, jobs"),
-        ({"budget": 0}, "budget: found 0, allowed: an integer >= 1"),
-        ({"jobs": "two"}, 'jobs: found "two", allowed: an integer >= 1'),
-        ({"against": "best"}, 'against: found "best", allowed: exact'),
-        ({"seeds": "5:5"}, 'seeds: found "5:5", which holds no seed'),
-        ({"python": "mine.py:lazy"}, "python: found an unknown key"),
-    ],
-)
-def test_wrong_searches(searches: Callable[..., Plan], asked: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("asked", "said"), refusals("searches"))
+def test_wrong_searches(searches: Callable[..., Plan], asked: str, said: str) -> None:
     """Before anything runs, with the place in the plan."""
     with pytest.raises(InputError) as error:
-        searches(**asked)
+        searches(**tomllib.loads(asked))
     assert f"instances[0].{said}" in str(error.value)
 
 

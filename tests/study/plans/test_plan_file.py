@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dlsched import FAMILIES, InputError, UsageError, elastic_stream, ring_allocation, write
 from dlsched.study.plans.plan import CellLimits, Files, Generated, Plan, PlannedMethod, Windows
 from dlsched.study.plans.plan_file import make_plan, plan_from, read_plan, toml_text
+from tests.study.small import refusals
 
 FORMAT = 'format = "dlsched/study/1"\n'
 RINGS = '[[instances]]\nfamily = "ring_allocation"\njobs = 3\n'
@@ -234,13 +235,6 @@ def test_no_file_and_no_text(folder: Path) -> None:
         read_plan(folder / "x.toml")
     (folder / "x.toml").write_text(FORMAT + RINGS + EXACT, encoding="utf-8-sig")
     assert read_plan(folder / "x.toml").name == "x"
-
-
-def refusals(name: str) -> list[tuple[str, str]]:
-    """Texts in a plan, each with the beginning of the sentence that refuses it."""
-    blocks = (Path(__file__).parent / f"refused_{name}.txt").read_text(encoding="utf-8").strip().split("\n\n")
-    pairs = [block.rsplit("\n=> ", 1) for block in blocks]
-    return [(written, said.removesuffix("…")) for written, said in pairs]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
@@ -20,7 +21,7 @@ from dlsched.study.plans.plan import Generated, Plan, PlannedMethod, Windows
 from dlsched.study.plans.plan_file import make_plan, read_plan
 from dlsched.study.plans.sources import MOST_CELLS, count, kinds_of, recipes, smaller
 from dlsched.traces import import_instance
-from tests.study.small import small
+from tests.study.small import refusals, small
 
 DAY_S = 86400
 
@@ -229,25 +230,11 @@ def test_options_of_queues_reach_them(plan: Callable[..., Plan], sacct: str, tmp
     assert [server.id for server in found.make().servers] == ["n0"]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ({"import": "slurm", "estimates": 1}, r"estimates: found 1, allowed: true or false"),
-        ({"import": "slurm", "gpus_of_node": 0}, r"gpus_of_node: found 0, allowed: an integer >= 1"),
-        ({"import": "slurm", "epochs": 5}, r"epochs: found"),
-        ({"import": "slurm", "family": "rings"}, r'family: found "rings"'),
-        (
-            {"import": "slurm", "scaling": "own"},
-            r"scaling: found 'own', allowed: no such option for family srpt_mapping",
-        ),
-        ({"import": "pcs", "family": "srpt_mapping"}, r"family: found"),
-        ({"import": "slurm", "from": "noon"}, r"from: found 'noon', allowed: a date or time"),
-    ],
-)
-def test_options_that_do_not_fit(source: dict[str, Any], message: str, plan: Callable[..., Plan], sacct: str) -> None:
+@pytest.mark.parametrize(("source", "message"), refusals("queues"))
+def test_options_that_do_not_fit(source: str, message: str, plan: Callable[..., Plan], sacct: str) -> None:
     """Refused with the plan."""
     with pytest.raises(InputError, match=message):
-        plan({**source, "file": sacct})
+        plan({**tomllib.loads(source), "file": sacct})
 
 
 RINGS = {"family": "ring_allocation"}
