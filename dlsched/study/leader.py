@@ -180,7 +180,7 @@ def _run(
                 failed += sum(outcome.failed for outcome in outcomes)
                 progress(StudyProgress(cells, ended, failed))
 
-    # Cells of an instance that no search found end like the search; all others wait for nothing.
+    # Searches run first; cells whose instance was not found end as their search did.
     if unfinished:
         run_all(iter(unfinished), searches.put)
         lost = searches.fail()
