@@ -366,17 +366,13 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
 
 def _prices_value(instance: Instance, certificate: PricesCertificate) -> Fraction:
     """The better of prices by slot and, without blocks, of prices at any time; without ticks the latter."""
-    breakpoints, prices, blocks, tick_s = (
-        certificate.breakpoints,
-        certificate.prices,
-        certificate.blocks,
-        instance.tick_s,
-    )
+    breakpoints, prices, blocks = certificate.breakpoints, certificate.prices, certificate.blocks
+    tick_s = instance.tick_s
     if tick_s is None:
         if blocks:
             raise ValueError("blocks have prices only where the instance has ticks")
         return any_time_value(instance, breakpoints, prices)
     by_slot = ticks_value(instance, breakpoints, prices, blocks)
-    return (
-        by_slot if blocks else max(by_slot, any_time_value(instance, [tick * tick_s for tick in breakpoints], prices))
-    )
+    if blocks:
+        return by_slot
+    return max(by_slot, any_time_value(instance, [tick * tick_s for tick in breakpoints], prices))

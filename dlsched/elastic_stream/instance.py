@@ -52,6 +52,7 @@ _ROUNDING = 1e-9  # by which probabilities may add up to more than 1
 _SHORTEST_TICK = 1e-9  # of the last arrival, and of a job on its fastest count
 _LEAST, _MOST = MODERATE
 _MODERATE = "from 1e-100 to 1e100"
+_ALLOWED = {"arrival_s": "at most 1e100 s", "restart_s": "at most 1e100 s", "weight": f"a number {_MODERATE}"}
 
 
 class EarlyStop(Part):
@@ -140,11 +141,9 @@ class Instance(InstanceFile):
             if not RANGES["tick_s"].allows(self.tick_s):
                 raise Refused(repr(self.tick_s), f"seconds {_MODERATE}", "tick_s")
         for index, job in enumerate(self.jobs):
-            for name, seconds in (("arrival_s", job.arrival_s), ("restart_s", job.restart_s)):
-                if not RANGES[f"jobs[].{name}"].allows(seconds):
-                    raise Refused(repr(seconds), "at most 1e100 s", "jobs", index, name)
-            if not RANGES["jobs[].weight"].allows(job.weight):
-                raise Refused(repr(job.weight), f"a number {_MODERATE}", "jobs", index, "weight")
+            for name, allowed in _ALLOWED.items():
+                if not RANGES[f"jobs[].{name}"].allows(getattr(job, name)):
+                    raise Refused(repr(getattr(job, name)), allowed, "jobs", index, name)
             if job.epochs > 0:
                 self._require_moderate(index, job)
         return self

@@ -90,11 +90,8 @@ EFFORT = 400_000
 _MOST_TRIES = 200  # times the number of jobs
 _PATIENCES = 20.0, 3.0
 _POWERS = 1.0, 0.5, 0.0
-_FIRST = 0.4
-"""Share of the tries that begin from all decodings; the others continue from the best weights found."""
-_SMALL = 2_000
-"""Largest number of jobs for which all patiences and powers are tried; with more jobs only the first ones
-are."""
+_FIRST = 0.4  # share of the tries that begin from all decodings; the others continue from the best weights
+_SMALL = 2_000  # jobs up to which all patiences and powers are tried; with more jobs only the first ones are
 
 
 def plan(

@@ -32,11 +32,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dlsched.algorithms.layered_search import Trail, alike, divisions
 from dlsched.columns.slot_costs import FRESH, HELD, STOPPED, Costs, SlotPrices
-from dlsched.core.arrays import FloatArray, IntArray, dot
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray, dot
 from dlsched.core.limits import Budget, Tick
 from dlsched.core.ticks import HAIR, end_in_slots, left_after, slots_for
 from dlsched.elastic_stream.bounds.ticks import ticked_jobs
@@ -104,9 +103,6 @@ def stream_of(instance: Instance, decisions: Plan) -> Stream:
     return Stream(periods)
 
 
-BoolArray = npt.NDArray[np.bool_]
-
-
 @dataclass(slots=True, eq=False)
 class Layer:
     """States at one tick; ``parent`` and ``allocated``: the state each came from, and the units of the slot between."""
@@ -121,11 +117,6 @@ class Layer:
     def take(self, rows: IntArray | BoolArray) -> "Layer":
         """Some of the states."""
         return Layer(*(getattr(self, name)[rows] for name in self.__slots__))
-
-
-def joined(pieces: list[Layer]) -> Layer:
-    """One layer of its pieces."""
-    return Layer(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in Layer.__slots__))
 
 
 def plan_of(trail: Trail, child: Layer, row: int) -> Plan:
@@ -272,7 +263,8 @@ def _through(
             return best_s
         rows = rows[np.argsort(bound[rows], kind="stable")]  # so that, at equal cost, dominant states come first
         proven(float(bound[rows[0]]))
-        following = joined(pieces)
+        columns = ([getattr(piece, name) for piece in pieces] for name in Layer.__slots__)
+        following = Layer(*map(np.concatenate, columns))
         del pieces, bounds, child
         if beam is not None:
             rows = rows[: _BEFORE * beam]

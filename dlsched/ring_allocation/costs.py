@@ -16,7 +16,7 @@ from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.ring_allocation.arrays import JobArrays
-from dlsched.ring_allocation.instance import Instance, Job
+from dlsched.ring_allocation.instance import Instance
 
 NumberArray = TypeVar("NumberArray", IntArray, FloatArray)
 
@@ -87,10 +87,16 @@ def tabulate(instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, 
     _require_size(sum(map(len, counts)), LARGEST_TABLE)
     _require_sum([int(useful[-1]) for useful in counts])
 
+    arrays = instance.arrays
+    laws = {job: position for position, job in enumerate(arrays.laws.tolist())}
+
     def cost(index: int, gpus: IntArray) -> FloatArray:
-        job = instance.jobs[index]
-        restart_s = 0.0 if job.current_gpus is None else job.restart_s * (gpus != job.current_gpus)
-        return (_times(job, gpus) * job.epochs + restart_s) * job.weight
+        table = instance.jobs[index].epoch_time_s
+        if table is None:
+            times_s = arrays.law_times_s(np.full(len(gpus), laws[index]), gpus)
+        else:
+            times_s = np.array([table[count] for count in gpus.tolist()])
+        return arrays.costs_of(np.array([index]), np.array([len(gpus)]), gpus, times_s)
 
     return CostTable.from_counts(counts, cost, tick=tick)
 
@@ -184,16 +190,3 @@ def _merged(where: BoolArray, first: NumberArray, second: NumberArray) -> Number
     both = np.empty(len(where), dtype=first.dtype)
     both[where], both[~where] = first, second
     return both
-
-
-def _times(job: Job, counts: IntArray) -> FloatArray:
-    """Seconds per epoch on some counts."""
-    if job.speed_law is not None:
-        w = counts.astype(np.float64)
-        law = job.speed_law
-        theta0, theta1, theta2, theta3 = law.theta
-        return theta0 * law.samples / w + theta1 * (w - 1) + theta2 * ((w - 1) / w * law.model_bytes) + theta3
-    assert job.epoch_time_s is not None
-    if job.epoch_time_s.counts[len(counts) - 1] == counts[-1]:  # cut at its end only
-        return np.array(job.epoch_time_s.times_s[: len(counts)])
-    return np.array([job.epoch_time_s[count] for count in counts.tolist()])

@@ -10,7 +10,7 @@ The search chooses by an estimate of the bound; a certificate's value is what th
 With ticks all breakpoints are ticks.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,11 +26,8 @@ from dlsched.elastic_stream.certificate import any_time_value
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
 
-_MOST_CORNERS = 16
-"""Largest number of corners of a job's speed hull for which its pauses are counted."""
-MOST_LOOKED_AT = 256
-"""Largest number of a law's useful counts that are examined; the first one skipped after an examined one takes
-the time of the next examined one."""
+_MOST_CORNERS = 16  # of a job's speed hull for which its pauses are counted
+MOST_LOOKED_AT = 256  # useful counts of a law that are examined
 
 
 def jobs_of(instance: Instance) -> Jobs:
@@ -85,19 +82,14 @@ ROUNDS = 30
 _LEVELS = 50, 200, 800
 """Numbers of intervals on the coarser levels."""
 _SHARE, _LOOSE, _TIGHT = 0.05, 1e-3, 1e-6
-"""Precision of the cheapest ways as a part of what the planes promise; its largest and least relative
-values."""
-_NARROW = 0.25
-"""Width of the box if fairly good prices are known."""
+"""Precision of the cheapest ways as a part of what the planes promise; its largest and least relative values."""
+_NARROW = 0.25  # width of the box if fairly good prices are known
 _COARSE, _CLOSE = 2e-3, 1e-3
 """Part of the bound that the planes may still promise when a level ends, and when the last one ends."""
-_FINEST = 3
-"""Factor by which the finest level with pauses, whose steps take longest and gain least, has fewer steps."""
-_PIECES = 4
-_FEWEST = 96
-"""Intervals, of streams of few jobs."""
-_LARGE = 400
-"""Number of jobs from which on consecutive jobs share a plane."""
+_FINEST = 3  # by which the finest level with pauses, whose steps take longest and gain least, has fewer steps
+_PIECES = 4  # of a long interval
+_FEWEST = 96  # intervals, of streams of few jobs
+_LARGE = 400  # jobs from which on consecutive jobs share a plane
 
 Better = Callable[[PricesCertificate], None]
 
@@ -226,7 +218,8 @@ def _certificate(instance: Instance, breakpoints: FloatArray, known: FloatArray)
 
 def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) -> FloatArray:
     """Releases and events of a stream, long intervals cut, at most ``most`` intervals; ascending, shape (K + 1,)."""
-    events = np.unique(np.concatenate([jobs.release_s, _ends(stream)]))
+    moments = [time_s for spans in stream.periods.values() for period in spans for time_s in period[:2]]
+    events = np.unique(np.concatenate([jobs.release_s, moments]))
     span_s = float(events[-1] - events[0]) + float(jobs.least_s.max())
     if len(events) < 2:
         events = np.append(events[:1], events[0] + span_s)
@@ -263,19 +256,13 @@ def worths(instance: Instance, known: PricesCertificate, *, tick: Tick = no_tick
     return found
 
 
-def _ends(stream: Stream) -> Iterable[float]:
-    return [time_s for spans in stream.periods.values() for period in spans for time_s in period[:2]]
-
-
 def guesses(instance: Instance, jobs: Jobs, breakpoints: FloatArray, stream: Stream) -> list[FloatArray]:
     """First prices: roughly what one more unit-second saves, at several scales."""
     middle = (breakpoints[:-1] + breakpoints[1:]) / 2
     ran = [instance.jobs[instance.index[name]] for name in stream.periods]
     weight = np.array([job.weight for job in ran])
-    come, gone = (
-        np.array([job.arrival_s for job in ran]),
-        np.array([spans[-1].end_s for spans in stream.periods.values()]),
-    )
+    come = np.array([job.arrival_s for job in ran])
+    gone = np.array([spans[-1].end_s for spans in stream.periods.values()])
     present = _until(middle, come, np.ones(len(ran))) - _until(middle, gone, np.ones(len(ran)))
     weighs = _until(middle, come, weight) - _until(middle, gone, weight)
     area = float(np.mean((jobs.counts / jobs.speeds).min(axis=1)))

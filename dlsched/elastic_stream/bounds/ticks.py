@@ -74,11 +74,6 @@ class TickedJobs:
         while self.cells < most_cells and 2 * self.cells * self.size <= most:
             self.cells *= 2
 
-    def settle(self, prices: SlotPrices) -> None:
-        """Let spans grow as far as these prices need."""
-        for _ in self.priced(prices):
-            pass
-
     def cheapest(self, prices: SlotPrices) -> Cheapest:
         """The jobs' least weighted costs from arrival on, and relaxed plans that attain them."""
         from scipy.sparse import csr_array
@@ -187,7 +182,8 @@ def ticked_prices(
     assert stream is not None, "feasible"
     jobs = ticked_jobs(instance, tick)
     prices = _start(instance, jobs, stream)
-    jobs.settle(prices)
+    for _ in jobs.priced(prices):
+        pass  # spans grow as far as these prices need
     jobs.refine(_CELLS, _LARGEST)
     shape = prices.prices.shape
     supply = np.outer([instance.units // size for size in prices.sizes], np.diff(prices.slots) * jobs.tick_s)
