@@ -185,21 +185,14 @@ def test_no_bound_is_above_a_stream(attacks, number):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", range(10))
-def test_no_bound_is_above_a_stream_of_many(part):
-    """Five thousand small streams."""
-    campaign(BLOCK, 2 + part)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("part", range(5))
-def test_no_bound_is_above_a_stream_with_weights_of_many(part):
-    """Two and a half thousand."""
-    weighty_campaign(BLOCK, 2 + part)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("part", range(2))
-def test_no_bound_is_above_a_nasty_stream_of_many(part):
-    """A thousand."""
-    nasty_campaign(BLOCK, 2 + part)
+@pytest.mark.parametrize(
+    ("attacks", "part"),
+    [
+        *((campaign, part) for part in range(10)),
+        *((weighty_campaign, part) for part in range(5)),
+        *((nasty_campaign, part) for part in range(2)),
+    ],
+)
+def test_no_bound_is_above_a_stream_of_many(attacks, part):
+    """Five thousand small streams, two and a half thousand with weights, a thousand nasty ones."""
+    attacks(BLOCK, 2 + part)

@@ -165,33 +165,20 @@ def compare(instance, tally):
     return [f"{instance.name}: {problem}" for problem in problems]
 
 
-def proven_alike(seeds):
-    """Compare on every seed; return the summary line and the messages."""
+@pytest.mark.parametrize(
+    ("first", "number"),
+    [(0, 15), (15, 15), *(pytest.param(1000 * part, 1000, marks=pytest.mark.long) for part in range(5))],
+)
+def test_sample_of_the_campaign(first, number, capsys):
+    """All routes, no mismatch: on fifteen instances twice, every kind among them, and on five thousand."""
     tally, problems = Counter(), []
-    for seed in seeds:
+    for seed in range(first, first + number):
         problems += compare(draw(seed), tally)
     counts = ", ".join(f"{name} {tally[name]}" for name in ("exact", "dp", *SOLVERS, "minlp", "brute force"))
     summary = (
-        f"{len(seeds)} instances, {len(problems)} mismatches, {tally['certificates']} certificates verified, "
+        f"{number} instances, {len(problems)} mismatches, {tally['certificates']} certificates verified, "
         f"{tally['infeasible']} infeasible ({counts})"
     )
-    return summary, problems
-
-
-@pytest.mark.parametrize("part", range(2))
-def test_sample_of_the_campaign(part, capsys):
-    """Fifteen instances in each of two parts, every kind among them: no mismatch."""
-    summary, problems = proven_alike(range(15 * part, 15 * part + 15))
-    with capsys.disabled():
-        print(f"\n{summary}")
-    assert not problems, "\n".join([summary, *problems])
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("part", range(5))
-def test_campaign_of_5000(part, capsys):
-    """Five thousand instances, all routes, no mismatch."""
-    summary, problems = proven_alike(range(1000 * part, 1000 * part + 1000))
     with capsys.disabled():
         print(f"\n{summary}")
     assert not problems, "\n".join([summary, *problems[:50]])
