@@ -1,5 +1,6 @@
-"""A small space of ring_allocation, methods whose ratios are known by hand, and walks through any space."""
+"""A small space of ring_allocation, methods whose ratios are known by hand, walks through any space, changed certificates."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,19 @@ def walk(space: Space, steps: int, seed: int = 0) -> list[tuple[Data, InstanceFi
         met.append((data, instance_of(data)))
         data = moved(space, data, generator) or data
     return met
+
+
+def changed(data: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """A copy with one entry replaced, or without it (None)."""
+    data = copy.deepcopy(data)
+    at: Any = data
+    for key in path[:-1]:
+        at = at[key]
+    if value is None:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return data
 
 
 @pytest.fixture

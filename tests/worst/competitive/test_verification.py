@@ -3,7 +3,6 @@
 import copy
 import json
 import random
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +12,7 @@ from dlsched.core.errors import DlschedError, InputError
 from dlsched.worst.competitive import verification
 from dlsched.worst.competitive.proven import prove_policy, speeds_of
 from dlsched.worst.competitive.verification import verify
+from tests.worst.conftest import changed
 
 Data = dict[str, Any]
 
@@ -50,66 +50,35 @@ def test_a_certificate_by_hand() -> None:
     assert (found.supremum, found.ratio, found.leaves) == (1, 1, 1)
 
 
-def put(*path: Any) -> Callable[[Data], None]:
-    """Set a place of a certificate to the last value."""
-
-    def change(data: Data) -> None:
-        at: Any = data
-        for key in path[:-2]:
-            at = at[key]
-        at[path[-2]] = path[-1]
-
-    return change
-
-
 _TREE = ("proof", 0, "tree", "events", "end 0")
 _LEAF = (*_TREE, "optimum", "events", "end 0")
+DAMAGES: dict[tuple[Any, ...], list[Any]] = {
+    ("supremum",): ["1/2", "2"],
+    ("ratio",): ["2"],
+    ("kind",): ["worst"],
+    ("method",): ["plan", "no-such"],
+    ("jobs",): [2, True, 10**9],
+    ("units",): [2],
+    ("speeds",): [[["0"]], [["1/0"]], [["1"], ["2"]]],
+    ("instance", "units"): [2],
+    **{("instance", "jobs", 0, name): [2.0] for name in ("weight", "restart_s", "epochs")},
+    ("schedule",): [[], *([{"seconds": s, "units": [u]}] for s, u in (("3", 2), ("-3", 1), ("2", 1)))],
+    ("proof",): [[]],
+    ("proof", 0, "classes"): [[1]],
+    ("proof", 0, "tree"): [{}],
+    _TREE: [{"events": {}}],
+    (*_TREE, "optimum"): [{"events": {}}],
+    (*_LEAF, "work"): [["1/2"], ["2"], ["-1"], [], [1]],
+    (*_LEAF, "rows"): [["1"]],
+    ("limit",): [{}],
+}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        put("supremum", "1/2"),
-        put("supremum", "2"),
-        put("ratio", "2"),
-        put("kind", "worst"),
-        put("method", "plan"),
-        put("method", "no-such"),
-        put("jobs", 2),
-        put("jobs", True),
-        put("jobs", 10**9),
-        put("units", 2),
-        put("speeds", [["0"]]),
-        put("speeds", [["1/0"]]),
-        put("speeds", [["1"], ["2"]]),
-        put("instance", "units", 2),
-        put("instance", "jobs", 0, "weight", 2.0),
-        put("instance", "jobs", 0, "restart_s", 2.0),
-        put("instance", "jobs", 0, "epochs", 2.0),
-        put("schedule", []),
-        put("schedule", [{"seconds": "3", "units": [2]}]),
-        put("schedule", [{"seconds": "-3", "units": [1]}]),
-        put("schedule", [{"seconds": "2", "units": [1]}]),
-        put("proof", []),
-        put("proof", 0, "classes", [1]),
-        put("proof", 0, "tree", {}),
-        put(*_TREE, {"events": {}}),
-        put(*_TREE, "optimum", {"events": {}}),
-        put(*_LEAF, "work", ["1/2"]),
-        put(*_LEAF, "work", ["2"]),
-        put(*_LEAF, "work", ["-1"]),
-        put(*_LEAF, "work", []),
-        put(*_LEAF, "work", [1]),
-        put(*_LEAF, "rows", ["1"]),
-        put("limit", {}),
-    ],
-)
-def test_damages_are_refused(change: Callable[[Data], None]) -> None:
+@pytest.mark.parametrize(("path", "value"), [(path, value) for path, values in DAMAGES.items() for value in values])
+def test_damages_are_refused(path: tuple[Any, ...], value: object) -> None:
     """Whatever is changed in the certificate by hand."""
-    data = by_hand()
-    change(data)
     with pytest.raises((ValueError, DlschedError)):
-        verify(data)
+        verify(changed(by_hand(), path, value))
 
 
 @pytest.mark.parametrize("method", ["equal", "srpt-knee", "fifo-fastest", "marginal"])

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from dlsched.core.errors import InputError
 from dlsched.worst.proving import prove, verification, verify
+from tests.worst.conftest import changed
 
 TRUE = {
     "attained": ("doubling", 2, 9, "convex", "powers"),
@@ -50,19 +51,6 @@ def numbers(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield (*path, key)
         elif isinstance(value, dict | list):
             yield from numbers(value, (*path, key))
-
-
-def changed(data: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
-    """A copy with one entry replaced, or without it (None)."""
-    data = copy.deepcopy(data)
-    at: Any = data
-    for key in path[:-1]:
-        at = at[key]
-    if value is None:
-        del at[path[-1]]
-    else:
-        at[path[-1]] = value
-    return data
 
 
 @pytest.mark.parametrize("name", TRUE)
@@ -188,40 +176,31 @@ def test_an_attained_supremum_has_no_limit(true: dict[str, dict[str, Any]]) -> N
         verify(true["attained"] | {"limit": true["approached"]["limit"]})
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda data: data.pop("method"),
-        lambda data: data.update(more=1),
-        lambda data: data.update(jobs=True),
-        lambda data: data.update(gpus=1),
-        lambda data: data.update(gpus=10**9),
-        lambda data: data.update(tables="all"),
-        lambda data: data.update(supremum=1.5),
-        lambda data: data.update(supremum="1e5"),
-        lambda data: data.update(supremum="1/0"),
-        lambda data: data.update(instance=[]),
-        lambda data: data.update(instance={}),
-        lambda data: data.update(proof={}),
-        lambda data: data.update(proof=[[]]),
-        lambda data: data["proof"][0].update(end=[[1, 2]]),
-        lambda data: data["proof"][0].update(more=[]),
-        lambda data: data["proof"][0].update(multipliers=None, before=None),
-        lambda data: data["proof"].append({"end": [[1, 0, 1]], "multipliers": [1]}),
-        lambda data: data["proof"].append({"end": [[1, 0, 1]], "before": {"a": {}}}),
-        lambda data: data.update(limit=[]),
-        lambda data: data.update(family="elastic_stream"),
-        lambda data: data.update(family="async_sgd"),
-    ],
-)
+UNREADABLE: dict[tuple[Any, ...], list[Any]] = {
+    ("method",): [None],
+    ("more",): [1],
+    ("jobs",): [True],
+    ("gpus",): [1, 10**9],
+    ("tables",): ["all"],
+    ("supremum",): [1.5, "1e5", "1/0"],
+    ("instance",): [[], {}],
+    ("proof",): [{}, [[]]],
+    ("proof", 0, "end"): [[[1, 2]]],
+    ("proof", 0, "more"): [[]],
+    ("proof", 0): [{"end": [[1, 0, 1]]} | tree for tree in ({"multipliers": [1]}, {"before": {"a": {}}})]
+    + [{"end": [[1, 0, 1]], "multipliers": {}, "before": {}}],
+    ("limit",): [[]],
+    ("family",): ["elastic_stream", "async_sgd"],
+}
+
+
+@pytest.mark.parametrize(("path", "value"), [(path, value) for path, values in UNREADABLE.items() for value in values])
 def test_what_cannot_be_read_is_an_input_error(
-    change: Callable[[dict[str, Any]], object], true: dict[str, dict[str, Any]]
+    path: tuple[Any, ...], value: object, true: dict[str, dict[str, Any]]
 ) -> None:
     """Missing, unknown and wrong fields."""
-    data = copy.deepcopy(true["attained"])
-    change(data)
     with pytest.raises(InputError):
-        verify(data)
+        verify(changed(true["attained"], path, value))
 
 
 @pytest.mark.parametrize(
