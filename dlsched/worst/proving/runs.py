@@ -27,12 +27,8 @@ from itertools import islice, pairwise
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 
-TABLES = {
-    "any": "any costs",
-    "monotone": "costs that do not rise with the count",
-    "sublinear": "monotone, and count times cost does not fall: no speed beyond linear",
-    "convex": "sublinear, and the saving per added unit does not rise",
-}
+TABLES = ("any", "monotone", "sublinear", "convex")
+"""Classes of tables, each within the one before; ``dlsched.worst.spaces`` has their conditions."""
 OFFERED = ("powers", "all")
 OWN = ", one of your own, which cannot be proven yet"
 """What is said of a user's method that a proof is asked of."""
