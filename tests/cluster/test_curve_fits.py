@@ -80,15 +80,6 @@ def test_several_model_sizes_identify_theta(theta):
     assert fit.law(3e4, 2e8).epoch_time_s(16) == pytest.approx(time_s(theta, 16, 3e4, 2e8), rel=1e-5, abs=1e-7)
 
 
-def test_two_counts_are_enough_for_four_jobs():
-    """Jobs that differ in m and n identify theta on the counts 1 and 2 alone: four independent equations by hand."""
-    theta = (2.0, 1.0, 3.0, 5.0)
-    counts, samples, model_bytes = [1, 1, 2, 2], [1.0, 4.0, 1.0, 1.0], [1.0, 1.0, 1.0, 2.0]
-    fit = fit_speed_law(counts, [7.0, 13.0, 8.5, 10.0], samples=samples, model_bytes=model_bytes)
-    assert fit.theta_identified
-    assert fit.thetas == pytest.approx(theta, rel=1e-9)
-
-
 def test_noisy_times_give_nearly_the_law():
     """With 1 % noise on three jobs, the residual is about 1 % and predictions at new counts are within 3 %."""
     random = np.random.default_rng(7)
@@ -124,17 +115,17 @@ def test_residuals_by_hand():
     assert fit.rms_relative_residual == pytest.approx(math.sqrt((1 + 1 / 9) / 4))
 
 
+def test_two_jobs_of_too_few_counts_are_refused():
+    """Three rows of two jobs leave both curves open, though three counts were measured."""
+    with pytest.raises(NotIdentifiable, match="2 job"):
+        fit_speed_law([1, 2, 4], [10.0, 6.0, 5.0], samples=[10, 10, 20], model_bytes=[1, 1, 7])
+
+
 @pytest.mark.parametrize("counts", [[1], [4, 4, 4], [1, 2], [1, 8, 1, 8]])
 def test_fewer_than_three_counts_of_one_job_are_refused(counts):
     """One or two distinct counts cannot tell a curve, however often they are measured."""
     with pytest.raises(NotIdentifiable, match="3 distinct counts"):
         fit_speed_law(counts, [10.0 / w for w in counts], samples=10, model_bytes=10)
-
-
-def test_a_second_job_on_one_count_of_three_measurements_is_refused():
-    """Three rows of two jobs leave both curves open, though three counts were measured."""
-    with pytest.raises(NotIdentifiable, match="2 job"):
-        fit_speed_law([1, 2, 4], [10.0, 6.0, 5.0], samples=[10, 10, 20], model_bytes=[1, 1, 7])
 
 
 def test_times_that_vanish_on_one_gpu_are_refused():
@@ -200,29 +191,19 @@ def test_loss_by_hand():
     assert LossCurve(1.0, 0.0, 0.0).loss(0) == math.inf
 
 
-def test_epochs_left_by_hand():
-    """To 0.5 from the start 6 epochs, from the second 4, from the sixth and later none."""
-    curve = LossCurve(0.5, 1.0, 0.25)
-    assert [curve.epochs_left(0.5, done) for done in (0, 2, 6, 7)] == [6.0, 4.0, 0.0, 0.0]
-
-
-def test_targets_that_are_never_reached():
-    """The floor, what is under it, and any target under a constant loss have no answer."""
-    curve = LossCurve(0.5, 1.0, 0.25)
-    assert curve.epochs_left(0.25) is None
-    assert curve.epochs_left(0.1) is None
-    assert LossCurve(0.0, 1.0, 0.25).epochs_left(1.0) is None
-
-
-def test_targets_reached_already_need_no_epochs():
-    """A constant loss of 1.25 has reached 1.25 and 2."""
-    assert LossCurve(0.0, 1.0, 0.25).epochs_left(1.25) == 0.0
-    assert LossCurve(0.0, 1.0, 0.25).epochs_left(2.0) == 0.0
-
-
-def test_a_target_beyond_all_numbers_is_unknown():
-    """A target so near the floor that the epochs overflow is no infinity but None."""
-    assert LossCurve(1e-300, 1.0, 0.0).epochs_left(1e-300) is None
+@pytest.mark.parametrize(
+    ("curve", "target", "done", "left"),
+    [
+        *(((0.5, 1.0, 0.25), 0.5, done, left) for done, left in ((0, 6.0), (2, 4.0), (6, 0.0), (7, 0.0))),
+        # the floor, what is below it, and any target below a constant loss are never reached
+        *(((0.5, 1.0, 0.25), 0.25, 0, None), ((0.5, 1.0, 0.25), 0.1, 0, None), ((0.0, 1.0, 0.25), 1.0, 0, None)),
+        # a constant loss of 1.25 has reached 1.25 and 2; so near the floor the epochs overflow
+        *(((0.0, 1.0, 0.25), 1.25, 0, 0.0), ((0.0, 1.0, 0.25), 2.0, 0, 0.0), ((1e-300, 1.0, 0.0), 1e-300, 0, None)),
+    ],
+)
+def test_epochs_left_by_hand(curve, target, done, left):
+    """A fraction, none where the target is reached, None where it never is."""
+    assert LossCurve(*curve).epochs_left(target, done) == left
 
 
 @given(curves, st.floats(0, 50), st.floats(0, 100))

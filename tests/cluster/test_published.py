@@ -3,6 +3,7 @@
 import dataclasses
 import importlib.resources
 import json
+import math
 from typing import Any
 
 import pytest
@@ -25,12 +26,21 @@ from dlsched.cluster.published import (
 SPEED = PublishedSpeed("ResNet-50", None, 64, None, 6400, (1, 2, 4), (9.0, 10.0, 3.5), "invented")
 
 
-def test_the_file_is_read_whole_and_once() -> None:
-    """Every record of the file is a valid speed, and the second call returns the same tuple."""
-    speeds = published_speeds()
-    assert 50 <= len(speeds) <= 90
-    assert published_speeds() is speeds
-    assert len({(speed.model, speed.gpu, speed.batch_samples) for speed in speeds}) == len(speeds)
+@pytest.mark.parametrize(
+    ("read", "least", "most", "name"),
+    [
+        (published_speeds, 50, 90, lambda speed: (speed.model, speed.gpu, speed.batch_samples)),
+        (published_rates, 7, 7, lambda rates: rates.model),
+        (published_steps, 7, 7, lambda steps: steps.model),
+        (published_stages, 9, 9, lambda model: model.model),
+    ],
+)
+def test_every_file_is_read_whole_and_once(read: Any, least: int, most: int, name: Any) -> None:
+    """Every record of a file is valid, each is named once, and the second call returns the same tuple."""
+    records = read()
+    assert least <= len(records) <= most
+    assert read() is records
+    assert len(set(map(name, records))) == len(records)
 
 
 def test_every_record_names_its_source_and_licence() -> None:
@@ -62,27 +72,6 @@ def test_speeds_json_is_plain_json() -> None:
     assert record["dataset"] is None
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("counts", ()),
-        ("counts", (0, 1, 2)),
-        ("counts", (2, 1, 4)),
-        ("counts", (1, 1, 2)),
-        ("epoch_time_s", (1.0, 2.0)),
-        ("epoch_time_s", (1.0, 0.0, 2.0)),
-        ("epoch_time_s", (1.0, float("nan"), 2.0)),
-        ("epoch_time_s", (1.0, float("inf"), 2.0)),
-        ("batch_samples", 0),
-        ("epoch_samples", -1),
-    ],
-)
-def test_a_wrong_speed_cannot_be_built(field: str, value: Any) -> None:
-    """A speed refuses counts that do not increase and figures that are not positive, naming the field."""
-    with pytest.raises(ValueError, match=field):
-        dataclasses.replace(SPEED, **{field: value})
-
-
 GPUS = {"K80", "P100", "V100", "T4", "A100"}
 RATES = PublishedRates(
     "M", "image", 8, 4, "invented", {"V100": 40.0, "A100": 90.0}, {"A100": "x 2.25"}, {"V100": "a", "A100": "b"}
@@ -95,12 +84,9 @@ def of(model: str) -> PublishedRates:
     return rates
 
 
-def test_the_file_is_read_whole_and_once_of_published_rates() -> None:
-    """Seven models, each named once and on at least three of the five GPU types; the second call returns the same."""
-    found = published_rates()
-    assert published_rates() is found
-    assert len({rates.model for rates in found}) == len(found) == 7
-    for rates in found:
+def test_rates_are_of_five_types() -> None:
+    """Every model has a rate on at least three of them."""
+    for rates in published_rates():
         assert len(rates.samples_per_s) >= 3
         assert set(rates.samples_per_s) <= GPUS
 
@@ -190,27 +176,6 @@ def test_figures_cannot_be_changed() -> None:
         of("LM").samples_per_s["K80"] = 1.0  # type: ignore[index]
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("samples_per_s", {}),
-        ("samples_per_s", {"V100": 0.0, "A100": 90.0}),
-        ("samples_per_s", {"V100": float("nan"), "A100": 90.0}),
-        ("batch_samples", 0),
-        ("gradient_bytes", -4),
-        ("gradient_source", None),
-        ("sources", {"V100": "a"}),
-        ("sources", {"V100": "a", "A100": ""}),
-        ("how", {"T4": "x 2"}),
-        ("how", {"A100": ""}),
-    ],
-)
-def test_wrong_rates_cannot_be_built(field: str, value: Any) -> None:
-    """Rates refuse figures that are not positive, and a figure without its source, naming the field."""
-    with pytest.raises(ValueError, match=field):
-        dataclasses.replace(RATES, **{field: value})
-
-
 MODELS = ("AlexNet", "GoogLeNet", "VGG-16", "Inception v3", "ResNet-50", "ResNet-101", "ResNet-152")
 STEP = Step("P100", 64, 0.5, None, "invented")
 MODEL = PublishedSteps("M", "image", 10, "invented", (STEP, dataclasses.replace(STEP, gpu="K80")))
@@ -222,10 +187,9 @@ def of_of_published_steps(model: str) -> PublishedSteps:
     return found
 
 
-def test_the_file_is_read_whole_and_once_of_published_steps() -> None:
-    """Seven models with eighteen steps on five types of GPU; the second call returns the same."""
+def test_steps_are_of_seven_classifiers() -> None:
+    """Eighteen steps on five types of GPU."""
     found = published_steps()
-    assert published_steps() is found
     assert tuple(steps.model for steps in found) == MODELS
     assert sum(len(steps.steps) for steps in found) == 18
     assert {step.gpu for steps in found for step in steps.steps} == {"K80", "P100", "V100", "Titan X", "Pascal Titan X"}
@@ -355,24 +319,43 @@ def test_networks_are_an_eighth_of_their_bits() -> None:
         NETWORK_BYTES_PER_S[1] = 1.0  # type: ignore[index]
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        *(("batch_samples", 0), ("step_s", 0.0), ("step_s", float("nan")), ("step_s", float("inf"))),
-        *(("gpu", ""), ("how", ""), ("source", "")),
-    ],
-)
-def test_wrong_steps_cannot_be_built(field: str, value: Any) -> None:
-    """A step refuses figures that are not positive and finite, and empty words, naming the field."""
-    with pytest.raises(ValueError, match=field):
-        dataclasses.replace(STEP, **{field: value})
+WRONG: list[tuple[Any, list[tuple[str, Any]]]] = [
+    (
+        SPEED,
+        [
+            *(("counts", value) for value in ((), (0, 1, 2), (2, 1, 4), (1, 1, 2))),
+            *(
+                ("epoch_time_s", value)
+                for value in ((1.0, 2.0), (1.0, 0.0, 2.0), (1.0, math.nan, 2.0), (1.0, math.inf, 2.0))
+            ),
+            *(("batch_samples", 0), ("epoch_samples", -1)),
+        ],
+    ),
+    (
+        RATES,
+        [
+            *(
+                ("samples_per_s", value)
+                for value in ({}, {"V100": 0.0, "A100": 90.0}, {"V100": math.nan, "A100": 90.0})
+            ),
+            *(("batch_samples", 0), ("gradient_bytes", -4), ("gradient_source", None)),
+            *(("sources", {"V100": "a"}), ("sources", {"V100": "a", "A100": ""})),
+            *(("how", {"T4": "x 2"}), ("how", {"A100": ""})),
+        ],
+    ),
+    (
+        STEP,
+        [
+            *(("batch_samples", 0), ("step_s", 0.0), ("step_s", math.nan), ("step_s", math.inf)),
+            *(("gpu", ""), ("how", ""), ("source", "")),
+        ],
+    ),
+    (MODEL, [("parameters", 0), ("model", ""), ("parameter_source", ""), ("steps", ()), ("steps", (STEP, STEP))]),
+]
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("parameters", 0), ("model", ""), ("parameter_source", ""), ("steps", ()), ("steps", (STEP, STEP))],
-)
-def test_wrong_models_cannot_be_built(field: str, value: Any) -> None:
-    """A model refuses no parameters, missing words, no step and one step twice, naming the field."""
+@pytest.mark.parametrize(("record", "field", "value"), [(record, *each) for record, wrong in WRONG for each in wrong])
+def test_wrong_records_cannot_be_built(record: Any, field: str, value: Any) -> None:
+    """Figures that are not positive and finite, empty words, and what does not go together; the field is named."""
     with pytest.raises(ValueError, match=field):
-        dataclasses.replace(MODEL, **{field: value})
+        dataclasses.replace(record, **{field: value})

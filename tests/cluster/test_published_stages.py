@@ -41,14 +41,6 @@ def gavel_steps_per_s(gpu: str) -> float:
     return float(rate)
 
 
-def test_the_file_is_read_whole_and_once() -> None:
-    """Nine models, each named once, all on the same GPU type; the second call returns the same."""
-    found = published_stages()
-    assert published_stages() is found
-    assert len(set(MODELS)) == len(found) == 9
-    assert {model.gpu for model in found} == {"V100"}
-
-
 def test_every_figure_names_its_source() -> None:
     """Sources are sentences; seconds that are not measured say whether they are scaled or interpolated."""
     for model in published_stages():
@@ -93,14 +85,6 @@ def test_figures_cannot_be_changed() -> None:
 def test_totals_are_the_published_numbers_of_parameters(name: str, parameters: int) -> None:
     """The blocks of a model sum up to the number of parameters of the published network."""
     assert of(name).parameters == parameters
-
-
-@pytest.mark.parametrize(
-    ("name", "rounded"), [("BERT-base", 110e6), ("BERT-large", 336e6), ("GPT-2 355M", 355e6), ("GPT-2 1.2B", 1.2e9)]
-)
-def test_totals_are_the_papers_rounded_ones(name: str, rounded: float) -> None:
-    """BERT's README (110M), and Megatron-LM's tables (336M, 355M, 1.2 billion)."""
-    assert of(name).parameters == pytest.approx(rounded, rel=0.012)
 
 
 @pytest.mark.parametrize(
@@ -248,21 +232,14 @@ def test_sums_do_not_depend_on_the_cut(name: str, pipeline: int) -> None:
     assert all(stage.compute_s > 0 for stage in stages)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_every_block_can_be_a_stage(name: str) -> None:
-    """The longest pipeline has one block a stage, and the bytes between them for the global batch."""
-    model = of(name)
-    stages = model.stages(len(model.blocks), 3)
-    assert [stage.output_bytes for stage in stages] == [3 * model.batch_samples * b.output_bytes for b in model.blocks]
-    assert stages[-1].output_bytes == 0
-
-
-def test_a_one_stage_job_is_the_published_iteration() -> None:
-    """With any number of replicas each computes the published batch in the published seconds."""
+def test_the_shortest_and_the_longest_pipeline() -> None:
+    """One stage computes the published batch in the published seconds; of one stage a block, bytes are the global batch's."""
     for model in published_stages():
         (stage,) = model.stages(1, 5)
         assert stage.compute_s == pytest.approx(model.iteration_s, rel=1e-12)
         assert stage.output_bytes == 0
+        sent = [stage.output_bytes for stage in model.stages(len(model.blocks), 3)]
+        assert sent == [3 * model.batch_samples * block.output_bytes for block in model.blocks]
 
 
 def test_four_stages_of_gpt2_medium_worked_by_hand() -> None:

@@ -65,19 +65,10 @@ def test_no_count_beyond_the_root_is_faster(law):
 @given(st.fractions(-5, 500, max_denominator=20), st.fractions(0, 5, max_denominator=20), st.integers(1, 60))
 @settings(derandomize=True, deadline=None, max_examples=120)
 def test_smallest_minimiser_is_exact_on_ties(hyperbolic, linear, most):
-    """On small fractions, where two counts often tie, the smaller one is returned."""
+    """On small fractions, where two counts often tie, the smaller one is returned: of 100/w + 5 w, 45 at 4 and 5, 4."""
+    assert smallest_minimiser(Fraction(100), Fraction(5), 64) == 4
     values = [hyperbolic / w + linear * w for w in range(1, most + 1)]
     assert smallest_minimiser(hyperbolic, linear, most) == 1 + values.index(min(values))
-
-
-def test_two_equally_fast_counts():
-    """100/w + 5 w is 45 at both w = 4 and w = 5: the count returned is 4."""
-    assert smallest_minimiser(Fraction(100), Fraction(5), 64) == 4
-
-
-def test_a_law_without_linear_term_uses_all_gpus():
-    """With theta1 = 0 and more computing than communication, every further GPU helps."""
-    assert SpeedLaw(theta=(1.0, 0.0, 0.0, 0.0), samples=10.0, model_bytes=0.0).largest_useful_count(64) == 64
 
 
 @pytest.mark.parametrize(
@@ -86,6 +77,7 @@ def test_a_law_without_linear_term_uses_all_gpus():
         ("theta", (1.0, -0.1, 0.0, 0.0)),
         ("theta", (1.0, math.inf, 0.0, 0.0)),
         ("theta", (1.0, 0.0, 0.0)),
+        ("theta", (0.0, 1.0, 1.0, 0.0)),  # no time on one GPU
         ("samples", 0.0),
         ("model_bytes", -1.0),
     ],
@@ -95,19 +87,6 @@ def test_wrong_fields_are_refused_by_name(field, value):
     fields = {"theta": (1.0, 0.0, 0.0, 0.0), "samples": 1.0, "model_bytes": 0.0, field: value}
     with pytest.raises(InstanceError, match=field):
         SpeedLaw(**fields)
-
-
-def test_a_law_without_time_on_one_gpu_is_refused():
-    """theta0 = theta3 = 0 would make one GPU infinitely fast."""
-    with pytest.raises(InstanceError, match="one GPU"):
-        SpeedLaw(theta=(0.0, 1.0, 1.0, 0.0), samples=1.0, model_bytes=1.0)
-
-
-def test_a_law_cannot_be_changed():
-    """Assigning to a field raises."""
-    law = SpeedLaw(theta=(1.0, 0.0, 0.0, 0.0), samples=1.0, model_bytes=0.0)
-    with pytest.raises(InstanceError, match="immutable"):
-        law.samples = 2.0
 
 
 def test_times_as_doubles():

@@ -4,14 +4,16 @@ import itertools
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 
+import conftest
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, reject, settings
+from hypothesis import HealthCheck, example, given, reject
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from dlsched.cluster.utility import KINDS, AlphaFair, Capped, Log, Loss, Sigmoid, Sqrt, Table, Utility
+from dlsched.cluster.utility import KINDS, AlphaFair, Loss, Table, Utility
 from dlsched.core.errors import InstanceError
 from dlsched.ring_embedding.instance import Instance
 
@@ -23,14 +25,7 @@ sizes = st.one_of(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6), powers_of_ten)
 amounts = st.one_of(st.just(0.0), sizes)
 progress = st.one_of(st.just(0.0), st.floats(1e-9, 1e9), st.integers(1, 5000).map(float), powers_of_ten)
 positions = st.lists(progress, min_size=1, max_size=8)
-
-
-def profile(examples):
-    """Deterministic, without a clock."""
-    skipped = [HealthCheck.filter_too_much]
-    return settings(
-        max_examples=examples, derandomize=True, deadline=None, database=None, suppress_health_check=skipped
-    )
+profile = partial(conftest.profile, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 def allowed(kind, **fields):
@@ -164,11 +159,6 @@ def test_files_hold_all_of_it(utility):
 @pytest.mark.parametrize(
     ("fields", "where", "message"),
     [
-        (
-            {"kind": "alpha_fair", "alpha": 1.0, "scale": 1.0},
-            "shift",
-            "found 0, allowed: a number > 0 where alpha >= 1",
-        ),
         ({"kind": "alpha_fair", "alpha": 2, "scale": 1, "shift": 0}, "shift", "found 0, allowed: a number > 0 where"),
         ({"kind": "alpha_fair", "alpha": -0.5, "scale": 1}, "alpha", "found -0.5, allowed: a number >= 0"),
         ({"kind": "alpha_fair", "alpha": 0.5, "scale": 0}, "scale", "found 0, allowed: a number > 0"),
@@ -211,30 +201,6 @@ def test_refusals_name_the_field(fields, where, message):
         Instance(name="one", slots=1, nodes=[{"id": "s", "capacity": {"gpu": 1}}], links=[], jobs=[job])
     assert str(refused.value).startswith(f"jobs[0].utility.{where}: ")
     assert message in str(refused.value)
-
-
-def test_an_alpha_of_which_nothing_is_left():
-    """Alone it is refused as well, not only in an instance."""
-    with pytest.raises(InstanceError):
-        AlphaFair(alpha=300.0, scale=1.0, shift=10.0)
-
-
-@pytest.mark.parametrize(
-    "utility",
-    [
-        Sqrt(scale=2.0),
-        Log(scale=2.0),
-        Capped(slope=2.0, cap=3.0),
-        Sigmoid(height=2.0, steepness=1.0, midpoint=0.0),
-        Sigmoid(height=2.0, steepness=1.0, midpoint=3.0),
-    ],
-    ids=lambda utility: utility.kind,
-)
-def test_values_of_many_are_those_of_one(utility):
-    """The two ways to ask for a value."""
-    xs = [0.0, 0.3, 1.0, 7.5, 1e3]
-    assert utility.values(np.array(xs)).tolist() == pytest.approx([utility.at(x) for x in xs], rel=1e-15)
-    assert utility.concave == (getattr(utility, "midpoint", 0.0) == 0.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
