@@ -2,8 +2,8 @@
 
 Every figure names its source, and a figure that was not measured directly has its derivation. In files beside this module:
 
-``published_speeds.json``: training speeds, the numbers behind realistic instances, written by the readers of
-``dlsched.traces.speedups``. ``source`` also says what was assumed (data set, epoch, batch on one GPU or on all of them).
+``published_speeds.json``: training speeds, the numbers behind realistic instances, as the readers of
+``dlsched.traces.speedups`` read them. ``source`` also says what was assumed (data set, epoch, batch on one GPU or on all).
 
 ``published_rates.json``: rates on one GPU, by GPU type and model, which say which type suits which model. K80, P100 and V100
 come from Gavel (OSDI 2020), T4 from AdaptDL (Pollux, OSDI 2021), A100 is scaled.
@@ -31,7 +31,7 @@ import functools
 import importlib.resources
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate, pairwise
 from types import MappingProxyType
@@ -107,23 +107,6 @@ def published_speeds() -> tuple[PublishedSpeed, ...]:
         counts, times = tuple(map(int, by_count)), tuple(map(float, by_count.values()))
         speeds.append(PublishedSpeed(counts=counts, epoch_time_s=times, **record))
     return tuple(speeds)
-
-
-def speeds_json(speeds: Iterable[PublishedSpeed]) -> str:
-    """Return the text of a file of published speeds: a JSON list, one record per line."""
-    lines = []
-    for speed in speeds:
-        record = {
-            "model": speed.model,
-            "gpu": speed.gpu,
-            "batch_samples": speed.batch_samples,
-            "dataset": speed.dataset,
-            "epoch_samples": speed.epoch_samples,
-            "epoch_time_s": {str(count): time for count, time in zip(speed.counts, speed.epoch_time_s, strict=True)},
-            "source": speed.source,
-        }
-        lines.append(json.dumps(record, ensure_ascii=False, allow_nan=False))
-    return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,6 +15,7 @@ otherwise, and no count beyond sqrt(hyperbolic / linear), rounded up, is faster 
 """
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -152,7 +153,7 @@ class SpeedTable(Mapping[int, float]):
             counts, order = _plain_counts(keys)
         except TypeError:  # keys that are not text
             counts, order = _plain_counts(_count_texts(keys))
-        if not _all(times, float):
+        if [*map(type, times)].count(float) < len(times):
             times = tuple(_seconds(key, time) for key, time in zip(keys, times, strict=True))
         total = sum(times)
         if not (min(times) > 0 and math.isfinite(total)):  # only an overflowing sum passes the closer look
@@ -230,11 +231,6 @@ class SpeedTable(Mapping[int, float]):
         return cls(value)
 
 
-def _all(values: tuple[object, ...], kind: type) -> bool:
-    """Whether all values are of exactly that type."""
-    return [*map(type, values)].count(kind) == len(values)
-
-
 @lru_cache(maxsize=1024)
 def _packer(length: int) -> Callable[..., bytes]:
     """Return a packer of ``length`` doubles; looking up the format would take longer than packing."""
@@ -243,6 +239,7 @@ def _packer(length: int) -> Callable[..., bytes]:
 
 _COUNTS: dict[str, int] = {}  # keys of tables that were read, and their counts: looked up faster than read again
 _MOST = 2**16
+_PLAIN = re.compile("[1-9][0-9]*")
 
 
 @lru_cache(maxsize=1024)
@@ -260,23 +257,11 @@ def _plain_counts(keys: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ..
 
 
 def _read_counts(keys: tuple[str, ...]) -> list[int]:
-    text = ",".join(keys)
-    plain = text.isascii() and text.replace(",", "").isdigit() and not text.startswith("0") and ",0" not in text
-    try:
-        counts = list(map(int, keys)) if plain else []
-    except ValueError:  # an empty count, a comma, or too many digits
-        counts = []
-    if not counts:
-        wrong = next(key for key in keys if not _plain(key))
-        raise Refused(f"the count {wrong[:40]!r}", "counts that are integers from 1 to 2**53, written plainly", wrong)
-    if max(counts) > LARGEST_COUNT:
-        wrong = str(max(counts))
-        raise Refused(f"the count {wrong[:40]!r}", "counts that are integers from 1 to 2**53, written plainly", wrong)
-    return counts
-
-
-def _plain(key: str) -> bool:
-    return key.isascii() and key.isdigit() and not key.startswith("0") and len(key) <= 4000
+    for key in keys:
+        # the length first: Python refuses to read numbers of thousands of digits
+        if not _PLAIN.fullmatch(key) or len(key) > len(str(LARGEST_COUNT)) or int(key) > LARGEST_COUNT:
+            raise Refused(f"the count {key[:40]!r}", "counts that are integers from 1 to 2**53, written plainly", key)
+    return list(map(int, keys))
 
 
 def _count_texts(keys: tuple[object, ...]) -> tuple[str, ...]:

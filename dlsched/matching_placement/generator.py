@@ -17,7 +17,7 @@ from dlsched.cluster.published import PublishedRates, published_rates
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.elementary import four_digits, log_uniform, lognormal, whole
 from dlsched.core.errors import UsageError
-from dlsched.matching_placement.instance import RANGES, Instance
+from dlsched.matching_placement.instance import RANGES, Instance, Job, Worker
 
 Drawn = dict[str, Any]
 
@@ -75,32 +75,16 @@ def example() -> Instance:
 
     A ring through a T4 is ten times slower, so the best placement leaves one idle: a on both V100, b on one T4.
     """
+    workers = [("v0", "V100", 1.25e10), ("v1", "V100", 1.25e10), ("t0", "T4", 1.25e9), ("t1", "T4", 1.25e9)]
+    # iterations, batch, gradient, rates and sizes, in the order of the fields of a job
+    jobs = [
+        ("a", 1000, 256, 1.0e8, {"V100": 400.0, "T4": 120.0}, 1, 8),
+        ("b", 500, 128, 8.0e8, {"V100": 200.0, "T4": 160.0}, 1, 2),
+    ]
     return Instance(
         name="mixed",
-        workers=[
-            {"id": "v0", "type": "V100", "bandwidth_bytes_per_s": 1.25e10},
-            {"id": "v1", "type": "V100", "bandwidth_bytes_per_s": 1.25e10},
-            {"id": "t0", "type": "T4", "bandwidth_bytes_per_s": 1.25e9},
-            {"id": "t1", "type": "T4", "bandwidth_bytes_per_s": 1.25e9},
-        ],
-        jobs=[
-            {
-                "id": "a",
-                "iterations": 1000,
-                "batch_samples": 256,
-                "gradient_bytes": 1.0e8,
-                "samples_per_s": {"V100": 400.0, "T4": 120.0},
-                "max_workers": 8,
-            },
-            {
-                "id": "b",
-                "iterations": 500,
-                "batch_samples": 128,
-                "gradient_bytes": 8.0e8,
-                "samples_per_s": {"V100": 200.0, "T4": 160.0},
-                "max_workers": 2,
-            },
-        ],
+        workers=[dict(zip(Worker.model_fields, worker, strict=True)) for worker in workers],
+        jobs=[dict(zip(Job.model_fields, job, strict=True)) for job in jobs],
     )
 
 

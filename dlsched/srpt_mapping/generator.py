@@ -73,6 +73,8 @@ def example() -> Instance:
     The best schedule runs ``pipeline`` on s0 until 3 s, the small jobs on s1 until 4 s and 3 s, and then ``all-reduce``
     on s0 until 15.5 s: 25.5 s in sum.
     """
+    chain = [_stage(1, 0.5, 2.0e9, 1.0e9), _stage(1, 0.5, 0, 1.0e9)]
+    predicted = {"predicted_iterations": 3.0, "group": "nightly"}
     return Instance(
         name="four-jobs",
         intra_bandwidth_bytes_per_s=1.6e10,
@@ -80,21 +82,9 @@ def example() -> Instance:
         servers=[{"id": "s0", "gpus": 2}, {"id": "s1", "gpus": 2}],
         jobs=[
             {"id": "all-reduce", "release_s": 0.0, "iterations": 10, "stages": [_stage(2, 1.0, 0, 4.0e9)]},
-            {
-                "id": "pipeline",
-                "release_s": 0.0,
-                "iterations": 4,
-                "stages": [_stage(1, 0.5, 2.0e9, 1.0e9), _stage(1, 0.5, 0, 1.0e9)],
-            },
+            {"id": "pipeline", "release_s": 0.0, "iterations": 4, "stages": chain},
             {"id": "long", "release_s": 0.0, "iterations": 4, "stages": [_stage(1, 1.0, 0, 1.0e9)]},
-            {
-                "id": "short",
-                "release_s": 1.0,
-                "iterations": 2,
-                "predicted_iterations": 3.0,
-                "group": "nightly",
-                "stages": [_stage(1, 1.0, 0, 1.0e9)],
-            },
+            {"id": "short", "release_s": 1.0, "iterations": 2, "stages": [_stage(1, 1.0, 0, 1.0e9)], **predicted},
         ],
     )
 

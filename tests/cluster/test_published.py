@@ -1,8 +1,6 @@
 """Published measurements: training speeds, rates on one GPU by type, and seconds of a training step."""
 
 import dataclasses
-import importlib.resources
-import json
 import math
 from typing import Any
 
@@ -20,7 +18,6 @@ from dlsched.cluster.published import (
     published_speeds,
     published_stages,
     published_steps,
-    speeds_json,
 )
 
 SPEED = PublishedSpeed("ResNet-50", None, 64, None, 6400, (1, 2, 4), (9.0, 10.0, 3.5), "invented")
@@ -55,21 +52,6 @@ def test_figures_have_six_significant_digits() -> None:
     for speed in published_speeds():
         assert len(speed.counts) >= 2
         assert speed.epoch_time_s == tuple(float(f"{time:.6g}") for time in speed.epoch_time_s)
-
-
-def test_writing_what_was_read_gives_the_file_back() -> None:
-    """`speeds_json` of the published speeds is the file, byte for byte, and stays below 60 kB."""
-    content = (importlib.resources.files("dlsched.cluster") / "published_speeds.json").read_bytes()
-    assert speeds_json(published_speeds()).encode() == content
-    assert len(content) < 60_000
-
-
-def test_speeds_json_is_plain_json() -> None:
-    """A speed is written with its counts as keys and what is not known as null."""
-    (record,) = json.loads(speeds_json([SPEED]))
-    assert record["epoch_time_s"] == {"1": 9.0, "2": 10.0, "4": 3.5}
-    assert record["gpu"] is None
-    assert record["dataset"] is None
 
 
 GPUS = {"K80", "P100", "V100", "T4", "A100"}
