@@ -24,19 +24,8 @@ from operator import index
 class Link:
     """Cost of a message between any two GPUs; all links are equal; immutable.
 
-    Parameters
-    ----------
-    latency_s
-        alpha, seconds per message.
-    transfer_s_per_byte
-        beta, seconds per byte sent; the reciprocal of the bandwidth.
-    reduction_s_per_byte
-        gamma, seconds to add one byte to another.
-
-    Raises
-    ------
-    ValueError
-        A field is negative or not finite.
+    ``latency_s``: alpha, seconds per message. ``transfer_s_per_byte``: beta, the reciprocal of the bandwidth.
+    ``reduction_s_per_byte``: gamma, seconds to add one byte to another. ValueError: a field is negative or not finite.
     """
 
     latency_s: float

@@ -43,8 +43,8 @@ class SpeedFit:
     Parameters
     ----------
     thetas
-        theta0 .. theta3, all >= 0; ``SpeedLaw.theta``. If ``theta_identified`` is false, those with the
-        smallest theta2 among all that give the same times.
+        ``SpeedLaw.theta``, all >= 0. If ``theta_identified`` is false, those with the smallest theta2 among all that give the
+        same times.
     residuals_s
         Measured minus fitted seconds per epoch, in the order of the measurements.
     rms_relative_residual
@@ -175,21 +175,9 @@ SMALLEST_FALL = 1e-6
 class LossCurve:
     """loss(e) = 1 / (b0 e + b1) + b2; immutable.
 
-    Parameters
-    ----------
-    b0
-        How fast the reciprocal grows, per epoch and unit of loss, >= 0.
-    b1
-        Reciprocal of loss(0) - b2, >= 0; with b1 = 0 the loss is infinite before the first epoch.
-    b2
-        The floor, in units of the loss, >= 0.
-
-    Raises
-    ------
-    ValueError
-        A field is negative or not finite, or b0 and b1 are both 0.
-
-    Source: Optimus (EuroSys 2018).
+    ``b0``: how fast the reciprocal grows, per epoch and unit of loss. ``b1``: reciprocal of loss(0) - b2; with b1 = 0 the loss is
+    infinite before the first epoch. ``b2``: the floor, in units of the loss. ValueError: a field is negative or not finite, or
+    b0 and b1 are both 0. Source: Optimus (EuroSys 2018).
 
     >>> LossCurve(b0=0.5, b1=1.0, b2=0.25).epochs_left(0.5, epochs_done=2)
     4.0
@@ -211,14 +199,10 @@ class LossCurve:
         return 1 / reciprocal + self.b2 if reciprocal > 0 else math.inf
 
     def epochs_left(self, target: float, epochs_done: float = 0) -> float | None:
-        """Epochs from ``epochs_done`` until the loss is at most ``target``, a fraction.
+        """Epochs from ``epochs_done`` until the loss is at most ``target``, a fraction; 0.0 when it is so already.
 
-        0.0 when it is reached already; ``None`` when it never is: the target is not above b2, or b0 is 0.
-
-        Raises
-        ------
-        ValueError
-            ``target`` is not finite, or ``epochs_done`` is negative or not finite.
+        ``None`` when it never is: the target is not above b2, or b0 is 0. ValueError: ``target`` is not finite, or ``epochs_done`` is
+        negative or not finite.
         """
         finite_array("epochs_done", epochs_done, (), positive=False)
         if not math.isfinite(target):

@@ -38,19 +38,9 @@ from dlsched.core.ranges import LARGEST_COUNT
 class SpeedLaw(Part):
     """Seconds per epoch as a function of the number of GPUs; immutable.
 
-    Parameters
-    ----------
-    theta
-        Four coefficients >= 0: seconds per sample, seconds per further GPU, seconds per byte, seconds per epoch.
-    samples
-        Samples of one epoch, > 0.
-    model_bytes
-        Bytes that one epoch's model term counts, >= 0.
-
-    Raises
-    ------
-    InstanceError
-        A coefficient is negative or not finite, or the time on one GPU is not positive.
+    ``theta``: four coefficients >= 0: seconds per sample, seconds per further GPU, seconds per byte, seconds per epoch.
+    ``samples``: of one epoch, > 0. ``model_bytes``: what one epoch's model term counts, >= 0. InstanceError: a coefficient is
+    negative or not finite, or the time on one GPU is not positive.
 
     Source: the resource model for ring all-reduce jobs of Capes et al. 2018, arXiv 1908.08082 (abstract read only; the
     four terms are our reconstruction: compute, per-GPU overhead, transfer, and what does not depend on w).

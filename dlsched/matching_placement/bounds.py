@@ -35,7 +35,7 @@ from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of, require_served
 from dlsched.solvers.lp import linear_program
 
-_ROUNDS = 100  # of linear programs at most; a few tens are usual
+_ROUNDS = 100  # of linear programs at most; the prices of any round prove a bound
 _CLOSE = 1e-5  # relative difference of w / R and its tangents at which rounds end
 _FIRST = geometric(0.1, 10, 13)  # multiples of a good placement's rates at which the first tangents touch
 _FURTHEST = 2.0**20  # largest factor from a good placement's rate to a tangent; others change no digit
@@ -47,9 +47,8 @@ _ROUNDING = 1e-11  # relative error of a bound computed in floats, with room
 def configuration_lp(instance: Instance, *, tick: Tick = no_tick, budget: Budget | None = None) -> DualsCertificate:
     """Bound of the linear program over configurations; its prices per type are the certificate.
 
-    ``tick`` is called often, and may raise to stop; ``budget`` limits the linear programs (``Stopped`` is
-    raised if one exceeds it). Cost: tens of rounds with few types, hundreds with many; a round is a linear
-    program over the pool's columns and some milliseconds a job of pricing, more with many workers.
+    ``tick`` is called often, and may raise to stop; ``budget`` limits the linear programs (``Stopped`` is raised if one
+    exceeds it). Cost: rounds of a linear program over the pool's columns and the pricing of every job.
 
     Raises
     ------
@@ -97,7 +96,7 @@ def threshold_certificate(instance: Instance, rho: float, prices: Floats) -> Dua
 def relaxation(instance: Instance, *, tick: Tick = no_tick, budget: Budget | None = None) -> DualsCertificate:
     """Bound of the convex relaxation, computed in exact arithmetic from its multipliers and rounded down.
 
-    ``tick`` and ``budget`` as in ``configuration_lp``. Cost: several tens of linear programs with S (G + 2) variables.
+    ``tick`` and ``budget`` as in ``configuration_lp``. Cost: up to 100 linear programs with S (G + 2) variables.
 
     Raises
     ------

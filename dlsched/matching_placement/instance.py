@@ -73,16 +73,9 @@ def _require_moderate(value: float, path: str, *where: str | int) -> None:
 
 
 class Worker(Part):
-    """A worker: one GPU, or a machine that trains as one.
+    """A worker: one GPU, or a machine that trains as one; its id is unique, and all workers of a type have the same bandwidth.
 
-    Parameters
-    ----------
-    id
-        Its name, unique in the instance.
-    type
-        Its type; all workers of a type have the same bandwidth.
-    bandwidth_bytes_per_s
-        What a ring through it can carry, B/s.
+    ``bandwidth_bytes_per_s``: what a ring through it can carry, B/s.
     """
 
     id: Name
@@ -93,20 +86,9 @@ class Worker(Part):
 class Job(Part):
     """A data-parallel training job with a ring all-reduce after every iteration.
 
-    Parameters
-    ----------
-    id
-        Its name, unique in the instance.
-    iterations
-        Iterations left, > 0.
-    batch_samples
-        Samples of one iteration, > 0; they may be split in any proportion.
-    gradient_bytes
-        Bytes that are all-reduced in one iteration, >= 0.
-    samples_per_s
-        Samples a second that one worker trains, by type; the other types cannot serve the job.
-    min_workers, max_workers
-        Smallest and largest number of workers; None: no limit.
+    ``iterations``: those left, > 0. ``batch_samples``: of one iteration, > 0; they may be split in any proportion.
+    ``gradient_bytes``: all-reduced in one iteration. ``samples_per_s``: samples a second that one worker trains, by type; the
+    other types cannot serve the job. ``min_workers, max_workers``: smallest and largest number of workers; None: no limit.
     """
 
     id: Name
@@ -266,8 +248,7 @@ class Instance(InstanceFile):
 def equal_share_time(instance: Instance, job: Job) -> float:
     """J_i(equal share): seconds that a job takes on a fluid 1/S of every worker, some of which can serve it.
 
-    R_i = sum_k rho_ik / S (0 for those that cannot serve i), on n = max(1, K/S) workers; the ring carries what the slowest
-    that can serve i carries.
+    R_i = sum_k rho_ik / S, on n = max(1, K/S) workers; the ring carries what the slowest that can serve i carries.
     """
     # types that can serve the job, with the positions of their workers
     able = [(kind, members) for kind, members in instance.types.items() if kind in job.samples_per_s]

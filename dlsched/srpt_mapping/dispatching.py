@@ -28,19 +28,9 @@ from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts
 class Waiting:
     """Rule by which communication-heavy jobs wait; see the module.
 
-    Parameters
-    ----------
-    threshold
-        alpha^max / alpha^min above which a job is communication-heavy, >= 1.
-    patience
-        Longest wait as a multiple of the predicted length, >= 0.
-    quality
-        Seconds of an iteration over alpha^min up to which a placement is good, >= 1.
-
-    Raises
-    ------
-    UsageError
-        A number out of range.
+    ``threshold``: alpha^max / alpha^min above which a job is communication-heavy, >= 1. ``patience``: longest wait as a multiple
+    of the predicted length, >= 0. ``quality``: seconds of an iteration over alpha^min up to which a placement is good, >= 1.
+    UsageError: a number out of range.
     """
 
     threshold: float = 2.0
@@ -190,17 +180,12 @@ def dispatch(
         The waiting rule, and the alpha^min that it assumes for every job: the seconds that ``place`` reaches
         on the empty servers, so that no job waits when all of them are free.
     begun
-        Jobs that run when the clock starts: they go on, and no other job starts earlier; a job has waited
-        since it joined. Jobs of the instance that have begun need not be named.
+        Jobs that run when the clock starts, beside those of the instance that have begun: they go on, and no other job starts
+        earlier; a job has waited since it joined. UsageError: they hold more GPUs of a server than it has.
     tick
         Called for every job that the queue considers; it may raise to stop.
 
     Cost: O(I (log I + K + M log M)) for K numbers of GPUs that occur and M servers, without waiting.
-
-    Raises
-    ------
-    UsageError
-        Jobs that have begun hold more GPUs of a server than it has.
     """
     begun = with_own(instance, begun)
     waited_s = () if begun is None else [max(0.0, begun.at_s - join_s) for join_s in joins_s]

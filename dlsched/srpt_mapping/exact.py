@@ -79,10 +79,9 @@ def plan_incumbent(instance: Instance, search: Search[Schedule], schedules: Sequ
 BRANCHING = f"dlsched branching {VERSION}"
 
 _SLOWEST_S = 1e-3
-"""Seconds of a conflict of CP-SAT where time is limited: mostly it takes a third, but now and then a hundred times as long,
-and the other search has to have its turn."""
+"""Seconds that CP-SAT has for each conflict where time is limited, so that the other search has its turn."""
 _FEWEST_S = 2.0
-"""Seconds that CP-SAT has at least: starting its process and importing it take up to one."""
+"""Seconds that CP-SAT has at least: its process has to start and import it first."""
 
 
 class Closing:
@@ -186,8 +185,7 @@ def _limits(remaining: Limits, conflicts: int | None) -> Limits:
 
 
 LOOKS, CONFLICTS = 10_000, 250
-"""Layouts that our own search looks at, and conflicts of CP-SAT, of a block in turn 0; in every further one twice as many.
-Either takes about .1 s."""
+"""Layouts that our own search looks at, and conflicts of CP-SAT, of a block in turn 0; in every further one twice as many."""
 TURNS = 8
 """Turns after which ``exact`` without limits ends."""
 FEW = 12

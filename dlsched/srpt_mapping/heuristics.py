@@ -90,12 +90,7 @@ def a_srpt(
         Called for every job that is looked at; it may raise to stop.
 
     Guarantee: with ``speeds="low"``, ``waiting=None`` and no backfilling that of ``guarantees``; otherwise none.
-    Cost: as ``dispatch``.
-
-    Raises
-    ------
-    UsageError
-        An unknown word.
+    Cost: as ``dispatch``. UsageError: an unknown word.
     """
     if speeds not in SPEEDS:
         raise UsageError(where="speeds", found=repr(speeds), allowed=", ".join(SPEEDS))

@@ -82,25 +82,12 @@ class Held(Part):
 
 
 class Job(Part):
-    """A gang: it takes a GPU for every replica, all at once, and keeps them to its end.
+    """A gang: it takes a GPU for every replica of its chain of stages, all at once, and keeps them to its end.
 
-    Parameters
-    ----------
-    id
-        Unique in the instance.
-    release_s
-        When it arrives, seconds.
-    iterations
-        How many it really runs, >= 1; no policy sees it.
-    predicted_iterations
-        What policies see; None: the true number.
-    group, user, model
-        Words that predictors use.
-    stages
-        A chain.
-    begun
-        Where it runs already, all of its replicas: it starts at its release, the earliest of all, exactly there. None: it has
-        not begun.
+    ``release_s``: when it arrives, seconds. ``iterations``: how many it really runs, >= 1; no policy sees it.
+    ``predicted_iterations``: what policies see; None: the true number. ``group, user, model``: words that predictors use.
+    ``begun``: where it runs already, all of its replicas: it starts at its release, the earliest of all, exactly there; None: it
+    has not begun.
     """
 
     id: Name

@@ -218,7 +218,7 @@ def anneal(
 
 
 LARGEST = 5_000
-"""Largest number of jobs; with more, placing one order takes minutes."""
+"""Largest number of jobs, as the time to place one order grows with their square."""
 PLACED = 40_000
 """Default number of jobs placed on up to 16 servers: divided by the jobs it is the number of orders annealed."""
 TEMPERATURE = 0.0005  # of the first sum of flow times

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 1_000_000
-"""Largest number of coefficients; PuLP then needs several hundred megabytes."""
+"""Largest number of coefficients, as estimated before the model is built."""
 USELESS = 2.0**-40
 """Part of the batch below which a worker is omitted: far below solvers' tolerances."""
 STEEPEST = 2.0**20
@@ -247,7 +247,7 @@ def _labels(instance: Instance) -> list[str]:
 _LARGEST_OBJECTIVE = 2.0**10  # of a known placement in ``unit_s``: SCIP's tolerances are absolute
 _SHORTEST_RING = 2.0**-30  # part of ``most_s`` below which a ring does not count
 LARGEST_TERMS = 200_000
-"""Terms of the rows; with this number Pyomo needs several seconds and several hundred megabytes."""
+"""Largest number of terms of the rows, as estimated before the model is built."""
 
 
 def require_minlp(instance: Instance) -> None:

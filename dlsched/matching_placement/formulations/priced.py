@@ -62,9 +62,9 @@ ROOM = 2.0**-32
 VAST = 1e150
 """Largest price; sums and products of larger ones may not be finite."""
 CELLS = 20_000_000
-"""Largest number of counts, those of vectors that are extended, at a time: some 200 MB."""
+"""Largest number of counts, those of vectors that are extended, at a time: 160 MB."""
 WORK = 400_000_000
-"""Largest number of counts in all: half a minute."""
+"""Largest number of counts in all: twenty times the largest at a time."""
 
 
 def build_priced(
