@@ -201,8 +201,8 @@ class LossCurve:
     def epochs_left(self, target: float, epochs_done: float = 0) -> float | None:
         """Epochs from ``epochs_done`` until the loss is at most ``target``, a fraction; 0.0 when it is so already.
 
-        ``None`` when it never is: the target is not above b2, or b0 is 0. ValueError: ``target`` is not finite, or ``epochs_done`` is
-        negative or not finite.
+        ``None`` when it never is: the target is not above b2, or b0 is 0. ValueError: ``target`` is not finite, or
+        ``epochs_done`` is negative or not finite.
         """
         finite_array("epochs_done", epochs_done, (), positive=False)
         if not math.isfinite(target):
