@@ -174,21 +174,18 @@ def assumed_update_s(parameter_bytes: float) -> float:
 
 
 def _network(generator: np.random.Generator) -> Fields:
-    """Transfers of an eighth to a half of the compute, updates far below."""
     compute_s = log_uniform(generator, *_COMPUTE_S)
     transfer_s = compute_s * float(generator.uniform(0.125, 0.5))
     return _job(generator, compute_s, transfer_s, transfer_s * float(generator.uniform(0, 0.1)))
 
 
 def _update(generator: np.random.Generator) -> Fields:
-    """Updates of an eighth to a half of the compute, transfers far below."""
     compute_s = log_uniform(generator, *_COMPUTE_S)
     update_s = compute_s * float(generator.uniform(0.125, 0.5))
     return _job(generator, compute_s, update_s * float(generator.uniform(0, 0.1)), update_s)
 
 
 def _compute(generator: np.random.Generator) -> Fields:
-    """Transfers and updates of at most a thousandth of the compute."""
     compute_s = log_uniform(generator, *_COMPUTE_S)
     transfer, update = generator.uniform(0, 0.001, 2).tolist()
     return _job(generator, compute_s, compute_s * transfer, compute_s * update)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from dlsched.traces.queue import Queue, QueuedJob, QueueNode
+from dlsched.traces.queue import Queue, QueuedJob
 
 
 def job(
@@ -14,9 +14,9 @@ def job(
     return QueuedJob(name, "", "", submit_s, start_s, end_s, duration_s, gpus)._replace(**more)
 
 
-def queue(*jobs: QueuedJob, dated: bool = False, nodes: tuple[QueueNode, ...] = ()) -> Queue:
-    """A queue as ``csv`` reads it."""
-    return Queue("csv", "folder/jobs.csv", jobs, ("Read.",), dated, nodes)
+def queue(*jobs: QueuedJob, **more: Any) -> Queue:
+    """A queue as ``csv`` reads it, in seconds unless ``dated``."""
+    return Queue("csv", "folder/jobs.csv", jobs, ("Read.",), **{"dated": False} | more)
 
 
 def philly_file(tmp_path: Path, *rows: str) -> str:

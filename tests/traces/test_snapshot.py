@@ -9,6 +9,7 @@ from dlsched.traces.makers.matching_placement import placement_of, published_spe
 from dlsched.traces.makers.ring_allocation import allocation_of, counts_of, curve_of, ratios
 from dlsched.traces.queue import Queue, QueuedJob, QueueNode
 from dlsched.traces.snapshot import Present, admitted, moment_of, snapshot
+from tests.traces.drawn import queue
 
 NAN = float("nan")
 
@@ -19,11 +20,6 @@ def job(
     """A job that ran from start to end, where both are known."""
     ran_s = None if start_s is None or end_s is None else end_s - start_s
     return QueuedJob(name, "", "", submit_s, start_s, end_s, ran_s, gpus, **more)  # type: ignore[arg-type]
-
-
-def queue(*jobs: QueuedJob, **more: object) -> Queue:
-    """A queue of seconds."""
-    return Queue("csv", "jobs.csv", jobs, (), dated=False, **more)  # type: ignore[arg-type]
 
 
 EIGHT = queue(

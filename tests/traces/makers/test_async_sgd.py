@@ -6,14 +6,15 @@ from dlsched import async_sgd, elastic_stream
 from dlsched.core.errors import UsageError
 from dlsched.traces.instances import instance_from
 from dlsched.traces.makers.async_sgd import async_of, async_stream_of
-from dlsched.traces.queue import Queue, QueuedJob
+from dlsched.traces.queue import QueuedJob
+from tests.traces.drawn import queue
 
 JOBS = (
     QueuedJob("a", "", "", 0.0, 0.0, 5000.0, 5000.0, 4),
     QueuedJob("b", "", "", 10.0, 20.0, 620.0, 600.0, 1, gpu_type="Tesla-V100"),
     QueuedJob("c", "", "", 50.0, 900.0, 1000.0, 100.0, 16),
 )
-QUEUE = Queue("csv", "jobs.csv", JOBS, (), dated=False)
+QUEUE = queue(*JOBS)
 
 
 def test_jobs_of_a_moment_last_as_long_as_they_do() -> None:

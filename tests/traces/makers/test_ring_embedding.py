@@ -9,7 +9,8 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.ring_embedding.generator import generate
 from dlsched.traces.instances import instance_from
 from dlsched.traces.makers.ring_embedding import rings_of
-from dlsched.traces.queue import Queue, QueuedJob, QueueNode, Window
+from dlsched.traces.queue import QueuedJob, QueueNode, Window
+from tests.traces.drawn import queue
 
 JOBS = (
     QueuedJob("a", "u", "", 1000.0, 1000.0, 8200.0, 7200.0, 4),
@@ -18,14 +19,9 @@ JOBS = (
 )
 
 
-def queue(**more: object) -> Queue:
-    """Three jobs, in seconds."""
-    return Queue("csv", "jobs.csv", JOBS, (), dated=False, **more)  # type: ignore[arg-type]
-
-
 def made(**options: object) -> ring_embedding.Instance:
     """The instance of the three, on 12 GPUs unless told."""
-    instance = rings_of(queue(), **{"gpus": 12} | options).instance  # type: ignore[arg-type]
+    instance = rings_of(queue(*JOBS), **{"gpus": 12} | options).instance  # type: ignore[arg-type]
     assert isinstance(instance, ring_embedding.Instance)
     return instance
 
@@ -78,7 +74,7 @@ def test_the_nodes_of_the_trace() -> None:
     """By their names, even where switches have such names; a node without GPUs is none."""
     names = ("core", "rack0", "<script>", "none")
     nodes = tuple(QueueNode(name, gpus) for name, gpus in zip(names, (2, 2, 1, 0), strict=True))
-    instance = rings_of(queue(nodes=nodes)).instance
+    instance = rings_of(queue(*JOBS, nodes=nodes)).instance
     assert isinstance(instance, ring_embedding.Instance)
     assert [server.id for server in instance.servers] == ["core", "rack0", "<script>"]
     assert [node.id for node in instance.nodes[3:]] == ["rack0.", "core."]
@@ -104,7 +100,7 @@ def test_sizes_of_the_paper() -> None:
 
 def test_a_window() -> None:
     """Slots count from its start; the audit stands in the source."""
-    result = instance_from(queue(), "ring_embedding", gpus=8, window=Window(4000.0, 4601.0))
+    result = instance_from(queue(*JOBS), "ring_embedding", gpus=8, window=Window(4000.0, 4601.0))
     assert isinstance(result.instance, ring_embedding.Instance)
     assert [(job.id, job.arrival_slot) for job in result.instance.jobs] == [("b", 2)]
     assert all(sentence in (result.instance.source or "") for sentence in result.audit)
