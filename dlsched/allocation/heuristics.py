@@ -38,7 +38,10 @@ _BLOCK = 256  # steps between two ticks
 def double_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
     """Double the job with the largest saving per added unit, while that is allowed, fits and saves; O(P log P + S log J)."""
     counts = table.counts
-    double = np.searchsorted(*_shifted(table, 2 * counts))
+    # Ranks of counts and of doubles, each job's beyond those of the jobs before it, so that one search serves all.
+    ranks = np.unique(np.concatenate((counts, 2 * counts)))
+    offset = np.repeat(np.arange(table.jobs) * len(ranks), table.lengths)
+    double = np.searchsorted(np.searchsorted(ranks, counts) + offset, np.searchsorted(ranks, 2 * counts) + offset)
     row = np.repeat(np.arange(table.jobs), table.lengths)
     inside = np.minimum(double, table.pairs - 1)
     possible = (double < table.starts[row + 1]) & (counts[inside] == 2 * counts)
@@ -64,13 +67,6 @@ def climb_hulls(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> Int
     )
     following[vertices[:-1][same_job]] = vertices[1:][same_job]
     return _climb(table, capacity, following, tick)
-
-
-def _shifted(table: CostTable, wanted: IntArray) -> tuple[IntArray, IntArray]:
-    """Ranks of counts and of wanted counts, each job's beyond those of the jobs before it, so that one search serves all."""
-    known = np.unique(np.concatenate((table.counts, wanted)))
-    offset = np.repeat(np.arange(table.jobs) * len(known), table.lengths)
-    return np.searchsorted(known, table.counts) + offset, np.searchsorted(known, wanted) + offset
 
 
 def _climb(table: CostTable, capacity: int, following: IntArray, tick: Tick) -> IntArray | None:

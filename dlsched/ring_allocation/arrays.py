@@ -23,7 +23,7 @@ from typing import Self
 
 import numpy as np
 
-from dlsched.cluster.speeds import SpeedLaw, SpeedTable
+from dlsched.cluster.speeds import SpeedLaw
 from dlsched.cluster.training_job import TrainingJob
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.result import FrozenMapping
@@ -66,7 +66,10 @@ class JobArrays:
         least, largest = np.ones((2, len(jobs)), dtype=np.int64)
         largest[at] = [table.counts[-1] for table in tables]
         largest[list(laws)] = [jobs[index].max_gpus or gpus for index in laws]
-        counts = _joined_counts(tables)
+        # counts of one table after the other; the same ones of many tables, which are one tuple, are converted once
+        own = {id(table.counts): table.counts for table in tables}
+        known = {key: np.array(each, dtype=np.int64) for key, each in own.items()}
+        counts = np.concatenate([np.empty(0, dtype=np.int64), *(known[id(table.counts)] for table in tables)])
         least[at] = counts[starts[:-1]]
         # jobs that run: any other count costs a restart
         current, restarts_s = np.zeros(len(jobs), dtype=np.int64), np.zeros(len(jobs))
@@ -175,10 +178,3 @@ def _terms(law: SpeedLaw) -> tuple[float, ...]:
     """A column of ``JobArrays.terms``."""
     theta0, theta1, theta2, theta3 = law.theta
     return theta0 * law.samples, theta1, theta2, theta3, law.model_bytes
-
-
-def _joined_counts(tables: Sequence[SpeedTable]) -> IntArray:
-    """Counts of one table after the other; the same counts of many tables, which are one tuple, are converted once."""
-    own = {id(table.counts): table.counts for table in tables}
-    known = {key: np.array(counts, dtype=np.int64) for key, counts in own.items()}
-    return np.concatenate([np.empty(0, dtype=np.int64), *(known[id(table.counts)] for table in tables)])

@@ -158,15 +158,6 @@ def _worst_doubling(instance: Instance, optimum: float) -> float:
     return min(optimum + loss, _times_factor("doubling", instance, optimum))
 
 
-def _worst_hull(instance: Instance, optimum: float) -> float:
-    """Return the better of the two guarantees, both of which hold."""
-    return min(optimum + largest_hull_step(cost_table(instance)), _times_factor("hull", instance, optimum))
-
-
-def _worst_marginal(instance: Instance, optimum: float) -> float:
-    return optimum if convex(instance) else _times_factor("marginal", instance, optimum)
-
-
 def _has_factor(heuristic: str, instance: Instance) -> bool:
     return math.isfinite(factor(heuristic, instance))
 
@@ -182,7 +173,7 @@ MARGINAL = Guarantee[Instance](
     "convex costs on consecutive counts: optimal (Fox 1966); with no super-linear speed: as doubling on powers of two, "
     "else L/2 times the optimum, L the most GPUs a job can get; all tight",
     partial(_has_factor, "marginal"),
-    _worst_marginal,
+    lambda instance, optimum: optimum if convex(instance) else _times_factor("marginal", instance, optimum),
 )
 HULL = Guarantee[Instance](
     "at most the linear programming bound (over counts that can fit) plus the largest single hull step; "
@@ -190,7 +181,9 @@ HULL = Guarantee[Instance](
     "with no super-linear speed: less than twice the optimum on counts 1, 2, 3, ..., three times on powers of two; "
     "else the widest hull step, in GPUs, times it; all tight",
     lambda instance: True,
-    _worst_hull,
+    lambda instance, optimum: min(
+        optimum + largest_hull_step(cost_table(instance)), _times_factor("hull", instance, optimum)
+    ),
 )
 EQUAL = Guarantee[Instance](
     "with no super-linear speed: the most GPUs that a job can get, divided by what it is given, times the optimum, tight",

@@ -41,7 +41,9 @@ def jobs_of(instance: Instance) -> Jobs:
         if key not in known:
             known[key] = _speeds(instance, number)
         rows.append(known[key])
-        pauses.append(job.restart_s if _counts_pauses(instance, number, len(known[key])) else 0.0)
+        # Pauses count only where the verifier, with its larger limits, counts them too.
+        few = len(job.useful_counts(instance.units)) <= MOST_LOOKED_AT and len(known[key]) <= _MOST_CORNERS
+        pauses.append(job.restart_s if few else 0.0)
     most = max(map(len, rows), default=1)
     padded = np.array([row + row[-1:] * (most - len(row)) for row in rows]).reshape(len(rows), most, 2)
     return Jobs(
@@ -67,12 +69,6 @@ def _speeds(instance: Instance, number: int) -> list[tuple[float, float]]:
     starts = [1, *(end + 1 for end in ends[:-1])]
     times = [job.speed.epoch_time_s(end) for end in ends]
     return upper_hull((float(start), 1 / (job.work * time_s)) for start, time_s in zip(starts, times, strict=True))
-
-
-def _counts_pauses(instance: Instance, number: int, corners: int) -> bool:
-    """Whether the pauses of a job count here: only where the verifier, with its larger limits, counts them too."""
-    few = len(instance.jobs[number].useful_counts(instance.units)) <= MOST_LOOKED_AT
-    return few and corners <= _MOST_CORNERS
 
 
 MOST_INTERVALS = 1600
@@ -159,7 +155,9 @@ class _Levels:
     def climb(self, *, coarse: bool) -> None:
         """Raise the prices level by level, without pauses on the first one only, whose best are handed on."""
         counts = [most for most in _LEVELS if coarse and 2 * most < len(self.breakpoints)]
-        levels = [self._some(most) for most in counts] + [self.breakpoints]
+        last = len(self.breakpoints) - 1
+        some = (np.unique(np.linspace(0, last, most + 1).astype(np.int64)) for most in counts)
+        levels = [*(self.breakpoints[places] for places in some), self.breakpoints]
         width = 1.0 if coarse else _NARROW
         if coarse and self.jobs.restart_s.any():
             self._ascend(self._free, levels[0], width, _COARSE)
@@ -179,9 +177,6 @@ class _Levels:
         if self.handed is None or certificate.value > self.handed.value:
             self.handed = certificate
             self._better(certificate)
-
-    def _some(self, most: int) -> FloatArray:
-        return self.breakpoints[np.unique(np.linspace(0, len(self.breakpoints) - 1, most + 1).astype(np.int64))]
 
     def _ascend(self, jobs: Jobs, breakpoints: FloatArray, width: float, close: float) -> None:
         known = averaged(self.breakpoints, self.known, breakpoints)
