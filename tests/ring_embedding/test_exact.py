@@ -17,6 +17,7 @@ from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import check, objective
 from dlsched.ring_embedding.generator import example
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
@@ -204,19 +205,6 @@ def test_more_never_hurts():
 OPEN = racks(3, servers=4, count=4, slots=3)
 ALONE = racks(12, servers=5, count=5, slots=1)
 LISTED = switches(5, servers=4, count=3, slots=2)
-METHODS = [
-    "exact",
-    "milp",
-    "circuit",
-    "arc",
-    "plan",
-    "slot-greedy",
-    "gadget",
-    "columns",
-    "horizon",
-    "aggregated",
-    "bound",
-]
 
 
 @pytest.mark.parametrize("method", ["exact", "milp", "circuit"])

@@ -21,8 +21,6 @@ from dlsched.testing.ring_embedding import brute_force_ring
 from .small_networks import Asked, racks, switches
 from .test_brute_force import job, made
 
-SOLVERS = [method.name for method in METHODS.values() if method.kind != "bound"]
-
 
 def test_what_is_quick_by_hand():
     """Two servers of 3 and 1, two jobs of up to 2 workers in 2 slots: a, worth twice as much and 6 at most, then b beside it."""
