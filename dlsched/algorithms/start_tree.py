@@ -71,6 +71,7 @@ class Tree:
     """The search, which can be stopped and resumed at any node; when it is ``done``, no schedule is better than ``best_s``.
 
     The first job is released at 0; each has a mode that fits; those that have begun are released at 0 and fit together.
+    ``kinds``: equal numbers for resources that all jobs may exchange for each other; None: those of one capacity.
     ``best_s``: sum of flow times of a known schedule, or infinity; the caller may lower it at any time. ``better`` is
     called for every lower sum; ``tick`` with 1 for every node and with nothing in between, and may raise to stop.
     """
@@ -81,11 +82,13 @@ class Tree:
         jobs: Sequence[ModeJob],
         best_s: float,
         *,
+        kinds: Sequence[int] | None = None,
         better: Callable[[Modes], None],
         tick: Callable[..., None],
     ) -> None:
         self.best_s, self.done, self.looks = best_s, False, 0
         self._sizes, self._jobs, self._better, self._tick = capacities, jobs, better, tick
+        self._kinds = capacities if kinds is None else kinds
         self._shortest = [min(length_s for length_s, _ in job.modes) for job in jobs]
         self._work = [min(sum(usage) * length_s for length_s, usage in job.modes) for job in jobs]
         self._seen: dict[bytes, float] = {}
@@ -143,9 +146,9 @@ class Tree:
             self.looks += len(self._jobs[job].modes)
             from_s = max(node.last_s, self._jobs[job].release_s)
             for mode, (length_s, usage) in enumerate(self._jobs[job].modes):
-                # Modes that use resources of one capacity and state alike lead to equal subtrees: one of them is
+                # Modes that use resources of one kind and state alike lead to equal subtrees: one of them is
                 # enough.
-                alike = tuple(sorted(zip(self._sizes, node.taken, usage, strict=True)))
+                alike = tuple(sorted(zip(self._kinds, node.taken, usage, strict=True)))
                 if alike in tried:
                     continue
                 tried.add(alike)
@@ -163,9 +166,9 @@ class Tree:
         sum_s = node.sum_s + (end_s - self._jobs[job].release_s)
         if sum_s + self._bound(rest, start_s, after) >= self.best_s * (1 - CLOSE):
             return None
-        # Resources of equal capacity and state are interchangeable, so the key sorts them.
+        # Resources of one kind and state are interchangeable, so the key sorts them.
         key = marshal.dumps(
-            (sorted(rest), start_s, sorted(zip(self._sizes, after, strict=True))), 2
+            (sorted(rest), start_s, sorted(zip(self._kinds, after, strict=True))), 2
         )  # 2: no references
         if self._seen.get(key, math.inf) <= sum_s:
             return None

@@ -6,8 +6,8 @@ from dlsched.catalogue.solvers import able
 _WARM = "exact:warm"
 
 
-def _policy(name: str, function: str, guarantee: str = "") -> ListedMethod:
-    return ListedMethod(name, "heuristic", function=f"heuristics:{function}", guarantee=guarantee)
+def _policy(name: str, function: str, guarantee: str = "", module: str = "heuristics") -> ListedMethod:
+    return ListedMethod(name, "heuristic", function=f"{module}:{function}", guarantee=guarantee)
 
 
 LISTED = ListedFamily(
@@ -35,6 +35,8 @@ LISTED = ListedFamily(
         _policy("work-patient", "work_patient"),
         _policy("fifo", "fifo"),
         _policy("fifo-backfill", "fifo_backfill"),
+        _policy("easy", "easy", module="reservations"),
+        _policy("conservative", "conservative", module="reservations"),
         ListedMethod("annealing", "heuristic", "methods:run_annealing", seeded=True),
         ListedMethod("plan", "heuristic", "methods:run_plan", seeded=True, require="planning:require_few_jobs"),
         ListedMethod("bound", "bound", "methods:run_bound"),

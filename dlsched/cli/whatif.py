@@ -11,7 +11,7 @@ from dlsched.catalogue.families import Value
 from dlsched.catalogue.sources import OF_EVALUATIONS, QUEUES, READING_OPTIONS, of_queues
 from dlsched.cli import completion
 from dlsched.cli.options import Workers, names_in, taking
-from dlsched.cli.output import print_audit, print_table
+from dlsched.cli.output import print_audit, print_json, print_table
 from dlsched.cli.study_runs import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
@@ -66,6 +66,7 @@ def run(
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="S", help="Seconds of a policy, and of the bound, on a window.")
     ] = TIME_S,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
     **own: Value | None,
 ) -> int:
     """Run the queue of a trace under other policies, and write one page: what switching would have saved, and the bound.
@@ -73,8 +74,8 @@ def run(
     Results are kept: Ctrl-C ends it with what has ended, and the same command goes on.
     """
     from dlsched.evaluation.page import write_page
-    from dlsched.evaluation.question import POLICIES, methods_of
-    from dlsched.evaluation.whatif import LARGEST_SOLUTION, content_of, question_of, seconds_of
+    from dlsched.evaluation.question import methods_of
+    from dlsched.evaluation.whatif import LARGEST_SOLUTION, content_of, data_of, question_of, seconds_of
     from dlsched.study.leader import require_engine
     from dlsched.study.reports.page import require_report
     from dlsched.traces import read_queue
@@ -85,7 +86,7 @@ def run(
         raise UsageError(where="time-limit", found=time_limit, allowed="a number > 0")
     require_engine(workers)
     path = _store_of(out, store)
-    names = tuple(names_in(policies)) or POLICIES.get(family, ())
+    names = tuple(names_in(policies))
     methods_of(names, family)
     sizes, window_s = _numbers(gpus), None if window is None else seconds_of(window)
     question = question_of(
@@ -118,7 +119,9 @@ def run(
     if content is None:
         return INCOMPLETE
     write_page(content, out)
-    if out != "-":
+    if as_json:
+        print_json(data_of(content))
+    elif out != "-":
         _print(content)
         print(f"page: {printable(out)}")
     return 0

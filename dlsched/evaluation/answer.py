@@ -4,13 +4,13 @@ Results are job by job, so that figures are of the same jobs. In sentences names
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
 
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import several
 from dlsched.core.quantities import duration, percent
@@ -48,18 +48,40 @@ class Fate:
     slowdown: FloatArray
     used: Part
     scattered: Part | None
+    users_s: FloatArray
+    """Of the waiting, what its user's own limits asked for: before the job was ready, or with its group at its limit."""
+
+    @property
+    def own_flow_s(self) -> FloatArray:
+        """Flow times without what users' own limits asked for."""
+        return self.flow_s - self.users_s
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What the mean waiting of a job is due to, seconds.
+
+    ``waited_s``: what happened, or the usual policy where that is not known. ``users_s``: what users' own limits asked for.
+    ``unexplained_s``: what happened beyond that, less the same of the usual policy in the model; None: it is not known.
+    ``order_s``: the usual policy less the best one tried, both beyond what users' own limits ask for.
+    """
+
+    waited_s: float
+    users_s: float
+    unexplained_s: float | None
+    order_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A size of the cluster, all windows together.
+    """A size of the cluster, all windows and pools together.
 
     ``jobs`` are of all windows, ``keys`` tell one job from the same in another window. ``unit`` is the index of each job's
     window or stretch, over which intervals are drawn, ``units`` their name; empty: too few. ``fates`` are results by policy,
     what happened first, only of policies with an answer on every window; ``unanswered`` the reasons of the others.
     ``least_flow_s``: lower bound on the mean flow time of all schedules; None: not proven for every window. ``outside``: share
     of the GPU time in all windows that other jobs held. ``left_out``, ``whole``, ``tasks`` and ``silent`` count the jobs that
-    ``Piece`` lists.
+    ``Piece`` lists; ``pools``: by name the GPUs, and which jobs are of it, shape (I,).
     """
 
     gpus: int
@@ -75,30 +97,47 @@ class Cluster:
     whole: int = 0
     tasks: int = 0
     silent: int = 0
+    pools: Mapping[str, tuple[int, BoolArray]] = field(default_factory=dict)
 
     @property
     def baseline(self) -> str | None:
-        """The baseline: what happened, if known and not delayed by other jobs; else the first policy."""
-        if HAPPENED in self.fates and self.outside <= MOST_OUTSIDE:
-            return HAPPENED
+        """The usual policy, with which others are compared in the same model: the first with an answer."""
         return next((name for name in self.fates if name != HAPPENED), None)
 
     @property
     def best(self) -> str | None:
-        """The policy with the least mean flow time; what happened does not count as a policy."""
+        """The policy with the least mean flow time beyond users' limits; what happened does not count as a policy."""
         names = [name for name in self.fates if name != HAPPENED]
-        return min(names, key=lambda name: float(self.fates[name].flow_s.mean()), default=None)
+        return min(names, key=lambda name: float(self.fates[name].own_flow_s.mean()), default=None)
+
+    def mean_s(self, name: str) -> float:
+        """Mean waiting time under a policy, seconds."""
+        return float(self.fates[name].waiting_s.mean())
+
+    @property
+    def shares(self) -> "Shares | None":
+        """What the waiting is due to; None without any policy's answer."""
+        base, best = self.baseline, self.best
+        if base is None or best is None:
+            return None
+        usual, new = self.fates[base], self.fates[best]
+        record = self.fates.get(HAPPENED) if self.outside <= MOST_OUTSIDE else None
+        users_s = float((usual if record is None else record).users_s.mean())
+        net_s, best_s = (float((fate.waiting_s - fate.users_s).mean()) for fate in (usual, new))
+        unexplained_s = None if record is None else self.mean_s(HAPPENED) - users_s - net_s
+        waited_s = self.mean_s(base if record is None else HAPPENED)
+        return Shares(waited_s, users_s, unexplained_s, net_s - best_s)
 
     def change(self, name: str, against: str) -> Estimate:
-        """Mean difference of flow times, seconds a job, with its interval; below 0 the first is better."""
-        return mean_of_jobs(self.fates[name].flow_s - self.fates[against].flow_s, self.unit)
+        """Mean difference of flow times beyond users' limits, seconds a job, with its interval; below 0 the first is better."""
+        return mean_of_jobs(self.fates[name].own_flow_s - self.fates[against].own_flow_s, self.unit)
 
 
 def clusters_of(study: Study, pieces: Sequence[Piece], policies: Sequence[str]) -> list[Cluster]:
     """Read the store of a study of pieces: one cluster a size, in their order."""
     rows = {(row.source, row.method): row for row in study.each_row()}
-    sizes = list(dict.fromkeys(piece.gpus for piece in pieces))
-    return [_cluster(study, [piece for piece in pieces if piece.gpus == gpus], policies, rows) for gpus in sizes]
+    sizes = dict.fromkeys(piece.size for piece in pieces)
+    return [_cluster(study, [piece for piece in pieces if piece.size == size], policies, rows) for size in sizes]
 
 
 def _cluster(
@@ -121,43 +160,46 @@ def _cluster(
             else:
                 words = f"{row.status}: {row.message}" if row.message else row.status
                 unanswered.setdefault(name, f"{piece.name}: {words}" if piece.name else words)
-        least_s.append(_least_s(instance, rows[piece.recipe.source, BOUND].bound))
+        least_s.append(_least_s(instance, rows[piece.recipe.source, BOUND].bound, piece.jobs))
     # The jobs of all windows as one population, in the order of the windows.
     jobs = Jobs(
         tuple(chain.from_iterable(piece.jobs.ids for piece in pieces)),
         tuple(chain.from_iterable(piece.jobs.users for piece in pieces)),
-        *(np.concatenate([getattr(piece.jobs, name) for piece in pieces]) for name in ("submit_s", "run_s", "gpus")),
+        *(np.concatenate([getattr(piece.jobs, name) for piece in pieces]) for name in Jobs._fields[2:]),
     )
+    of_pool = np.repeat([piece.pool for piece in pieces], [len(piece.jobs.ids) for piece in pieces])
+    pools = {piece.pool: (piece.gpus, of_pool == piece.pool) for piece in pieces}
     # Intervals draw windows; of too few, stretches of the one queue.
-    if len(pieces) >= FEWEST_UNITS:
+    if len(pieces) >= FEWEST_UNITS * len(pools):
         unit, units = np.repeat(np.arange(len(pieces)), [len(piece.jobs.ids) for piece in pieces]), "windows"
     else:
         unit, units = stretches(len(jobs.ids)), "stretches of equally many jobs"
     known = [each for each in least_s if each is not None]
     return Cluster(
-        pieces[0].gpus,
+        sum(gpus for gpus, _ in pools.values()),
         jobs,
-        tuple((piece.name, name) for piece in pieces for name in piece.jobs.ids),
+        tuple((f"{piece.pool}:{piece.name}", name) for piece in pieces for name in piece.jobs.ids),
         unit,
         f"{count} {units}" if (count := len(np.unique(unit))) >= FEWEST_UNITS else "",
         {name: _fate(name, each, pieces, jobs) for name, each in times.items() if len(each) == len(pieces)},
         unanswered,
         sum(known) / len(jobs.ids) if len(known) == len(pieces) else None,
         together([piece.outside for piece in pieces]).share or 0.0,
-        *(
-            len(frozenset().union(*(getattr(piece, name) for piece in pieces)))
-            for name in ("left_out", "whole", "tasks", "silent")
-        ),
+        *(len(frozenset().union(*ids)) for ids in zip(*map(_counted, pieces), strict=True)),
+        pools=pools,
     )
 
 
-def _least_s(instance: InstanceFile, bound: float | None) -> float | None:
-    """Lower bound on the sum of flow times of all schedules."""
+def _counted(piece: Piece) -> tuple[frozenset[str], ...]:
+    return piece.left_out, piece.whole, piece.tasks, piece.silent
+
+
+def _least_s(instance: InstanceFile, bound: float | None, jobs: Jobs) -> float | None:
+    """Lower bound on the sum of flow times of all schedules, from submission on."""
     if bound is None:
         return None
-    record = FAMILIES[instance.family]
     if instance.family == "srpt_mapping":  # its objective is the sum of the ends
-        return bound - record.constant(instance)
+        return bound - math.fsum(jobs.submit_s.tolist())
     return bound * len(getattr(instance, "jobs", ()))
 
 
@@ -174,6 +216,12 @@ def _fate(name: str, times: Sequence[JobTimes], pieces: Sequence[Piece], jobs: J
         bounded_slowdown(flow_s, jobs.run_s),
         together([utilisation(each.held, piece.gpus, *span) for each, piece, span in parts]),
         together([fragmentation(each.held, piece.nodes, *span) for each, piece, span in parts]) if placed else None,
+        np.concatenate(
+            [
+                each.limited_s + (piece.jobs.ready_s - piece.jobs.submit_s)
+                for each, piece in zip(times, pieces, strict=True)
+            ]
+        ),
     )
 
 
@@ -191,6 +239,60 @@ def from_to(before_s: float, after_s: float, beside: float = 0.0) -> str:
     """Write a change, such as ``from 6.05 h to 0.4 h``; both in the unit of the longest, that of ``beside`` included."""
     longest_s = max(before_s, after_s, beside)
     return f"from {duration(before_s, longest_s)} to {duration(after_s, longest_s)}"
+
+
+UNEXPLAINED = 0.1  # part of the waiting from which the usual policy does not reproduce what happened
+
+
+def due(cluster: Cluster) -> str:
+    """Write what the waiting was due to: limits of users, what the model lacks, the order of jobs, and the rest."""
+    shares, base = cluster.shares, cluster.baseline
+    if shares is None or base is None:
+        return ""
+    longest_s, head = shares.waited_s, f"On {several(cluster.gpus, 'GPU')} jobs waited"
+    if shares.unexplained_s is None:
+        head = f"{head.replace(' waited', '')} wait {duration(longest_s)} on average under `{base}`"
+    else:
+        head = f"{head} {duration(longest_s)} on average"
+    if longest_s <= 0:
+        return f"{head}."
+
+    def part(seconds: float) -> str:
+        return f"{duration(max(seconds, 0.0), longest_s)} ({percent(max(seconds, 0.0) / longest_s)})"
+
+    causes = [f"{part(shares.users_s)} to limits that users set themselves (dependencies, begin times, arrays)"]
+    causes.append(f"{part(shares.order_s)} to the order in which jobs were served")
+    text = f"{head}. Of that, {' and '.join(causes)}"
+    if shares.unexplained_s is None:
+        return f"{text}."
+    if abs(shares.unexplained_s) <= UNEXPLAINED * longest_s:
+        return f"{text}; `{base}` reproduces the rest, which GPUs that are too few explain."
+    less = "longer" if shares.unexplained_s > 0 else "shorter"
+    amount = f"{duration(abs(shares.unexplained_s), longest_s)} ({percent(abs(shares.unexplained_s) / longest_s)})"
+    return (
+        f"The model lacks something: what happened waited {amount} {less} than `{base}` in the model, and that is not due to the "
+        f"order of jobs; it may be reservations, quotas, drained nodes, shapes of nodes, or another policy than `{base}`. {text}."
+    )
+
+
+def starvation(cluster: Cluster) -> str:
+    """Say who waits longer under the best policy, where the longest wait grows by a half."""
+    base, best = cluster.baseline, cluster.best
+    if base is None or best is None or base == best:
+        return ""
+    before_s, after_s = cluster.fates[base].waiting_s, cluster.fates[best].waiting_s
+    longest_s = float(after_s.max())
+    if longest_s <= 1.5 * float(before_s.max()):
+        return ""
+    longer = after_s > before_s + NEGLIGIBLE * longest_s
+    most = f"the longest wait {from_to(float(before_s.max()), longest_s)}"
+    tail_s = [float(np.percentile(each, 99)) for each in (before_s, after_s)]
+    tail = f"the 99th percentile {from_to(tail_s[0], tail_s[1], longest_s)}"
+    by = duration(float((after_s - before_s)[longer].mean()), longest_s)
+    return (
+        f"But `{best}` lets some jobs starve: {most}, {tail}; {several(int(longer.sum()), 'job')} would wait longer, by {by} on "
+        "average."
+    )
 
 
 def saving(cluster: Cluster) -> str:
@@ -285,11 +387,13 @@ def distance(cluster: Cluster) -> str:
 
 
 def why_baseline(cluster: Cluster) -> str:
-    """Name the baseline, if that is not what happened."""
+    """Say why what happened is not compared with the model, if so."""
     base = cluster.baseline
-    if base is None or base == HAPPENED:
+    if base is None:
         return ""
     if HAPPENED in cluster.fates:
+        if cluster.outside <= MOST_OUTSIDE:
+            return ""
         return (
             f"What happened waited for the jobs that are not looked at too; as they held more than {percent(MOST_OUTSIDE)}, the "
             f"comparison is with `{base}`, not with what happened."

@@ -123,36 +123,46 @@ def stretches(count: int, most: int = 20, fewest: int = 5) -> IntArray:
 
 
 class Jobs(NamedTuple):
-    """Jobs as the trace has them, in the order of the instance: ids and users as text, figures of shape (I,), seconds."""
+    """Jobs as the trace has them, in the order of the instance: ids and users as text, figures of shape (I,), seconds.
+
+    ``ready_s``: from when on its user's own conditions let a job start, at or after ``submit_s``.
+    """
 
     ids: tuple[str, ...]
     users: tuple[str, ...]
     submit_s: FloatArray
     run_s: FloatArray
     gpus: IntArray
+    ready_s: FloatArray
 
 
 class JobTimes(NamedTuple):
-    """When every job started and ended, shape (I,), seconds on the clock of the instance; and what was held."""
+    """When every job started and ended, shape (I,), seconds on the clock of the instance; and what was held.
+
+    ``limited_s``: seconds of its waiting in which as many jobs of its group ran as may at once.
+    """
 
     start_s: FloatArray
     end_s: FloatArray
     held: Held
+    limited_s: FloatArray
 
 
 def jobs_of(instance: InstanceFile, recorded: Sequence[QueuedJob]) -> Jobs:
     """Put the jobs of an instance into arrays; running times and GPUs are those of the trace."""
     if isinstance(instance, srpt_mapping.Instance):
-        submits_s = [job.release_s for job in instance.jobs]
+        ready_s = np.array([job.release_s for job in instance.jobs])
     else:
         assert isinstance(instance, elastic_stream.Instance)
-        submits_s = [job.arrival_s for job in instance.jobs]
+        ready_s = np.array([job.arrival_s for job in instance.jobs])
+    before_s = np.array([0.0 if job.wall is None else max(0.0, job.wall.ready_s - job.submit_s) for job in recorded])
     return Jobs(
         tuple(job.id for job in recorded),
         tuple(job.user for job in recorded),
-        np.array(submits_s),
+        ready_s - before_s,
         np.array([job.duration_s for job in recorded], dtype=np.float64),
         np.array([job.gpus for job in recorded], dtype=np.int64),
+        ready_s,
     )
 
 
@@ -175,9 +185,24 @@ def _gangs(instance: srpt_mapping.Instance, schedule: srpt_mapping.Schedule) -> 
     owner = np.repeat(np.arange(len(order)), [len(start.placement) for start in starts])
     shares = list(chain.from_iterable(start.placement for start in starts))
     node = np.array([instance.server_index[share.server] for share in shares], dtype=np.int64)
-    return JobTimes(
-        start_s, end_s, Held(start_s[owner], end_s[owner], np.array([share.replicas for share in shares]), node)
-    )
+    held = Held(start_s[owner], end_s[owner], np.array([share.replicas for share in shares]), node)
+    return JobTimes(start_s, end_s, held, limited(instance, start_s, end_s))
+
+
+def limited(instance: srpt_mapping.Instance, start_s: FloatArray, end_s: FloatArray) -> FloatArray:
+    """Seconds between release and start of every job in which as many jobs of its group ran as may at once; shape (I,)."""
+    waited_s = np.zeros(len(instance.jobs))
+    for group in instance.groups:
+        members = [index for index, job in enumerate(instance.jobs) if job.group == group.id]
+        times_s = np.concatenate([end_s[members], start_s[members]])
+        changes = np.repeat([-1, 1], len(members))
+        order = np.lexsort((changes, times_s))  # who ends at a time makes room for who starts then
+        times_s, running = times_s[order], np.cumsum(changes[order])
+        # seconds at the limit, from the first time on, up to each of the times
+        full_s = np.concatenate([[0.0], np.cumsum(np.diff(times_s) * (running[:-1] >= group.limit))])
+        released_s = np.array([instance.jobs[index].release_s for index in members])
+        waited_s[members] = np.interp(start_s[members], times_s, full_s) - np.interp(released_s, times_s, full_s)
+    return waited_s
 
 
 def _stream(instance: elastic_stream.Instance, stream: elastic_stream.Stream) -> JobTimes:
@@ -195,4 +220,5 @@ def _stream(instance: elastic_stream.Instance, stream: elastic_stream.Stream) ->
             np.array([period.units for period in periods_of_all], dtype=np.int64),
             np.full(len(periods_of_all), -1),
         ),
+        np.zeros(len(ran)),
     )

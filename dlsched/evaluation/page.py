@@ -332,7 +332,9 @@ class PageContent:
         """The answer: what switching saves, distance to the best possible, sufficient clusters, remarks."""
         today = self.clusters[0]
         sentences = [
+            answer.due(today),
             answer.saving(today),
+            answer.starvation(today),
             answer.distance(today),
             answer.smallest(self.clusters),
             answer.why_baseline(today),

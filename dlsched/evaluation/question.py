@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -14,9 +14,11 @@ from dlsched.families import FAMILIES
 from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
 from dlsched.study.recipes import Recipe, recipe_of_instance
+from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, most_held
 from dlsched.traces.instances import instance_from
 from dlsched.traces.queue import Example, Figure, Queue, Sentence, Window, sentence_of
 from dlsched.traces.queue import Piece as SentencePiece
+from dlsched.traces.walls import pools_of, ranks_of, with_walls
 
 
 def in_short(audits: Sequence[Sequence[str]]) -> list[Sentence]:
@@ -51,10 +53,19 @@ def _together(pieces: Sequence[SentencePiece]) -> str:
 
 
 POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "srpt_mapping": ("fifo", "fifo-backfill", "shortest-backfill", "a-srpt", "work-patient"),
+    "srpt_mapping": ("fifo", "easy", "fifo-backfill", "shortest-backfill", "work-patient"),
     "elastic_stream": ("fifo-fixed", "sjf-fixed", "srpt-fixed", "las-fixed", "equal"),
 }
-"""Default policies by family; the first is the one that most clusters use."""
+"""Default policies by family; the first is the one that most clusters use, but see ``usual_first``."""
+
+
+def usual_first(family: str, source: str) -> tuple[str, ...]:
+    """The default policies for a record, first what its workload manager does as a rule: Slurm backfills as EASY does."""
+    names = POLICIES.get(family, ())
+    if source == "slurm" and "easy" in names:
+        return ("easy", *(name for name in names if name != "easy"))
+    return names
+
 
 BOUND: Final = "bound"  # the method whose bound is shown
 
@@ -88,8 +99,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A window on a cluster of ``gpus``, of ``nodes`` (GPUs of each; empty: all GPUs are alike).
+    """A window on a pool of ``gpus`` GPUs, of ``nodes`` (GPUs of each; empty: all GPUs are alike).
 
+    ``pool`` is its name, empty where the cluster is one; ``size`` the place of the cluster's size in the question.
     ``name`` is of the window, empty for the whole trace; ``recipe`` makes its instance, ``jobs`` are in the instance's order.
     ``happened``: the times in the trace, None if unknown; ``placed``: the trace says on which nodes. ``outside``: GPU-seconds
     that other jobs held, as a part of those of the cluster. ``left_out`` and ``whole``: ids of jobs on parts of GPUs that are
@@ -110,6 +122,8 @@ class Piece:
     whole: frozenset[str] = frozenset()
     tasks: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
+    pool: str = ""
+    size: int = 0
 
 
 def pieces(question: Question) -> list[Piece]:
@@ -117,11 +131,40 @@ def pieces(question: Question) -> list[Piece]:
     methods_of(question.policies, question.family, question.folder)
     if not question.gpus:
         raise UsageError(where="gpus", found="none", allowed="one or more numbers of GPUs")
-    windows = _windows(question)
-    return [_piece(question, gpus, window, name) for gpus in question.gpus for window, name in windows]
+    made = []
+    walled = question.family == "srpt_mapping"
+    pools = pools_of(question.queue) if walled else {"": question.queue}
+    ranks, classes = ranks_of(list(pools.values())) if walled else ({}, "")
+    if classes:
+        pools = {name: replace(queue, audit=(*queue.audit, classes)) for name, queue in pools.items()}
+    own = {name: _gpus_of(queue, question.options) for name, queue in pools.items()}
+    for size, gpus in enumerate(question.gpus):
+        for pool, queue in pools.items():
+            # pools of a cluster of another size keep their parts of it
+            here = gpus if len(pools) == 1 else own[pool] if gpus is None else _scaled(own, gpus)[pool]
+            of_pool = with_walls(queue, here or own[pool], ranks) if walled else queue
+            part = replace(question, queue=of_pool)
+            made += [_piece(part, here, window, name, pool, size) for window, name in _windows(part)]
+    return made
 
 
-def _piece(question: Question, gpus: int | None, window: Window, name: str) -> Piece:
+def _gpus_of(queue: Queue, options: Mapping[str, object]) -> int:
+    """GPUs of a pool as its nodes or its jobs show them."""
+    per = int(str(options.get("gpus_of_node", GPUS_OF_A_SERVER)))
+    held = per * math.ceil(most_held(queue.jobs, queue.slices) / per)
+    return sum(node.gpus for node in queue.nodes) or max(1, held)
+
+
+def _scaled(own: Mapping[str, int], gpus: int) -> dict[str, int]:
+    """Part GPUs among pools as they have them now, at least one each; what is left over goes to the largest remainders."""
+    total = sum(own.values())
+    parts = {name: max(1, gpus * count // total) for name, count in own.items()}
+    for name in sorted(own, key=lambda each: -(gpus * own[each] % total))[: max(0, gpus - sum(parts.values()))]:
+        parts[name] += 1
+    return parts
+
+
+def _piece(question: Question, gpus: int | None, window: Window, name: str, pool: str, size: int) -> Piece:
     imported = instance_from(
         question.queue,
         question.family,
@@ -132,7 +175,8 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         **question.options,
     )
     record, instance = FAMILIES[question.family], imported.instance
-    where = f"{Path(question.queue.path).name} [{name}]" if name else Path(question.queue.path).name
+    words = ", ".join(filter(None, (pool, name)))
+    where = f"{Path(question.queue.path).name} [{words}]" if words else Path(question.queue.path).name
     total = record.gpus(instance)
     assert total is not None  # of both families
     happened = imported.happened
@@ -152,6 +196,8 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         frozenset(job.id for job in imported.jobs if job.share < 1),
         imported.tasks,
         imported.silent,
+        pool,
+        size,
     )
 
 
@@ -184,21 +230,34 @@ def _moment(queue: Queue, time_s: float | None) -> str:
 
 def audit_of(pieces: Sequence[Piece]) -> list[str]:
     """Return the audit of all windows on the first cluster, and new warnings of the other clusters."""
-    today, *others = dict.fromkeys(piece.gpus for piece in pieces)
-    first = in_short([piece.audit for piece in pieces if piece.gpus == today])
+    of_pool = {
+        pool: in_short([piece.audit for piece in pieces if piece.size == 0 and piece.pool == pool])
+        for pool in dict.fromkeys(piece.pool for piece in pieces)
+    }
+    # what is said of every pool once, the rest by pool
+    common = [each for each in next(iter(of_pool.values())) if all(each in said for said in of_pool.values())]
+    own = [f"{pool}: {each}" for pool, said in of_pool.items() for each in said if each not in common]
+    first, known = [*common, *own], {each for said in of_pool.values() for each in said}
+    totals = {piece.size: sum_of_gpus(pieces, piece.size) for piece in pieces if piece.size}
     warnings = [
         f"On {several(gpus, 'GPU')}: {sentence}"
-        for gpus in others
-        for sentence in in_short([piece.audit for piece in pieces if piece.gpus == gpus])
-        if sentence.warns and sentence not in first
+        for size, gpus in totals.items()
+        for sentence in in_short([piece.audit for piece in pieces if piece.size == size])
+        if sentence.warns and sentence not in known
     ]
     more = [f"And {len(warnings) - MOST_WARNINGS:,} more such sentences."] if len(warnings) > MOST_WARNINGS else []
     return [*first, *warnings[:MOST_WARNINGS], *more]
 
 
+def sum_of_gpus(pieces: Sequence[Piece], size: int) -> int:
+    """GPUs of all pools of a cluster."""
+    return sum({piece.pool: piece.gpus for piece in pieces if piece.size == size}.values())
+
+
 def plan_of(question: Question, pieces: Sequence[Piece], words: str) -> Plan:
     """Make the study of the pieces; ``words``, the command, stand for the text of a plan; errors as ``methods_of``."""
-    policies = methods_of(question.policies or POLICIES[question.family], question.family, question.folder)
+    names = question.policies or usual_first(question.family, question.queue.source)
+    policies = methods_of(names, question.family, question.folder)
     return Plan(
         name=f"what if: {Path(question.queue.path).name}",
         sources=(Given(tuple(piece.recipe for piece in pieces)),),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dlsched.catalogue.families import Value
 from dlsched.catalogue.sources import OF_EVALUATIONS, READING
+from dlsched.core.arrays import BoolArray
 from dlsched.core.display import Table
 from dlsched.core.errors import UsageError
 from dlsched.core.files import path_of
@@ -18,9 +19,9 @@ from dlsched.core.imports import needing
 from dlsched.core.limits import Progress, ProgressCallback, watched
 from dlsched.core.messages import Refused, printable, several
 from dlsched.core.quantities import percent
-from dlsched.evaluation.answer import clusters_of
+from dlsched.evaluation.answer import HAPPENED, clusters_of
 from dlsched.evaluation.page import PageContent, render, unit_of, write_page
-from dlsched.evaluation.question import LIMITS, POLICIES, Question, audit_of, methods_of, pieces, plan_of
+from dlsched.evaluation.question import LIMITS, Question, audit_of, methods_of, pieces, plan_of, usual_first
 from dlsched.study.leader import StudyProgress
 from dlsched.study.leader import run as run_study
 from dlsched.study.plans.instance_entries import duration_s
@@ -52,7 +53,7 @@ def question_of(
     from_, to = (None if ends[end] is None else str(ends[end]) for end in ("from_", "to"))
     return Question(
         queue,
-        policies=policies,
+        policies=policies or usual_first(family, queue.source),
         family=family,
         gpus=gpus,
         window=queue_window(queue, from_, to),
@@ -83,7 +84,7 @@ def content_of(
         return PageContent(
             question,
             clusters=clusters_of(study, windows, question.policies),
-            windows=sum(piece.gpus == windows[0].gpus for piece in windows),
+            windows=sum((piece.size, piece.pool) == (0, windows[0].pool) for piece in windows),
             audit=audit,
             command=command,
             environment=environment_words(study.about.environment),
@@ -99,6 +100,46 @@ def today_of(content: PageContent) -> tuple[tuple[str, ...], list[tuple[str, ...
     ]
     rows += [(name, why, "-", "-") for name, why in today.unanswered.items()]
     return ("policy", f"mean waiting, {unit.name}", f"mean flow, {unit.name}", "used"), rows
+
+
+def data_of(content: PageContent) -> dict[str, object]:
+    """Return the answer as docs/formats.md has it: means a job on the cluster of today, in seconds."""
+    today = content.clusters[0]
+    shares, base, best = today.shares, today.baseline, today.best
+
+    def waits(of: BoolArray | slice) -> dict[str, float]:
+        return {_key(name, base): float(fate.waiting_s[of].mean()) for name, fate in today.fates.items()}
+
+    users_s = None if shares is None else shares.users_s
+    unexplained_s = None if shares is None else shares.unexplained_s
+    return {
+        "format": "dlsched/whatif/1",
+        "jobs": len(today.jobs.ids),
+        "gpus": today.gpus,
+        "usual": base,
+        "best": best,
+        "waiting_s": waits(slice(None)) | ({} if base is None else {base: today.mean_s(base)}),
+        "users_limits_s": users_s,
+        "not_explained_s": unexplained_s,
+        "not_order_s": None if users_s is None else users_s + (unexplained_s or 0.0),
+        "order_s": None if shares is None else shares.order_s,
+        "bound_flow_s": today.least_flow_s,
+        "pools": [
+            {"name": name, "gpus": gpus, "jobs": int(of.sum())}
+            | {f"{policy}_waiting_s": wait_s for policy, wait_s in waits(of).items()}
+            for name, (gpus, of) in today.pools.items()
+        ],
+        "largest_wait_s": {_key(name, base): float(fate.waiting_s.max()) for name, fate in today.fates.items()},
+        "clusters": [
+            {"gpus": each.gpus, "waiting_s": {_key(name, base): each.mean_s(name) for name in each.fates}}
+            for each in content.clusters
+        ],
+        "sentences": [sentence.replace("`", "") for sentence in content.sentences],
+    }
+
+
+def _key(name: str, usual: str | None) -> str:
+    return {HAPPENED: "happened", usual: "usual"}.get(name, name)
 
 
 def seconds_of(window: float | str) -> float:
@@ -131,6 +172,10 @@ class WhatIf:
     def audit(self) -> list[str]:
         """Sentences on what was read, left out and assumed."""
         return list(map(str, self.content.audit))
+
+    def data(self) -> dict[str, object]:
+        """Return the answer as ``dlsched whatif --json`` prints it: means a job, in seconds."""
+        return data_of(self.content)
 
     def frame(self) -> "pd.DataFrame":
         """Return a data frame of pandas, one row for each policy on each cluster: seconds, and the share that was used.
@@ -240,7 +285,6 @@ def whatif(
         raise UsageError(where="time limit", found=repr(time_limit), allowed="a number > 0")
     window_s = None if window is None else seconds_of(window)
     methods_of(policies or (), family)
-    names = tuple(policies or POLICIES[family])
     counts = tuple(gpus) if isinstance(gpus, list | tuple | range) else (gpus,)
     for count in counts:
         if count is not None and not (isinstance(count, int) and count >= 1):
@@ -258,7 +302,7 @@ def whatif(
         queue = read_queue(source, path_of(trace, "trace"), **options)
     question = question_of(
         queue,
-        policies=names,
+        policies=tuple(policies or ()),
         family=family,
         gpus=counts,
         ends=ends,
@@ -268,7 +312,7 @@ def whatif(
         options=options,
     )
     file = os.path.basename(queue.path)
-    words = f"dlsched.whatif({file!r}, {source!r}, family={family!r}, policies={list(names)!r})"
+    words = f"dlsched.whatif({file!r}, {source!r}, family={family!r}, policies={list(question.policies)!r})"
     with (
         watched(None, progress, verbose=verbose, what=f"what if: {file}", words=lambda now: now.doing) as (_, callback),
         tempfile.TemporaryDirectory() as folder,

@@ -5,7 +5,7 @@
 
 *Machine.* Running job i on g_i of G GPUs is running it at rate g_i / G on one machine of speed 1 that may serve many at a
 time: size at least n_i g_i alpha_i / G. Serving them one by one, in the order in which they end, ends none later; so
-SRPT's sum is a lower bound, with smaller sizes too.
+SRPT's sum is a lower bound, with smaller sizes too. Pools that share no servers have a machine each, of their own GPUs.
 
 *Length.* No job ends before r_i + n_i alpha_i. *Both*: the k-th end of any schedule is no sooner than SRPT's k-th end,
 nor than the k-th smallest r_i + n_i alpha_i (``certificates.srpt_value``); so the later of the two is summed.
@@ -39,9 +39,11 @@ def exact_iteration_s(instance: Instance, index: int, tick: Tick = no_tick) -> F
     if instance.jobs[index].begun is not None:
         tick()
         return _placed_s(instance, instance.jobs[index])
-    sizes = tuple(sorted(server.gpus for server in instance.servers))
+    job = instance.jobs[index]
+    servers = [server for server in instance.servers if job.pool is None or job.pool in server.pools]
+    sizes = tuple(sorted(server.gpus for server in servers))
     inside, nic = instance.intra_bandwidth_bytes_per_s, instance.nic_bandwidth_bytes_per_s
-    return exact_least_iteration_s(instance.jobs[index].graph, sizes, inside, nic, tick=tick)
+    return exact_least_iteration_s(job.graph, sizes, inside, nic, tick=tick)
 
 
 def _placed_s(instance: Instance, job: Job) -> Fraction:
@@ -69,7 +71,7 @@ def _placed_s(instance: Instance, job: Job) -> Fraction:
 
 def exact_size_s(instance: Instance, index: int, tick: Tick = no_tick) -> Fraction:
     """Seconds of the job on the virtual machine, at least: n_i g_i alpha_i / G."""
-    return exact_length_s(instance, index, tick) * instance.jobs[index].gpus / instance.total_gpus
+    return exact_length_s(instance, index, tick) * instance.jobs[index].gpus / instance.part_gpus[index]
 
 
 def exact_length_s(instance: Instance, index: int, tick: Tick = no_tick) -> Fraction:
@@ -79,7 +81,12 @@ def exact_length_s(instance: Instance, index: int, tick: Tick = no_tick) -> Frac
 
 def machine_value(instance: Instance, sizes: Sequence[float], lengths: Sequence[float] | None = None) -> Fraction:
     """Sum of completion times that sizes, none larger than ``exact_size_s``, prove; with lengths, that both prove."""
-    return srpt_value([job.release_s for job in instance.jobs], sizes, lengths)
+
+    def value(jobs: Sequence[int]) -> Fraction:
+        alone = None if lengths is None else [lengths[index] for index in jobs]
+        return srpt_value([instance.jobs[index].release_s for index in jobs], [sizes[index] for index in jobs], alone)
+
+    return sum((value(jobs) for jobs, _ in instance.parts), Fraction(0))
 
 
 def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:

@@ -11,6 +11,8 @@ minimise sum_i c_i,   c_i = start_i + n_i alpha_i(x_i)
 ``gpus``      at no time do the jobs that run use more than g^m GPUs of a server
 ``release``   start_i >= r_i
 ``begun``     of a job that runs when the clock starts: start_i = r_i, and x is where it runs
+``pool``      a job with a pool uses servers of that pool only
+``limit``     at no time do more than ``limit`` jobs of a group run
 
 A job may start before its release, or before the job whose GPUs it takes has ended, by 1e-9 of its own length or of that
 job's, and by the rounding of times on the clock of the file, which is coarse if the clock is late.
@@ -19,7 +21,7 @@ The checker computes all figures from the definitions, by code of its own.
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import rounding, tolerance
@@ -29,7 +31,9 @@ from dlsched.srpt_mapping.solution import Schedule, Share, Start
 
 _LATEST_S = 1e101  # times of instances are at most 1e100
 Times = dict[str, tuple[float, float]]  # start and seconds of jobs
-Event = tuple[float, int, str, int]  # time, kind (0: GPUs are given back, 1: used for no time, 2: taken), server, GPUs
+Event = tuple[
+    float, int, str, int
+]  # time, kind (0: given back, 1: used for no time, 2: taken), server or group, GPUs or jobs
 
 
 def objective(instance: Instance, schedule: Schedule) -> float:
@@ -97,6 +101,8 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
             broken.append(Violation("release", job.id, early, message))
         if job.begun is not None:
             broken += _elsewhere(job, schedule.jobs[job.id], tolerance(length_s) + rounding(job.release_s, start_s))
+        if job.pool is not None:
+            broken += _outside(instance, job, schedule.jobs[job.id].placement)
     return broken + _overfull(instance, schedule, times)
 
 
@@ -105,6 +111,12 @@ def infeasible(instance: Instance) -> str | None:
     for job in instance.jobs:
         if job.gpus > instance.total_gpus:
             return f"job {job.id!r} takes {job.gpus} GPUs, all servers together have {instance.total_gpus}"
+        if job.pool is not None:
+            gpus = sum(server.gpus for server in instance.servers if job.pool in server.pools)
+            if job.gpus > gpus:
+                return (
+                    f"job {job.id!r} takes {job.gpus} GPUs, all servers of its pool {job.pool!r} together have {gpus}"
+                )
     return None
 
 
@@ -185,6 +197,17 @@ def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> 
     return []
 
 
+def _outside(instance: Instance, job: Job, placement: tuple[Share, ...]) -> list[Violation]:
+    """Violation by a job that uses GPUs of servers outside its pool."""
+    outside = [
+        share for share in placement if job.pool not in instance.servers[instance.server_index[share.server]].pools
+    ]
+    if not outside:
+        return []
+    amount = float(sum(share.replicas for share in outside))
+    return [Violation("pool", job.id, amount, f"server {outside[0].server!r} is not in its pool {job.pool!r}")]
+
+
 def _elsewhere(job: Job, start: Start, allowed_s: float) -> list[Violation]:
     """Violations by a job that has begun: it starts at another time than its release, or elsewhere."""
     off_s = abs(start.start_s - job.release_s)
@@ -198,40 +221,54 @@ def _elsewhere(job: Job, start: Start, allowed_s: float) -> list[Violation]:
 
 
 def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Violation]:
-    """The first moment at which each server is overfull; a run shorter than the tolerance is a moment."""
+    """The first moment at which each server is overfull, or each group beyond its limit; a very short run is a moment."""
     # GPUs are free again a tolerance before the end; a moment must not lie within runs on the same GPUs
-    events: list[Event] = []
-    moments: list[Event] = []
+    events: dict[str, list[Event]] = {"gpus": [], "limit": []}
+    moments: dict[str, list[Event]] = {"gpus": [], "limit": []}
+    gpus = {server.id: server.gpus for server in instance.servers}
+    limits = {group.id: group.limit for group in instance.groups}
+    group_of = {job.id: job.group or "" for job in instance.jobs}
     for name, (start_s, length_s) in times.items():
         end_s = start_s + length_s
         freed_s = end_s - tolerance(length_s) - rounding(end_s)
         used: dict[str, int] = defaultdict(int)
         for share in schedule.jobs[name].placement:
             used[share.server] += share.replicas
-        for server, count in used.items():
+        takes = [("gpus", server, count) for server, count in used.items()]
+        group = group_of[name]
+        if group in limits:
+            takes.append(("limit", group, 1))
+        for rule, where, count in takes:
             if freed_s > start_s:
-                events += [(start_s, 2, server, count), (freed_s, 0, server, -count)]
+                events[rule] += [(start_s, 2, where, count), (freed_s, 0, where, -count)]
             else:
-                moments.append((start_s, 1, server, count))
-    broken = _too_many(instance, events)
-    if moments:
-        later = [(at_s + rounding(at_s) if kind else at_s, kind, where, count) for at_s, kind, where, count in events]
-        broken = _too_many(instance, [*later, *moments]) | broken
-    return list(broken.values())
+                moments[rule].append((start_s, 1, where, count))
+    broken: list[Violation] = []
+    for rule, most in (("gpus", gpus), ("limit", limits)):
+        first = _too_many(rule, most, events[rule])
+        if moments[rule]:
+            later = [
+                (at_s + rounding(at_s) if kind else at_s, kind, where, count)
+                for at_s, kind, where, count in events[rule]
+            ]
+            first = _too_many(rule, most, [*later, *moments[rule]]) | first
+        broken += first.values()
+    return broken
 
 
-def _too_many(instance: Instance, events: Sequence[Event]) -> dict[str, Violation]:
-    """By server, a violation for the first event that takes too many GPUs."""
+def _too_many(rule: str, most: Mapping[str, int], events: Sequence[Event]) -> dict[str, Violation]:
+    """By server or group, a violation for the first event that takes more GPUs than it has, or starts too many jobs."""
     busy: dict[str, int] = defaultdict(int)
     broken: dict[str, Violation] = {}
-    for time_s, kind, server, count in sorted(events):
-        used = busy[server] + count
+    for time_s, kind, where, count in sorted(events):
+        used = busy[where] + count
         if kind != 1:
-            busy[server] = used
-        gpus = _gpus(instance, server)
-        if used > gpus and server not in broken:
-            message = f"{used} of {gpus} GPUs are used from {time_s!r} s on"
-            broken[server] = Violation("gpus", server, float(used - gpus), message)
+            busy[where] = used
+        if used > most[where] and where not in broken:
+            what = (
+                f"{used} of {most[where]} GPUs are used" if rule == "gpus" else f"{used} jobs run, not {most[where]},"
+            )
+            broken[where] = Violation(rule, where, float(used - most[where]), f"{what} from {time_s!r} s on")
     return broken
 
 

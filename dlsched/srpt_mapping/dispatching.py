@@ -47,6 +47,9 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 """Our rule for ``compact``: with a patience of 10 times the length, waiting pays for almost every job."""
 
 
+_Kind = tuple[JobGraph, str | None]  # a graph and a pool, which jobs of one placement share
+
+
 @dataclass(slots=True)
 class Aside:
     """Placement of a queue's jobs, with the arguments of ``dispatch``, and the jobs that wait for a better placement."""
@@ -60,7 +63,7 @@ class Aside:
     waited_s: Sequence[float] = ()
     # by waiting job the end of its wait; by graph the waiting jobs in order; a heap of ends; all that ever waited
     _until: dict[int, float] = field(default_factory=dict)
-    _order: dict[JobGraph, list[tuple[float, int]]] = field(default_factory=dict)
+    _order: dict[_Kind, list[tuple[float, int]]] = field(default_factory=dict)
     _ends: list[tuple[float, int]] = field(default_factory=list)
     _waited: set[int] = field(default_factory=set)
 
@@ -89,7 +92,7 @@ class Aside:
         self._waited.add(index)
         self._until[index] = now_s + patience_s
         heapq.heappush(self._ends, (self._until[index], index))
-        insort(self._order.setdefault(job.graph, []), (self.keys[index], index))
+        insort(self._order.setdefault((job.graph, job.pool), []), (self.keys[index], index))
         return True
 
     def expired(self, now_s: float) -> list[int]:
@@ -103,25 +106,24 @@ class Aside:
     def ready(self, tick: Tick) -> Iterator[tuple[int, Placed]]:
         """Yield waiting jobs that now find good placements, of equal graphs the first alone; each must start before the next."""
         # the first job of every graph that fits, in the order of the queue
-        first = [
-            (waiting_jobs[0], graph) for graph, waiting_jobs in self._order.items() if graph.gpus <= self.servers.total
-        ]
-        heads = {index: graph for (_, index), graph in first}
+        servers = self.servers
+        first = [(jobs[0], kind) for kind, jobs in self._order.items() if kind[0].gpus <= servers.free_of(kind[1])]
+        heads = {index: kind for (_, index), kind in first}
         order = [head for head, _ in first]
         heapq.heapify(order)
         while order and self.waiting is not None:
             _, index = heapq.heappop(order)
-            graph = heads[index]
-            if graph.gpus > self.servers.total:
+            graph, pool = kind = heads[index]
+            if graph.gpus > servers.free_of(pool):
                 continue
             tick()
-            placed = self.place(graph, self.servers)
+            placed = self.place(graph, servers.within(pool))
             if self._is_good(index, placed, self.waiting):
                 self._leave(index)
                 yield index, placed
-                if graph in self._order:
-                    heapq.heappush(order, self._order[graph][0])
-                    heads[self._order[graph][0][1]] = graph
+                if kind in self._order:
+                    heapq.heappush(order, self._order[kind][0])
+                    heads[self._order[kind][0][1]] = kind
 
     def _is_good(self, index: int, placed: Placed, waiting: Waiting) -> bool:
         """Whether a placement is as fast as the rule asks for."""
@@ -131,11 +133,11 @@ class Aside:
     def _leave(self, index: int) -> None:
         """End the wait of a job."""
         del self._until[index]
-        graph = self.instance.jobs[index].graph
-        waiting_jobs = self._order[graph]
+        kind = self.instance.jobs[index].graph, self.instance.jobs[index].pool
+        waiting_jobs = self._order[kind]
         del waiting_jobs[bisect_left(waiting_jobs, (self.keys[index], index))]
         if not waiting_jobs:
-            del self._order[graph]
+            del self._order[kind]
 
 
 class Begun(NamedTuple):
@@ -189,8 +191,19 @@ def dispatch(
     """
     begun = with_own(instance, begun)
     waited_s = () if begun is None else [max(0.0, begun.at_s - join_s) for join_s in joins_s]
-    aside = Aside(instance, Servers(instance), keys, place, waiting, least_s, waited_s)
+    aside = Aside(instance, Servers(instance), by_class(instance, keys), place, waiting, least_s, waited_s)
     return schedule_of(instance, run_queue(aside, joins_s, backfill=backfill, begun=begun, tick=tick))
+
+
+def by_class(instance: Instance, keys: Sequence[float]) -> Sequence[float]:
+    """Keys by which jobs of a larger priority come first, and jobs of one priority in the order of ``keys``."""
+    jobs = instance.jobs
+    if len({job.priority for job in jobs}) == 1:
+        return keys
+    ranks = [0.0] * len(jobs)
+    for rank, job in enumerate(sorted(range(len(jobs)), key=lambda job: (-jobs[job].priority, keys[job], job))):
+        ranks[job] = float(rank)
+    return ranks
 
 
 def with_own(instance: Instance, begun: Begun | None = None) -> Begun | None:
@@ -226,11 +239,13 @@ def run_queue(
 ) -> list[JobRun]:
     """Run the queue as ``dispatch`` does; afterwards all GPUs are free again and no job waits."""
     jobs, keys, servers = aside.instance.jobs, aside.keys, aside.servers
-    queue = _Queue(keys, [job.gpus for job in jobs], backfill=backfill)
+    queue = _Queue(keys, aside.instance, backfill=backfill)
     running: list[tuple[float, int, list[tuple[int, int]]]] = []
     ran: dict[int, JobRun] = {}
     if begun is not None:
-        running, ran = _going_on(aside, begun)
+        running, ran = going_on(aside, begun)
+        for _, job, _ in running:
+            queue.count(job)
         joins_s = [max(join_s, begun.at_s) for join_s in joins_s]
     others = (job for job in range(len(jobs)) if job not in ran)
     arriving = sorted(others, key=lambda job: (joins_s[job], keys[job], job), reverse=True)
@@ -246,25 +261,28 @@ def run_queue(
         now_s = min(joins, ends, aside.next_s)
         freed = False
         while running and running[0][0] <= now_s:
-            servers.give(heapq.heappop(running)[2])
+            _, ended, taken = heapq.heappop(running)
+            servers.give(taken)
+            queue.leave(ended)
             freed = True
         while arriving and joins_s[arriving[-1]] <= now_s:
             queue.add(arriving.pop())
         for job in aside.expired(now_s):
+            queue.leave(job)
             queue.add(job)
         if freed:
             for job, placed in aside.ready(tick):
                 start(job, placed, now_s)
-        while (first := queue.first(servers.total)) is not None:
+        while (first := queue.first(servers)) is not None:
             tick()
             queue.pop(first)
-            placed = aside.place(jobs[first].graph, servers)
+            placed = aside.place(jobs[first].graph, servers.within(jobs[first].pool))
             if not aside.steps(first, placed, now_s):
                 start(first, placed, now_s)
     return [ran[job] for job in range(len(jobs))]
 
 
-def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[tuple[int, int]]]], dict[int, JobRun]]:
+def going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[tuple[int, int]]]], dict[int, JobRun]]:
     """Continue the jobs that have begun: a heap of ends, positions and GPUs, and the runs of all."""
     # jobs that have ended by now only count as run
     running, ran, servers = [], {}, aside.servers
@@ -286,22 +304,53 @@ def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[t
 
 
 class _Queue:
-    """Waiting jobs in an order, grouped by their numbers of GPUs."""
+    """Waiting jobs in an order, grouped by their pools and numbers of GPUs; jobs of groups at their limit step aside."""
 
-    def __init__(self, keys: Sequence[float], gpus: Sequence[int], *, backfill: bool) -> None:
-        self._keys, self._gpus, self._backfill = keys, gpus, backfill
-        self._heaps: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
+    def __init__(self, keys: Sequence[float], instance: Instance, *, backfill: bool) -> None:
+        self._keys, self._jobs = keys, instance.jobs
+        self._kinds = [(job.pool, job.gpus if backfill else 0) for job in instance.jobs]
+        self._heaps: defaultdict[tuple[str | None, int], list[tuple[float, int]]] = defaultdict(list)
+        # by group how many more jobs may run, and those that wait for one to end, in order
+        self._left = {group.id: group.limit for group in instance.groups}
+        self._full: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
 
     def add(self, job: int) -> None:
         """Let a job join."""
-        heapq.heappush(self._heaps[self._gpus[job] if self._backfill else 0], (self._keys[job], job))
+        heapq.heappush(self._heaps[self._kinds[job]], (self._keys[job], job))
 
-    def first(self, free: int) -> int | None:
-        """The job that may start next when ``free`` GPUs are free."""
-        heads = (heap[0] for gpus, heap in self._heaps.items() if heap and gpus <= free)
-        best = min(heads, default=None)
-        return None if best is None or self._gpus[best[1]] > free else best[1]
+    def first(self, servers: Servers) -> int | None:
+        """The job that may start next on what is free; with a strict order none may pass the head of its pool."""
+        while True:
+            heads = [
+                heap[0][:2]
+                for (pool, gpus), heap in self._heaps.items()
+                if heap and (gpus or self._jobs[heap[0][1]].gpus) <= servers.free_of(pool)
+            ]
+            best = min(heads, default=None)
+            if best is None:
+                return None
+            group = self._jobs[best[1]].group
+            if group not in self._left or self._left[group]:
+                return best[1]
+            # its group is at its limit: it does not keep others from starting
+            heapq.heappop(self._heaps[self._kinds[best[1]]])
+            heapq.heappush(self._full[group], best)
 
     def pop(self, job: int) -> None:
-        """Take out the job that ``first`` named."""
-        heapq.heappop(self._heaps[self._gpus[job] if self._backfill else 0])
+        """Take out the job that ``first`` named, which counts for its group until it leaves."""
+        heapq.heappop(self._heaps[self._kinds[job]])
+        self.count(job)
+
+    def count(self, job: int) -> None:
+        """Count a job that runs."""
+        group = self._jobs[job].group
+        if group in self._left:
+            self._left[group] -= 1
+
+    def leave(self, job: int) -> None:
+        """Let a job leave its group: it has ended, or joins again; the first that waits for that joins the queue."""
+        group = self._jobs[job].group
+        if group in self._left:
+            self._left[group] += 1
+            if self._full[group]:
+                self.add(heapq.heappop(self._full[group])[1])

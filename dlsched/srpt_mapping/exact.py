@@ -167,9 +167,14 @@ class Closing:
         def better(modes: Modes) -> None:
             self._take(block, [(job, block.choices[job][mode]) for job, mode in modes], BRANCHING)
 
-        capacities = [server.gpus for server in block.instance.servers]
+        capacities, kinds = list(block.instance.capacities), block.instance.kinds
         return Tree(
-            capacities, mode_jobs(block.instance, block.choices), block.flow_s, better=better, tick=self._search.tick
+            capacities,
+            mode_jobs(block.instance, block.choices),
+            block.flow_s,
+            kinds=kinds,
+            better=better,
+            tick=self._search.tick,
         )
 
 
@@ -279,7 +284,7 @@ def _by_placement(instance: Instance, search: Search[Schedule]) -> TerminationSt
     from dlsched.srpt_mapping.formulations.placement import best_placement
 
     (job,) = instance.jobs
-    servers = Servers(instance)
+    servers = Servers(instance).within(job.pool)
     start = compact(job.graph, servers)
     try:
         best = best_placement(job.graph, servers.free, servers.shares, servers.inside, start=start, limits=search.left)

@@ -35,7 +35,7 @@ least SRPT's sum with true sizes. Last, n_k alpha_k <= rho n_k alpha^low_k, and 
 Where jobs have begun before the clock starts, nothing is claimed: they did not wait for their virtual completion.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -48,10 +48,9 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.dispatching import PATIENT, Begun, Waiting, dispatch
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.placing import Rule, Servers, compact, heavy_edge, in_order, placed_s, require_placeable
+from dlsched.srpt_mapping.placing import PLACES, Servers, compact, in_order, placed_s, require_placeable
 from dlsched.srpt_mapping.solution import Schedule, Start, begun_starts, on_clock_of
 
-PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
 SPEEDS = ("placed", "low")
 
 
@@ -98,9 +97,13 @@ def a_srpt(
     def completions(own: Instance) -> tuple[Sequence[float], Sequence[float]]:
         low = speeds == "low"
         alpha = [job.graph.uniform_s(own.fastest) for job in own.jobs] if low else placed_s(own, compact, tick=tick)
-        sizes = [job.predicted * job.gpus * each / own.total_gpus for job, each in zip(own.jobs, alpha, strict=True)]
-        ends_s = srpt_completions(np.array([job.release_s for job in own.jobs]), np.array(sizes)).tolist()
-        return ends_s, ends_s
+        ends_s = np.empty(len(own.jobs))
+        # pools that share no servers have virtual machines of their own
+        for jobs, servers in own.parts:
+            gpus = sum(own.servers[index].gpus for index in servers)
+            sizes = [own.jobs[index].predicted * own.jobs[index].gpus * alpha[index] / gpus for index in jobs]
+            ends_s[jobs] = srpt_completions(np.array([own.jobs[index].release_s for index in jobs]), np.array(sizes))
+        return ends_s.tolist(), ends_s.tolist()
 
     return _queued(instance, completions, backfill, place, waiting, begun, tick)
 
@@ -154,8 +157,9 @@ def one_by_one(instance: Instance) -> Schedule | None:
         return None
     require_placeable(instance)
     empty = Servers(instance)
-    placed = {graph: in_order(graph, empty) for graph in {job.graph for job in instance.jobs}}
-    length_s = {graph: empty.iteration_s(graph, placement) for graph, placement in placed.items()}
+    kinds = {(job.graph, job.pool) for job in instance.jobs}
+    placed = {(graph, pool): in_order(graph, empty.within(pool)) for graph, pool in kinds}
+    length_s = {kind: empty.iteration_s(kind[0], placement) for kind, placement in placed.items()}
     starts = begun_starts(instance)
     # all others start after the last release and the end of those that have begun
     last_s, elapsed_s = max(job.release_s for job in instance.jobs), 0.0
@@ -163,9 +167,9 @@ def one_by_one(instance: Instance) -> Schedule | None:
         runs_s = empty.iteration_s(job.graph, empty.placed(job.graph, starts[job.id].placement))
         last_s = max(last_s, job.release_s + job.iterations * runs_s)
     waiting = [job for job in instance.jobs if job.id not in starts]
-    for job in sorted(waiting, key=lambda job: job.predicted * length_s[job.graph]):
-        starts[job.id] = Start(last_s + elapsed_s, tuple(empty.named(placed[job.graph])))
-        elapsed_s += job.iterations * length_s[job.graph]
+    for job in sorted(waiting, key=lambda job: job.predicted * length_s[job.graph, job.pool]):
+        starts[job.id] = Start(last_s + elapsed_s, tuple(empty.named(placed[job.graph, job.pool])))
+        elapsed_s += job.iterations * length_s[job.graph, job.pool]
     return Schedule(starts)
 
 
@@ -245,7 +249,13 @@ def factor(instance: Instance) -> float:
 STRICT = Guarantee[Instance](
     "at most eta2 (1 + eta1 rho G / m) + rho max(0, 1 - g_min / m) times the optimum, m = G - g_max + 1 (tight for a job "
     "of all GPUs); at most 1 + 3 rho with true predictions and jobs of at most half the GPUs",
-    lambda instance: infeasible(instance) is None and all(job.begun is None for job in instance.jobs),
+    lambda instance: (
+        infeasible(instance) is None
+        and all(
+            job.begun is None and job.pool is None and not job.priority and not any(instance.slots(job))
+            for job in instance.jobs
+        )
+    ),
     lambda instance, optimum: factor(instance) * optimum * (1 + _ROUNDING),
 )
 

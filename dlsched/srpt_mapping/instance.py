@@ -13,6 +13,8 @@ code                              mathematics
 ``stages``                        a chain; ``replicas`` = k_s, ``compute_s`` = p_s, ``output_bytes`` = d_s,
                                   ``parameter_bytes`` = h_s; ``gpus`` = g_i, the sum of k_s
 ``begun``                         x_s,m of a job that runs when the clock starts; it goes on there
+``pool``, ``pools``               a job runs on servers of its pool only; without one on any
+``groups``                        l_k = ``limit``, how many jobs of the group run at once at most
 ================================  ===================================================================================
 """
 
@@ -34,6 +36,7 @@ from dlsched.core.part import Data, Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 from dlsched.core.ticks import from_the_first
 
+_CLASSES = 2**31  # priorities of workload managers are 32-bit integers
 _ODD = 0.5, 60  # a range of ordinary numbers, for tests
 _SENT = Range(searched=(0.0, 1e10), ties=(1, 4), edges=(16, 64), tested=_ODD)
 RANGES: Ranges = {
@@ -51,6 +54,9 @@ RANGES: Ranges = {
         searched=(1.0, 1000.0), of_presets=(1, 1e6), ties=(1, 2, 10), edges=tuple(range(1, 9)), tested=(1, 60.5)
     ),
     "jobs[].predicted_iterations": Range(searched=(1.0, 1e6), ties=(0.01,)),
+    "jobs[].priority": Range(allowed=(-_CLASSES, _CLASSES), ties=(-1, 0, 1)),
+    "jobs[].limit_s": Range(allowed=MODERATE, ties=(1, 4, 16)),
+    "groups[].limit": Range(ties=(1, 2)),
     "jobs[].stages[].compute_s": Range(
         allowed=(1e-100, math.inf),
         usual=(0.05, 1),
@@ -64,13 +70,22 @@ RANGES: Ranges = {
     "jobs[].stages[].parameter_bytes": replace(_SENT, usual=(1e7, 1e9), of_presets=(0, 1e10)),
 }
 _ALLOWED = "a number from 1e-100 to 1e100"
+_Wall = tuple[str, str | int | None]  # a server, a pool or a group
 
 
 class Server(Part):
-    """A server: its name, unique in the instance, and how many GPUs it has."""
+    """A server: its name, unique in the instance, how many GPUs it has, and the pools (partitions, queues) that may use it."""
 
     id: Name
     gpus: Count
+    pools: Annotated[tuple[Name, ...], Field(strict=False)] = ()
+
+
+class Group(Part):
+    """A group of jobs, such as the tasks of an array, of which at most ``limit`` run at once."""
+
+    id: Name
+    limit: Count
 
 
 class Held(Part):
@@ -85,9 +100,11 @@ class Job(Part):
     """A gang: it takes a GPU for every replica of its chain of stages, all at once, and keeps them to its end.
 
     ``release_s``: when it arrives, seconds. ``iterations``: how many it really runs, >= 1; no policy sees it.
-    ``predicted_iterations``: what policies see; None: the true number. ``group, user, model``: words that predictors use.
-    ``begun``: where it runs already, all of its replicas: it starts at its release, the earliest of all, exactly there; None: it
-    has not begun.
+    ``predicted_iterations``: what policies see; None: the true number. ``group, user, model``: words that predictors use;
+    ``groups`` of the instance may limit how many jobs of a group run at once. ``begun``: where it runs already, all of its
+    replicas: it starts at its release, the earliest of all, exactly there; None: it has not begun. ``pool``: it runs on servers
+    of this pool only; None: on any. ``priority``: its class; policies serve larger ones first. ``limit_s``: seconds from its
+    start by which its user said that it ends; only reservations know it; None: what policies see.
     """
 
     id: Name
@@ -99,6 +116,9 @@ class Job(Part):
     model: Name | None = None
     stages: Annotated[tuple[Stage, ...], Field(strict=False, min_length=1)]
     begun: Annotated[tuple[Held, ...], Field(strict=False, min_length=1)] | None = None
+    pool: Name | None = None
+    priority: Annotated[int, Field(ge=-_CLASSES, le=_CLASSES)] = 0
+    limit_s: Positive | None = None
 
     if TYPE_CHECKING:
 
@@ -114,6 +134,9 @@ class Job(Part):
             model: str | None = None,
             stages: Sequence[Stage | Data],
             begun: Sequence[Held | Data] | None = None,
+            pool: str | None = None,
+            priority: int = 0,
+            limit_s: float | None = None,
         ) -> None: ...
 
     @model_validator(mode="after")
@@ -184,6 +207,7 @@ class Instance(InstanceFile):
     nic_bandwidth_bytes_per_s: Positive
     servers: Annotated[tuple[Server, ...], Field(strict=False, min_length=1)]
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+    groups: Annotated[tuple[Group, ...], Field(strict=False)] = ()
 
     if TYPE_CHECKING:
 
@@ -194,6 +218,7 @@ class Instance(InstanceFile):
             nic_bandwidth_bytes_per_s: float,
             servers: Sequence[Server | Data],
             jobs: Sequence[Job | Data],
+            groups: Sequence[Group | Data] = (),
             **head: Unpack[Head],
         ) -> None: ...
 
@@ -201,10 +226,16 @@ class Instance(InstanceFile):
     def _consistent(self) -> Self:
         require_unique_ids([server.id for server in self.servers], "servers")
         require_unique_ids([job.id for job in self.jobs], "jobs")
+        require_unique_ids([group.id for group in self.groups], "groups")
+        for index, job in enumerate(self.jobs):
+            if job.pool is not None and job.pool not in self.pool_names:
+                raise Refused(f"{job.pool[:FOUND]!r}", "a pool of some server", "jobs", index, "pool")
         for field in ("intra_bandwidth_bytes_per_s", "nic_bandwidth_bytes_per_s"):
             if not RANGES[field].allows(getattr(self, field)):
                 raise Refused(f"{getattr(self, field)}", _ALLOWED, field)
         for index, job in enumerate(self.jobs):
+            if job.limit_s is not None and not RANGES["jobs[].limit_s"].allows(job.limit_s):
+                raise Refused(f"{job.limit_s}", _ALLOWED, "jobs", index, "limit_s")
             if not RANGES["jobs[].release_s"].allows(job.release_s):
                 raise Refused(f"{job.release_s}", "a number up to 1e100", "jobs", index, "release_s")
             for number, stage in enumerate(job.stages):
@@ -222,15 +253,22 @@ class Instance(InstanceFile):
     def _room_for_begun(self) -> None:
         """Refuse jobs that have begun after the first release, on unknown servers, or on more GPUs than there are."""
         room = {server.id: server.gpus for server in self.servers}
+        slots = {group.id: group.limit for group in self.groups}
         first_s = min(job.release_s for job in self.jobs)
         for index, job in enumerate(self.jobs):
             if job.begun and job.release_s > first_s:
                 allowed = f"{first_s}, the earliest release, of a job that has begun"
                 raise Refused(f"{job.release_s}", allowed, "jobs", index, "release_s")
+            if job.begun and job.group in slots:
+                slots[job.group] -= 1
+                if slots[job.group] < 0:
+                    raise Refused("more jobs of the group that have begun", "its limit", "jobs", index, "group")
             for number, part in enumerate(job.begun or ()):
                 where = "jobs", index, "begun", number
                 if part.server not in room:
                     raise Refused(f"{part.server[:FOUND]!r}", "the id of a server", *where, "server")
+                if job.pool is not None and job.pool not in self.servers[self.server_index[part.server]].pools:
+                    raise Refused(f"{part.server[:FOUND]!r}", f"a server of pool {job.pool!r}", *where, "server")
                 room[part.server] -= part.replicas
                 if room[part.server] < 0:
                     gpus = self.servers[self.server_index[part.server]].gpus
@@ -267,19 +305,94 @@ class Instance(InstanceFile):
         """Index of every job by its id."""
         return {job.id: index for index, job in enumerate(self.jobs)}
 
+    @cached_property
+    def pool_names(self) -> frozenset[str]:
+        """The pools of all servers."""
+        return frozenset(pool for server in self.servers for pool in server.pools)
+
+    def servers_of(self, job: Job) -> list[int]:
+        """Indices of the servers on which a job may run."""
+        return self._servers_of_pool[job.pool]
+
+    @cached_property
+    def _servers_of_pool(self) -> dict[str | None, list[int]]:
+        servers = enumerate(self.servers)
+        of: dict[str | None, list[int]] = {pool: [] for pool in self.pool_names}
+        for index, server in servers:
+            for pool in dict.fromkeys(server.pools):
+                of[pool].append(index)
+        return of | {None: list(range(len(self.servers)))}
+
+    @cached_property
+    def capacities(self) -> tuple[int, ...]:
+        """What jobs share: the GPUs of every server, then the limit of every group; shape (M + K,)."""
+        return (*(server.gpus for server in self.servers), *(group.limit for group in self.groups))
+
+    @cached_property
+    def kinds(self) -> list[int]:
+        """Equal numbers for servers that jobs may exchange, of as many GPUs and the same pools; shape (M + K,)."""
+        kinds: list[object] = [(server.gpus, frozenset(server.pools)) for server in self.servers]
+        kinds += [group.id for group in self.groups]
+        return [kinds.index(kind) for kind in kinds]
+
+    def slots(self, job: Job) -> tuple[int, ...]:
+        """What a job takes of the limit of every group: 1 of its own; shape (K,)."""
+        return tuple(int(job.group == group.id) for group in self.groups)
+
+    @cached_property
+    def parts(self) -> list[tuple[list[int], list[int]]]:
+        """Indices of jobs and servers that have nothing to do with others: pools without common servers or limited groups."""
+        if not self.pool_names:
+            return [(list(range(len(self.jobs))), list(range(len(self.servers))))]
+        # a label for every pool; those of one job's servers, or of one group's jobs, become one
+        label: dict[_Wall, _Wall] = {}
+
+        def root(each: _Wall) -> _Wall:
+            while label.setdefault(each, each) != each:
+                each = label[each]
+            return each
+
+        limited = {group.id for group in self.groups}
+        for job in self.jobs:
+            keys: list[_Wall] = [("server", index) for index in self.servers_of(job)]
+            keys += [("group", job.group)] if job.group in limited else []
+            for key in keys:
+                label[root(key)] = root(("pool", job.pool))
+        found: dict[_Wall, tuple[list[int], list[int]]] = {}
+        for index, job in enumerate(self.jobs):
+            found.setdefault(root(("pool", job.pool)), ([], []))[0].append(index)
+        for index in range(len(self.servers)):
+            if root(("server", index)) in found:
+                found[root(("server", index))][1].append(index)
+        return list(found.values())
+
+    @cached_property
+    def part_gpus(self) -> tuple[int, ...]:
+        """GPUs of the servers of every job's part, shape (I,)."""
+        gpus = {index: sum(self.servers[m].gpus for m in servers) for jobs, servers in self.parts for index in jobs}
+        return tuple(gpus[index] for index in range(len(self.jobs)))
+
+    def part(self, jobs: Sequence[int], servers: Sequence[int]) -> "Instance":
+        """Return an instance with some of the jobs and servers, on the same clock."""
+        return self._with([self.servers[index] for index in servers], [self.jobs[index] for index in jobs])
+
     def on_own_clock(self, indices: Sequence[int] | None = None) -> "Instance":
         """Return an instance with some of the jobs (None: all), in this order, the first of which is released at 0."""
         jobs = self.jobs if indices is None else [self.jobs[index] for index in indices]
         releases_s = [job.release_s for job in jobs]
         if indices is None and min(releases_s) == 0:
             return self
+        own_s = from_the_first(releases_s)
+        moved = [job.model_copy(update={"release_s": at_s}) for job, at_s in zip(jobs, own_s, strict=True)]
+        return self._with(self.servers, moved)
+
+    def _with(self, servers: Sequence[Server], jobs: Sequence[Job]) -> "Instance":
+        """Return the same instance with these servers and jobs, which are valid."""
         return Instance.model_construct(
             name=self.name,
             intra_bandwidth_bytes_per_s=self.intra_bandwidth_bytes_per_s,
             nic_bandwidth_bytes_per_s=self.nic_bandwidth_bytes_per_s,
-            servers=self.servers,
-            jobs=tuple(
-                job.model_copy(update={"release_s": own_s})
-                for job, own_s in zip(jobs, from_the_first(releases_s), strict=True)
-            ),
+            servers=tuple(servers),
+            jobs=tuple(jobs),
+            groups=self.groups,
         )

@@ -8,7 +8,8 @@ A *layout* fixes how many GPUs each server gives to a job; the replicas are then
 layouts only. A job that has begun has one layout, the one in which it runs.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -65,9 +66,30 @@ class Servers:
         self.shares = [instance.shares[index] for index in self.servers]
         self.inside = instance.intra_bandwidth_bytes_per_s
         self.total = sum(self.free)
+        # free GPUs of every pool, and the pools of every server
+        self._pools = [instance.servers[index].pools for index in self.servers]
+        sizes = list(zip(self.free, self._pools, strict=True))
+        self._free_of = {pool: sum(room for room, pools in sizes if pool in pools) for pool in instance.pool_names}
         # seconds and shares of placements seen before
         self._known: dict[tuple[object, ...], float] = {}
         self._shares: dict[tuple[int, tuple[int, ...]], tuple[Share, ...]] = {}
+
+    def allowed(self, pool: str | None) -> list[int]:
+        """1 for every server on which jobs of a pool may run, else 0."""
+        return [int(pool is None or pool in pools) for pools in self._pools]
+
+    def free_of(self, pool: str | None) -> int:
+        """Free GPUs of a pool; None: of all servers."""
+        return self.total if pool is None else self._free_of[pool]
+
+    def within(self, pool: str | None) -> "Servers":
+        """The same servers, of which those outside the pool have nothing free; to place a job, not to take GPUs."""
+        if pool is None:
+            return self
+        inside = copy(self)
+        inside.free = [room * allowed for room, allowed in zip(self.free, self.allowed(pool), strict=True)]
+        inside.total = self._free_of[pool]
+        return inside
 
     def iteration_s(self, graph: JobGraph, placed: Placed) -> float:
         """Alpha of a placement; remembered, as clusters have few kinds of servers."""
@@ -114,6 +136,8 @@ class Servers:
         for index, count in taken:
             self.free[index] += count
             self.total += count
+            for pool in self._pools[index]:
+                self._free_of[pool] += count
 
 
 Rule = Callable[[JobGraph, Servers], Placed]
@@ -165,6 +189,9 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
     return min(placed, packed, key=lambda each: servers.iteration_s(graph, each))
 
 
+PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
+
+
 def in_order(graph: JobGraph, servers: Servers) -> Placed:
     """Place a job in the order of its chain, on the servers with the most free GPUs first. Fast; guarantee: none."""
     chosen = _most_free(graph.gpus, servers.free)
@@ -175,12 +202,13 @@ def in_order(graph: JobGraph, servers: Servers) -> Placed:
 def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[float]:
     """Seconds of an iteration of every job, which a rule reaches on the empty servers; they hold every job."""
     empty = Servers(instance)
-    iteration_s: dict[JobGraph, float] = {}
+    iteration_s: dict[tuple[JobGraph, str | None], float] = {}
     for job in instance.jobs:
-        if job.graph not in iteration_s:
+        if (job.graph, job.pool) not in iteration_s:
             tick()
-            iteration_s[job.graph] = empty.iteration_s(job.graph, rule(job.graph, empty))
-    return [iteration_s[job.graph] for job in instance.jobs]
+            placed = rule(job.graph, empty.within(job.pool))
+            iteration_s[job.graph, job.pool] = empty.iteration_s(job.graph, placed)
+    return [iteration_s[job.graph, job.pool] for job in instance.jobs]
 
 
 def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
@@ -202,7 +230,10 @@ _MOST_SUMS = 10_000_000  # GPUs of a job times servers: beyond it counting the l
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """GPUs by server, shape (M,); the least seconds of an iteration; and replicas by server and stage that attain it."""
+    """What it takes of the servers and groups; the least seconds of an iteration; replicas by server and stage that attain it.
+
+    ``usage``: GPUs by server, then 1 for the job's group if that has a limit, as ``Instance.capacities`` counts; shape (M + K,).
+    """
 
     usage: tuple[int, ...]
     iteration_s: float
@@ -219,6 +250,7 @@ Picked = Sequence[tuple[int, Layout]]
 def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
     """Every layout of every job; UsageError: too many layouts or servers, or too many ways to spread a job's replicas."""
     sizes = tuple(server.gpus for server in instance.servers)
+    pools = {job.pool: _sizes_of(instance, job) for job in instance.jobs}
     if len(sizes) > MOST_SERVERS:
         raise UsageError(where="layouts", found=f"{len(sizes):,} servers", allowed=MOST_SERVERS)
     # count the layouts before any is made
@@ -227,8 +259,8 @@ def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
         if most * len(sizes) > _MOST_SUMS:
             found = f"a job of {most:,} GPUs on {len(sizes)} servers"
             raise UsageError(where="layouts", found=found, allowed=f"{_MOST_SUMS // len(sizes):,} GPUs")
-        counts = splits_up_to(most, sizes, tick=tick)
-        total = sum(counts[job.gpus] if job.begun is None else 1 for job in instance.jobs)
+        counts = {pool: splits_up_to(most, own, tick=tick) for pool, own in pools.items()}
+        total = sum(counts[job.pool][job.gpus] if job.begun is None else 1 for job in instance.jobs)
     if total > LARGEST:
         shown = f"{total:,}" if total < 10**12 else f"some 10^{len(str(total)) - 1}"
         raise UsageError(where="layouts", found=f"{shown} of all jobs", allowed=f"{LARGEST:,}")
@@ -236,19 +268,25 @@ def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
     return [
         [_running(instance, job, begun[job.id].placement)]
         if job.id in begun
-        else [_layout(instance, job, usage, tick) for usage in splits_of(job.gpus, sizes)]
+        else [_layout(instance, job, usage, tick) for usage in splits_of(job.gpus, pools[job.pool])]
         for job in instance.jobs
     ]
 
 
+def _sizes_of(instance: Instance, job: Job) -> tuple[int, ...]:
+    """GPUs of every server that a job may use, 0 of the others."""
+    allowed = set(instance.servers_of(job))
+    return tuple(server.gpus if index in allowed else 0 for index, server in enumerate(instance.servers))
+
+
 def twins(instance: Instance) -> list[list[int]]:
-    """Servers that may change places in any schedule: as many GPUs, and no job has begun there."""
+    """Servers that may change places in any schedule: as many GPUs, the same pools, and no job has begun there."""
     distinct = {share.server for start in begun_starts(instance).values() for share in start.placement}
     # servers with jobs that have begun are no twins of any
-    by_size: dict[int, list[int]] = {}
+    by_size: dict[tuple[int, frozenset[str]], list[int]] = {}
     for m, server in enumerate(instance.servers):
         if server.id not in distinct:
-            by_size.setdefault(server.gpus, []).append(m)
+            by_size.setdefault((server.gpus, frozenset(server.pools)), []).append(m)
     return list(by_size.values())
 
 
@@ -277,7 +315,7 @@ def mode_jobs(instance: Instance, choices: Layouts) -> list[ModeJob]:
         ModeJob(
             job.release_s,
             [(job.iterations * each.iteration_s, each.usage) for each in own],
-            (job.graph, job.iterations),
+            (job.graph, job.iterations, job.pool, instance.slots(job)),
             job.begun is not None,
         )
         for job, own in zip(instance.jobs, choices, strict=True)
@@ -298,7 +336,7 @@ def picked_of(instance: Instance, choices: Layouts, schedule: Schedule) -> list[
         usage = [0] * len(instance.servers)
         for share in placement:
             usage[instance.server_index[share.server]] += share.replicas
-        layout = next(layout for layout in own if layout.usage == tuple(usage))
+        layout = next(layout for layout in own if layout.usage[: len(usage)] == tuple(usage))
         picked.append((start_s, job.iterations * layout.iteration_s, index, layout))
     return [(index, layout) for *_, index, layout in sorted(picked, key=lambda each: each[:3])]
 
@@ -311,7 +349,7 @@ def _running(instance: Instance, job: Job, placement: Sequence[Share]) -> Layout
     used = [m for m, row in enumerate(rows) if any(row)]
     bands = [instance.shares[m] for m in used]
     iteration_s = job.graph.iteration_s([rows[m] for m in used], bands, instance.intra_bandwidth_bytes_per_s)
-    return Layout(tuple(map(sum, rows)), iteration_s, tuple(map(tuple, rows)))
+    return Layout((*map(sum, rows), *instance.slots(job)), iteration_s, tuple(map(tuple, rows)))
 
 
 def _layout(instance: Instance, job: Job, usage: tuple[int, ...], tick: Tick) -> Layout:
@@ -320,12 +358,13 @@ def _layout(instance: Instance, job: Job, usage: tuple[int, ...], tick: Tick) ->
     used = sorted((m for m, count in enumerate(usage) if count), key=lambda m: (instance.shares[m], usage[m]))
     rooms, bands = tuple(usage[m] for m in used), tuple(instance.shares[m] for m in used)
     try:
-        iteration_s, rows = best_rows(job.graph, rooms, bands, instance.intra_bandwidth_bytes_per_s, tick=tick)
+        iteration_s, replicas = best_rows(job.graph, rooms, bands, instance.intra_bandwidth_bytes_per_s, tick=tick)
     except TooMany:
         raise UsageError(f"layouts: job {job.id!r} has too many ways to spread its replicas over servers") from None
-    by_server = dict(zip(used, rows, strict=True))
+    by_server = dict(zip(used, replicas, strict=True))
     none = (0,) * len(job.stages)
-    return Layout(usage, iteration_s, tuple(by_server.get(m, none) for m in range(len(usage))))
+    rows = tuple(by_server.get(m, none) for m in range(len(usage)))
+    return Layout((*usage, *instance.slots(job)), iteration_s, rows)
 
 
 def timed(
@@ -336,7 +375,7 @@ def timed(
     Those that have begun come first, and start at their release. ``not_before_s``: by job a time not before its release.
     Cost: O(I^2 M).
     """
-    jobs, sizes = instance.jobs, [server.gpus for server in instance.servers]
+    jobs, sizes = instance.jobs, instance.capacities
     picked = sorted(picked, key=lambda pick: jobs[pick[0]].begun is None)
     # each job takes its GPUs from its earliest time on, in the order of the picks
     froms_s = [job.release_s for job in jobs] if not_before_s is None else not_before_s

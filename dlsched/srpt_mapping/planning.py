@@ -41,9 +41,13 @@ class Serial:
         self.instance, self.least_s = instance, least_s
         self._servers = Servers(instance)
         self._sizes = list(self._servers.free)
+        # servers by pool, 1 where a job of the pool may run; groups with a limit follow the servers
+        self._allowed = {job.pool: self._servers.allowed(job.pool) for job in instance.jobs}
+        self._room = [*self._sizes, *(group.limit for group in instance.groups)]
+        self._slots = {group.id: len(self._sizes) + index for index, group in enumerate(instance.groups)}
         # pieces of time, by their begins, and the free GPUs of every server in each; a run adds at most two
         self._times: list[float] = []
-        self._free: IntArray = np.zeros((2 * len(instance.jobs) + 1, len(self._sizes)), dtype=np.int64)
+        self._free: IntArray = np.zeros((2 * len(instance.jobs) + 1, len(self._room)), dtype=np.int64)
         self._begun: dict[int, tuple[float, float, Placed]] = {}
         for name, (start_s, placement) in begun_starts(instance).items():
             job = instance.jobs[instance.index[name]]
@@ -56,17 +60,17 @@ class Serial:
 
         Cost: O(I^2 M) at worst, and placements.
         """
-        self._times, self._free[0] = [0.0], self._sizes
+        self._times, self._free[0] = [0.0], self._room
         ran: dict[int, JobRun] = {}
         for index, (start_s, length_s, placed) in self._begun.items():
-            self._take(start_s, start_s + length_s, placed)
+            self._take(self.instance.jobs[index], start_s, start_s + length_s, placed)
             ran[index] = JobRun(start_s, length_s, self._servers.placement(placed))
         for index in order:
             tick()
             if index in self._begun:
                 continue
             start_s, length_s, placed = self._soonest(self.instance.jobs[index], self.least_s[index])
-            self._take(start_s, start_s + length_s, placed)
+            self._take(self.instance.jobs[index], start_s, start_s + length_s, placed)
             ran[index] = JobRun(start_s, length_s, self._servers.placement(placed))
         return [ran[index] for index in range(len(order))]
 
@@ -88,8 +92,9 @@ class Serial:
         # a placement of what is free all along may be slow, and then has to fit for longer
         while True:
             last = max(index + 1, bisect_left(self._times, start_s + length_s))
-            free = self._free[index:last].min(axis=0)
-            if free.sum() < job.gpus:
+            every = self._free[index:last].min(axis=0)
+            free = every[: len(self._sizes)] * self._allowed[job.pool]
+            if free.sum() < job.gpus or (job.group in self._slots and not every[self._slots[job.group]]):
                 return None
             placed, reached_s = self._fastest(job, free.tolist())
             if reached_s <= length_s or bisect_left(self._times, start_s + reached_s) <= last:
@@ -109,8 +114,8 @@ class Serial:
                 break
         return min(choices, key=lambda choice: choice[1])
 
-    def _take(self, start_s: float, end_s: float, placed: Placed) -> None:
-        """Take GPUs for a while; a job too short for the clock gets a piece of length 0, crossed by none."""
+    def _take(self, job: Job, start_s: float, end_s: float, placed: Placed) -> None:
+        """Take GPUs, and a place in the job's group; a job too short for the clock gets a piece of length 0, crossed by none."""
         self._cut(start_s)
         self._cut(end_s)
         first, last = bisect_right(self._times, start_s) - 1, bisect_left(self._times, end_s)
@@ -119,6 +124,8 @@ class Serial:
             last = first + 1
         for server, row in placed:
             self._free[first:last, server] -= sum(row)
+        if job.group in self._slots:
+            self._free[first:last, self._slots[job.group]] -= 1
 
     def _cut(self, time_s: float) -> None:
         """Make a piece begin at a time."""
@@ -197,7 +204,7 @@ def anneal(
     Guarantee: none. Cost: as many runs of ``dispatch`` as orders.
     """
     count = len(instance.jobs)
-    tries = max(1, min(1_000, 10 * count**2, STARTS // count)) if orders is None else orders
+    tries = max(1, min(1_000, 10 * count * count, STARTS // count)) if orders is None else orders
     # one set of servers for all orders: a run leaves all GPUs free
     own = instance.on_own_clock()
     least_s = placed_s(own, compact, tick=tick)

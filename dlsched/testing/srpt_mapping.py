@@ -62,7 +62,7 @@ def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
     # Floats have denominators that are powers of two: the largest one makes all times integers.
     parts = max(time.denominator for time in [*releases, *(time for held in lengths for time in held)])
     search = _Search(
-        [server.gpus for server in instance.servers],
+        [*(server.gpus for server in instance.servers), *(group.limit for group in instance.groups)],
         [int(release * parts) for release in releases],
         [
             sorted((int(length * parts), usage) for length, usage in zip(times, held, strict=True))
@@ -140,6 +140,9 @@ def _usages(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]
         usage = tuple(map(sum, zip(*split, strict=True)))
         if any(count > server.gpus for count, server in zip(usage, servers, strict=True)):
             continue
+        if any(count and job.pool not in (None, *server.pools) for count, server in zip(usage, servers, strict=True)):
+            continue
+        usage += _of_groups(instance, job)
         placement = tuple(
             Share(stage, server.id, count)
             for stage, counts in enumerate(split)
@@ -156,7 +159,13 @@ def _running(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement
     """Return the only usage of a job that has begun: the one in which it runs."""
     placement = tuple(Share(held.stage, held.server, held.replicas) for held in job.begun or ())
     usage = tuple(sum(share.replicas for share in placement if share.server == each.id) for each in instance.servers)
+    usage += _of_groups(instance, job)
     return {usage: (iteration_time(instance, job, placement), placement)}
+
+
+def _of_groups(instance: Instance, job: Job) -> Usage:
+    """What a job takes of each group's limit: a group is a server more, of which each of its jobs takes one."""
+    return tuple(1 if group.id == job.group else 0 for group in instance.groups)
 
 
 def _splits(count: int, servers: int) -> Iterator[tuple[int, ...]]:
@@ -179,6 +188,10 @@ _RELEASES, _ITERATIONS, _TOO_FEW = (
 _SECONDS, _OUTPUTS, _PARAMETERS = (
     values(RANGES[f"jobs[].stages[].{name}"]) for name in ("compute_s", "output_bytes", "parameter_bytes")
 )
+_CLASSES, _LIMITS, _LIMITS_S = (
+    values(RANGES[name]) for name in ("jobs[].priority", "groups[].limit", "jobs[].limit_s")
+)
+_TWO = st.tuples(st.booleans(), st.booleans())
 
 
 @st.composite
@@ -193,6 +206,7 @@ def srpt_mapping_instances(
     exchange: bool | None = None,
     predicted: bool | None = None,
     begun: bool = False,
+    walls: bool = False,
 ) -> Instance:
     """Instances of srpt_mapping of every awkward kind.
 
@@ -208,6 +222,8 @@ def srpt_mapping_instances(
         Whether jobs have predictions, mostly wrong ones; None: either.
     begun
         Whether some jobs have begun, where there is room for one; they come first, on servers as they are drawn.
+    walls
+        Whether servers are in pools, apart or shared, and groups of jobs have limits, and jobs priorities.
     """
     if min(max_jobs, max_servers, max_gpus, max_stages) < 1:
         raise ValueError("max_jobs, max_servers, max_gpus and max_stages must be at least 1")
@@ -231,12 +247,44 @@ def srpt_mapping_instances(
         jobs = [each | {"release_s": jobs[0]["release_s"]} for each in jobs]
     if begun:
         jobs = _with_begun(draw, jobs, sizes)
+    if walls:
+        return _walled(draw, sizes, jobs, fast, slow)
     return Instance(
         name="drawn",
         intra_bandwidth_bytes_per_s=fast,
         nic_bandwidth_bytes_per_s=slow,
         servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=named(jobs),
+    )
+
+
+def _walled(draw: st.DrawFn, sizes: list[int], jobs: list[Data], fast: float, slow: float) -> Instance:
+    """An instance with pools, a group with a limit and classes; a job keeps the pool that holds it."""
+    pools_of = [[name for name, here in zip(("p", "q"), draw(_TWO), strict=True) if here] for _ in sizes]
+    names = sorted({pool for pools in pools_of for pool in pools})
+    walled = []
+    for job in jobs:
+        gpus = sum(stage["replicas"] for stage in job["stages"])
+        held = [n for n in names if gpus <= sum(s for s, pools in zip(sizes, pools_of, strict=True) if n in pools)]
+        if "begun" in job:
+            on = {int(part["server"][1:]) for part in job["begun"]}
+            held = [name for name in held if all(name in pools_of[server] for server in on)]
+        extra: Data = {
+            "priority": draw(_CLASSES),
+            "group": draw(st.sampled_from(["g", "h"])),
+            "limit_s": draw(_LIMITS_S),
+        }
+        if held and draw(_TWO)[0]:
+            extra["pool"] = draw(st.sampled_from(held))
+        walled.append(job | extra)
+    running = sum("begun" in job and job["group"] == "g" for job in walled)
+    return Instance(
+        name="drawn",
+        intra_bandwidth_bytes_per_s=fast,
+        nic_bandwidth_bytes_per_s=slow,
+        servers=[{"id": f"s{i}", "gpus": g, "pools": p} for i, (g, p) in enumerate(zip(sizes, pools_of, strict=True))],
+        jobs=named(walled),
+        groups=[{"id": "g", "limit": max(running, draw(_LIMITS))}] if draw(_TWO)[0] else [],
     )
 
 

@@ -130,6 +130,14 @@ def seconds_window(from_: str | None, to: str | None) -> Window:
     return Window.read(from_, to, clock, "a number of seconds")
 
 
+class Wall(NamedTuple):
+    """What else than GPUs a job waits for (``traces.walls``)."""
+
+    ready_s: float  # from then on its user's own conditions let it start
+    at_once: int | None  # limit on concurrent tasks of its array
+    rank: int  # of its class; larger ones are served first
+
+
 class QueuedJob(NamedTuple):
     """A job as it was recorded; words are empty and other values None where the source does not say."""
 
@@ -154,6 +162,9 @@ class QueuedJob(NamedTuple):
     array: str = ""  # of which it is a task
     at_once: int | None = None  # limit on concurrent tasks of the array
     steps: int | None = None  # or iterations of the whole job
+    eligible_s: float | None = None  # from then on it could start, for its user
+    qos: str = ""  # its class of service
+    wall: Wall | None = None  # None: not looked for
 
     @property
     def parts(self) -> float:

@@ -223,7 +223,7 @@ def choose(
     start_s, end_s = window.span(kept)
     gpu_s = [job.gpus * lasted_s(job) for job in kept]
     total, sentences = cluster_gpus(kept, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
-    ids, tasks = {job.id for job in kept}, [job for job in kept if job.array in queue.arrays]
+    ids, tasks = {job.id for job in kept}, [job for job in kept if job.array in queue.arrays and job.wall is None]
     # GPUs held by jobs outside the instance explain a part of the waiting that no other schedule repeats.
     others = [*(job for job in ended if job.id not in ids), *queue.others, *queue.slices]
     outside = _outside(others, kept, start_s, total)

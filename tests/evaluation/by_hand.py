@@ -40,9 +40,12 @@ def cluster(
     """Return a cluster from flow times by policy; every job is a unit, and runs equally long on one GPU."""
     count = len(next(iter(flows_s.values())))
     ids, ones = tuple(f"j{index}" for index in range(count)), np.ones(count, dtype=np.int64)
-    jobs = Jobs(ids, tuple(users) or ("",) * count, np.arange(count, dtype=np.float64), np.full(count, run_s), ones)
+    submits_s = np.arange(count, dtype=np.float64)
+    jobs = Jobs(ids, tuple(users) or ("",) * count, submits_s, np.full(count, run_s), ones, submits_s)
     fates = {
-        name: Fate(np.array(flow_s) - run_s, np.array(flow_s), np.array(flow_s) / run_s, Part(1.0, 2.0), None)
+        name: Fate(
+            np.array(flow_s) - run_s, np.array(flow_s), np.array(flow_s) / run_s, Part(1.0, 2.0), None, np.zeros(count)
+        )
         for name, flow_s in flows_s.items()
     }
     return Cluster(

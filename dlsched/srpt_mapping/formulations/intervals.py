@@ -7,6 +7,7 @@ name                    mathematics
 ``start_i``, ``end_i``  whole multiples of ``unit_s``; start_i >= r_i (``release``), end_i = start_i + length of the layout; a
                         job that has begun starts at r_i = 0, in its only layout (``begun``)
 ``gpus``                of every server: the layouts that run take at most g^m; and all servers together
+``limit``               of every group with a limit: at most so many of its jobs run
 objective               sum_i end_i
 ======================  =============================================================================================
 
@@ -85,7 +86,7 @@ def build_intervals(block: Block, unit_s: float) -> Intervals:
     seconds = lengths_s(instance, modes_of)
     least = math.floor(exact_sum([Fraction(block.bound_s), *exact]) / unit)
     model = IntervalModel(
-        capacities=tuple(server.gpus for server in instance.servers),
+        capacities=instance.capacities,
         releases=releases,
         modes=tuple(
             tuple((lengths_of[layout.usage], layout.usage) for layout in own)
@@ -111,7 +112,7 @@ def build_intervals(block: Block, unit_s: float) -> Intervals:
 
 def _in_order(instance: Instance, allowed: Layouts, layout_of: Mapping[int, Layout]) -> list[tuple[int, ...]]:
     """GPUs of all jobs by server; equal servers are sorted by what the job with most layouts uses."""
-    usage, order = layout_of[freest(allowed)].usage, list(range(len(instance.servers)))
+    usage, order = layout_of[freest(allowed)].usage, list(range(len(instance.capacities)))
     for group in twins(instance):
         for place, server in zip(group, sorted(group, key=lambda m: -usage[m]), strict=True):
             order[place] = server

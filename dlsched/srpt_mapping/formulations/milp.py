@@ -142,8 +142,10 @@ def build_milp(
         either = [(y[pair], 1) for pair in ((i, j), (j, i)) if pair in y and pair not in fixed]
         if either:
             add(f"pair_{jobs[i]}_{jobs[j]}", either, pulp.LpConstraintEQ if alone else pulp.LpConstraintLE, 1)
-    for m, server in enumerate(separable_labels([server.id for server in instance.servers], "s")):
-        # flows between the jobs that can use this server, up to what both can take
+    servers = [("gpus", label) for label in separable_labels([server.id for server in instance.servers], "s")]
+    groups = [("limit", label) for label in separable_labels([group.id for group in instance.groups], "k")]
+    for m, (rule, server) in enumerate([*servers, *groups]):
+        # flows between the jobs that can use this server, up to what both can take; or between those of a group
         most_of = [max((layout.usage[m] for layout in own), default=0) for own in choices]
         users = [i for i in indices if most_of[i]]
         used = {
@@ -158,7 +160,7 @@ def build_milp(
                 flow[i, j] = pulp.LpVariable(f"f_{pair}", 0, most)
                 add(f"flow_{pair}", [(flow[i, j], 1), (y[i, j], -most)], pulp.LpConstraintLE, 0)
         if users:
-            add(f"gpus_{server}", [(first[i], 1) for i in users], pulp.LpConstraintLE, instance.servers[m].gpus)
+            add(f"{rule}_{server}", [(first[i], 1) for i in users], pulp.LpConstraintLE, instance.capacities[m])
         for i in users:
             tick()
             taken = [(flow[j, i], 1) for j in users if (j, i) in flow]

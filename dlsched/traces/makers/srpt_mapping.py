@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.published import published_stages
 from dlsched.core.errors import InputError, UsageError
-from dlsched.srpt_mapping.instance import Instance, Server, Stage
+from dlsched.srpt_mapping.instance import Group, Instance, Server, Stage
 from dlsched.srpt_mapping.placing import compact, placed_s
 from dlsched.srpt_mapping.solution import Share
 from dlsched.traces.cells import rounded
@@ -143,11 +143,35 @@ def gangs_of(
             if job.limit_s is None or chosen.limits is None
             else job.limit_s / gang.iteration_s,
             "begun": [share._asdict() for share in gang.begun] or None,
+            **_walls(job, chosen),
         }
         for job, gang in zip(chosen.jobs, drawn, strict=True)
     ]
-    instance = cluster(f"{queue.source}-{len(jobs)}x{chosen.gpus}", None, servers, jobs)
+    instance = cluster(f"{queue.source}-{len(jobs)}x{chosen.gpus}", None, servers, jobs, _groups(chosen))
     return finished(queue, chosen, instance, audit, *starts_of(instance, chosen))
+
+
+def _walls(job: QueuedJob, chosen: Chosen) -> dict[str, object]:
+    """Fields of a job whose walls are known: when it is ready, its array if that has a limit, its class and time limit."""
+    if job.wall is None:
+        return {}
+    fields: dict[str, object] = {
+        "release_s": chosen.relative(max(job.submit_s, job.wall.ready_s)),
+        "priority": job.wall.rank,
+        "limit_s": job.limit_s,
+    }
+    return fields if job.wall.at_once is None else fields | {"group": _array(job)}
+
+
+def _array(job: QueuedJob) -> str:
+    return f"array {job.array}"
+
+
+def _groups(chosen: Chosen) -> list[Group]:
+    """The arrays of which only so many tasks may run at once; those that run at the start fit in any case."""
+    limits = {_array(job): job.wall.at_once for job in chosen.jobs if job.wall is not None and job.wall.at_once}
+    began = Counter(_array(job) for job in chosen.jobs if job.id in chosen.began)
+    return [Group(id=name, limit=max(limit, began[name])) for name, limit in limits.items()]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -279,7 +303,13 @@ def _servers(gpus: int) -> list[Server]:
     return [Server(id=f"s{index}", gpus=GPUS_OF_A_SERVER) for index in range(gpus // GPUS_OF_A_SERVER)]
 
 
-def cluster(name: str, source: str | None, servers: Sequence[Server], jobs: Sequence[Mapping[str, object]]) -> Instance:
+def cluster(
+    name: str,
+    source: str | None,
+    servers: Sequence[Server],
+    jobs: Sequence[Mapping[str, object]],
+    groups: Sequence[Group] = (),
+) -> Instance:
     """An instance with the usual bandwidths."""
     return Instance(
         name=name,
@@ -288,6 +318,7 @@ def cluster(name: str, source: str | None, servers: Sequence[Server], jobs: Sequ
         nic_bandwidth_bytes_per_s=NIC_BANDWIDTH_BYTES_PER_S,
         servers=servers,
         jobs=jobs,
+        groups=groups,
     )
 
 

@@ -44,6 +44,7 @@ _SHARED = re.compile(r"gres/(?:shard|mps)(?::[^=,]*)?=[1-9][0-9]*")
 COLUMNS: Final = (
     *("JobIDRaw", "JobID", "User", "Partition", "State", "Submit", "Start", "End", "ElapsedRaw", "Elapsed"),
     *("TimelimitRaw", "Timelimit", "AllocTRES", "ReqTRES", "NodeList", "AllocCPUS", "JobName", "Priority"),
+    *("Eligible", "QOS"),
 )
 
 
@@ -126,6 +127,8 @@ class _Reader:
             line=line,
             priority=number(row["Priority"], "Priority"),
             partition=partition,
+            eligible_s=self.moments.read(row["Eligible"], "Eligible"),
+            qos=sys.intern(row["QOS"].strip()),
         )
         if "+" in name or "+" in row["JobID"]:
             self.audit.note("components of heterogeneous jobs, taken as jobs of their own", line)
