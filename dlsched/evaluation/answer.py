@@ -185,13 +185,16 @@ def _cluster(
         unanswered,
         sum(known) / len(jobs.ids) if len(known) == len(pieces) else None,
         together([piece.outside for piece in pieces]).share or 0.0,
-        *(len(frozenset().union(*ids)) for ids in zip(*map(_counted, pieces), strict=True)),
+        left_out=_count(piece.left_out for piece in pieces),
+        whole=_count(piece.whole for piece in pieces),
+        tasks=_count(piece.tasks for piece in pieces),
+        silent=_count(piece.silent for piece in pieces),
         pools=pools,
     )
 
 
-def _counted(piece: Piece) -> tuple[frozenset[str], ...]:
-    return piece.left_out, piece.whole, piece.tasks, piece.silent
+def _count(ids: Iterable[frozenset[str]]) -> int:
+    return len(frozenset().union(*ids))
 
 
 def _least_s(instance: InstanceFile, bound: float | None, jobs: Jobs) -> float | None:

@@ -7,8 +7,8 @@ at once, and at least as many as any other node of its pool with GPUs of the sam
 ``Eligible`` where the record states it. Where it does not, a job that starts within ``SOON_S`` of the end of an earlier job of
 its user, and had GPUs enough free in its pool for nearly all of its waiting, is taken to have waited for that job.
 
-*Arrays.* Of an array at most as many tasks run at once as it states. Where it states nothing, but its tasks that waited started
-at the end of a sibling though GPUs enough were free, the most that ran at once is taken to be its limit.
+*Arrays.* Of an array at most as many tasks run at once as it states. Where it states nothing, but the most that ran at once
+ran nearly always when others waited though GPUs were free for them, this number is taken to be its limit.
 
 *Classes.* The QOS of jobs, ranked by the mean of ``Priority`` where that is stated; else one is above another if its jobs
 passed jobs of the other, that came before and need no more GPUs, several times as often as the other way round.
@@ -17,12 +17,13 @@ passed jobs of the other, that came before and need no more GPUs, several times 
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
 
+from dlsched.core.arrays import BoolArray, FloatArray
 from dlsched.traces.gpu_counts import most_held
 from dlsched.traces.queue import Queue, QueuedJob, QueueNode, Wall, counted
 
@@ -30,7 +31,7 @@ SOON_S = 60.0
 """Seconds in which a scheduler starts a job that may start; Slurm looks at its queue every 30 to 60 s by default."""
 FREE = 0.9
 """Part of its waiting for which GPUs enough must have been free, to say that a job did not wait for GPUs."""
-_MOSTLY = 0.9  # of an array's tasks that waited, which start at a sibling's end
+_MOSTLY = 0.6  # of the time in which tasks wait though GPUs are free, in which the array is at its limit
 _CLEARLY = 4  # times as many passes one way as the other, between classes of which one is served first
 _FEWEST = 3  # passes
 _LOOKED = 2_000  # of the jobs ready before one, the last ones, that are looked at for being passed
@@ -123,6 +124,16 @@ class _Free:
         self._times = np.array([at_s for at_s, _ in changes])
         self._free = gpus - np.cumsum([count for _, count in changes])
 
+    def during(self, from_s: float, to_s: float, gpus: int) -> tuple[FloatArray, Callable[[FloatArray], BoolArray]]:
+        """The times at which the number of free GPUs changes, and whether as many are free at any times in between."""
+        first, last = np.searchsorted(self._times, [from_s, to_s], side="right")
+
+        def room(times: FloatArray) -> BoolArray:
+            place = np.searchsorted(self._times, times, side="right") - 1
+            return np.asarray((place < 0) | (self._free[place] >= gpus))
+
+        return self._times[first:last], room
+
     def enough(self, gpus: int, from_s: float, to_s: float) -> bool:
         """Whether as many GPUs were free for nearly all of a time."""
         first, last = np.searchsorted(self._times, [from_s, to_s], side="right")
@@ -176,27 +187,29 @@ def _limits(queue: Queue, free: _Free) -> tuple[dict[str, int], list[str]]:
         if array in limits:
             limits[array] = max(limits[array], most)
             continue
-        ends = sorted(job.end_s for job in own if job.end_s is not None)
-        held = []
-        for job in own:
-            from_s, to_s = job.submit_s if job.eligible_s is None else job.eligible_s, job.start_s
-            if to_s is not None and to_s > from_s + SOON_S:
-                held.append(_just_after(ends, to_s) and free.enough(job.gpus, from_s, to_s))
-        if sum(held) >= max(2, _MOSTLY * len(held)):
+        if most < len(own) and _stopped_by(own, most, free):
             limits[array], inferred = most, inferred + 1
-    words = (
-        "Arrays taken to have a limit on tasks that run at once, which start at a sibling's end though GPUs were free"
-    )
+    words = "Arrays taken to have a limit on tasks that run at once, the number at which others waited though GPUs were free"
     return limits, [
         *counted("Arrays that say how many of their tasks may run at once", len(queue.arrays)),
         *counted(words, inferred),
     ]
 
 
-def _just_after(ends: Sequence[float], start_s: float) -> bool:
-    """Whether one of the ends, ascending, was just before a start."""
-    place = bisect_right(ends, start_s)
-    return place > 0 and start_s - ends[place - 1] <= SOON_S
+def _stopped_by(tasks: Sequence[QueuedJob], most: int, free: _Free) -> bool:
+    """Whether so many tasks of an array ran nearly always when others waited though GPUs were free for them."""
+    ready = np.sort([job.submit_s if job.eligible_s is None else job.eligible_s for job in tasks])
+    starts = np.sort([job.start_s or 0.0 for job in tasks])
+    ends = np.sort([np.inf if job.end_s is None else job.end_s for job in tasks])
+    times, room = free.during(ready[0], starts[-1], max(job.gpus for job in tasks))
+    times = np.unique(np.concatenate([times, ready, starts, ends[ends < starts[-1]]]))
+    times = times[(times >= ready[0]) & (times <= starts[-1])]
+    begun, ended = np.searchsorted(starts, times, side="right"), np.searchsorted(ends, times, side="right")
+    waits = np.searchsorted(ready, times, side="right") > begun
+    idle = waits[:-1] & room(times[:-1])
+    seconds = np.diff(times)
+    total_s = float(seconds[idle].sum())
+    return total_s > SOON_S and float(seconds[idle & (begun - ended >= most)[:-1]].sum()) >= _MOSTLY * total_s
 
 
 def ranks_of(pools: Sequence[Queue]) -> tuple[Mapping[str, int], str]:

@@ -82,7 +82,7 @@ def draw(seed: int, count: int, load: float) -> list[Job]:
 
 
 def run(jobs: list[Job], *, shortest: bool = False) -> None:
-    """Give every job its start and its nodes, partition by partition; ``shortest``: by true length, no reservation."""
+    """Give every job its start and its nodes, partition by partition; ``shortest``: within a class by true length, no reservation."""
     for partition, (count, per) in PARTITIONS.items():
         _run(
             [job for job in jobs if job.partition == partition],
@@ -105,7 +105,7 @@ def _run(jobs: list[Job], names: list[str], per: int, shortest: bool) -> None:
     at_once: Counter[str] = Counter()
 
     def key(job: Job) -> tuple[float, ...]:
-        return (job.runs, job.number) if shortest else (-CLASSES[job.qos], job.eligible, job.number)
+        return (-CLASSES[job.qos], job.runs, job.number) if shortest else (-CLASSES[job.qos], job.eligible, job.number)
 
     def begin(job: Job, now: int) -> None:
         missing, nodes = job.gpus, []
