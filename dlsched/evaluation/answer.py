@@ -5,7 +5,7 @@ Results are job by job, so that figures are of the same jobs. In sentences names
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -35,6 +35,7 @@ from dlsched.study.study import Study
 HAPPENED = "what happened"
 MOST_OUTSIDE = 0.05
 """Share of GPU time held by other jobs from which what happened is no baseline, since it waited for them."""
+UNEXPLAINED = 0.1  # part of the waiting from which the usual policy does not reproduce what happened
 FEWEST_UNITS = 6
 """Least number of units for intervals: windows if there are as many, else stretches of equally many jobs."""
 
@@ -82,6 +83,7 @@ class Cluster:
     ``least_flow_s``: lower bound on the mean flow time of all schedules; None: not proven for every window. ``outside``: share
     of the GPU time in all windows that other jobs held. ``left_out``, ``whole``, ``tasks`` and ``silent`` count the jobs that
     ``Piece`` lists; ``pools``: by name the GPUs, and which jobs are of it, shape (I,).
+    ``usual``: the policy with which others are compared; empty: the first.
     """
 
     gpus: int
@@ -98,11 +100,19 @@ class Cluster:
     tasks: int = 0
     silent: int = 0
     pools: Mapping[str, tuple[int, BoolArray]] = field(default_factory=dict)
+    usual: str = ""
 
     @property
     def baseline(self) -> str | None:
-        """The usual policy, with which others are compared in the same model: the first with an answer."""
+        """The usual policy, with which others are compared in the same model."""
+        if self.usual in self.fates:
+            return self.usual
         return next((name for name in self.fates if name != HAPPENED), None)
+
+    @property
+    def record(self) -> Fate | None:
+        """What happened, where it is known and did not wait for jobs that are not looked at."""
+        return self.fates.get(HAPPENED) if self.outside <= MOST_OUTSIDE else None
 
     @property
     def best(self) -> str | None:
@@ -121,7 +131,7 @@ class Cluster:
         if base is None or best is None:
             return None
         usual, new = self.fates[base], self.fates[best]
-        record = self.fates.get(HAPPENED) if self.outside <= MOST_OUTSIDE else None
+        record = self.record
         users_s = float((usual if record is None else record).users_s.mean())
         net_s, best_s = (float((fate.waiting_s - fate.users_s).mean()) for fate in (usual, new))
         unexplained_s = None if record is None else self.mean_s(HAPPENED) - users_s - net_s
@@ -133,11 +143,24 @@ class Cluster:
         return mean_of_jobs(self.fates[name].own_flow_s - self.fates[against].own_flow_s, self.unit)
 
 
-def clusters_of(study: Study, pieces: Sequence[Piece], policies: Sequence[str]) -> list[Cluster]:
+def clusters_of(
+    study: Study, pieces: Sequence[Piece], policies: Sequence[str], usual: tuple[str, ...] = ()
+) -> list[Cluster]:
     """Read the store of a study of pieces: one cluster a size, in their order."""
     rows = {(row.source, row.method): row for row in study.each_row()}
     sizes = dict.fromkeys(piece.size for piece in pieces)
-    return [_cluster(study, [piece for piece in pieces if piece.size == size], policies, rows) for size in sizes]
+    clusters = [_cluster(study, [each for each in pieces if each.size == size], policies, rows) for size in sizes]
+    return [replace(each, usual=_reproducing(clusters[0], usual)) for each in clusters]
+
+
+def _reproducing(today: Cluster, usual: Sequence[str]) -> str:
+    """The first policy; if it is off what happened by more than a tenth, the one of ``usual`` that is off the least."""
+    first, names = today.baseline, [name for name in usual if name in today.fates]
+    if today.record is None or first not in names:
+        return ""
+    happened_s = float(today.record.waiting_s.mean())
+    off_s = {name: abs(today.mean_s(name) - happened_s) for name in names}
+    return first if off_s[first] <= UNEXPLAINED * happened_s else min(names, key=off_s.__getitem__)
 
 
 def _cluster(
@@ -242,9 +265,6 @@ def from_to(before_s: float, after_s: float, beside: float = 0.0) -> str:
     """Write a change, such as ``from 6.05 h to 0.4 h``; both in the unit of the longest, that of ``beside`` included."""
     longest_s = max(before_s, after_s, beside)
     return f"from {duration(before_s, longest_s)} to {duration(after_s, longest_s)}"
-
-
-UNEXPLAINED = 0.1  # part of the waiting from which the usual policy does not reproduce what happened
 
 
 def due(cluster: Cluster) -> str:

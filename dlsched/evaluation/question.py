@@ -1,13 +1,14 @@
 """The question of an evaluation (queue, clusters, policies, windows), the study that answers it, and the audit of its windows."""
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import Refused, several
 from dlsched.evaluation.measures import Jobs, JobTimes, Part, jobs_of, times_of
 from dlsched.families import FAMILIES
@@ -59,6 +60,10 @@ POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
 """Default policies by family; the first is the one that most clusters use, but see ``usual_first``."""
 
 
+FIRST_COME: Final = ("easy", "fifo", "fifo-backfill")
+"""Policies that serve in the order of arrival, as workload managers do."""
+
+
 def usual_first(family: str, source: str) -> tuple[str, ...]:
     """The default policies for a record, first what its workload manager does as a rule: Slurm backfills as EASY does."""
     names = POLICIES.get(family, ())
@@ -79,6 +84,7 @@ class Question:
     """A question for the evaluator.
 
     ``policies`` are methods of the family by name, or ``file.py:function`` from ``folder`` on; empty: those of ``POLICIES``.
+    ``usual``: those of them of which the one that reproduces what happened best is the usual policy; empty: the first.
     ``gpus`` are sizes of the cluster, today's first; None: chosen by ``instance_from``, whose further ``options`` there are.
     Submissions of ``window`` are cut every ``window_s`` seconds into instances that begin with the jobs present then; None: one
     instance. ``estimates``: policies know users' estimates instead of true running times. ``limits`` are of each policy and of
@@ -87,6 +93,7 @@ class Question:
 
     queue: Queue
     policies: tuple[str, ...] = ()
+    usual: tuple[str, ...] = ()
     family: str = "srpt_mapping"
     gpus: tuple[int | None, ...] = (None,)
     window: Window = Window(None, None)  # noqa: RUF009  frozen
@@ -131,7 +138,8 @@ def pieces(question: Question) -> list[Piece]:
     methods_of(question.policies, question.family, question.folder)
     if not question.gpus:
         raise UsageError(where="gpus", found="none", allowed="one or more numbers of GPUs")
-    made = []
+    made: list[Piece] = []
+    left_out: dict[int, list[str]] = defaultdict(list)
     walled = question.family == "srpt_mapping"
     pools = pools_of(question.queue) if walled else {"": question.queue}
     ranks, classes = ranks_of(list(pools.values())) if walled else ({}, "")
@@ -144,8 +152,22 @@ def pieces(question: Question) -> list[Piece]:
             here = gpus if len(pools) == 1 else own[pool] if gpus is None else _scaled(own, gpus)[pool]
             of_pool = with_walls(queue, here or own[pool], ranks) if walled else queue
             part = replace(question, queue=of_pool)
-            made += [_piece(part, here, window, name, pool, size) for window, name in _windows(part)]
-    return made
+            try:
+                made += [_piece(part, here, window, name, pool, size) for window, name in _windows(part)]
+            except InputError:
+                # on another size of the cluster a pool may be too small for any of its jobs
+                if not size or len(pools) == 1:
+                    raise
+                left_out[size].append(pool)
+    without = {
+        size: f"Pools that hold none of their jobs, left out: {', '.join(names)}." for size, names in left_out.items()
+    }
+    return [
+        replace(piece, audit=(*piece.audit, Sentence(without[piece.size], warns=True)))
+        if piece.size in without
+        else piece
+        for piece in made
+    ]
 
 
 def _gpus_of(queue: Queue, options: Mapping[str, object]) -> int:

@@ -21,7 +21,7 @@ from dlsched.core.messages import Refused, printable, several
 from dlsched.core.quantities import percent
 from dlsched.evaluation.answer import HAPPENED, clusters_of
 from dlsched.evaluation.page import PageContent, render, unit_of, write_page
-from dlsched.evaluation.question import LIMITS, Question, audit_of, methods_of, pieces, plan_of, usual_first
+from dlsched.evaluation.question import FIRST_COME, LIMITS, Question, audit_of, methods_of, pieces, plan_of, usual_first
 from dlsched.study.leader import StudyProgress
 from dlsched.study.leader import run as run_study
 from dlsched.study.plans.instance_entries import duration_s
@@ -54,6 +54,7 @@ def question_of(
     return Question(
         queue,
         policies=policies or usual_first(family, queue.source),
+        usual=() if policies else FIRST_COME,
         family=family,
         gpus=gpus,
         window=queue_window(queue, from_, to),
@@ -83,7 +84,7 @@ def content_of(
     with study:
         return PageContent(
             question,
-            clusters=clusters_of(study, windows, question.policies),
+            clusters=clusters_of(study, windows, question.policies, question.usual),
             windows=sum((piece.size, piece.pool) == (0, windows[0].pool) for piece in windows),
             audit=audit,
             command=command,

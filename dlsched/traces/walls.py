@@ -5,7 +5,8 @@ at once, and at least as many as any other node of its pool with GPUs of the sam
 
 *Ready.* A job waits for GPUs from the moment on at which its user's own conditions (dependencies, begin times) let it start:
 ``Eligible`` where the record states it. Where it does not, a job that starts within ``SOON_S`` of the end of an earlier job of
-its user, and had GPUs enough free in its pool for nearly all of its waiting, is taken to have waited for that job.
+its user is taken to have waited for that job, if GPUs enough for it were free in its pool for nearly all of its waiting, and no
+job that came earlier waited for GPUs meanwhile.
 
 *Arrays.* Of an array at most as many tasks run at once as it states. Where it states nothing, but the most that ran at once
 ran nearly always when others waited though GPUs were free for them, this number is taken to be its limit.
@@ -57,7 +58,7 @@ def pools_of(queue: Queue) -> dict[str, Queue]:
     names: dict[str, list[str]] = defaultdict(list)
     for partition in sorted(root | {job.partition: "" for job in jobs}):
         names[pool(partition)].append(partition)
-    if len(names) < 2:
+    if len({pool(job.partition) for job in queue.jobs}) < 2:
         return {"": queue}
     name_of = {partition: "+".join(each) for each in names.values() for partition in each}
 
@@ -153,11 +154,14 @@ def _ready_s(jobs: Sequence[QueuedJob], free: _Free) -> tuple[list[float], list[
                 ends[job.user].append((job.end_s, job.submit_s))
         for own in ends.values():
             own.sort()
+    blocked_s = _blocked_until(jobs, free) if not stated else {}
     for job in jobs:
         at_s = job.submit_s if job.eligible_s is None else max(job.submit_s, job.eligible_s)
         if job.start_s is not None:
             at_s = min(at_s, job.start_s)
-            waited = not stated and not job.array and job.start_s > job.submit_s + SOON_S
+            wait_s = job.start_s - job.submit_s
+            waited = not stated and not job.array and wait_s > SOON_S
+            waited = waited and blocked_s[job.id] <= job.submit_s + (1 - FREE) * wait_s
             if waited and _follows(ends[job.user], job) and free.enough(job.gpus, job.submit_s, job.start_s):
                 at_s, inferred = job.start_s, inferred + 1
         ready.append(at_s)
@@ -165,6 +169,17 @@ def _ready_s(jobs: Sequence[QueuedJob], free: _Free) -> tuple[list[float], list[
     said = "Jobs that their users' own conditions let start only after they were sent, as the record says"
     taken = "Jobs taken to have waited for an earlier job of their user, at whose end they start though GPUs were free"
     return ready, [*counted(said, later), *counted(taken, inferred)]
+
+
+def _blocked_until(jobs: Sequence[QueuedJob], free: _Free) -> dict[str, float]:
+    """By id, until when jobs that came before waited for GPUs, which a strict queue lets all others wait for."""
+    until_s, last_s = {}, -np.inf
+    for job in sorted(jobs, key=lambda job: job.submit_s):
+        until_s[job.id] = last_s
+        waited = job.start_s is not None and job.start_s > job.submit_s + SOON_S
+        if job.start_s is not None and waited and not free.enough(job.gpus, job.submit_s, job.start_s):
+            last_s = max(last_s, job.start_s)
+    return until_s
 
 
 def _follows(ends: Sequence[tuple[float, float]], job: QueuedJob) -> bool:

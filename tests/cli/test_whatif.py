@@ -1,5 +1,6 @@
 """``dlsched whatif``: from a dump to the page, policies of one's own, going on, wrong usage."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +42,8 @@ def test_from_a_dump_to_the_page_and_on(here: Path, cli: Callable[..., Ended]) -
     """What happened is first come, first served, as the dump is; a second call computes nothing and writes the same page."""
     first = cli("whatif", "sacct.txt", "--source", "slurm", "--gpus", GPUS, "-o", "page.html", "--workers", "1")
     assert first.code == 0, first.err
-    assert first.out.startswith(f"On {GPUS} GPUs, switching from what happened to ")
+    assert first.out.startswith(f"On {GPUS} GPUs jobs waited ") and "; fifo reproduces the rest" in first.out
+    assert f"On {GPUS} GPUs, switching from fifo to " in first.out
     assert column(first, "what happened") == column(first, "fifo")
     waits_h = [(start - submit) / 3600 for submit, start, _, _, _ in drawn(JOBS, GPUS, 0.95)]
     assert float(column(first, "fifo")[0]) == pytest.approx(sum(waits_h) / JOBS, abs=0.006)
@@ -218,7 +220,7 @@ def test_a_failed_job_without_an_end_held_gpus_for_its_duration(here: Path, cli:
     )
     ended = cli(*ASKED, "--gpus", "8", "--states", "COMPLETED")
     assert ended.code == 0 and "Jobs that are not of the instance held 0.1 % of its GPU time" in ended.err
-    assert "switching from what happened" in ended.out and "not looked at" not in ended.out
+    assert "no other policy would have beaten fifo" in ended.out and "not looked at" not in ended.out
 
 
 def test_sizes_are_not_told_without_the_jobs_outside(here: Path, cli: Callable[..., Ended]) -> None:
@@ -258,7 +260,7 @@ def test_slices_are_left_out_or_whole_and_both_are_said(here: Path, cli: Callabl
     assert "14 jobs on parts of GPUs among them" in page and "<dt>Parts of GPUs</dt>" in page
     assert column(out, "what happened")[0] == "1.50" and column(out, "fifo")[0] == "0"
     whole = cli(*ASKED, "--gpus", "4,2", "--slices", "whole", "-s", "whole.sqlite")
-    assert "audit: Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 14.\n" in whole.err
+    assert "Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 14.\n" in whole.err
     assert "14 jobs on parts of GPUs have a whole one for every part here" in whole.out
     assert "No schedule that gives every part of a GPU a whole one takes less than" in whole.out
     page = (here / "page.html").read_text(encoding="utf-8")
@@ -292,8 +294,8 @@ def test_limits_that_are_missing_are_medians(here: Path, cli: Callable[..., Ende
     assert "whose users said nothing, the median" in (here / "page.html").read_text(encoding="utf-8")
 
 
-def test_limits_of_arrays_are_said_to_be_outside_the_model(here: Path, cli: Callable[..., Ended]) -> None:
-    """Two of three tasks ran one after the other; the file still says why."""
+def test_limits_of_arrays_are_in_the_model_of_gangs(here: Path, cli: Callable[..., Ended]) -> None:
+    """Two of three tasks ran one after the other, and the file says why: half an hour a job is the user's. Streams differ."""
     sacct(
         here,
         "8|7_0|ann|gpu|COMPLETED|@00:00|@00:00|@01:00|3600|90|gres/gpu=1|gres/gpu=1|n1",
@@ -301,5 +303,36 @@ def test_limits_of_arrays_are_said_to_be_outside_the_model(here: Path, cli: Call
         "7|7_[2%1]|ann|gpu|PENDING|@00:00|Unknown|Unknown|0|90||gres/gpu=1|None assigned",
     )
     ended = cli(*ASKED, "--gpus", "8")
-    assert "only so many may run at once (1 of 7), a limit that is not in the model: 2.\n" in ended.err
-    assert "Arrays of which only so many tasks might run at once have no such limit here: 2 tasks." in ended.out
+    assert "Arrays that say how many of their tasks may run at once: 1.\n" in ended.err
+    assert "30 min on average. Of that, 30 min (100 %) to limits that users set themselves" in ended.out
+    streams = cli(*ASKED[:-1], "fifo-fixed", "--gpus", "8", "--family", "elastic_stream", "-s", "streams.sqlite")
+    assert "only so many may run at once (1 of 7), a limit that is not in the model: 2.\n" in streams.err
+    assert "Arrays of which only so many tasks might run at once have no such limit here: 2 tasks." in streams.out
+
+
+def test_pools_dependencies_and_json(here: Path, cli: Callable[..., Ended]) -> None:
+    """Two partitions on nodes of their own: 2 GPUs full, 4 idle; one job waits for its dependency, one for GPUs."""
+    head = HEADER.replace("Submit|", "Submit|Eligible|")
+    rows = [
+        "1|1|ann|a|COMPLETED|@00:00|@00:00|@00:00|@02:00|7200|200|gres/gpu=2|gres/gpu=2|n1",
+        "2|2|bob|a|COMPLETED|@00:00|@00:00|@02:00|@03:00|3600|200|gres/gpu=2|gres/gpu=2|n1",
+        "3|3|cid|b|COMPLETED|@00:00|@00:00|@00:00|@01:00|3600|200|gres/gpu=4|gres/gpu=4|n2",
+        "4|4|cid|b|COMPLETED|@00:00|@04:00|@04:00|@05:00|3600|200|gres/gpu=1|gres/gpu=1|n2",
+    ]
+    sacct(here, *rows)
+    text = (here / "sacct.txt").read_text(encoding="utf-8")
+    (here / "sacct.txt").write_text(text.replace(HEADER, head), encoding="utf-8")
+    ended = cli(*ASKED, "--json")
+    data = json.loads(ended.out)
+    assert data["format"] == "dlsched/whatif/1" and data["jobs"] == 4 and data["gpus"] == 6
+    # mean waiting: 2 h for GPUs of one of four jobs, 4 h for a dependency of another
+    assert data["waiting_s"] == {"happened": 5400.0, "usual": 5400.0, "fifo": 5400.0}
+    assert (data["users_limits_s"], data["not_explained_s"], data["order_s"]) == (3600.0, 0.0, 0.0)
+    assert [(pool["name"], pool["gpus"], pool["jobs"], pool["usual_waiting_s"]) for pool in data["pools"]] == [
+        ("a", 2, 2, 3600.0),
+        ("b", 4, 2, 7200.0),
+    ]
+    assert data["largest_wait_s"] == {"happened": 14400.0, "usual": 14400.0}
+    halved = json.loads(cli(*ASKED, "--json", "--gpus", "6,12", "-s", "sizes.sqlite").out)
+    assert [each["gpus"] for each in halved["clusters"]] == [6, 12]
+    assert halved["clusters"][1]["waiting_s"]["usual"] == 3600.0  # with 4 GPUs in a nobody waits for one

@@ -82,7 +82,7 @@ def draw(seed: int, count: int, load: float) -> list[Job]:
 
 
 def run(jobs: list[Job], *, shortest: bool = False) -> None:
-    """Give every job its start and its nodes, partition by partition; ``shortest``: within a class by true length, no reservation."""
+    """Give every job its start and its nodes, by partition; ``shortest``: within a class by true length, no reservation."""
     for partition, (count, per) in PARTITIONS.items():
         _run(
             [job for job in jobs if job.partition == partition],

@@ -21,7 +21,14 @@ def test_a_question_is_worded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     spec.loader.exec_module(whatif)
     question = Question(three(), policies=("fifo", "shortest-first"), gpus=(8, 16))
     text = whatif.section("by hand", "Three jobs.", question, tmp_path / "store")
-    assert "switching from `what happened` to `shortest-first`" in text and "it saves 13.3 s a job" in text
-    for line in ("| what happened | – | 82.3 |", "| shortest-first | -13.3 | 69.0 |", "| the bound |", "### 16 GPUs"):
+    assert "switching from `fifo` to `shortest-first`" in text and "it saves 13.3 s a job" in text
+    rows = ("| what happened | 0 | 82.3 |", "| fifo | – | 82.3 |", "| shortest-first | -13.3 | 69.0 |", "| the bound |")
+    for line in (*rows, "### 16 GPUs"):
+        "| what happened | 0 | 82.3 |",
+        "| fifo | – | 82.3 |",
+        "| shortest-first | -13.3 | 69.0 |",
+        "| the bound |",
+        "### 16 GPUs",
+    ):
         assert line in text, line
     assert "{" not in text and "nan" not in text

@@ -39,7 +39,7 @@ def test_a_job(tmp_path: Path) -> None:
         QueuedJob(
             *("17", "ada", "gpu", SUBMIT_S, SUBMIT_S + 1800, SUBMIT_S + 9000, 7200.0, 8),
             **{"cpus": 64.0, "gpu_type": "a100", "state": "COMPLETED", "limit_s": 172800.0},
-            **{"line": 2, "partition": "gpu"},
+            **{"line": 2, "partition": "gpu", "qos": "normal"},
         ),
     )
     assert queue.source == "slurm" and queue.dated and queue.latest_s == SUBMIT_S + 9000
