@@ -328,8 +328,8 @@ def test_what_the_waiting_is_due_to() -> None:
     ]
     assert answer.due(made) == (
         "On 8 GPUs jobs waited 10 h on average. Of that, 4 h (40 %) to limits that users set themselves (dependencies, begin "
-        "times, arrays) and 3 h (30 %) to the order in which jobs were served; `fifo` reproduces the rest, which GPUs that are too "
-        "few explain."
+        "times, arrays) and 3 h (30 %) to the order in which jobs were served; `fifo` reproduces the rest, which GPUs that are "
+        "too few explain."
     )
 
 

@@ -24,11 +24,5 @@ def test_a_question_is_worded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "switching from `fifo` to `shortest-first`" in text and "it saves 13.3 s a job" in text
     rows = ("| what happened | 0 | 82.3 |", "| fifo | – | 82.3 |", "| shortest-first | -13.3 | 69.0 |", "| the bound |")
     for line in (*rows, "### 16 GPUs"):
-        "| what happened | 0 | 82.3 |",
-        "| fifo | – | 82.3 |",
-        "| shortest-first | -13.3 | 69.0 |",
-        "| the bound |",
-        "### 16 GPUs",
-    ):
         assert line in text, line
     assert "{" not in text and "nan" not in text
