@@ -43,7 +43,6 @@ ALLOWED = {
     "matching_placement/formulations/assignment.py": "the same",
     "queueing/simulation.py": "the same",
     "ring_embedding/rings/network.py": "the same",
-    "srpt_mapping/planning.py": "the same",
     "testing/ring_embedding.py": "powers of a half",
     "traces/readers/kubernetes.py": "powers of 1000 and 1024 that are floats exactly",
     "allocation/knapsack_core.py": "a power of a Fraction",
