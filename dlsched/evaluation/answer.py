@@ -283,7 +283,7 @@ def due(cluster: Cluster) -> str:
     def part(seconds: float) -> str:
         return f"{duration(max(seconds, 0.0), longest_s)} ({percent(max(seconds, 0.0) / longest_s)})"
 
-    causes = [f"{part(shares.users_s)} to limits that users set themselves (dependencies, begin times, arrays)"]
+    causes = [f"{part(shares.users_s)} is due to limits that users set themselves (dependencies, begin times, arrays)"]
     causes.append(f"{part(shares.order_s)} to the order in which jobs were served")
     text = f"{head}. Of that, {' and '.join(causes)}"
     if shares.unexplained_s is None:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,6 @@ from dlsched.study.reports.page_parts import (
     ratio_cell,
 )
 
-CLASSES: Final = ((1, 1), (2, 4), (5, 8), (9, None))  # classes of job sizes: GPUs from and to
 MOST_USERS = 10
 
 
@@ -58,11 +57,11 @@ class Unit(NamedTuple):
 
 
 def sizes_of(gpus: IntArray) -> tuple[IntArray, list[str]]:
-    """Class of every job by its GPUs, and the names of the classes."""
-    names = [
-        f"{low} GPU" if low == high == 1 else f"{low}–{high} GPUs" if high else f"{low}+ GPUs" for low, high in CLASSES
-    ]
-    return np.searchsorted([low for low, _ in CLASSES], gpus, side="right") - 1, names
+    """Class of every job by its GPUs, up to a power of two each, and the names of the classes."""
+    index = np.ceil(np.log2(gpus)).astype(np.int64)
+    highs = [2**power for power in range(int(index.max(initial=0)) + 1)]
+    names = ["1 GPU", "2 GPUs", *(f"{high // 2 + 1}–{high} GPUs" for high in highs[2:])]
+    return index, names[: len(highs)]
 
 
 def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
@@ -77,8 +76,8 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
             change = unit.cell(estimate.value, " to ".join(ends))
         times = [
             unit.cell(value)
-            for seconds in (fate.waiting_s, fate.flow_s)
-            for value in (float(seconds.mean()), *np.percentile(seconds, (50, 95)).tolist())
+            for seconds, parts in ((fate.waiting_s, (50, 95, 99, 100)), (fate.flow_s, (50, 95)))
+            for value in (float(seconds.mean()), *np.percentile(seconds, parts).tolist())
         ]
         over = None if not cluster.least_flow_s else float(fate.flow_s.mean()) / cluster.least_flow_s
         rows.append([
@@ -93,18 +92,21 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
             _jain(cluster, fate.slowdown),
         ])  # fmt: skip
     for name, why in cluster.unanswered.items():
-        rows.append([name_cell(name, looks[name].label), Cell("no answer", note=printable(why)), *[NOTHING] * 12])
+        rows.append([name_cell(name, looks[name].label), Cell("no answer", note=printable(why)), *[NOTHING] * 14])
     if cluster.least_flow_s is not None:
         least = unit.cell(cluster.least_flow_s)
-        rows.append([Cell("the bound"), *[NOTHING] * 4, least, *[NOTHING] * 8])
+        rows.append([Cell("the bound"), *[NOTHING] * 6, least, *[NOTHING] * 8])
     against = f"change against {looks[base].label}, {unit.name}" if base else "change"
     columns = [
         Column("policy", numbers=False),
         Column(against, "Mean difference of the time from submission to end of a job, with its 95 % interval."),
         *(
             Column(f"{what}{which}, {unit.name}", f"{means}.")
-            for what, means in (("waiting", "Start - submission"), ("flow", "End - submission"))
-            for which in (" mean", " median", " 95 %")
+            for what, means, parts in (
+                ("waiting", "Start - submission", (" mean", " median", " 95 %", " 99 %", " longest")),
+                ("flow", "End - submission", (" mean", " median", " 95 %")),
+            )
+            for which in parts
         ),
         Column("slowdown mean", "Bounded: flow over running time, the latter at least 10 s."),
         Column("median", "Of the bounded slowdown."),
@@ -116,6 +118,23 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
     intervals = f"intervals over {cluster.units}" if cluster.units else "too few jobs for intervals"
     caption = f"{several(len(cluster.jobs.ids), 'job')} on {several(cluster.gpus, 'GPU')}; {intervals}"
     return Table(caption, columns, rows)
+
+
+def pools_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | None:
+    """Mean waiting time by pool and policy; None for one pool."""
+    if len(cluster.pools) < 2:
+        return None
+    rows = [
+        [
+            name_cell(name, name),
+            count_cell(gpus),
+            count_cell(int(of.sum())),
+            *(unit.cell(float(fate.waiting_s[of].mean())) for fate in cluster.fates.values()),
+        ]
+        for name, (gpus, of) in cluster.pools.items()
+    ]
+    heads = [Column("GPUs"), Column("jobs"), *(Column(looks[name].label) for name in cluster.fates)]
+    return Table(f"Mean waiting time by pool, {unit.name}", [Column("pool", numbers=False), *heads], rows)
 
 
 def _plain(value: float) -> Cell:
@@ -387,6 +406,7 @@ def _section(cluster: Cluster, of_all: dict[str, Look], unit: Unit, index: int) 
         "anchor": f"gpus-{index}",
         "policies": policies,
         "sizes": sizes,
+        "pools": pools_table(cluster, of_all, unit),
         "users": users_table(cluster, of_all, unit),
         "winners": parts_of(answer.winners(cluster)),
         "figures": [figure for figure in figures if figure.traces],

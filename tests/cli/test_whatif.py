@@ -304,7 +304,7 @@ def test_limits_of_arrays_are_in_the_model_of_gangs(here: Path, cli: Callable[..
     )
     ended = cli(*ASKED, "--gpus", "8")
     assert "Arrays that say how many of their tasks may run at once: 1.\n" in ended.err
-    assert "30 min on average. Of that, 30 min (100 %) to limits that users set themselves" in ended.out
+    assert "30 min on average. Of that, 30 min (100 %) is due to limits that users set themselves" in ended.out
     streams = cli(*ASKED[:-1], "fifo-fixed", "--gpus", "8", "--family", "elastic_stream", "-s", "streams.sqlite")
     assert "only so many may run at once (1 of 7), a limit that is not in the model: 2.\n" in streams.err
     assert "Arrays of which only so many tasks might run at once have no such limit here: 2 tasks." in streams.out

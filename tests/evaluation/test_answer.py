@@ -327,9 +327,9 @@ def test_what_the_waiting_is_due_to() -> None:
         3600.0 * each for each in (10, 4, 1, 3)
     ]
     assert answer.due(made) == (
-        "On 8 GPUs jobs waited 10 h on average. Of that, 4 h (40 %) to limits that users set themselves (dependencies, begin "
-        "times, arrays) and 3 h (30 %) to the order in which jobs were served; `fifo` reproduces the rest, which GPUs that are "
-        "too few explain."
+        "On 8 GPUs jobs waited 10 h on average. Of that, 4 h (40 %) is due to limits that users set themselves (dependencies, "
+        "begin times, arrays) and 3 h (30 %) to the order in which jobs were served; `fifo` reproduces the rest, which GPUs that "
+        "are too few explain."
     )
 
 
@@ -340,7 +340,7 @@ def test_a_model_that_lacks_something_says_so_first() -> None:
     assert said.startswith("The model lacks something: what happened waited 6 h (60 %) longer than `fifo` in the model")
     assert said.endswith("and 0 s (0 %) to the order in which jobs were served.")
     unknown = answer.due(cluster({"fifo": SLOW, "sjf": FAST}))
-    assert unknown.startswith("On 8 GPUs jobs wait 10 h on average under `fifo`. Of that, 0 s (0 %) to limits")
+    assert unknown.startswith("On 8 GPUs jobs wait 10 h on average under `fifo`. Of that, 0 s (0 %) is due to limits")
 
 
 def test_reordering_within_a_limit_is_not_credited() -> None:

@@ -92,9 +92,9 @@ def test_tables_hold_the_figures() -> None:
 
     of_all = looks(["fifo", "sjf"])
     usual, best, bound = policies_table(one, of_all, unit).rows
-    assert (usual[13].text, best[13].text) == ("0.997", "0.988")  # 10 and 9: 361 / 362; 5 and 4: 81 / 82
-    assert [cell.text for cell in usual[:8]] == ["fifo", "–", "9.00", "9.00", "10.0", "10.0", "10.0", "11.0"]
-    assert [best[1].text, best[1].note, best[12].text] == ["-5.00", "-5.00 to -5.00", "≤ 1.25"]
+    assert (usual[15].text, best[15].text) == ("0.997", "0.988")  # 10 and 9: 361 / 362; 5 and 4: 81 / 82
+    assert [cell.text for cell in usual[:8]] == ["fifo", "–", "9.00", "9.00", *["10.0"] * 3, "10.0"]
+    assert [best[1].text, best[1].note, best[14].text] == ["-5.00", "-5.00 to -5.00", "≤ 1.25"]
     assert [cell.text for cell in bound if cell.text != "–"] == ["the bound", "4.00"]
     assert [cell.text for cell in sizes_table(one, of_all, unit).rows[1]] == ["sjf", "4.00", "5.00"]
     users = users_table(one, of_all, unit)
@@ -104,8 +104,30 @@ def test_tables_hold_the_figures() -> None:
 
 
 def test_classes_of_sizes() -> None:
-    """1, 2 to 4, 5 to 8, 9 and more."""
+    """Up to a power of two each."""
     import numpy as np
 
     found, names = sizes_of(np.array([1, 2, 4, 5, 8, 9, 512]))
-    assert [names[each] for each in found] == ["1 GPU", *["2–4 GPUs"] * 2, *["5–8 GPUs"] * 2, *["9+ GPUs"] * 2]
+    shown = ["1 GPU", "2 GPUs", "3–4 GPUs", *["5–8 GPUs"] * 2, "9–16 GPUs", "257–512 GPUs"]
+    assert [names[each] for each in found] == shown
+    assert sizes_of(np.array([1]))[1] == ["1 GPU"]
+
+
+def test_pools_stand_in_a_table_of_their_own() -> None:
+    """Two of six jobs in one pool: their mean waits; a single pool has no table."""
+    import numpy as np
+
+    from dlsched.evaluation.page import pools_table
+    from dlsched.study.reports.page_parts import looks
+
+    of = np.array([True, True, False, False, False, False])
+    one = cluster({"fifo": SLOW, "sjf": FAST}, run_s=3600)
+    object.__setattr__(one, "pools", {"a": (2, of), "b": (6, ~of)})
+    table = pools_table(one, looks(["fifo", "sjf"]), unit_of([one]))
+    assert table is not None
+    # waits of 8 and 9 h, and of 10, 8, 9, 10 h
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["a", "2", "2", "8.50", "3.50"],
+        ["b", "6", "4", "9.25", "4.25"],
+    ]
+    assert pools_table(cluster({"fifo": SLOW}), looks(["fifo"]), unit_of([one])) is None
