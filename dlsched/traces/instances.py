@@ -6,6 +6,7 @@ import math
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -241,6 +242,8 @@ def _errors_of(path: str) -> Iterator[None]:
         raise
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be unpacked: {error}") from None
     except ValueError as error:
         raise InputError(str(error)) from None
     except OverflowError:

@@ -1,7 +1,7 @@
 """Rules for the jobs of a file that make its queue, shared by all readers.
 
-Jobs that held GPUs and ended are kept, whatever their state. A stated duration takes precedence over end - start. A missing
-start is end - duration, a missing end start + duration.
+Jobs that held GPUs and ended are kept, whatever their state. A stated duration takes precedence over end - start, also where
+that is below 0, as over a change of clocks. A missing start is end - duration, a missing end start + duration.
 """
 
 import math
@@ -35,7 +35,7 @@ def completed(job: QueuedJob) -> QueuedJob:
     start_s, end_s, duration_s = job.start_s, job.end_s, job.duration_s
     if duration_s is not None and duration_s < 0:
         raise Damaged("jobs with a duration below 0, left out", duration_s)
-    if start_s is not None and end_s is not None and end_s < start_s:
+    if duration_s is None and start_s is not None and end_s is not None and end_s < start_s:
         raise Damaged("jobs that end before they start, left out", end_s - start_s)
     # The duration wins over end - start, unless they differ by no more than rounding of floats.
     if duration_s is None:
@@ -54,8 +54,8 @@ def believable(job: QueuedJob) -> QueuedJob | None:
     """Complete a job that was left out, without impossible values; None: all of them are."""
     if job.duration_s is not None and job.duration_s < 0:
         job = job._replace(duration_s=None)
-    if job.start_s is not None and job.end_s is not None and job.end_s < job.start_s:
-        return None if job.duration_s is None else completed(job._replace(end_s=None))
+    if job.duration_s is None and job.start_s is not None and job.end_s is not None and job.end_s < job.start_s:
+        return None
     return completed(job)
 
 
@@ -68,6 +68,8 @@ def assumption(job: QueuedJob) -> str:
         return "" if job.end_s is None else note
     if job.end_s is None:
         return "jobs that do not say when they ended, which is taken from start and duration"
+    if job.end_s < job.start_s:
+        return "jobs that end before they start, as where clocks go back, whose stated duration is believed"
     if abs(job.end_s - job.start_s - job.duration_s) > max(ROUNDED_S, 1e-6 * job.duration_s):
         return "jobs whose stated duration is not end - start, which is believed"
     return ""

@@ -36,7 +36,12 @@ def keep(*jobs: QueuedJob, ended: bool = True, **options: Any) -> Queue:
         ),
         (JOB._replace(submit_s=21.0), JOB._replace(submit_s=20.0), "taken to come when they started: 1"),
         (JOB._replace(gpus=0), None, "Jobs without a GPU, left out: 1"),
-        (JOB._replace(end_s=19.0), None, "Jobs that end before they start, left out: 1 (first in line 2, -1.0)"),
+        (JOB._replace(end_s=19.0, duration_s=None), None, "before they start, left out: 1 (first in line 2, -1.0)"),
+        (
+            JOB._replace(end_s=19.0),
+            JOB,
+            "where clocks go back, whose stated duration is believed: 1 (first in line 2, 30.0).",
+        ),
         (JOB._replace(duration_s=-1.0), None, "Jobs with a duration below 0, left out: 1"),
         (JOB._replace(end_s=20.0, duration_s=None), None, "Jobs that ended without having run, left out: 1"),
         (

@@ -20,7 +20,7 @@ from dlsched.traces.cells import Damaged, Moments, devices, share_of
 from dlsched.traces.gpu_counts import part_of
 from dlsched.traces.job_rules import QueueCollector
 from dlsched.traces.queue import Audit, Queue, QueuedJob
-from dlsched.traces.readers.text_tables import encoding_of
+from dlsched.traces.readers.text_tables import open_text
 
 GPU: Final = "nvidia.com/gpu"
 
@@ -28,7 +28,8 @@ GPU: Final = "nvidia.com/gpu"
 def read_objects(path: Path) -> Json:
     """Parse a JSON file; InputError: it is empty, not JSON, cut off, or nested too deeply."""
     try:
-        text = path.read_text(encoding=encoding_of(path))
+        with open_text(path) as file:
+            text = file.read()
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: found bytes that are no text ({error.reason} at byte {error.start:,})") from None
     if not text.strip():

@@ -1,13 +1,15 @@
 """Text tables, row by row: rows of a ``Table`` that do not fit are noted and left out, ``csv_rows`` refuses the file."""
 
 import csv
+import gzip
 import math
 import re
+import zlib
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TextIO
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import shown
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     import _csv
 
 QUOTED = ",;\t"  # delimiters of tables whose cells may be quoted
+
+GZIP: Final = b"\x1f\x8b"  # first bytes of what gzip has packed
+_HEAD: Final = 1024  # bytes by which text is told from what is none
+_ODD: Final = 0.25  # part of their characters that are none or unprintable, from which a file is no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,7 @@ class Table:
         """Yield the line of each row and its cells in the wanted columns; an empty text for a column that is missing."""
         places = [self.columns.index(name) if name in self.columns else len(self.columns) for name in wanted]
         width, header = len(self.columns), list(self.columns) if self.headed else None
-        with self.path.open(encoding=encoding_of(self.path), errors="replace") as file:
+        with open_text(self.path, errors="replace") as file:
             named = False
             try:
                 for line, row in _rows(_lines(file, audit), self.delimiter, width, audit):
@@ -93,18 +99,28 @@ def require(table: Table, *choices: Sequence[str]) -> None:
 
 def first_line(path: Path) -> str:
     """Return the first line that is not blank, without its end; InputError: the file is empty."""
-    with path.open(encoding=encoding_of(path), errors="replace") as file:
+    with open_text(path, errors="replace") as file:
         for line in file:
             if line.strip():
                 return line.rstrip("\n").replace("\0", "\ufffd")
     raise InputError(where=str(path), found="an empty file", allowed="at least one row")
 
 
-def encoding_of(path: Path) -> str:
-    """Return UTF-8, or the encoding that the file's byte order mark shows: PowerShell writes UTF-16."""
+def open_text(path: Path, *, errors: str = "strict", newline: str | None = None) -> TextIO:
+    """Open UTF-8, or what the byte order mark shows (PowerShell writes UTF-16), packed by gzip or not; InputError: no text."""
     with path.open("rb") as file:
-        head = file.read(2)
-    return "utf-16" if head in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        opener = gzip.open if file.read(2) == GZIP else open
+    try:
+        with opener(path, "rb") as file:
+            head = file.read(_HEAD)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: cannot be unpacked: {error}") from None
+    encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    text = head.decode(encoding, "replace")
+    odd = sum(char == "\ufffd" or not (char.isprintable() or char.isspace()) for char in text)
+    if odd > max(2, _ODD * len(text)):
+        raise InputError(where=str(path), found="bytes that are no text", allowed="text, as it is or packed by gzip")
+    return opener(path, "rt", encoding=encoding, errors=errors, newline=newline)
 
 
 def _rows(lines: Iterator[str], sign: str, width: int, audit: Audit) -> Iterator[tuple[int, list[str]]]:
@@ -173,7 +189,7 @@ def _lines(file: Iterator[str], audit: Audit) -> Iterator[str]:
 def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Check the columns, and yield the line number and cells of each row; ValueError names the line."""
     found = False
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with open_text(path, newline="") as file:
         reader = csv.DictReader(file)
         try:
             missing = [column for column in columns if column not in (reader.fieldnames or ())]
@@ -193,7 +209,7 @@ def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str
 def tab_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line number and the cells, parted by tabs, of each row of a file without a header; ValueError names the line."""
     line = 0
-    with path.open(encoding="utf-8-sig") as file:
+    with open_text(path) as file:
         try:
             for line, text in enumerate(file, 1):
                 if not text.strip():

@@ -44,7 +44,16 @@ CHANGES = {
         1,
         "without having run, left out: 1",
     ),
-    "end before start": ("T12:30 => T09:30", 1, "end before they start, left out: 1 (first in line 3, -3600.0)"),
+    "end before start": (
+        "T12:30:00|7200 => T09:30:00|",
+        1,
+        "before they start, left out: 1 (first in line 3, -3600.0)",
+    ),
+    "end before start, with a duration": (
+        "T12:30 => T09:30",
+        2,
+        "whose stated duration is believed: 1 (first in line 3",
+    ),
     "a time in words": (
         "2024-05-01T12:30:00 => yesterday",
         1,
@@ -90,7 +99,8 @@ ROWS = {name: Case(slurm(change), left, said) for name, (change, left, said) in 
     "commas in cells that are not quoted": Case(
         slurm().replace("|", ","), None, "Rows with other than 10 cells, left out: 1"
     ),
-    "a compressed file": Case(b"\x1f\x8b\x08\x00\x9c\xe5\x00\x03", None, "line 1: found "),
+    "a compressed file": Case(b"\x1f\x8b\x08\x00\x9c\xe5\x00\x03", None, "cannot be unpacked"),
+    "noise": Case(bytes(range(256)), None, "found bytes that are no text, allowed: text, as it is or packed by gzip"),
     "no GPU anywhere": Case(slurm().replace("gres/gpu", "gres/craynetwork"), None, "Jobs without a GPU, left out: 1"),
     "all rows damaged": Case(slurm().replace("T12:30", "T99:30"), None, "End is no time, left out: 1 (first in line 2"),
 }

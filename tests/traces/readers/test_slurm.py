@@ -1,11 +1,13 @@
 """Slurm's accounting dumps: columns, states, resources, arrays, requeues, steps."""
 
-from datetime import UTC, datetime
+import gzip
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from dlsched.core.errors import InputError
+from dlsched.traces import read_queue
 from dlsched.traces.queue import Queue, QueuedJob
 from dlsched.traces.readers.slurm import Tres, parse_tres, read_slurm
 
@@ -225,6 +227,60 @@ def test_times_as_numbers_and_with_zones(tmp_path: Path) -> None:
     (zoned,) = read(tmp_path, row(Submit=f"{SUBMIT}+0000", Start=f"{START}Z", End="2024-05-01T14:30:00+02:00")).jobs
     assert number == zoned
     assert (number.submit_s, number.end_s) == (SUBMIT_S, SUBMIT_S + 9000)
+
+
+BERLIN_BACK = datetime(2025, 10, 26, 1, tzinfo=UTC)
+"""When clocks in Berlin go back from 3:00 to 2:00."""
+
+
+def berlin(moment: datetime) -> str:
+    """The stamp of Berlin's clocks that day, without a zone."""
+    return (moment + timedelta(hours=2 if moment < BERLIN_BACK else 1)).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def night() -> list[tuple[datetime, datetime, datetime]]:
+    """Submission, start and end of jobs over the change: every quarter of four hours, run for 40 minutes and for two hours."""
+    times = []
+    for quarter in range(16):
+        start = datetime(2025, 10, 25, 23, tzinfo=UTC) + timedelta(minutes=15 * quarter)
+        times += [(start, start, start + timedelta(minutes=minutes)) for minutes in (40, 120)]
+    return times
+
+
+def night_rows(*, elapsed: bool = True) -> list[str]:
+    """Rows of these jobs with local stamps."""
+    return [
+        row(
+            JobIDRaw=str(index),
+            Submit=berlin(submit),
+            Start=berlin(start),
+            End=berlin(end),
+            ElapsedRaw=str(int((end - start).total_seconds())) if elapsed else "",
+        )
+        for index, (submit, start, end) in enumerate(night(), 1)
+    ]
+
+
+def test_jobs_over_the_change_of_clocks(tmp_path: Path) -> None:
+    """They last as long as they say, also where they end before they start by the clock; nobody waits."""
+    queue = read(tmp_path, *night_rows())
+    assert [job.length_s for job in queue.jobs] == [2400.0, 7200.0] * 16
+    assert all(job.end_s == (job.start_s or 0) + job.length_s and job.start_s == job.submit_s for job in queue.jobs)
+    # 40 minutes from 2:30 and 2:45 summer time on end at 2:10 and 2:25
+    said = "as where clocks go back, whose stated duration is believed: 2 (first in line 14, 2400.0)."
+    assert any(each.endswith(said) for each in queue.audit)
+
+
+def test_a_packed_file(tmp_path: Path) -> None:
+    """Is read by its content, whatever its name; one that breaks off is refused."""
+    path = dump(tmp_path, row())
+    plain = read_slurm(path)
+    packed = gzip.compress(path.read_bytes())
+    path.write_bytes(packed)
+    assert read_slurm(path) == plain
+    path.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InputError, match=r"sacct\.txt: cannot be unpacked"):
+        read_queue("slurm", str(path))
 
 
 def test_lists_of_nodes_that_cannot_be_read(tmp_path: Path) -> None:
