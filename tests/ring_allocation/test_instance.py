@@ -226,3 +226,15 @@ def test_times_whose_sum_overflows_are_taken():
     assert Instance(name="a", gpus=2, jobs=[{"id": "a", "epochs": 0.0, "epoch_time_s": table}]).jobs[0].epochs == 0.0
     with pytest.raises(InstanceError, match=r"jobs\[1\]: found times that overflow"):
         Instance(name="a", gpus=2, jobs=[{"id": name, "epochs": 1.0, "epoch_time_s": table} for name in "ab"])
+
+
+def test_speed_tables_are_immutable():
+    """Neither the counts nor a time of a table can be changed."""
+    job = Job(id="a", epochs=1.0, epoch_time_s={"1": 3.0, "2": 2.0})
+    for change in (
+        lambda: setattr(job.epoch_time_s, "counts", ()),
+        lambda: job.epoch_time_s.__setitem__(1, 2.0),
+    ):
+        with pytest.raises((AttributeError, TypeError)):
+            change()
+    assert dict(zip(job.epoch_time_s.counts, job.epoch_time_s.times_s, strict=True)) == {1: 3.0, 2: 2.0}

@@ -293,3 +293,11 @@ def test_a_perturbed_allocation_breaks_the_expected_rule(instance, data):
         assert [(v.rule, v.where, v.amount) for v in violations] == [
             ("capacity", "", float(larger[0] - gpus[victim] - free))
         ]
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_counting_proves_infeasibility_whatever_the_limits(name):
+    """Two jobs that need a GPU each do not fit one; without any nodes the answer is the same."""
+    jobs = [{"id": name, "epochs": 1, "epoch_time_s": {"1": 3.0}} for name in "ab"]
+    result = solve(Instance(name="full", gpus=1, jobs=jobs), method=name, limits=Limits(nodes=0))
+    assert result.status is TerminationStatus.INFEASIBLE and result.solution is None
