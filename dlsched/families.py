@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from dlsched.catalogue import families as listed
 from dlsched.catalogue.families import Value
+from dlsched.core.arguments import require_preset
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Family
 from dlsched.core.files import Json, json_text, parse_json, path_of, read_json, read_text, write_text
@@ -309,8 +310,7 @@ def generate(
     """
     record = find_family(family)
     preset = preset or next(iter(record.presets))
-    if preset not in record.presets:
-        raise UsageError(where="preset", found=repr(preset), allowed=", ".join(record.presets))
+    require_preset(record.presets, preset)
     values = {"jobs": jobs, "gpus": gpus, "max_gpus": max_gpus, **options}
     chosen = {name: plain(value) for name, value in values.items() if value is not None}
     takes = inspect.signature(record.generate).parameters

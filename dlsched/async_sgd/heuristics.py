@@ -37,7 +37,6 @@ def marginal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     their sum: never more than the N - J largest savings of all. Marginal gain takes just these, in falling order: when it
     takes a job's k-th step, the earlier ones, no smaller, are taken already.
 
-    Cost: O(N log J).
     Cost: O(N log J). Source: Fox, Management Science 13 (1966). Lin et al. 2018: abstract only; the heuristic is our reading.
     """
     if infeasible(instance) is not None:

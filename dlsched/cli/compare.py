@@ -48,7 +48,7 @@ def run(
     ] = None,
     solutions: Annotated[list[str] | None, typer.Option(metavar="FILE...", help="Answers from elsewhere.")] = None,
     time_limit: Annotated[
-        float, typer.Option(metavar="S", help="Seconds for each method on each file.")
+        float, typer.Option(metavar="S", help="Seconds for each method on each file; 0 starts no search.")
     ] = DEFAULT_TIME_S,
     threads: Threads = 1,
     as_json: AsJson = False,

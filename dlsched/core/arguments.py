@@ -89,6 +89,18 @@ def drawing(generate: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
+def require_preset(presets: Collection[str], preset: str) -> None:
+    """Refuse an unknown preset, and say how to find out what each of them draws (UsageError).
+
+    >>> require_preset(["mixed", "table"], "tables")
+    Traceback (most recent call last):
+    dlsched.core.errors.UsageError: preset: found 'tables', allowed: mixed, table (dlsched.presets() in Python describes them)
+    """
+    if preset not in presets:
+        allowed = f"{', '.join(presets)} (dlsched.presets() in Python describes them)"
+        raise UsageError(where="preset", found=repr(preset), allowed=allowed)
+
+
 def require_arguments(presets: Collection[str], preset: str, seed: int, **counts: int | None) -> None:
     """Refuse an unknown preset, a count below 1 or above ``LARGEST_DRAWN`` (None: not given), or a wrong seed (UsageError).
 
@@ -96,8 +108,7 @@ def require_arguments(presets: Collection[str], preset: str, seed: int, **counts
     Traceback (most recent call last):
     dlsched.core.errors.UsageError: gpus: found 0, allowed: an integer >= 1
     """
-    if preset not in presets:
-        raise UsageError(where="preset", found=repr(preset), allowed=", ".join(presets))
+    require_preset(presets, preset)
     for name, value in counts.items():
         if value is not None and (not isinstance(value, int) or value < 1):
             found = repr(value) if isinstance(value, str) else shown(value)

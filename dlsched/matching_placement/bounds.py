@@ -29,7 +29,7 @@ from dlsched.core.messages import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, require_feasible
 from dlsched.matching_placement.certificate import verify
 from dlsched.matching_placement.configurations.pricing import generate_columns
-from dlsched.matching_placement.configurations.thresholds import HAIR, bound_by_prices
+from dlsched.matching_placement.configurations.thresholds import HAIR, bound_by_thresholds
 from dlsched.matching_placement.heuristics import best_local
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of, require_served
@@ -70,7 +70,7 @@ def by_thresholds(instance: Instance, *, tick: Tick, budget: Budget | None) -> D
     """``configuration_lp`` of the largest ratio."""
     data = arrays(instance)
     try:
-        rho, prices = bound_by_prices(data, data.total(best_local(data, tick)), tick=tick, budget=budget)
+        rho, prices = bound_by_thresholds(data, data.total(best_local(data, tick)), tick=tick, budget=budget)
     except TooMany:
         raise UsageError("configuration-lp had too many configurations for some job") from None
     return threshold_certificate(instance, rho, prices)

@@ -20,7 +20,7 @@ from dlsched.matching_placement.configurations.pricing import first_pool, genera
 from dlsched.matching_placement.configurations.thresholds import (
     Level,
     alone,
-    bound_by_prices,
+    bound_by_thresholds,
     by_beam,
     choice_within,
     lower,
@@ -189,7 +189,7 @@ def by_thresholds(instance: Instance, search: Search[Placement]) -> TerminationS
 
     start = counts_of(instance, search.incumbent)
     try:
-        low, prices = bound_by_prices(data, data.total(start), tick=search.tick, budget=search.budget)
+        low, prices = bound_by_thresholds(data, data.total(start), tick=search.tick, budget=search.budget)
         certificate = bounds.threshold_certificate(instance, low, prices)
         search.prove(certificate.value, source="certificate", certificate=certificate)
         # few labels first, which find good placements fast; the second search proves
@@ -354,7 +354,7 @@ def default_parameters(instance: Instance) -> tuple[list[float], str]:
     start = counts_of(instance, good)
     try:
         prices = (
-            bound_by_prices(data, data.total(start))[1] if data.bottleneck else generate_columns(data, start).prices
+            bound_by_thresholds(data, data.total(start))[1] if data.bottleneck else generate_columns(data, start).prices
         )
     except TooMany:
         prices = np.zeros(data.types)

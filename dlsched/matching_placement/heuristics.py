@@ -19,7 +19,7 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, counts_of, infeasible, placement
 from dlsched.matching_placement.configurations.pricing import first_pool, generate_columns
-from dlsched.matching_placement.configurations.thresholds import bound_by_prices, by_beam, lower
+from dlsched.matching_placement.configurations.thresholds import bound_by_thresholds, by_beam, lower
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import MEAN, objective_of
 from dlsched.matching_placement.solution import Placement
@@ -317,7 +317,7 @@ def _lowered(
         better(counts)
 
     with suppress(TooMany):
-        low, _ = bound_by_prices(data, data.total(start), tick=tick, budget=budget)
+        low, _ = bound_by_thresholds(data, data.total(start), tick=tick, budget=budget)
         lower(data, start, low, by_beam(data, width, tick), tick=tick, budget=budget, better=record)
     return improvements[-1]
 

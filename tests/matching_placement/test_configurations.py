@@ -14,7 +14,7 @@ from dlsched.matching_placement.configurations import pricing, thresholds
 from dlsched.matching_placement.configurations.pricing import Pricing, generate_columns
 from dlsched.matching_placement.configurations.thresholds import (
     alone,
-    bound_by_prices,
+    bound_by_thresholds,
     by_beam,
     choice_within,
     covers,
@@ -234,7 +234,7 @@ def test_thresholds_against_the_dynamic_program(seed, whole, monkeypatch):
         if found is not None:
             assert (found.sum(axis=0) <= data.stock).all()
             assert data.total(found) <= rho
-    low, _ = bound_by_prices(data, data.total(best_local(data)))
+    low, _ = bound_by_thresholds(data, data.total(best_local(data)))
     assert alone(data) <= low <= optimum
     best = lower(data, best_local(data), low, lambda level: choice_within(data, level))
     assert data.total(best) == pytest.approx(optimum, rel=1e-9)

@@ -38,6 +38,13 @@ def file_of(family: str, method: str) -> Path:
 @pytest.mark.parametrize(("family", "method"), METHODS)
 def test_files_and_pages_say_how_bad_a_method_is(family: str, method: str) -> None:
     """The file's ratio is that of the method to the known optimum; README and page have it; no guarantee is broken."""
+    page, readme = (path.read_text(encoding="utf-8") for path in (DOCS / f"{family}.md", ROOT / family / "README.md"))
+    section = page[page.index(HEADING) :].split("\n## ")[0]
+    assert file_of(family, method).exists() and f"`{method}` " in section and f"`worst-{method}.json`" in readme, (
+        f"{method} has no worst instance in the gallery. Put `{method}` 1 into the table under {HEADING!r} of docs/{family}.md "
+        f"and a row | `worst-{method}.json` | | | | into instances/{family}/README.md; then "
+        f"`python benchmarks/worst_gallery.py {family} {method}` searches, writes the file and fills in the figures"
+    )
     instance, record = dlsched.read(file_of(family, method)), FAMILIES[family]
     said = SOURCE.fullmatch(instance.source)
     assert said is not None and (said["family"], said["method"]) == (family, method)
@@ -50,10 +57,8 @@ def test_files_and_pages_say_how_bad_a_method_is(family: str, method: str) -> No
         ratio = (optimum - constant) / (objective - constant)
     without = math.isinf(ratio)
     assert said["ratio"] == "without bound" if without else float(said["ratio"]) == pytest.approx(ratio, rel=1e-5)
-    page = (DOCS / f"{family}.md").read_text(encoding="utf-8")
-    section = page[page.index(HEADING) :].split("\n## ")[0]
-    assert f"`{method}` {'without bound' if without else f'{ratio:.4g}'}" in section
-    assert f"`worst-{method}.json`" in (ROOT / family / "README.md").read_text(encoding="utf-8")
+    figure = f"`{method}` {'without bound' if without else f'{ratio:.4g}'}"
+    assert figure in section, f"docs/{family}.md lacks {figure}: python benchmarks/worst_gallery.py {family} {method}"
     promise = record.methods[method].guarantee
     if promise is not None and objective is not None and promise.holds_for(instance):
         allowed = promise.worst(instance, optimum)

@@ -270,7 +270,7 @@ def _join(master: Master, every: list[Covers], prices: Floats) -> tuple[bool, Fl
     return joined, least
 
 
-def bound_by_prices(
+def bound_by_thresholds(
     data: Arrays, upper: float, *, tick: Tick = no_tick, budget: Budget | None = None
 ) -> tuple[float, Floats]:
     """A lower bound on the largest ratio and prices that prove it, below the ratio ``upper`` of a placement; TooMany: covers."""

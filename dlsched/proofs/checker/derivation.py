@@ -1,4 +1,4 @@
-"""The problem, the solutions and the derivation of a proof, line by line, against a linear model."""
+"""The problem, the solutions and the derivation of a proof in VIPR, line by line, against a linear model."""
 
 from collections import defaultdict
 from collections.abc import Mapping

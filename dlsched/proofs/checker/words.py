@@ -1,4 +1,4 @@
-"""The words of a proof, read as a stream: numbers in one spelling only, limits on bytes, digits, work and memory."""
+"""The words of a proof in VIPR, read as a stream: numbers in one spelling only, limits on bytes, digits, work and memory."""
 
 import re
 import zlib

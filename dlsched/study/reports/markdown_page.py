@@ -175,12 +175,13 @@ def _worst(content: Content) -> Iterator[str]:
         return
     worst.sort(key=lambda row: -(row.ratio or 0.0))
     yield "## Where the best methods are worst"
-    *names, last = table_columns("method", "preset", "instance", "ratio")
+    columns = table_columns("method", "preset", "instance", "ratio")
     rows = []
     for row in worst[:MOST_WORST]:
         command = "; ".join(content.evidence(row)[1].splitlines()) or row.source
-        rows.append((*(column.text(row) for column in names), ratio(row.ratio, row.at_most), command))
-    heads = (*(column.heading for column in names), last.heading, "command")
+        texts = (ratio(row.ratio, row.at_most) if column.name == "ratio" else column.text(row) for column in columns)
+        rows.append((*texts, command))
+    heads = (*(column.heading for column in columns), "command")
     yield markdown_table(heads, rows, numbers=False).rstrip()
 
 

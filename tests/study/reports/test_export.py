@@ -23,7 +23,7 @@ from dlsched.study.figures.groups import Group
 from dlsched.study.figures.summary import summarise
 from dlsched.study.figures.tables import KEYS, note_of, table, title
 from dlsched.study.reports.export import FORMATS, export, latex, latex_text, markdown, markdown_text
-from dlsched.study.rows import COLUMNS, Row
+from dlsched.study.rows import COLUMNS, EXPORTED, Row
 from tests.study.by_hand import HOSTILE, answer, dead, rows_of
 
 WORDS = {
@@ -194,7 +194,7 @@ def out(tmp_path: Path) -> Path:
 
 
 def test_columns_are_pinned(out: Path) -> None:
-    """These, in this order, whatever a row holds besides."""
+    """These, in this order, whatever a row holds besides; a new column is added at the end, here too."""
     export(ROWS, "csv", out)
     assert out.read_text().splitlines()[0] == (
         "key,instance,family,source,preset,jobs,gpus,seed,method,status,objective,bound,reference,reference_kind,ratio,gap,"
@@ -208,6 +208,14 @@ def test_the_documentation_lists_the_columns() -> None:
     section = text.partition("### Rows of a study")[2].partition("###")[0]
     heads = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
     assert sorted(name for head in heads for name in re.findall(r"`(\w+)`", head)) == sorted(COLUMNS)
+
+
+def test_data_are_the_fields() -> None:
+    """Of columns that are fields of a row, what the field holds; what follows from them is tested with the column."""
+    for row in ROWS:
+        data = row.as_data()
+        assert list(data) == list(COLUMNS)
+        assert all(data[column.name] == getattr(row, column.name) for column in EXPORTED if not column.derived)
 
 
 def test_csv_by_hand(out: Path) -> None:
@@ -227,7 +235,7 @@ def test_csv_by_hand(out: Path) -> None:
 def test_json_keeps_everything(out: Path) -> None:
     """A list of rows with the columns of the CSV; every name as it is, and no byte that a terminal obeys."""
     export(iter(ROWS), "json", out)
-    assert json.loads(out.read_bytes()) == [{name: getattr(row, name) for name in COLUMNS} for row in ROWS]
+    assert json.loads(out.read_bytes()) == [row.as_data() for row in ROWS]
     assert all(32 <= byte < 127 or byte == 10 for byte in out.read_bytes())
     export([], "json", out)
     assert json.loads(out.read_bytes()) == []
@@ -238,13 +246,14 @@ def test_parquet_has_types(out: Path) -> None:
     export([*ROWS, replace(FILE, instance="\udcff")], "parquet", out)
     found = parquet.read_table(out)
     assert found.schema.names == list(COLUMNS)
-    assert {name for name in COLUMNS if found.schema.field(name).type == pa.int64()} == {"jobs", "gpus", "seed"}
-    assert {name for name in COLUMNS if found.schema.field(name).type == pa.string()} == {
+    fields = [column.name for column in EXPORTED if not column.derived]
+    assert {name for name in fields if found.schema.field(name).type == pa.int64()} == {"jobs", "gpus", "seed"}
+    assert {name for name in fields if found.schema.field(name).type == pa.string()} == {
         *("key", "instance", "family", "source", "preset", "method", "status", "reference_kind", "message"),
         "objective_name",
     }
     assert all(found.schema.field(name).type in (pa.int64(), pa.string(), pa.float64()) for name in COLUMNS)
-    assert found.to_pylist()[:3] == [{name: getattr(row, name) for name in COLUMNS} for row in ROWS]
+    assert found.to_pylist()[:3] == [row.as_data() for row in ROWS]
     assert found.to_pylist()[3]["instance"] == "\\udcff"
 
 

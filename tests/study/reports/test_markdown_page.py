@@ -7,6 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
+
 from dlsched import study
 from dlsched.study.figures.summary import summarise
 from dlsched.study.recipes import read_recipe
@@ -19,7 +21,7 @@ from dlsched.study.reports.markdown_page import (
     page,
     write_page,
 )
-from dlsched.study.rows import Row
+from dlsched.study.rows import EXPORTED, Row, RowColumn, table_columns
 from dlsched.study.study import Study, command_of, content_of, report
 from tests.study.by_hand import HOSTILE, answer, dead, rows_of
 from tests.study.small import small
@@ -97,9 +99,19 @@ def test_parts_in_their_order() -> None:
     ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
-    assert "| doubling | mixed | i1 | 1.50 | make i1; solve it |" in text
+    assert re.search(r"^\| doubling \| mixed \| i1 \| 1\.50 \|.* make i1; solve it \|$", text, re.MULTILINE)
     assert "| doubling | timeout | 1 | i2 | why |" in text
     assert text.endswith("Limits: time 60 s. python 3.\n")
+
+
+def test_a_derived_column_with_a_heading_stands_under_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the ratio, which stays under its own: 1.5 times the reference is a loss of 50 per cent."""
+    loss = RowColumn("loss", lambda row: row.ratio and 100 * (row.ratio - 1), "number", "loss, %", ".3g")
+    monkeypatch.setattr("dlsched.study.rows.EXPORTED", (*EXPORTED, loss))
+    cells = [[cell.strip() for cell in line.split("|")] for line in page(content(rows_of(TWO))).splitlines()]
+    heads = next(row for row in cells if "loss, %" in row)
+    worst = dict(zip(heads, next(row for row in cells if "make i1; solve it" in row), strict=True))
+    assert (worst["ratio"], worst["loss, %"]) == ("1.50", "50")
 
 
 def test_no_failure_and_no_reference_leave_their_parts_out() -> None:
@@ -144,7 +156,8 @@ def test_hostile_names_are_text() -> None:
     assert "<script>" not in text.replace("\\<script\\>", "") and "\x1b" not in text
     lines = [line for line in text.splitlines() if line.startswith("|")]
     bars = [len(re.findall(r"(?<!\\)\|", line)) for line in lines]
-    assert set(bars) == {6, 10}  # five columns of the worst and of failures, nine of the group: no name makes one more
+    worst = len(table_columns("method", "preset", "instance", "ratio")) + 1  # the command besides
+    assert set(bars) == {worst + 1, 6, 10}  # five columns of failures, nine of the group: no name makes one more
 
 
 def test_the_page_of_a_study_that_ran(tmp_path: Path) -> None:
