@@ -53,7 +53,7 @@ SLICES = OPTIONS["slices"].choices
 
 OF_EVALUATIONS = ("gpus_of_node", "communication", "scaling")
 """Options of the making of instances of a queue that an evaluation takes."""
-READING_OPTIONS = ("states", "slices", "nodes", "jobs", "map", "delimiter", "gpu_resource")
+READING_OPTIONS = ("states", "slices", "nodes", "jobs", "map", "delimiter", "time_zone", "gpu_resource")
 """Those with which the file of a queue is read, whatever becomes of it."""
 
 MAKING = tuple(option.python for option in OPTIONS.values() if option.makes)
@@ -191,7 +191,7 @@ _ALL = (
         "srpt_mapping",
         "dlsched.traces.readers.simulators:TIRESIAS",
     ),
-    _queue("slurm", "sacct -aXP with a header: jobs of Slurm", "slurm:read_slurm", "delimiter"),
+    _queue("slurm", "sacct -aXP with a header: jobs of Slurm", "slurm:read_slurm", "delimiter", "time_zone"),
     _queue("kueue", "kubectl get workloads -A -o json: workloads of Kueue", "kubernetes:read_kueue", "gpu_resource"),
     _queue("volcano", "kubectl get vcjob -A -o json: jobs of Volcano", "kubernetes:read_volcano", "gpu_resource"),
     _queue("openb", "openb_pod_list_*.csv of Alibaba's gpu-v2023", "public_traces:read_openb", "nodes"),
@@ -199,7 +199,9 @@ _ALL = (
     _queue("acme", "trace_seren.csv or trace_kalos.csv of AcmeTrace", "columns:read_acme"),
     _queue("helios", "cluster_log.csv of HeliosData", "columns:read_helios"),
     _queue("philly-raw", "cluster_job_log of Microsoft's Philly", "public_traces:read_philly_raw", "nodes"),
-    _queue("csv", "any table of jobs, by a mapping of its columns", "columns:read_csv", "columns", "delimiter"),
+    _queue(
+        "csv", "any table of jobs, by a mapping of its columns", "columns:read_csv", "columns", "delimiter", "time_zone"
+    ),
 )
 
 SOURCES: Mapping[str, Source] = {source.name: source for source in _ALL}

@@ -66,6 +66,9 @@ def run(
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="S", help="Seconds of a policy, and of the bound, on a window.")
     ] = TIME_S,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Number users and jobs, on the page and in the store.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
     **own: Value | None,
 ) -> int:
@@ -99,6 +102,7 @@ def run(
         estimates=bool(own["estimates"]),
         time_s=time_limit,
         options=own,
+        hidden=anonymous,
     )
     command = _command(
         file,
@@ -107,6 +111,7 @@ def run(
             **{"--source": source, "--family": None if family == DEFAULT else family, "--gpus": gpus},
             **{"--policies": policies, "--window": window},
             **{option.flag: own[option.python] for option in OWN},
+            "--anonymous": anonymous or None,
             "--time-limit": None if time_limit == TIME_S else f"{time_limit:g}",
         },
     )

@@ -28,7 +28,7 @@ from dlsched.study.plans.instance_entries import duration_s
 from dlsched.study.plans.plan import CellLimits, Plan
 from dlsched.study.study import Study, environment_words
 from dlsched.traces import read_queue
-from dlsched.traces.queue import Queue, queue_window
+from dlsched.traces.queue import Queue, anonymous, queue_window
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,11 +48,12 @@ def question_of(
     estimates: bool,
     time_s: float,
     options: Mapping[str, Value | None],
+    hidden: bool = False,
 ) -> Question:
-    """Return the question on a queue; ``ends`` of its window, and of ``options`` those of making instances."""
+    """Return the question on a queue; ``ends`` of its window, of ``options`` those of making; ``hidden``: users are numbered."""
     from_, to = (None if ends[end] is None else str(ends[end]) for end in ("from_", "to"))
     return Question(
-        queue,
+        anonymous(queue) if hidden else queue,
         policies=policies or usual_first(family, queue.source),
         usual=() if policies else FIRST_COME,
         family=family,
@@ -240,6 +241,7 @@ def whatif(
     time_limit: float = LIMITS.time_s,
     progress: ProgressCallback | None = None,
     verbose: bool = False,
+    anonymous: bool = False,
     **options: Value | None,
 ) -> WhatIf:
     """Run the queue of a trace under other policies: what switching would have saved, and the bound.
@@ -270,6 +272,8 @@ def whatif(
         Called with a ``Progress`` after each of them; ``nodes`` counts.
     verbose
         Print a line a second on standard error.
+    anonymous
+        Whether users and jobs are numbered, on the page and in the store; names of nodes, pools and files stay.
     **options
         As of ``dlsched whatif``, with ``_`` for ``-``: ``from_`` and ``to``, and those of reading and making.
 
@@ -311,6 +315,7 @@ def whatif(
         estimates=estimates,
         time_s=time_limit,
         options=options,
+        hidden=anonymous,
     )
     file = os.path.basename(queue.path)
     words = f"dlsched.whatif({file!r}, {source!r}, family={family!r}, policies={list(question.policies)!r})"

@@ -4,11 +4,13 @@ import functools
 import itertools
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Final
+from zoneinfo import ZoneInfo
 
-from dlsched.traces.queue import Audit
+from dlsched.core.errors import UsageError
+from dlsched.traces.queue import Audit, QueuedJob
 
 MISSING: Final = frozenset({"", "-", "--", "none", "(none)", "null", "(null)", "nil", "nan", "na", "n/a", "unknown"})
 """Words for a missing value, in lower case."""
@@ -135,6 +137,7 @@ class Moments:
     """Reads the times of one file, all dates or all numbers, and counts those with a zone and those without.
 
     ``unit_s``: seconds of a unit where times are numbers. ``numbers_are_dates``: numbers are seconds since 1970.
+    ``zone``: that of dates without one; None: they are taken as they are.
     """
 
     unit_s: float = 1.0
@@ -142,6 +145,11 @@ class Moments:
     dates: int = 0
     zoned: int = 0
     plain: int = 0
+    zone: ZoneInfo | None = None
+    _later: dict[float | None, float] = field(
+        default_factory=dict
+    )  # where clocks go back: the second moment, by the first
+    _doubtful: int = 0
 
     def read(self, text: str, column: str) -> float | None:
         """Seconds since 1970, UTC, or on the trace's own clock; None: nothing is said. Damaged: no time, numbers among dates."""
@@ -177,7 +185,12 @@ class Moments:
             raise Damaged(f"entries whose {column} is a date among numbers, left out", text)
         self.dates += 1
         if moment.tzinfo is None:
-            return (moment - START).total_seconds()
+            if self.zone is None:
+                return (moment - START).total_seconds()
+            first_s, second_s = (moment.replace(tzinfo=self.zone, fold=fold).timestamp() for fold in (0, 1))
+            if second_s > first_s:
+                self._later[first_s] = second_s
+            return first_s
         self.zoned += 1
         return moment.timestamp()
 
@@ -189,6 +202,23 @@ class Moments:
         except (ValueError, KeyError):
             raise Damaged(f"entries whose {column} is no time, left out", text) from None
 
+    def settled(self, job: QueuedJob) -> QueuedJob:
+        """Of times that the clocks show twice choose those of the stated duration, in order, and nearest to each other."""
+        times_s = (job.submit_s, job.eligible_s, job.start_s, job.end_s)
+        if self._later.keys().isdisjoint(times_s):
+            return job
+
+        def misfit(chosen: tuple[float | None, ...]) -> tuple[float, ...]:
+            known = [each for each in chosen if each is not None]
+            off_s = (
+                0.0 if None in chosen[2:] else abs(known[-1] - known[-2] - (job.duration_s or known[-1] - known[-2]))
+            )
+            return off_s, sum(max(0.0, one - after) for one, after in itertools.pairwise(known)), known[-1] - known[0]
+
+        self._doubtful += 1
+        best = min(itertools.product(*((each, self._later.get(each, each)) for each in times_s)), key=misfit)
+        return job._replace(submit_s=best[0] or 0.0, eligible_s=best[1], start_s=best[2], end_s=best[3])
+
     @property
     def dated(self) -> bool:
         """Whether times are calendar dates."""
@@ -196,6 +226,11 @@ class Moments:
 
     def sentences(self) -> list[str]:
         """Assumptions on the times."""
+        if self.zone and self.dates > self.zoned:
+            times = f"Times without a time zone are taken as those of {self.zone.key}"
+            return [
+                f"{times}; {self._doubtful:,} jobs with times that its clocks show twice by their durations, where stated."
+            ]
         if self.dates and not self.zoned:
             return ["The times have no time zone and are taken as they are, daylight saving included."]
         if self.dates > self.zoned:
@@ -203,6 +238,15 @@ class Moments:
                 f"Warning: {self.dates - self.zoned:,} of {self.dates:,} times have no zone; they are taken as UTC."
             ]
         return []
+
+
+def zone_of(name: str | None) -> ZoneInfo | None:
+    """Return a time zone by its name; UsageError: none is known by it."""
+    try:
+        return None if name is None else ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        allowed = "a name such as Europe/Berlin (pip install tzdata where none is known)"
+        raise UsageError(where="time_zone", found=repr(name), allowed=allowed) from None
 
 
 def rounded(value: float) -> float:

@@ -84,7 +84,7 @@ def import_instance(source: str, path: str, **options: Value | None) -> tuple[In
     states, slices
         Of a queue: the states of the jobs to keep, parted by commas (None: all), and what becomes of jobs on parts of GPUs:
         ``leave-out`` (None) or ``whole``.
-    nodes, jobs, columns, delimiter, gpu_resource
+    nodes, jobs, columns, delimiter, time_zone, gpu_resource
         Of some readers of queues, see there.
     gpus_of_node, carried, estimates, communication, scaling
         Of a queue: see ``gangs_of`` and ``stream_of``, and the other makers for theirs.

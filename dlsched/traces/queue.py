@@ -5,9 +5,10 @@ clock; in instances they are relative to the start of the window, or to the firs
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import NamedTuple, Self
 
@@ -234,6 +235,31 @@ class Audit:
             f"{reason[0].upper()}{reason[1:]}: {count:,} (first in {self._first[reason]})."
             for reason, count in self._count.items()
         ]
+
+
+def anonymous(queue: Queue) -> Queue:
+    """Number users, those of the most GPU time first, jobs, their names and arrays; examples in the audit are cut."""
+    every = (*queue.jobs, *queue.others, *queue.still, *queue.slices)
+    held_s = dict.fromkeys((job.user for job in every), 0.0)
+    for job in queue.jobs:
+        held_s[job.user] += job.gpus * (job.duration_s or 0.0)
+
+    def numbered(word: str, names: Iterable[str]) -> dict[str, str]:
+        return {"": ""} | {name: f"{word}{place}" for place, name in enumerate(dict.fromkeys(filter(None, names)), 1)}
+
+    users = numbered("user ", sorted(held_s, key=lambda user: -held_s[user]))
+    ids, groups = numbered("job ", (job.id for job in every)), numbered("group ", (job.group for job in every))
+    arrays = numbered("", (*queue.arrays, *(job.array for job in every)))
+    jobs, others, still, slices = (
+        tuple(
+            each._replace(id=ids[each.id], user=users[each.user], group=groups[each.group], array=arrays[each.array])
+            for each in kind
+        )
+        for kind in (queue.jobs, queue.others, queue.still, queue.slices)
+    )
+    limits = {arrays[name]: most for name, most in queue.arrays.items()}
+    audit = tuple(re.sub(r"(\(first in \w+ [\d,]*\d), .*\)\.$", r"\1).", each) for each in queue.audit)
+    return replace(queue, jobs=jobs, others=others, still=still, slices=slices, arrays=limits, audit=audit)
 
 
 def queue_window(queue: Queue, from_: str | None, to: str | None) -> Window:

@@ -1,5 +1,6 @@
 """``dlsched whatif``: from a dump to the page, policies of one's own, going on, wrong usage."""
 
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -9,6 +10,7 @@ import pytest
 from conftest import Ended
 from evaluation.dumps import drawn, write_sacct, write_workloads
 
+from dlsched import study
 from dlsched.catalogue.sources import QUEUES, SOURCES
 from dlsched.cli import study_runs as study_run
 
@@ -336,3 +338,23 @@ def test_pools_dependencies_and_json(here: Path, cli: Callable[..., Ended]) -> N
     halved = json.loads(cli(*ASKED, "--json", "--gpus", "6,12", "-s", "sizes.sqlite").out)
     assert [each["gpus"] for each in halved["clusters"]] == [6, 12]
     assert halved["clusters"][1]["waiting_s"]["usual"] == 3600.0  # with 4 GPUs in a nobody waits for one
+
+
+def test_anonymous(here: Path, cli: Callable[..., Ended]) -> None:
+    """No user and no job is named on the page or in the store; users are numbered by GPU time; the figures stay."""
+    text = (here / "sacct.txt").read_text().replace("|user", "|secret")
+    (here / "sacct.txt").write_text(f"{text}{text.splitlines()[1].rpartition('|')[0]}|secret\n")
+    (here / "packed.txt").write_bytes(gzip.compress((here / "sacct.txt").read_bytes()))
+    words = ("--source", "slurm", "--gpus", GPUS, "--policies", "fifo,shortest-backfill", "--workers", "1")
+    named = cli("whatif", "sacct.txt", *words, "-o", "named.html")
+    hidden = cli("whatif", "packed.txt", *words, "-o", "hidden.html", "--anonymous")
+    assert hidden.code == 0 and hidden.out.replace("hidden.html", "named.html") == named.out
+    page = (here / "hidden.html").read_text()
+    assert "secret" in (here / "named.html").read_text() and "secret" not in page and "secret" not in hidden.err
+    assert re.findall(r">(user \d+)<", page)[:10] == [f"user {place}" for place in range(1, 11)]
+    assert "--anonymous" in page
+    with study.open("hidden.study.sqlite") as kept:
+        instance = kept.instance(next(iter(kept.rows())).key)
+    assert {job.id for job in instance.jobs} == {f"job {place}" for place in range(1, JOBS + 1)}
+    assert {job.user for job in instance.jobs} == {f"user {place}" for place in range(1, 13)}
+    assert "secret" not in instance.source and b"secret" not in (here / "hidden.study.sqlite").read_bytes()

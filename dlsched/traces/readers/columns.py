@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from dlsched.core.errors import UsageError
-from dlsched.traces.cells import Damaged, Moments, devices, nodes_of, number, share_of, span
+from dlsched.traces.cells import Damaged, Moments, devices, nodes_of, number, share_of, span, zone_of
 from dlsched.traces.gpu_counts import part_of
 from dlsched.traces.job_rules import QueueCollector
 from dlsched.traces.queue import Audit, Queue, QueuedJob
@@ -46,6 +46,7 @@ def read_csv(
     states: Collection[str] | None = None,
     ended_only: bool = True,
     delimiter: str | None = None,
+    time_zone: str | None = None,
 ) -> Queue:
     """Read a table of jobs with a header.
 
@@ -54,9 +55,12 @@ def read_csv(
     (us, ms, s, min, h, d) or a number of GPUs (%, milli). Times are dates or numbers; durations may be ``h:m:s``. A job
     is on parts of GPUs by its ``share`` of each, else where ``gpus`` is no whole number or ``gpu_type`` is a MIG
     profile. ``states``: keep jobs in these states only; None: all. ``delimiter``: that of the cells; None: as in the header.
+    ``time_zone``: that of dates without one, by name; None: they are taken as they are.
     """
     mapping = read_mapping(columns)
-    return read_columns(path, "csv", mapping, states=states, ended_only=ended_only, delimiter=delimiter)
+    return read_columns(
+        path, "csv", mapping, states=states, ended_only=ended_only, delimiter=delimiter, time_zone=time_zone
+    )
 
 
 def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
@@ -103,6 +107,7 @@ def read_columns(
     states: Collection[str] | None,
     ended_only: bool,
     delimiter: str | None = None,
+    time_zone: str | None = None,
     assumptions: Collection[str] = (),
 ) -> Queue:
     """Read a table by its mapping; ``assumptions``: further sentences of the audit."""
@@ -111,7 +116,7 @@ def read_columns(
     require(table, *((name,) for name in names))
     audit = Audit()
     kept = QueueCollector(source, path, audit, states, ended_only)
-    moments = Moments(mapping["arrival"].unit)
+    moments = Moments(mapping["arrival"].unit, zone=zone_of(time_zone))
     reader = _Reader(mapping, moments, audit)
     # Cells in the order of the keys; what has no column is an empty cell.
     wanted = [mapping[key].name if key in mapping else "" for key in KEYS]
@@ -178,7 +183,7 @@ class _Reader:
             priority=self.figure(row, "priority"),
             partition=group,
         )
-        return job, ended
+        return self.moments.settled(job), ended
 
 
 ACME: Final[Mapping[str, Column]] = {

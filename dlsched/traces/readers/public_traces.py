@@ -162,7 +162,7 @@ def read_pai(
     None: that of the same folder. Without it jobs come when they start, and have no users. ``nodes``:
     ``pai_machine_spec.csv``; None: that of the same folder, where it is there.
     """
-    tasks = _packed(path / TASKS_FILE) if path.is_dir() else path
+    tasks = path / TASKS_FILE if path.is_dir() else path
     audit, moments = Audit(), Moments()
     found = _tasks(tasks, moments, audit)
     listed = jobs or _beside(tasks, JOBS_FILE)
@@ -185,14 +185,8 @@ def read_pai(
 
 
 def _beside(path: Path, name: str) -> Path | None:
-    beside = _packed(path.with_name(name))
+    beside = path.with_name(name)
     return beside if beside.is_file() and beside != path else None
-
-
-def _packed(path: Path) -> Path:
-    """The path, or that of the file as gzip names it where only that exists."""
-    packed = path.with_name(f"{path.name}.gz")
-    return packed if packed.is_file() and not path.is_file() else path
 
 
 def _open(path: Path, columns: tuple[str, ...]) -> Table:

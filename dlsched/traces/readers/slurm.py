@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from dlsched.traces.cells import MISSING, Damaged, Moments, nodes_of, number, numbers, span
+from dlsched.traces.cells import MISSING, Damaged, Moments, nodes_of, number, numbers, span, zone_of
 from dlsched.traces.gpu_counts import part_of
 from dlsched.traces.job_rules import NO_GPU, QueueCollector
 from dlsched.traces.queue import Audit, Queue, QueuedJob
@@ -63,19 +63,25 @@ class Tres(NamedTuple):
 
 
 def read_slurm(
-    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, delimiter: str | None = None
+    path: Path,
+    *,
+    states: Collection[str] | None = None,
+    ended_only: bool = True,
+    delimiter: str | None = None,
+    time_zone: str | None = None,
 ) -> Queue:
     """Read the jobs of an accounting dump.
 
     Skips steps. A requeued job counts by its last attempt, an element of an array as a job. GPUs are those of
     ``AllocTRES``, or of ``ReqTRES`` if a job was never given any. The group is the job's name if the file has names, else
-    the partition. ``delimiter``: that of the cells; None: the one that the header shows.
+    the partition. ``delimiter``: that of the cells; None: the one that the header shows. ``time_zone``: that of times
+    without one, by name; None: they are taken as they are.
     """
     table = open_table(path, COLUMNS, delimiter=delimiter)
     require(table, ("JobIDRaw", "JobID"), ("State",), ("Submit",), ("Start",), ("End",), ("AllocTRES", "ReqTRES"))
     audit = Audit()
     collector = QueueCollector("slurm", path, audit, states, ended_only, attempts=True)
-    reader = _Reader(audit, Moments(numbers_are_dates=True))
+    reader = _Reader(audit, Moments(numbers_are_dates=True, zone=zone_of(time_zone)))
     for line, cells in table.rows(COLUMNS, audit):
         try:
             for job, ended in reader.jobs(dict(zip(COLUMNS, cells, strict=True)), line):
@@ -130,6 +136,7 @@ class _Reader:
             eligible_s=self.moments.read(row["Eligible"], "Eligible"),
             qos=sys.intern(row["QOS"].strip()),
         )
+        job = self.moments.settled(job)
         if "+" in name or "+" in row["JobID"]:
             self.audit.note("components of heterogeneous jobs, taken as jobs of their own", line)
         # Tasks of an array that wait share one row; each becomes a job.

@@ -4,12 +4,11 @@ import csv
 import gzip
 import math
 import re
-import zlib
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import shown
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
     import _csv
 
 QUOTED = ",;\t"  # delimiters of tables whose cells may be quoted
-
-GZIP: Final = b"\x1f\x8b"  # first bytes of what gzip has packed
-_HEAD: Final = 1024  # bytes by which text is told from what is none
-_ODD: Final = 0.25  # part of their characters that are none or unprintable, from which a file is no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +104,13 @@ def first_line(path: Path) -> str:
 def open_text(path: Path, *, errors: str = "strict", newline: str | None = None) -> TextIO:
     """Open UTF-8, or what the byte order mark shows (PowerShell writes UTF-16), packed by gzip or not; InputError: no text."""
     with path.open("rb") as file:
-        opener = gzip.open if file.read(2) == GZIP else open
-    try:
-        with opener(path, "rb") as file:
-            head = file.read(_HEAD)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: cannot be unpacked: {error}") from None
+        opener = gzip.open if file.read(2) == b"\x1f\x8b" else open
+    with opener(path, "rb") as file:
+        head = file.read(1024)
     encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     text = head.decode(encoding, "replace")
-    odd = sum(char == "\ufffd" or not (char.isprintable() or char.isspace()) for char in text)
-    if odd > max(2, _ODD * len(text)):
+    # a few bytes of another encoding are text, a quarter of the beginning is not
+    if sum(not (char.isprintable() or char.isspace()) or char == "\ufffd" for char in text) > max(2, len(text) / 4):
         raise InputError(where=str(path), found="bytes that are no text", allowed="text, as it is or packed by gzip")
     return opener(path, "rt", encoding=encoding, errors=errors, newline=newline)
 

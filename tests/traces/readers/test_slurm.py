@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.core.errors import InputError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.traces import read_queue
 from dlsched.traces.queue import Queue, QueuedJob
 from dlsched.traces.readers.slurm import Tres, parse_tres, read_slurm
@@ -269,6 +269,51 @@ def test_jobs_over_the_change_of_clocks(tmp_path: Path) -> None:
     # 40 minutes from 2:30 and 2:45 summer time on end at 2:10 and 2:25
     said = "as where clocks go back, whose stated duration is believed: 2 (first in line 14, 2400.0)."
     assert any(each.endswith(said) for each in queue.audit)
+
+
+def test_local_times_of_a_zone(tmp_path: Path) -> None:
+    """Become UTC; the hour that comes twice is read by the duration, submissions as near to the start as may be."""
+    queue = read_slurm(dump(tmp_path, *night_rows()), time_zone="Europe/Berlin")
+    found = [(job.submit_s, job.start_s, job.end_s) for job in queue.jobs]
+    fits = [tuple(each.timestamp() for each in times) for times in night()]
+    # three times that are all shown twice fit both hours: the first is taken
+    twice = [
+        index for index, (_, start, end) in enumerate(night()) if start >= BERLIN_BACK and berlin(end) < "2025-10-26T03"
+    ]
+    assert len(twice) == 2
+    for index, (times, expected) in enumerate(zip(found, fits, strict=True)):
+        assert times == (tuple(each - 3600 for each in expected) if index in twice else expected)
+    assert any(
+        each.startswith("Times without a time zone are taken as those of Europe/Berlin; ") for each in queue.audit
+    )
+
+
+def test_local_times_without_durations(tmp_path: Path) -> None:
+    """In order first, then nearest to each other; times with a zone and epochs stay; unknown zones are refused."""
+    rows = [
+        *night_rows(elapsed=False)[12:13],
+        row(
+            JobIDRaw="90",
+            Submit="2025-10-26T02:50:00",
+            Start="2025-10-26T02:10:00",
+            End="2025-10-26T04:10:00",
+            ElapsedRaw="",
+        ),
+    ]
+    first, second = read_slurm(dump(tmp_path, *rows), time_zone="Europe/Berlin").jobs
+    change_s = BERLIN_BACK.timestamp()
+    assert (first.submit_s, first.start_s, first.end_s) == (change_s - 1800, change_s - 1800, change_s + 600)
+    assert (second.submit_s, second.start_s, second.end_s) == (change_s - 600, change_s + 600, change_s + 7800)
+    zoned = row(Submit="1714557600", Start="1714559400", End="1714566600")
+    assert read_slurm(dump(tmp_path, zoned), time_zone="Asia/Tokyo") == read(tmp_path, zoned)
+    table = tmp_path / "jobs.csv"
+    table.write_text("t,s,e,g\n2025-10-26 02:50,2025-10-26 02:50,2025-10-26 02:30,1\n")
+    columns = "arrival=t,start=s,end=e,gpus=g"
+    (job,) = read_queue("csv", str(table), columns=columns, time_zone="Europe/Berlin").jobs
+    assert (job.submit_s, job.end_s, job.duration_s) == (change_s - 600, change_s + 1800, 2400.0)
+    for name in ("Nowhere/City", "Europe", "", "../etc"):
+        with pytest.raises(UsageError, match=r"time_zone: found .*, allowed: a name such as Europe/Berlin"):
+            read_slurm(dump(tmp_path, row()), time_zone=name)
 
 
 def test_a_packed_file(tmp_path: Path) -> None:
