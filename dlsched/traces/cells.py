@@ -146,9 +146,7 @@ class Moments:
     zoned: int = 0
     plain: int = 0
     zone: ZoneInfo | None = None
-    _later: dict[float | None, float] = field(
-        default_factory=dict
-    )  # where clocks go back: the second moment, by the first
+    _later: dict[float | None, float] = field(default_factory=dict)  # of times shown twice the second, by the first
     _doubtful: int = 0
 
     def read(self, text: str, column: str) -> float | None:
@@ -210,10 +208,9 @@ class Moments:
 
         def misfit(chosen: tuple[float | None, ...]) -> tuple[float, ...]:
             known = [each for each in chosen if each is not None]
-            off_s = (
-                0.0 if None in chosen[2:] else abs(known[-1] - known[-2] - (job.duration_s or known[-1] - known[-2]))
-            )
-            return off_s, sum(max(0.0, one - after) for one, after in itertools.pairwise(known)), known[-1] - known[0]
+            ran_s = 0.0 if None in chosen[2:] else known[-1] - known[-2]
+            back_s = sum(max(0.0, one - after) for one, after in itertools.pairwise(known))
+            return abs(ran_s - (job.duration_s or ran_s)), back_s, known[-1] - known[0]
 
         self._doubtful += 1
         best = min(itertools.product(*((each, self._later.get(each, each)) for each in times_s)), key=misfit)
@@ -227,10 +224,8 @@ class Moments:
     def sentences(self) -> list[str]:
         """Assumptions on the times."""
         if self.zone and self.dates > self.zoned:
-            times = f"Times without a time zone are taken as those of {self.zone.key}"
-            return [
-                f"{times}; {self._doubtful:,} jobs with times that its clocks show twice by their durations, where stated."
-            ]
+            twice = f"{self._doubtful:,} jobs with times that its clocks show twice by their durations, where stated."
+            return [f"Times without a time zone are taken as those of {self.zone.key}; {twice}"]
         if self.dates and not self.zoned:
             return ["The times have no time zone and are taken as they are, daylight saving included."]
         if self.dates > self.zoned:

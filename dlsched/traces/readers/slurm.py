@@ -74,8 +74,7 @@ def read_slurm(
 
     Skips steps. A requeued job counts by its last attempt, an element of an array as a job. GPUs are those of
     ``AllocTRES``, or of ``ReqTRES`` if a job was never given any. The group is the job's name if the file has names, else
-    the partition. ``delimiter``: that of the cells; None: the one that the header shows. ``time_zone``: that of times
-    without one, by name; None: they are taken as they are.
+    the partition. ``delimiter``: that of the cells; None: the one that the header shows. ``time_zone``: as ``read_csv``.
     """
     table = open_table(path, COLUMNS, delimiter=delimiter)
     require(table, ("JobIDRaw", "JobID"), ("State",), ("Submit",), ("Start",), ("End",), ("AllocTRES", "ReqTRES"))
