@@ -171,10 +171,10 @@ def pieces(question: Question) -> list[Piece]:
 
 
 def _gpus_of(queue: Queue, options: Mapping[str, object]) -> int:
-    """GPUs of a pool as its nodes or its jobs show them."""
+    """GPUs of a pool as its nodes, its quota or its jobs show them."""
     per = int(str(options.get("gpus_of_node", GPUS_OF_A_SERVER)))
     held = per * math.ceil(most_held(queue.jobs, queue.slices) / per)
-    return sum(node.gpus for node in queue.nodes) or max(1, held)
+    return sum(node.gpus for node in queue.nodes) or sum(queue.pools.values()) or max(1, held)
 
 
 def _scaled(own: Mapping[str, int], gpus: int) -> dict[str, int]:

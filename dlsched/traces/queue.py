@@ -205,6 +205,9 @@ class Queue:
     still: tuple[QueuedJob, ...] = ()  # those of ``others`` that still run, as recorded, without an end
     slices: tuple[QueuedJob, ...] = ()  # left-out jobs on parts of GPUs, as recorded
     arrays: Mapping[str, int] = field(default_factory=dict)  # limits on concurrent tasks, where the file states them
+    pools: Mapping[str, int] = field(
+        default_factory=dict
+    )  # GPUs of partitions that the source says share none; 0: unstated
 
     def moment(self, time_s: float) -> str:
         """Write a time as options read it: a date of UTC without a zone, or seconds of the trace's clock.

@@ -1,6 +1,8 @@
 """Walls of a cluster as far as its record knows them: pools of nodes, limits that users set themselves, classes of jobs.
 
-*Pools.* A partition is a pool; partitions that ran jobs on common nodes are one. A node has as many GPUs as were in use on it
+*Pools.* A partition is a pool if every job that ran names its nodes, or if the source says that the partitions share no GPUs;
+partitions that ran jobs on common nodes are one. Where a partition held more GPUs than its quota, or a job has no partition that
+the source knows, nothing is parted. A node has as many GPUs as were in use on it
 at once, and at least as many as any other node of its pool with GPUs of the same type.
 
 *Ready.* A job waits for GPUs from the moment on at which its user's own conditions (dependencies, begin times) let it start:
@@ -41,8 +43,9 @@ _LOOKED = 2_000  # of the jobs ready before one, the last ones, that are looked 
 def pools_of(queue: Queue) -> dict[str, Queue]:
     """Part a queue into its pools, by name; one without a name where the record does not tell partitions and nodes apart."""
     jobs = (*queue.jobs, *queue.others, *queue.slices)
-    if queue.nodes or not all(job.partition and (job.nodes or job.start_s is None) for job in jobs):
-        return {"": queue}
+    named = all(job.partition and (job.nodes or job.start_s is None) for job in jobs)
+    if queue.nodes or not (named or _apart(queue, jobs)):
+        return {"": replace(queue, pools={})}
     # partitions with a node in common are one pool
     root: dict[str, str] = {}
 
@@ -59,7 +62,7 @@ def pools_of(queue: Queue) -> dict[str, Queue]:
     for partition in sorted(root | {job.partition: "" for job in jobs}):
         names[pool(partition)].append(partition)
     if len({pool(job.partition) for job in queue.jobs}) < 2:
-        return {"": queue}
+        return {"": replace(queue, pools={})}
     name_of = {partition: "+".join(each) for each in names.values() for partition in each}
 
     def within(members: Sequence[QueuedJob], name: str) -> tuple[QueuedJob, ...]:
@@ -74,8 +77,25 @@ def pools_of(queue: Queue) -> dict[str, Queue]:
             still=within(queue.still, name),
             slices=within(queue.slices, name),
         )
-        found[name] = replace(part, nodes=tuple(_nodes(part)))
+        quotas = [queue.pools.get(partition, 0) for partition in name_of if name_of[partition] == name]
+        # a pool has a quota if all of its partitions have one
+        quota = sum(quotas) if all(quotas) else 0
+        words = counted("GPUs of the pool, by the quota that the file states", quota)
+        found[name] = replace(
+            part, nodes=tuple(_nodes(part)) if named else (), pools={name: quota}, audit=(*queue.audit, *words)
+        )
     return found
+
+
+def _apart(queue: Queue, jobs: Sequence[QueuedJob]) -> bool:
+    """Whether the source knows the partition of every job, and none held more than its quota, as one that borrows does."""
+    held: dict[str, list[QueuedJob]] = defaultdict(list)
+    for job in jobs:
+        held[job.partition].append(job)
+    return all(
+        name in queue.pools and (not queue.pools[name] or most_held([], own) <= queue.pools[name])
+        for name, own in held.items()
+    )
 
 
 def _nodes(queue: Queue) -> Iterator[QueueNode]:

@@ -1,5 +1,6 @@
 """What a record knows of walls: pools, when jobs were ready, limits of arrays, classes; by hand, and of a simulated cluster."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,27 @@ def test_the_usual_policy_reproduces_a_cluster_that_dlsched_did_not_simulate(see
     for pool in data["pools"]:
         assert pool["usual_waiting_s"] == pytest.approx(truth[pool["name"]], rel=0.1)
     assert data["users_limits_s"] >= 0.9 * truth["before_eligible"]
+
+
+def test_a_table_states_pools(tmp_path: Path) -> None:
+    """Two pools without nodes; class 2 is served before 1; the second job could start at 50 s."""
+    table = tmp_path / "jobs.csv"
+    table.write_text("id,at,beg,fin,n,q,c,el\n1,0,0,100,4,a,1,0\n2,10,100,200,4,a,2,50\n3,0,0,100,8,b,1,0\n")
+    columns = "id=id,arrival=at,start=beg,end=fin,gpus=n,pool=q,class=c,eligible=el"
+    pools = pools_of(read_queue("csv", str(table), columns=columns))
+    assert {name: [each.id for each in pool.jobs] for name, pool in pools.items()} == {"a": ["1", "2"], "b": ["3"]}
+    assert dict(ranks_of(list(pools.values()))[0]) == {"1": 0, "2": 1}
+    assert [each.wall and each.wall.ready_s for each in with_walls(pools["a"], 4, {}).jobs] == [0.0, 50.0]
+    # a job without a pool may have run anywhere
+    table.write_text(table.read_text().replace(",b,", ",,"))
+    assert list(pools_of(read_queue("csv", str(table), columns=columns))) == [""]
+
+
+def test_queues_with_quotas() -> None:
+    """Two queues of 4 and 8 GPUs; where the first held 6 at once it borrowed two, and both are one pool."""
+    jobs = [job("1", 0, 0, 1, 4, partition="a"), job("2", 0, 0, 1, 8, partition="b")]
+    parted = pools_of(replace(queue_of(*jobs), pools={"a": 4, "b": 8, "c": 8}))
+    assert {name: pool.pools for name, pool in parted.items()} == {"a": {"a": 4}, "b": {"b": 8}}
+    assert parted["a"].audit == ("GPUs of the pool, by the quota that the file states: 4.",)
+    borrowed = [*jobs, job("3", 0, 0, 1, 2, partition="a")]
+    assert list(pools_of(replace(queue_of(*borrowed), pools={"a": 4, "b": 8}))) == [""]

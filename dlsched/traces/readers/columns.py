@@ -1,9 +1,10 @@
 """Reader of any table of jobs with a header, by a mapping from fields of a queue to columns; Acme, Helios, Philly are such."""
 
 import math
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,20 +17,23 @@ from dlsched.traces.readers.text_tables import open_table, require
 
 KEYS: Final = (
     *("id", "user", "group", "arrival", "start", "end", "duration", "gpus", "share", "least_gpus", "nodes", "cpus"),
-    *("gpu_type", "state", "limit", "priority"),
+    *("gpu_type", "state", "limit", "priority", "pool", "class", "eligible"),
 )
 """What a column may stand for."""
 
 SECONDS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 PARTS: Final = {"%": 1e-2, "milli": 1e-3}
 UNITS: Final[Mapping[str, Mapping[str, float]]] = {
-    **dict.fromkeys(("arrival", "start", "end", "duration", "limit"), SECONDS),
+    **dict.fromkeys(("arrival", "start", "end", "duration", "limit", "eligible"), SECONDS),
     **dict.fromkeys(("gpus", "share", "cpus"), PARTS),
 }
 """Units that may follow a column after a colon."""
 
 OPEN: Final = frozenset({"running", "pending", "queued", "waiting", "suspended", "starting", "admitted", "created"})
 """States, in lower case, of running and waiting jobs."""
+
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{0,15})?")
 
 
 class Column(NamedTuple):
@@ -54,7 +58,8 @@ def read_csv(
     Keys are those of ``KEYS``; ``arrival``, ``gpus``, and ``duration`` or ``end`` are needed. A unit may follow a time
     (us, ms, s, min, h, d) or a number of GPUs (%, milli). Times are dates or numbers; durations may be ``h:m:s``. A job
     is on parts of GPUs by its ``share`` of each, else where ``gpus`` is no whole number or ``gpu_type`` is a MIG
-    profile. ``states``: keep jobs in these states only; None: all. ``delimiter``: that of the cells; None: as in the header.
+    profile. Jobs of a ``pool`` share GPUs with no other; ``class``: higher numbers are served first.
+    ``states``: keep jobs in these states only; None: all. ``delimiter``: that of the cells; None: as in the header.
     ``time_zone``: that of dates without one, by name; None: they are taken as they are.
     """
     mapping = read_mapping(columns)
@@ -94,8 +99,9 @@ def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
         raise UsageError(
             where="columns", found=f"no {', '.join(lacking)}", allowed="such as arrival=submit,gpus=n,duration=run_s"
         )
-    if len({mapped[key].unit for key in ("arrival", "start", "end") if key in mapped}) > 1:
-        raise UsageError(where="columns", found="times of several units", allowed="one for arrival, start and end")
+    if len({mapped[key].unit for key in ("arrival", "start", "end", "eligible") if key in mapped}) > 1:
+        allowed = "one for arrival, start, end and eligible"
+        raise UsageError(where="columns", found="times of several units", allowed=allowed)
     return mapped
 
 
@@ -126,7 +132,11 @@ def read_columns(
             kept.add(job, ended=ended)
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
-    return kept.queue([*assumptions, *moments.sentences()], dated=moments.dated)
+    queue = kept.queue([*assumptions, *moments.sentences()], dated=moments.dated)
+    if "pool" not in mapping:
+        return queue
+    jobs = (*queue.jobs, *queue.others, *queue.slices)
+    return replace(queue, pools={job.partition: 0 for job in jobs if job.partition})
 
 
 @dataclass
@@ -181,8 +191,13 @@ class _Reader:
             limit_s=None if limit_s is None or limit_s <= 0 else limit_s,
             line=line,
             priority=self.figure(row, "priority"),
-            partition=group,
+            partition=sys.intern(row["pool"].strip()) if "pool" in self.mapping else group,
+            eligible_s=self.moment(row, "eligible"),
+            qos=sys.intern(row["class"].strip()),
         )
+        # classes that are numbers are ranked by them
+        if "priority" not in self.mapping and _NUMBER.fullmatch(job.qos):
+            job = job._replace(priority=float(job.qos))
         return self.moments.settled(job), ended
 
 
