@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Final, NamedTuple
 
@@ -23,6 +24,7 @@ from dlsched.traces.makers.ring_allocation import SCALING, Counts, allocation_at
 from dlsched.traces.makers.srpt_mapping import cluster
 from dlsched.traces.queue import Queue, QueuedJob, counted
 from dlsched.traces.snapshot import Present, Snapshot, snapshot
+from dlsched.traces.walls import pools_of
 
 
 def solved(instance: InstanceFile, method: str) -> Solution:
@@ -311,26 +313,101 @@ def decide(
                 found = f"{value} with srpt_mapping, whose jobs run to their end"
                 raise UsageError(where=name, found=found, allowed="no such option")
     method = DEFAULTS[family] if method is None else method
+    several = [job for job in queue.jobs if job.start_s is None and "," in job.partition]
+    notes = counted("Jobs that wait for any of several partitions, taken to wait for the first", len(several))
+    if several:
+        jobs = (
+            job._replace(partition=job.partition.split(",")[0]) if job.start_s is None else job for job in queue.jobs
+        )
+        queue = replace(queue, jobs=tuple(jobs))
     moment = snapshot(queue, at_s, estimates=estimates)
+    pools = pools_of(queue) if family == "srpt_mapping" else {}
+    if len(pools) > 1:
+        return _in_pools(queue, pools, moment, method, gpus, gpus_of_node, notes)
     total, size_notes = gpus_of_cluster(queue, moment.held_gpus, gpus)
     now = standing(queue, moment, total, gpus_of_node)
     if family == "srpt_mapping":
-        starts, words = (
-            next_gangs(queue, moment, now, method) if method in POLICIES else planned_gangs(moment, now, method)
-        )
-        actions = [
-            Action(each.job.id, "keep", each.job.gpus, now.stays(each.job.id), moment.at_s)
-            if each.running
-            else _gang_action(each, starts.get(each.job.id), now, moment.at_s)
-            for each in moment.everyone
-        ]
+        actions, words = _gangs(queue, moment, now, method)
     else:
         counts, later, words = _SHARED[family](
             moment, total, method, movable, restart_s, counts_of(scaling or SCALING[0], max_gpus)
         )
         actions = [_changed(each, counts.get(each.job.id, 0), later, now, moment.at_s) for each in moment.everyone]
-    audit = (*queue.audit, *moment.audit, *size_notes, *now.audit, *words)
+    audit = (*_doubts(moment, [now]), *queue.audit, *moment.audit, *size_notes, *now.audit, *words)
     return Advice(moment.at_s, family, method, total, sum(now.free.values()), tuple(actions), audit)
+
+
+def _gangs(queue: Queue, moment: Snapshot, now: ClusterState, method: str) -> tuple[list[Action], list[str]]:
+    """The actions for jobs that run to their end, and the audit."""
+    known = method in POLICIES
+    starts, words = next_gangs(queue, moment, now, method) if known else planned_gangs(moment, now, method)
+    return [
+        Action(each.job.id, "keep", each.job.gpus, now.stays(each.job.id), moment.at_s)
+        if each.running
+        else _gang_action(each, starts.get(each.job.id), now, moment.at_s)
+        for each in moment.everyone
+    ], words
+
+
+def _in_pools(
+    queue: Queue,
+    pools: Mapping[str, Queue],
+    moment: Snapshot,
+    method: str,
+    gpus: int | None,
+    gpus_of_node: int,
+    notes: Sequence[str],
+) -> Advice:
+    """Decide for each pool by itself, on its nodes as they are; ``notes`` are further sentences of the audit."""
+    pool_of = {
+        job.partition: name
+        for name, part in pools.items()
+        for job in (*part.jobs, *part.others, *part.still, *part.slices)
+    }
+    states, words_of, found = [], list[tuple[str, list[str]]](), dict[str, Action]()
+    for name, part in pools.items():
+        jobs, back, outside = (
+            tuple(each for each in group if pool_of.get(each.job.partition) == name)
+            for group in (moment.jobs, moment.held_back, moment.outside)
+        )
+        own = moment._replace(jobs=jobs, held_back=back, outside=outside)
+        # GPUs that slices share may need more whole ones than the record shows in use
+        total = max(sum(node.gpus for node in part.nodes), own.held_gpus)
+        now = standing(part, own, total, gpus_of_node)
+        actions, words = _gangs(part, own, now, method)
+        states.append(now)
+        words_of.append((name, [*now.audit, *words]))
+        found |= {each.job: each for each in actions}
+    total, free = (
+        sum(sum(of.values()) for of in each) for each in zip(*((s.nodes, s.free) for s in states), strict=True)
+    )
+    sizes = ", ".join(f"{name} ({sum(now.nodes.values()):,} GPUs)" for name, now in zip(pools, states, strict=True))
+    doubts = _doubts(moment, states)
+    if gpus not in (None, total):
+        doubts.append(
+            f"Warning: {gpus:,} GPUs are asked for, but the pools of the record have {total:,}, which are used."
+        )
+    common = [text for text in words_of[0][1] if all(text in words for _, words in words_of)]
+    said = [f"Pool {name}: {text}" for name, words in words_of for text in words if text not in common]
+    pooled = f"Jobs start only on nodes of their partitions, of as many GPUs as the record shows: {sizes}."
+    audit = (*doubts, *queue.audit, *moment.audit, *notes, pooled, *common, *said)
+    actions = [found[each.job.id] for each in moment.everyone]
+    return Advice(moment.at_s, "srpt_mapping", method, total, free, tuple(actions), audit)
+
+
+def _doubts(moment: Snapshot, states: Sequence[ClusterState]) -> list[str]:
+    """Warnings of what the record tells wrongly of the moment."""
+    homeless = frozenset[str]().union(*(now.homeless for now in states))
+    named = [each for each in moment.holding if each.job.id in homeless and each.job.nodes]
+    twice = sum(len(set(each.job.nodes)) < len(each.job.nodes) for each in named)
+    future = sum(each.job.start_s is not None and each.job.end_s is None for each in moment.waiting)
+    return [
+        *counted("Warning: jobs that run on nodes that the record lists twice", twice),
+        *counted(
+            "Warning: jobs that run on nodes on which others hold the GPUs that they would need", len(named) - twice
+        ),
+        *counted("Warning: jobs that are said to start after the moment, taken to wait", future),
+    ]
 
 
 def _gang_action(

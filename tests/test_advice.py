@@ -213,3 +213,52 @@ def test_starts_fit_beside_what_runs(policy: str) -> None:
         assert left >= 0
         if policy.endswith(("-backfill", "compact")) and not policy.startswith("a-srpt"):
             assert all(each.gpus > left for each in advice.actions if each.action == "wait")
+
+
+def test_pools_start_jobs_on_their_own_nodes() -> None:
+    """Partition a has a node of four GPUs, b one of two; each decides by itself, so that b's queue is not held up by a's."""
+
+    def job(name: str, pool: str, start_s: float | None, end_s: float | None, gpus: int, *nodes: str) -> QueuedJob:
+        length_s = None if end_s is None or start_s is None else end_s - start_s
+        came_s = 50.0 if start_s is None else start_s
+        return QueuedJob(
+            name, "", "", came_s, start_s, end_s, length_s, gpus, nodes=nodes, partition=pool, limit_s=100.0
+        )
+
+    jobs = (
+        job("was a", "a", 0.0, 10.0, 4, "a0"),
+        job("was b", "b", 0.0, 10.0, 2, "b0"),
+        job("runs", "a", 20.0, None, 3, "a0"),
+        job("first", "a", None, None, 2),
+        job("second", "b", None, None, 2),
+        job("third", "b,a", None, None, 1),
+        job("large", "b", None, None, 3),
+        job("lost", "c", None, None, 1),
+    )
+    advice = decide(queue(*jobs, nodes=()), method="fifo-backfill", at_s=60.0, gpus=8)
+    assert (advice.gpus, advice.free) == (6, 3)
+    # a has one GPU free until 120 s; b has no node for three GPUs, c none at all
+    assert actions(advice) == {
+        "runs": ("keep", 3, {"a0": 3}, 60.0),
+        "first": ("wait", 2, {}, 120.0),
+        "second": ("start", 2, {"b0": 2}, 60.0),
+        "third": ("wait", 1, {}, 160.0),
+        "large": ("wait", 3, {}, None),
+        "lost": ("wait", 1, {}, None),
+    }
+    assert advice.audit[0] == "Warning: 8 GPUs are asked for, but the pools of the record have 6, which are used."
+    assert "Jobs that wait for any of several partitions, taken to wait for the first: 1." in advice.audit
+    assert "Pool b: Jobs that need more than the 2 GPUs of the cluster, which wait for ever: 1." in advice.audit
+
+
+def test_doubts_come_first() -> None:
+    """Node n1 has four GPUs: over and twice cannot stand where they are said to; late is said to start at 200 s."""
+    over = RUNS[0]._replace(id="over", nodes=("n1",), gpus=3)
+    twice = RUNS[1]._replace(id="twice", nodes=("n2", "n2"))
+    late = WAITS[1]._replace(id="late", start_s=200.0)
+    advice = decide(queue(RUNS[0], over, twice, late), at_s=100.0)
+    assert advice.audit[:3] == (
+        "Warning: jobs that run on nodes that the record lists twice: 1.",
+        "Warning: jobs that run on nodes on which others hold the GPUs that they would need: 1.",
+        "Warning: jobs that are said to start after the moment, taken to wait: 1.",
+    )

@@ -97,6 +97,7 @@ class QueueCollector:
     _ended: bytearray = field(default_factory=bytearray)
     _places: dict[str, int] = field(default_factory=dict)
     _attempts: list[tuple[QueuedJob, bool]] = field(default_factory=list)
+    _repeated: set[QueuedJob] = field(default_factory=set)  # rows of jobs with several attempts, without their lines
 
     def add(self, job: QueuedJob, *, ended: bool) -> None:
         """Take a job as in the file: ``duration_s`` as stated, else None; ``submit_s`` NaN if not stated."""
@@ -105,17 +106,19 @@ class QueueCollector:
             return
         place = self._places.setdefault(job.id, len(self._jobs))
         if place < len(self._jobs):
+            # Dumps that were appended to each other repeat rows word for word; anything else is an attempt or another job.
+            row = job._replace(line=0)
+            if row in self._repeated or row == self._jobs[place]._replace(line=0):
+                self.audit.note("duplicates, rows that say the same of a job again, left out", job.line)
+                return
             if self.attempts:
+                self._repeated |= {row, self._jobs[place]._replace(line=0)}
                 self.audit.note("earlier attempts of a job, of which the last counts, left out", job.line)
                 earlier = job, ended
                 if _begun(self._jobs[place]) <= _begun(job):
                     earlier = self._jobs[place], bool(self._ended[place])
                     self._jobs[place], self._ended[place] = job, ended
                 self._attempts.append(earlier)
-                return
-            # Dumps that were appended to each other repeat rows word for word; anything else is another job.
-            if self._jobs[place]._replace(line=0) == job._replace(line=0):
-                self.audit.note("rows that say the same of a job again, left out", job.line)
                 return
             self.audit.note("jobs with the id of another, which are numbered", job.line, job.id)
             job = job._replace(id=self._free(job.id))
@@ -249,7 +252,9 @@ def _begun(job: QueuedJob) -> float:
 
 
 def _latest(job: QueuedJob) -> float:
-    return max(_begun(job), _said(job.end_s))
+    """The latest time that a record implies: a job that runs since its start has done so for its stated duration."""
+    ran_s = None if job.start_s is None or job.end_s is not None else job.start_s + max(job.duration_s or 0.0, 0.0)
+    return max(_begun(job), _said(job.end_s), _said(ran_s))
 
 
 def _said(moment_s: float | None) -> float:

@@ -109,7 +109,7 @@ def _nodes(queue: Queue) -> Iterator[QueueNode]:
         sizes[on] = max(sizes.get(on, 1), math.ceil(job.parts / len(job.nodes) - 1e-9))
     # together they hold at least what was in use at once
     missing = most_held([], jobs) - sum(sizes[kind[node]] for node in kind)
-    more = max(0, math.ceil(missing / len(kind)))
+    more = max(0, math.ceil(missing / max(1, len(kind))))  # a pool whose jobs all wait shows no node
     for node in sorted(kind):
         yield QueueNode(node, sizes[kind[node]] + more, kind[node])
 

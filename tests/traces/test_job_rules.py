@@ -9,6 +9,7 @@ import pytest
 from dlsched.core.errors import InputError
 from dlsched.traces.job_rules import QueueCollector
 from dlsched.traces.queue import Audit, Queue, QueuedJob
+from dlsched.traces.readers.slurm import read_slurm
 
 JOB = QueuedJob("a", "u", "g", 10.0, 20.0, 50.0, 30.0, 2, state="DONE", line=1)
 
@@ -86,7 +87,7 @@ def test_ids_that_repeat() -> None:
         JOB._replace(id="a (2)", gpus=8),
     )
     assert [(job.id, job.gpus) for job in queue.jobs] == [("a", 2), ("a (2)", 1), ("a (3)", 4), ("a (2) (2)", 8)]
-    assert "Rows that say the same of a job again, left out: 1 (first in line 2)." in queue.audit
+    assert "Duplicates, rows that say the same of a job again, left out: 1 (first in line 2)." in queue.audit
     assert 'Jobs with the id of another, which are numbered: 3 (first in line 3, "a").' in queue.audit
 
 
@@ -170,3 +171,16 @@ def test_earlier_attempts_held_gpus() -> None:
     queue = keep(*attempts, attempts=True)
     assert [(job.start_s, job.end_s) for job in queue.jobs] == [(60.0, 90.0)]
     assert sorted((job.start_s, job.end_s) for job in queue.others) == [(20.0, 50.0), (55.0, 60.0)]
+
+
+def test_jobs_that_run_tell_the_time(tmp_path: Path) -> None:
+    """It runs since 100 s for 500 s, so that the dump is of 600 s; its row is repeated and is no attempt."""
+    head = "JobIDRaw|State|Submit|Start|End|ElapsedRaw|AllocTRES|ReqTRES\n"
+    row = "1|RUNNING|90|100|Unknown|500|gres/gpu=1|gres/gpu=1\n"
+    file = tmp_path / "sacct.txt"
+    file.write_text(head + row + "2|COMPLETED|0|0|300|300|gres/gpu=1|gres/gpu=1\n" + row, encoding="utf-8")
+    queue = read_slurm(file, ended_only=False)
+    assert queue.latest_s == 600.0
+    assert [job.duration_s for job in queue.jobs] == [None, 300.0]
+    assert "Duplicates, rows that say the same of a job again, left out: 1 (first in line 4)." in queue.audit
+    assert not any("attempts" in sentence for sentence in queue.audit)

@@ -121,7 +121,7 @@ class _Reader:
             self.moments.arrival(row["Submit"], "Submit"),
             self.moments.read(row["Start"], "Start"),
             self.moments.read(row["End"], "End") if ended else None,
-            elapsed_s if ended else None,
+            elapsed_s,  # of a job that runs until the dump was written
             tres.gpus,
             tres.share,
             nodes=nodes_of(row["NodeList"], self.audit, line),
