@@ -322,7 +322,8 @@ def decide(
         queue = replace(queue, jobs=tuple(jobs))
     moment = snapshot(queue, at_s, estimates=estimates)
     pools = pools_of(queue) if family == "srpt_mapping" else {}
-    if len(pools) > 1:
+    # pools without nodes cannot say where a job starts
+    if len(pools) > 1 and any(part.nodes for part in pools.values()):
         return _in_pools(queue, pools, moment, method, gpus, gpus_of_node, notes)
     total, size_notes = gpus_of_cluster(queue, moment.held_gpus, gpus)
     now = standing(queue, moment, total, gpus_of_node)

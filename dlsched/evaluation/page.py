@@ -353,6 +353,7 @@ class PageContent:
         sentences = [
             answer.due(today),
             answer.saving(today),
+            self._still_waiting(),
             answer.starvation(today),
             answer.distance(today),
             answer.smallest(self.clusters),
@@ -360,6 +361,12 @@ class PageContent:
             answer.known(self.question.estimates, today.silent),
         ]
         return [sentence for sentence in sentences if sentence]
+
+    def _still_waiting(self) -> str:
+        """Say how many jobs the record has not seen start, whose lengths nobody knows."""
+        count = self.question.queue.waiting
+        words = f"Jobs that still wait at the end of the record are left out: {count:,}; with them waits would change."
+        return words if count else ""
 
 
 def write_page(content: PageContent, path: str | os.PathLike[str]) -> None:

@@ -167,6 +167,10 @@ class QueueCollector:
             others,
             still,
             arrays={job.array: job.at_once for job in self._jobs if job.array and job.at_once is not None},
+            waiting=sum(
+                not ended and job.start_s is None and job.id not in kept
+                for job, ended in zip(self._jobs, self._ended, strict=True)
+            ),
         )
 
     def _others(self, kept: Set[str], latest_s: float) -> Iterator[QueuedJob]:

@@ -205,6 +205,7 @@ class Queue:
     still: tuple[QueuedJob, ...] = ()  # those of ``others`` that still run, as recorded, without an end
     slices: tuple[QueuedJob, ...] = ()  # left-out jobs on parts of GPUs, as recorded
     arrays: Mapping[str, int] = field(default_factory=dict)  # limits on concurrent tasks, where the file states them
+    waiting: int = 0  # left-out jobs that have not started
     pools: Mapping[str, int] = field(
         default_factory=dict
     )  # GPUs of partitions that the source says share none; 0: unstated

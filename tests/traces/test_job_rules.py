@@ -184,3 +184,12 @@ def test_jobs_that_run_tell_the_time(tmp_path: Path) -> None:
     assert [job.duration_s for job in queue.jobs] == [None, 300.0]
     assert "Duplicates, rows that say the same of a job again, left out: 1 (first in line 4)." in queue.audit
     assert not any("attempts" in sentence for sentence in queue.audit)
+
+
+def test_jobs_that_wait_are_counted() -> None:
+    """Of two open jobs one has started, so that one waits."""
+    kept = QueueCollector("csv", Path("jobs.csv"), Audit())
+    kept.add(JOB, ended=True)
+    kept.add(JOB._replace(id="b", end_s=None, duration_s=None), ended=False)
+    kept.add(JOB._replace(id="c", start_s=None, end_s=None, duration_s=None), ended=False)
+    assert kept.queue((), dated=False).waiting == 1
