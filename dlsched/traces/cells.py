@@ -247,3 +247,15 @@ def zone_of(name: str | None) -> ZoneInfo | None:
 def rounded(value: float) -> float:
     """Round to 6 significant digits."""
     return float(f"{value:.6g}")
+
+
+_GO = re.compile(r"([0-9]{1,12}(?:\.[0-9]*)?)(h|ms|m|us|µs|ns|s)")
+_GO_S: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+def go_duration(text: str) -> float:
+    """Read a duration as Go writes it (``1h2m3.5s``), in seconds; Damaged: anything else."""
+    parts = _GO.findall(text)
+    if "".join(map("".join, parts)) != text or not parts:
+        raise Damaged("objects whose duration cannot be read, left out", text)
+    return sum(float(figure) * _GO_S[unit] for figure, unit in parts)

@@ -16,13 +16,14 @@ from typing import Final, NamedTuple
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.messages import shown
-from dlsched.traces.cells import Damaged, Moments, devices, share_of
+from dlsched.traces.cells import Damaged, Moments, devices, go_duration, share_of
 from dlsched.traces.gpu_counts import part_of
 from dlsched.traces.job_rules import QueueCollector
 from dlsched.traces.queue import Audit, Queue, QueuedJob
 from dlsched.traces.readers.text_tables import open_text
 
 GPU: Final = "nvidia.com/gpu"
+QUEUES: Final = ("ClusterQueue", "LocalQueue", "Cohort")
 
 
 def read_objects(path: Path) -> Json:
@@ -44,7 +45,9 @@ def read_objects(path: Path) -> Json:
     return found
 
 
-def items(path: Path, kind: str, group: str, audit: Audit) -> Iterator[tuple[int, Json]]:
+def items(
+    path: Path, kind: str, group: str, audit: Audit, beside: list[Json] | None = None
+) -> Iterator[tuple[int, Json]]:
     """Yield place and object for each object of a kind, in a list or alone; notes others. InputError: no list of objects."""
     found = read_objects(path)
     listed = at(found, "items")
@@ -56,6 +59,9 @@ def items(path: Path, kind: str, group: str, audit: Audit) -> Iterator[tuple[int
         )
     for place, item in enumerate(listed, 1):
         version = at(item, "apiVersion")
+        if beside is not None and at(item, "kind") in QUEUES and str(version).partition("/")[0] == group:
+            beside.append(item)
+            continue
         if at(item, "kind") != kind or not isinstance(version, str) or version.partition("/")[0] != group:
             audit.note(f"objects that are no {kind} of {group}, left out", place, at(item, "kind"))
             continue
@@ -233,11 +239,18 @@ class Kind(NamedTuple):
     assumption: str
 
 
-def read_listed(kind: Kind, path: Path, states: Collection[str] | None, ended_only: bool, gpu_resource: str) -> Queue:
+def read_listed(
+    kind: Kind,
+    path: Path,
+    states: Collection[str] | None,
+    ended_only: bool,
+    gpu_resource: str,
+    beside: list[Json] | None = None,
+) -> Queue:
     """Read a list of objects; InputError: it is none, or no job is left."""
     listing = Listing(gpu_resource, Moments(), Audit("object"))
     kept = QueueCollector(kind.source, path, listing.audit, states, ended_only, attempts=True)
-    for place, item in items(path, kind.name, kind.group, listing.audit):
+    for place, item in items(path, kind.name, kind.group, listing.audit, beside):
         try:
             found, ended = kind.job(item, place, listing)
             kept.add(found, ended=ended)
@@ -299,7 +312,8 @@ def _workload(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool
         limit_s=None if limit is None else float(limit),
         line=place,
         priority=_priority(item),
-        partition=text_at(item, "spec", "queueName"),
+        partition=text_at(item, "status", "admission", "clusterQueue") or text_at(item, "spec", "queueName"),
+        qos=text_at(item, "spec", "priorityClassName") or str(at(item, "spec", "priority") or ""),
     )
     return job, end_s is not None
 
@@ -357,7 +371,14 @@ def read_kueue(
     Evicted or Pending. ``minCount`` gives the fewest GPUs. ``gpu_resource``: name of the resource that is a GPU, or
     a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
     """
-    return read_listed(WORKLOADS, path, states, ended_only, gpu_resource)
+    from dlsched.traces.readers.quotas import with_quotas
+
+    objects: list[Json] = []
+    queue = read_listed(WORKLOADS, path, states, ended_only, gpu_resource, objects)
+    try:
+        return with_quotas(queue, objects, gpu_resource)
+    except Damaged as damage:
+        raise InputError(f"{path}: found {damage.found!r} in a queue ({damage.reason})") from None
 
 
 ENDED: Final = frozenset({"Completed", "Failed", "Aborted", "Terminated"})
@@ -401,6 +422,7 @@ def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
         limit_s=go_duration(estimate) if estimate else None,
         line=place,
         partition=text_at(item, "spec", "queue") or "default",
+        qos=text_at(item, "spec", "priorityClassName"),
     )
     return job, state in ENDED
 
@@ -469,15 +491,3 @@ def read_volcano(
     waiting. ``gpu_resource``: as ``read_kueue``.
     """
     return read_listed(JOBS, path, states, ended_only, gpu_resource)
-
-
-_GO = re.compile(r"([0-9]{1,12}(?:\.[0-9]*)?)(h|ms|m|us|µs|ns|s)")
-_GO_S: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-
-
-def go_duration(text: str) -> float:
-    """Read a duration as Go writes it (``1h2m3.5s``), in seconds; Damaged: anything else."""
-    parts = _GO.findall(text)
-    if "".join(map("".join, parts)) != text or not parts:
-        raise Damaged("objects whose duration cannot be read, left out", text)
-    return sum(float(figure) * _GO_S[unit] for figure, unit in parts)

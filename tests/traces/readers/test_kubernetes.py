@@ -128,7 +128,7 @@ def test_a_workload(version: str, tmp_path: Path) -> None:
         QueuedJob(
             *("team-a/train", "team-a", "research", NOON_S, NOON_S + 600, NOON_S + 2400, 1800.0, 8),
             **{"cpus": 8.0, "gpu_type": "a100", "state": "Succeeded", "limit_s": 7200.0, "line": 1},
-            **{"priority": 100.0, "partition": "research"},
+            **{"priority": 100.0, "partition": "cq", "qos": "100"},
         ),
     )
     assert queue.dated and "namespaces" in queue.audit[1]

@@ -1,0 +1,53 @@
+"""Quotas of Kueue's queues: a ClusterQueue, or all of a cohort, which borrow from each other, is a pool of GPUs."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dlsched.core.files import Json
+from dlsched.traces.queue import Queue, QueuedJob
+from dlsched.traces.readers.kubernetes import amount_of, at, list_at, text_at
+
+
+def with_quotas(queue: Queue, objects: Sequence[Json], resource: str) -> Queue:
+    """Take partitions of jobs to be pools of ClusterQueues, if the file lists these; Damaged: an object cannot be read."""
+    names, gpus = {}, dict[str, int]()
+    members: dict[str, list[str]] = defaultdict(list)
+    # cohorts may have a common parent, under which all borrow
+    tree = any(at(each, "kind") == "Cohort" for each in objects)
+    for each in objects:
+        if at(each, "kind") == "ClusterQueue":
+            name = text_at(each, "metadata", "name")
+            cohort = text_at(each, "spec", "cohortName") or text_at(each, "spec", "cohort")
+            gpus[name] = int(_quota(each, resource))
+            members[("cohorts" if tree else f"cohort {cohort}") if cohort else f"queue {name}"].append(name)
+    if not gpus:
+        return queue
+    pool_of = {name: "+".join(sorted(own)) for own in members.values() for name in own}
+    for each in objects:
+        if at(each, "kind") == "LocalQueue":
+            local = text_at(each, "metadata", "namespace"), text_at(each, "metadata", "name")
+            names[local] = text_at(each, "spec", "clusterQueue")
+
+    def placed(jobs: Sequence[QueuedJob]) -> tuple[QueuedJob, ...]:
+        """Jobs whose admission names no ClusterQueue are in that of their LocalQueue; what no list has is no pool."""
+        queues = [
+            job.partition if job.partition != job.group else names.get((job.user, job.group), job.group) for job in jobs
+        ]
+        return tuple(job._replace(partition=pool_of.get(q, "")) for job, q in zip(jobs, queues, strict=True))
+
+    pools = {pool: sum(gpus[name] for name in gpus if pool_of[name] == pool) for pool in pool_of.values()}
+    jobs, others, still, slices = map(placed, (queue.jobs, queue.others, queue.still, queue.slices))
+    return replace(
+        queue, jobs=jobs, others=others, still=still, slices=slices, pools={p: n for p, n in pools.items() if n}
+    )
+
+
+def _quota(item: Json, resource: str) -> float:
+    """GPUs of a ClusterQueue over all flavors."""
+    return sum(
+        amount_of({text_at(each, "name"): at(each, "nominalQuota")}, resource)
+        for group in list_at(item, "spec", "resourceGroups")
+        for flavor in list_at(group, "flavors")
+        for each in list_at(flavor, "resources")
+    )
