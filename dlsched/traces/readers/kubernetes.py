@@ -361,26 +361,6 @@ WORKLOADS: Final = Kind(
 )
 
 
-def read_kueue(
-    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, gpu_resource: str = GPU
-) -> Queue:
-    """Read the workloads of a cluster.
-
-    A workload comes when it was created, starts when it was last admitted, and ends when it is finished. Its user is the
-    namespace, its group the local queue. Its state is the reason of the condition Finished, else Admitted, QuotaReserved,
-    Evicted or Pending. ``minCount`` gives the fewest GPUs. ``gpu_resource``: name of the resource that is a GPU, or
-    a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
-    """
-    from dlsched.traces.readers.quotas import with_quotas
-
-    objects: list[Json] = []
-    queue = read_listed(WORKLOADS, path, states, ended_only, gpu_resource, objects)
-    try:
-        return with_quotas(queue, objects, gpu_resource)
-    except Damaged as damage:
-        raise InputError(f"{path}: found {damage.found!r} in a queue ({damage.reason})") from None
-
-
 ENDED: Final = frozenset({"Completed", "Failed", "Aborted", "Terminated"})
 
 

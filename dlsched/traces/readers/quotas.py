@@ -1,12 +1,33 @@
-"""Quotas of Kueue's queues: a ClusterQueue, or all of a cohort, which borrow from each other, is a pool of GPUs."""
+"""Reader of Kueue's workloads, with the quotas of queues: a ClusterQueue, or all of a cohort, which borrow from each other, is a pool of GPUs."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from dlsched.core.errors import InputError
 from dlsched.core.files import Json
+from dlsched.traces.cells import Damaged
 from dlsched.traces.queue import Queue, QueuedJob
-from dlsched.traces.readers.kubernetes import amount_of, at, list_at, text_at
+from dlsched.traces.readers.kubernetes import GPU, WORKLOADS, amount_of, at, list_at, read_listed, text_at
+
+
+def read_kueue(
+    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, gpu_resource: str = GPU
+) -> Queue:
+    """Read the workloads of a cluster.
+
+    A workload comes when it was created, starts when it was last admitted, and ends when it is finished. Its user is the
+    namespace, its group the local queue. Its state is the reason of the condition Finished, else Admitted, QuotaReserved,
+    Evicted or Pending. ``minCount`` gives the fewest GPUs. ``gpu_resource``: name of the resource that is a GPU, or
+    a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
+    """
+    objects: list[Json] = []
+    queue = read_listed(WORKLOADS, path, states, ended_only, gpu_resource, objects)
+    try:
+        return with_quotas(queue, objects, gpu_resource)
+    except Damaged as damage:
+        raise InputError(f"{path}: found {damage.found!r} in a queue ({damage.reason})") from None
 
 
 def with_quotas(queue: Queue, objects: Sequence[Json], resource: str) -> Queue:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.traces.cells import Damaged
+from dlsched.traces.cells import Damaged, go_duration
 from dlsched.traces.queue import QueuedJob
-from dlsched.traces.readers.kubernetes import fits, go_duration, quantity, read_kueue, read_volcano, text_at
+from dlsched.traces.readers.kubernetes import fits, quantity, read_volcano, text_at
+from dlsched.traces.readers.quotas import read_kueue
 
 
 @pytest.mark.parametrize(
