@@ -1,4 +1,4 @@
-"""Reader of Kueue's workloads, with the quotas of queues: a ClusterQueue, or all of a cohort, which borrow from each other, is a pool of GPUs."""
+"""Reader of Kueue's workloads and quotas: a ClusterQueue, or all of a cohort, whose queues borrow, is a pool of GPUs."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
