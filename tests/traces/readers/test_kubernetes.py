@@ -145,7 +145,7 @@ def test_a_list_of_one_kind_and_a_single_object(tmp_path: Path) -> None:
     path.write_text(json.dumps({"kind": "WorkloadList", "items": items}))
     audit = read_kueue(path).audit
     assert 'Objects that are no Workload of kueue.x-k8s.io, left out: 2 (first in object 2, "Pod").' in audit
-    assert any(each.startswith("Earlier attempts of a job, of which the last counts, left out: 1") for each in audit)
+    assert any(each.startswith("Duplicates, rows that say the same of a job again, left out: 1") for each in audit)
 
 
 def test_partial_admission(tmp_path: Path) -> None:
