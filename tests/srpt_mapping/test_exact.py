@@ -327,6 +327,6 @@ def test_many_servers_or_stages_are_refused_not_overflown(wide):
     """400 servers for a job of all, or jobs of 400 stages over two servers: policies answer, and the note says why no more."""
     job = gang(0.0, 1.0, stages=[(1, 1.0, 1.0)] * 399 + [(1, 1.0)])
     instance = builders.made([1] * 399 + [2] if wide else [250, 250], job, job, nic=1.0)
-    result = srpt_mapping.solve(instance, limits=Limits(nodes=12))  # eleven policies, and an order of annealing
+    result = srpt_mapping.solve(instance, limits=Limits(nodes=14))  # thirteen policies, and an order of annealing
     assert result.status is TerminationStatus.NODE_LIMIT
     assert "were not searched" in result.message
