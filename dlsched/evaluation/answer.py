@@ -272,11 +272,9 @@ def due(cluster: Cluster) -> str:
     shares, base = cluster.shares, cluster.baseline
     if shares is None or base is None:
         return ""
-    longest_s, head = shares.waited_s, f"On {several(cluster.gpus, 'GPU')} jobs waited"
-    if shares.unexplained_s is None:
-        head = f"{head.replace(' waited', '')} wait {duration(longest_s)} on average under `{base}`"
-    else:
-        head = f"{head} {duration(longest_s)} on average"
+    longest_s, known = shares.waited_s, shares.unexplained_s is not None
+    verb, under = ("waited", "") if known else ("wait", f" under `{base}`")
+    head = f"On {several(cluster.gpus, 'GPU')} jobs {verb} {duration(longest_s)} on average{under}"
     if longest_s <= 0:
         return f"{head}."
 
@@ -289,7 +287,7 @@ def due(cluster: Cluster) -> str:
     if shares.unexplained_s is None:
         return f"{text}."
     if abs(shares.unexplained_s) <= UNEXPLAINED * longest_s:
-        return f"{text}; `{base}` reproduces the rest, which GPUs that are too few explain."
+        return f"{text}; the rest is waiting for free GPUs, as under `{base}`."
     less = "longer" if shares.unexplained_s > 0 else "shorter"
     amount = f"{duration(abs(shares.unexplained_s), longest_s)} ({percent(abs(shares.unexplained_s) / longest_s)})"
     return (
@@ -400,6 +398,9 @@ def distance(cluster: Cluster) -> str:
         return "No bound was proven within the limits, so how much better a schedule could be is not known."
     flow_s, of_base_s = (float(cluster.fates[name].flow_s.mean()) for name in (best, cluster.baseline or best))
     which = " that gives every part of a GPU a whole one" if cluster.whole else ""
+    # the bound rests on what the record says or shows of walls
+    if len(cluster.pools) > 1 or bool((cluster.jobs.ready_s > cluster.jobs.submit_s).any()):
+        which += f"{' and' if which else ' that'} keeps jobs in their pools and waits for their users' conditions"
     least = duration(least_s, of_base_s)
     if flow_s <= least_s * (1 + 1e-6):
         return f"That cannot be improved: no schedule{which} takes less than {least} a job, which is proven."

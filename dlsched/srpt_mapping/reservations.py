@@ -102,7 +102,8 @@ def backfill_reserving(
         Called for every job that starts or takes a reservation; it may raise to stop.
 
     Guarantee: none on the objective. With one reservation the head is never delayed by a job behind it, if jobs run no longer
-    than predicted. Cost: O(I (Q + R)) for Q jobs that wait, R that run, with one reservation; O(I Q (Q + R)) with all.
+    than predicted and pools share no servers.
+    Cost: O(I (Q + R)) for Q jobs that wait, R that run, with one reservation; O(I Q (Q + R)) with all.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def backfill_reserving(
         return None
     require_placeable(instance)
     own, rule = instance.on_own_clock(), PLACES[place]
-    lengths_s = [_told_s(job, each) for job, each in zip(own.jobs, placed_s(own, rule, tick=tick), strict=True)]
+    lengths_s = [_planned_s(job, each) for job, each in zip(own.jobs, placed_s(own, rule, tick=tick), strict=True)]
     begun = with_own(own, None if begun is None else begun.since(min(job.release_s for job in instance.jobs)))
     most = len(own.jobs) if reservations is None else reservations
     # pools that share nothing have queues of their own
@@ -193,7 +194,7 @@ def _run(aside: Aside, lengths_s: FloatArray, reservations: int, begun: Begun | 
                 continue
             placed = aside.place(jobs[job].graph, servers.within(jobs[job].pool))
             iteration_s = servers.iteration_s(jobs[job].graph, placed)
-            end_s = now_s + _told_s(jobs[job], iteration_s)
+            end_s = now_s + _planned_s(jobs[job], iteration_s)
             if len(profile.fitting(gpus[[job]], np.array([end_s]))):
                 ran[job] = JobRun(now_s, jobs[job].iterations * iteration_s, servers.placement(placed))
                 heapq.heappush(running, (now_s + ran[job].length_s, job, servers.take(placed)))
@@ -209,10 +210,10 @@ def _run(aside: Aside, lengths_s: FloatArray, reservations: int, begun: Begun | 
 def _expected_s(aside: Aside, job: int, run: JobRun) -> float:
     """When a job that runs ends by its prediction."""
     each = aside.instance.jobs[job]
-    return run.start_s + _told_s(each, run.length_s / each.iterations)
+    return run.start_s + _planned_s(each, run.length_s / each.iterations)
 
 
-def _told_s(job: Job, iteration_s: float) -> float:
+def _planned_s(job: Job, iteration_s: float) -> float:
     """Seconds that reservations count on: the user's time limit, else those predicted."""
     return job.predicted * iteration_s if job.limit_s is None else job.limit_s
 

@@ -44,7 +44,7 @@ def test_from_a_dump_to_the_page_and_on(here: Path, cli: Callable[..., Ended]) -
     """What happened is first come, first served, as the dump is; a second call computes nothing and writes the same page."""
     first = cli("whatif", "sacct.txt", "--source", "slurm", "--gpus", GPUS, "-o", "page.html", "--workers", "1")
     assert first.code == 0, first.err
-    assert first.out.startswith(f"On {GPUS} GPUs jobs waited ") and "; fifo reproduces the rest" in first.out
+    assert first.out.startswith(f"On {GPUS} GPUs jobs waited ") and "waiting for free GPUs, as under fifo." in first.out
     assert f"On {GPUS} GPUs, switching from fifo to " in first.out
     assert column(first, "what happened") == column(first, "fifo")
     waits_h = [(start - submit) / 3600 for submit, start, _, _, _ in drawn(JOBS, GPUS, 0.95)]
@@ -264,7 +264,7 @@ def test_slices_are_left_out_or_whole_and_both_are_said(here: Path, cli: Callabl
     whole = cli(*ASKED, "--gpus", "4,2", "--slices", "whole", "-s", "whole.sqlite")
     assert "Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 14.\n" in whole.err
     assert "14 jobs on parts of GPUs have a whole one for every part here" in whole.out
-    assert "No schedule that gives every part of a GPU a whole one takes less than" in whole.out
+    assert "No schedule that gives every part of a GPU a whole one and keeps jobs in their pools" in whole.out
     page = (here / "page.html").read_text(encoding="utf-8")
     assert "--slices whole" in page and "is given a GPU of its own" in page
     assert cli(*ASKED, "--slices", "some").code == 2

@@ -328,8 +328,8 @@ def test_what_the_waiting_is_due_to() -> None:
     ]
     assert answer.due(made) == (
         "On 8 GPUs jobs waited 10 h on average. Of that, 4 h (40 %) is due to limits that users set themselves (dependencies, "
-        "begin times, arrays) and 3 h (30 %) to the order in which jobs were served; `fifo` reproduces the rest, which GPUs that "
-        "are too few explain."
+        "begin times, arrays) and 3 h (30 %) to the order in which jobs were served; the rest is waiting for free GPUs, as under "
+        "`fifo`."
     )
 
 
@@ -368,3 +368,12 @@ def test_the_usual_policy_is_the_one_that_reproduces_what_happened() -> None:
     assert answer._reproducing(made, ()) == "" and made.baseline == "easy"
     near = cluster({HAPPENED: SLOW, "easy": [each - 60 for each in SLOW], "fifo": SLOW})
     assert answer._reproducing(near, ("easy", "fifo")) == "easy"
+
+
+def test_a_bound_that_rests_on_walls_says_so() -> None:
+    """A job that is ready only after it was sent: the bound is of schedules that wait for that."""
+    made = cluster({"fifo": SLOW, "sjf": FAST}, least_flow_s=14400.0)
+    assert answer.distance(made).startswith("No schedule takes less than")
+    object.__setattr__(made, "jobs", made.jobs._replace(ready_s=made.jobs.submit_s + 60.0))
+    words = "No schedule that keeps jobs in their pools and waits for their users' conditions takes less than"
+    assert answer.distance(made).startswith(words)
