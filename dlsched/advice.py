@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Final, NamedTuple
@@ -73,7 +73,7 @@ def standing(queue: Queue, moment: Snapshot, gpus: int, gpus_of_node: int) -> Cl
 
     Nodes are those that the source lists, or else those on which jobs are recorded, with ``gpus_of_node`` GPUs each. Nodes with
     running jobs come first, as many as hold ``gpus``; unnamed nodes are added if these are too few. A job whose nodes are
-    unknown or full is placed on the emptiest nodes.
+    unknown or full is placed on the emptiest nodes. Of nodes that take no jobs only what is held counts.
     """
     needed = moment.held_gpus
     if needed > gpus:
@@ -89,8 +89,12 @@ def standing(queue: Queue, moment: Snapshot, gpus: int, gpus_of_node: int) -> Cl
             homeless.append(each)
         else:
             placed[each.job.id] = _taken(free, room.items())
+    closed = {node.id for node in queue.nodes if node.closed}
     for each in homeless:
-        placed[each.job.id] = _taken(free, _emptiest(each.job.gpus, free))
+        placed[each.job.id] = _taken(free, _emptiest(each.job.gpus, free, closed))
+    # of a node that takes no jobs there is what jobs hold
+    nodes = {name: size - free[name] if name in closed else size for name, size in nodes.items()}
+    audit += counted("Nodes that are down or drained, on which no job starts", len(closed & nodes.keys()))
     outside = sum(each in moment.outside for each in homeless)
     for words, number in (("Jobs that run", len(homeless) - outside), ("GPUs of jobs left out", outside)):
         audit += counted(
@@ -135,9 +139,9 @@ def _recorded(each: Present, free: Mapping[str, int]) -> dict[str, int] | None:
     return even if all(taken <= free.get(name, 0) for name, taken in even.items()) else None
 
 
-def _emptiest(gpus: int, free: Mapping[str, int]) -> list[tuple[str, int]]:
+def _emptiest(gpus: int, free: Mapping[str, int], closed: Container[str]) -> list[tuple[str, int]]:
     room = []
-    for name in sorted(free, key=free.__getitem__, reverse=True):
+    for name in sorted(free, key=lambda name: (name in closed, -free[name])):
         room.append((name, min(gpus, free[name])))
         gpus -= room[-1][1]
         if not gpus:
@@ -321,21 +325,61 @@ def decide(
         )
         queue = replace(queue, jobs=tuple(jobs))
     moment = snapshot(queue, at_s, estimates=estimates)
-    pools = pools_of(queue) if family == "srpt_mapping" else {}
+    pools = pools_of(queue) if family == "srpt_mapping" else {"": queue}
     # pools without nodes cannot say where a job starts
-    if len(pools) > 1 and any(part.nodes for part in pools.values()):
-        return _in_pools(queue, pools, moment, method, gpus, gpus_of_node, notes)
-    total, size_notes = gpus_of_cluster(queue, moment.held_gpus, gpus)
-    now = standing(queue, moment, total, gpus_of_node)
-    if family == "srpt_mapping":
-        actions, words = _gangs(queue, moment, now, method)
-    else:
-        counts, later, words = _SHARED[family](
-            moment, total, method, movable, restart_s, counts_of(scaling or SCALING[0], max_gpus)
-        )
-        actions = [_changed(each, counts.get(each.job.id, 0), later, now, moment.at_s) for each in moment.everyone]
-    audit = (*_doubts(moment, [now]), *queue.audit, *moment.audit, *size_notes, *now.audit, *words)
-    return Advice(moment.at_s, family, method, total, sum(now.free.values()), tuple(actions), audit)
+    if not any(part.nodes for part in pools.values()):
+        pools = {"": queue}
+    alone = len(pools) == 1
+    states, words_of, found = [], list[tuple[str, list[str]]](), dict[str, Action]()
+    # each pool decides by itself, on its nodes as they are
+    for name, part in pools.items():
+        own = moment if alone else _within(moment, part)
+        # GPUs that slices share may need more whole ones than the record shows in use
+        total, size_notes = max(sum(node.gpus for node in part.nodes), own.held_gpus), list[str]()
+        if alone:
+            total, size_notes = gpus_of_cluster(part, own.held_gpus, gpus)
+        now = standing(part, own, total, gpus_of_node)
+        total = sum(now.nodes.values())
+        if family == "srpt_mapping":
+            actions, words = _gangs(part, own, now, method)
+        else:
+            counts, later, words = _SHARED[family](
+                own, total, method, movable, restart_s, counts_of(scaling or SCALING[0], max_gpus)
+            )
+            actions = [_changed(each, counts.get(each.job.id, 0), later, now, own.at_s) for each in own.everyone]
+        states.append(now)
+        words_of.append((name, [*size_notes, *now.audit, *words]))
+        found |= {each.job: each for each in actions}
+    doubts, read = _doubts(moment, states), [*(part.audit if alone else queue.audit), *moment.audit]
+    total = sum(sum(now.nodes.values()) for now in states)
+    if not alone:
+        sizes = ", ".join(f"{name} ({sum(now.nodes.values()):,} GPUs)" for name, now in zip(pools, states, strict=True))
+        shown = "listed" if queue.nodes else "the record shows"
+        read += [*notes, f"Jobs start only on nodes of their partitions, of as many GPUs as {shown}: {sizes}."]
+        if gpus not in (None, total):
+            asked = f"Warning: {gpus:,} GPUs are asked for, but the pools of the record have {total:,}, which are used."
+            doubts.append(asked)
+    common = [text for text in words_of[0][1] if all(text in words for _, words in words_of)]
+    said = [f"Pool {name}: {text}" for name, words in words_of for text in words if text not in common]
+    return Advice(
+        moment.at_s,
+        family,
+        method,
+        total,
+        sum(sum(now.free.values()) for now in states),
+        tuple(found[each.job.id] for each in moment.everyone),
+        (*doubts, *read, *common, *said),
+    )
+
+
+def _within(moment: Snapshot, part: Queue) -> Snapshot:
+    """Those that are present in a pool."""
+    partitions = {job.partition for job in (*part.jobs, *part.others, *part.still, *part.slices)}
+    jobs, back, outside = (
+        tuple(each for each in group if each.job.partition in partitions)
+        for group in (moment.jobs, moment.held_back, moment.outside)
+    )
+    return moment._replace(jobs=jobs, held_back=back, outside=outside)
 
 
 def _gangs(queue: Queue, moment: Snapshot, now: ClusterState, method: str) -> tuple[list[Action], list[str]]:
@@ -348,52 +392,6 @@ def _gangs(queue: Queue, moment: Snapshot, now: ClusterState, method: str) -> tu
         else _gang_action(each, starts.get(each.job.id), now, moment.at_s)
         for each in moment.everyone
     ], words
-
-
-def _in_pools(
-    queue: Queue,
-    pools: Mapping[str, Queue],
-    moment: Snapshot,
-    method: str,
-    gpus: int | None,
-    gpus_of_node: int,
-    notes: Sequence[str],
-) -> Advice:
-    """Decide for each pool by itself, on its nodes as they are; ``notes`` are further sentences of the audit."""
-    pool_of = {
-        job.partition: name
-        for name, part in pools.items()
-        for job in (*part.jobs, *part.others, *part.still, *part.slices)
-    }
-    states, words_of, found = [], list[tuple[str, list[str]]](), dict[str, Action]()
-    for name, part in pools.items():
-        jobs, back, outside = (
-            tuple(each for each in group if pool_of.get(each.job.partition) == name)
-            for group in (moment.jobs, moment.held_back, moment.outside)
-        )
-        own = moment._replace(jobs=jobs, held_back=back, outside=outside)
-        # GPUs that slices share may need more whole ones than the record shows in use
-        total = max(sum(node.gpus for node in part.nodes), own.held_gpus)
-        now = standing(part, own, total, gpus_of_node)
-        actions, words = _gangs(part, own, now, method)
-        states.append(now)
-        words_of.append((name, [*now.audit, *words]))
-        found |= {each.job: each for each in actions}
-    total, free = (
-        sum(sum(of.values()) for of in each) for each in zip(*((s.nodes, s.free) for s in states), strict=True)
-    )
-    sizes = ", ".join(f"{name} ({sum(now.nodes.values()):,} GPUs)" for name, now in zip(pools, states, strict=True))
-    doubts = _doubts(moment, states)
-    if gpus not in (None, total):
-        doubts.append(
-            f"Warning: {gpus:,} GPUs are asked for, but the pools of the record have {total:,}, which are used."
-        )
-    common = [text for text in words_of[0][1] if all(text in words for _, words in words_of)]
-    said = [f"Pool {name}: {text}" for name, words in words_of for text in words if text not in common]
-    pooled = f"Jobs start only on nodes of their partitions, of as many GPUs as the record shows: {sizes}."
-    audit = (*doubts, *queue.audit, *moment.audit, *notes, pooled, *common, *said)
-    actions = [found[each.job.id] for each in moment.everyone]
-    return Advice(moment.at_s, "srpt_mapping", method, total, free, tuple(actions), audit)
 
 
 def _doubts(moment: Snapshot, states: Sequence[ClusterState]) -> list[str]:

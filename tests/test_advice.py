@@ -262,3 +262,19 @@ def test_doubts_come_first() -> None:
         "Warning: jobs that run on nodes on which others hold the GPUs that they would need: 1.",
         "Warning: jobs that are said to start after the moment, taken to wait: 1.",
     )
+
+
+def test_doubts_of_all_pools_are_one_sentence() -> None:
+    """In a and in b a job runs on a node that another holds; before them stands no note of what was read."""
+    jobs = [
+        QueuedJob(f"{pool}{index}", "", "", 0.0, 0.0, None, None, 2, nodes=(f"{pool}0",), partition=pool, limit_s=100.0)
+        for pool in "ab"
+        for index in range(2)
+    ]
+    nodes = tuple(QueueNode(f"{pool}{index}", 2, pools=(pool,)) for pool in "ab" for index in range(2))
+    advice = decide(queue(*jobs, nodes=nodes), at_s=50.0, gpus=4)
+    assert advice.audit[:2] == (
+        "Warning: jobs that run on nodes on which others hold the GPUs that they would need: 2.",
+        "Warning: 4 GPUs are asked for, but the pools of the record have 8, which are used.",
+    )
+    assert not any(text.startswith("Warning") for text in advice.audit[2:])

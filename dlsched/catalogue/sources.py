@@ -191,7 +191,7 @@ _ALL = (
         "srpt_mapping",
         "dlsched.traces.readers.simulators:TIRESIAS",
     ),
-    _queue("slurm", "sacct -aXP with a header: jobs of Slurm", "slurm:read_slurm", "delimiter", "time_zone"),
+    _queue("slurm", "sacct -aXP with a header: jobs of Slurm", "slurm:read_slurm", "delimiter", "time_zone", "nodes"),
     _queue("kueue", "kubectl get workloads -A -o json: workloads of Kueue", "quotas:read_kueue", "gpu_resource"),
     _queue("volcano", "kubectl get vcjob -A -o json: jobs of Volcano", "kubernetes:read_volcano", "gpu_resource"),
     _queue("openb", "openb_pod_list_*.csv of Alibaba's gpu-v2023", "public_traces:read_openb", "nodes"),

@@ -241,7 +241,7 @@ def _errors_of(path: str) -> Iterator[None]:
     except DlschedError:
         raise
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}") from None
     except (EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be unpacked: {error}") from None
     except ValueError as error:

@@ -180,12 +180,17 @@ class QueuedJob(NamedTuple):
 
 
 class QueueNode(NamedTuple):
-    """A node of the cluster, where the source lists them: its name, GPUs, their model, CPU cores."""
+    """A node of the cluster, where the source lists them: its name, GPUs, their model, CPU cores.
+
+    ``pools``: partitions that it is of; ``closed``: no job may start on it now.
+    """
 
     id: str
     gpus: int
     gpu_type: str = ""
     cpus: float = 0.0
+    pools: tuple[str, ...] = ()
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

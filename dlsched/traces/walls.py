@@ -1,9 +1,9 @@
 """Walls of a cluster as far as its record knows them: pools of nodes, limits that users set themselves, classes of jobs.
 
-*Pools.* A partition is a pool if every job that ran names its nodes, or if the source says that the partitions share no GPUs;
-partitions that ran jobs on common nodes are one. Where a partition held more GPUs than its quota, or a job has no partition that
-the source knows, nothing is parted. A node has as many GPUs as were in use on it
-at once, and at least as many as any other node of its pool with GPUs of the same type.
+*Pools.* A partition is a pool where the source lists the nodes of partitions; else if every job that ran names its nodes, or
+the source says that the partitions share no GPUs. Partitions with common nodes are one. Where a partition held more GPUs than its
+quota, or a job has no partition that the source knows, nothing is parted. A node that is not listed has as many GPUs as were in
+use on it at once, and at least as many as any other node of its pool with GPUs of the same type.
 
 *Ready.* A job waits for GPUs from the moment on at which its user's own conditions (dependencies, begin times) let it start:
 ``Eligible`` where the record states it. Where it does not, a job that starts within ``SOON_S`` of the end of an earlier job of
@@ -18,16 +18,16 @@ passed jobs of the other, that came before and need no more GPUs, several times 
 """
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
 
-from dlsched.core.arrays import BoolArray, FloatArray
-from dlsched.traces.gpu_counts import most_held
+from dlsched.core.arrays import FloatArray
+from dlsched.traces.gpu_counts import ROUNDING, most_held
 from dlsched.traces.queue import Queue, QueuedJob, QueueNode, Wall, counted
 
 SOON_S = 60.0
@@ -43,48 +43,54 @@ _LOOKED = 2_000  # of the jobs ready before one, the last ones, that are looked 
 def pools_of(queue: Queue) -> dict[str, Queue]:
     """Part a queue into its pools, by name; one without a name where the record does not tell partitions and nodes apart."""
     jobs = (*queue.jobs, *queue.others, *queue.slices)
-    named = all(job.partition and (job.nodes or job.start_s is None) for job in jobs)
-    if queue.nodes or not (named or _apart(queue, jobs)):
-        return {"": replace(queue, pools={})}
-    # partitions with a node in common are one pool
-    root: dict[str, str] = {}
-
-    def pool(partition: str) -> str:
-        while root.setdefault(partition, partition) != partition:
-            partition = root[partition]
-        return partition
-
-    owner: dict[str, str] = {}
+    whole = {"": replace(queue, pools={})}
+    of_node: dict[str, set[str]] = {node.id: {*node.pools} for node in queue.nodes}
+    listed = frozenset[str]().union(*of_node.values())
+    seen = all(job.partition and (job.nodes or job.start_s is None) for job in jobs)
+    if not listed and (queue.nodes or not (seen or _apart(queue, jobs))):
+        return whole
+    # a partition that no list names is where its jobs ran
     for job in jobs:
         for node in job.nodes:
-            root[pool(owner.setdefault(node, job.partition))] = pool(job.partition)
-    names: dict[str, list[str]] = defaultdict(list)
-    for partition in sorted(root | {job.partition: "" for job in jobs}):
-        names[pool(partition)].append(partition)
-    if len({pool(job.partition) for job in queue.jobs}) < 2:
-        return {"": replace(queue, pools={})}
-    name_of = {partition: "+".join(each) for each in names.values() for partition in each}
+            if job.partition not in listed and (node in of_node or not listed):
+                of_node.setdefault(node, set()).add(job.partition)
+    partitions = {job.partition for job in jobs}
+    unknown = partitions - listed.union(*of_node.values()) if listed else ()
+    if unknown:
+        words = "Jobs in partitions of which no node is listed, so that the cluster is taken as one pool"
+        notes = counted(words, sum(job.partition in unknown for job in queue.jobs))
+        return {"": replace(queue, pools={}, audit=(*queue.audit, *notes))}
+    groups = _joined([*dict.fromkeys(map(frozenset, of_node.values())), *(frozenset({each}) for each in partitions)])
+    name_of = {partition: "+".join(sorted(filter(None, group))) for group in groups for partition in group}
+    names = dict.fromkeys(name_of[job.partition] for job in queue.jobs)
+    found = {name: _pool(queue, name, name_of, seen=seen and not listed) for name in names}
+    if listed and len(found) == 1:
+        return dict.fromkeys([""], replace(found.popitem()[1], pools={}))
+    return found if len(found) > 1 else whole
 
-    def within(members: Sequence[QueuedJob], name: str) -> tuple[QueuedJob, ...]:
-        return tuple(job for job in members if name_of[job.partition] == name)
 
-    found = {}
-    for name in dict.fromkeys(name_of[job.partition] for job in queue.jobs):
-        part = replace(
-            queue,
-            jobs=within(queue.jobs, name),
-            others=within(queue.others, name),
-            still=within(queue.still, name),
-            slices=within(queue.slices, name),
-        )
-        quotas = [queue.pools.get(partition, 0) for partition in name_of if name_of[partition] == name]
-        # a pool has a quota if all of its partitions have one
-        quota = sum(quotas) if all(quotas) else 0
-        words = counted("GPUs of the pool, by the quota that the file states", quota)
-        found[name] = replace(
-            part, nodes=tuple(_nodes(part)) if named else (), pools={name: quota}, audit=(*queue.audit, *words)
-        )
-    return found
+def _joined(groups: Iterable[frozenset[str]]) -> list[frozenset[str]]:
+    """Join sets that have a member in common."""
+    joined: list[frozenset[str]] = []
+    for group in groups:
+        meeting = [each for each in joined if each & group]
+        joined = [*(each for each in joined if not each & group), group.union(*meeting)]
+    return joined
+
+
+def _pool(queue: Queue, name: str, name_of: Mapping[str, str], *, seen: bool) -> Queue:
+    """The jobs of a pool, its nodes, listed or as jobs show them (``seen``), and its quota if all of its partitions have one."""
+    jobs, others, still, slices = (
+        tuple(job for job in members if name_of[job.partition] == name)
+        for members in (queue.jobs, queue.others, queue.still, queue.slices)
+    )
+    quotas = [queue.pools.get(partition, 0) for partition in name_of if name_of[partition] == name]
+    quota = sum(quotas) if all(quotas) else 0
+    words = counted("GPUs of the pool, by the quota that the file states", quota)
+    nodes = tuple(node for node in queue.nodes if any(name_of[partition] == name for partition in node.pools))
+    part = replace(queue, jobs=jobs, others=others, still=still, slices=slices, nodes=nodes)
+    part = replace(part, pools={name: quota}, audit=(*queue.audit, *words))
+    return replace(part, nodes=tuple(_nodes(part))) if seen else part
 
 
 def _apart(queue: Queue, jobs: Sequence[QueuedJob]) -> bool:
@@ -102,11 +108,16 @@ def _nodes(queue: Queue) -> Iterator[QueueNode]:
     """The nodes that jobs ran on, with their GPUs."""
     jobs = [job for job in (*queue.jobs, *queue.others, *queue.slices) if job.nodes]
     kind = {node: job.gpu_type for job in jobs for node in job.nodes}
-    sizes: dict[str, int] = {type_: max(1, most_held([], on)) for type_, on in _alone(jobs, kind)}
+    alone: dict[str, list[QueuedJob]] = defaultdict(list)
+    sizes = dict.fromkeys(kind.values(), 1)
+    # of several nodes one gives at least the mean; on one there is what was in use at once
     for job in jobs:
-        # of several nodes one gives at least the mean
         on = kind[job.nodes[0]]
-        sizes[on] = max(sizes.get(on, 1), math.ceil(job.parts / len(job.nodes) - 1e-9))
+        sizes[on] = max(sizes[on], math.ceil(job.parts / len(job.nodes) - 1e-9))
+        if len(job.nodes) == 1:
+            alone[job.nodes[0]].append(job)
+    for node, own in alone.items():
+        sizes[kind[node]] = max(sizes[kind[node]], most_held([], own))
     # together they hold at least what was in use at once
     missing = most_held([], jobs) - sum(sizes[kind[node]] for node in kind)
     more = max(0, math.ceil(missing / max(1, len(kind))))  # a pool whose jobs all wait shows no node
@@ -114,18 +125,10 @@ def _nodes(queue: Queue) -> Iterator[QueueNode]:
         yield QueueNode(node, sizes[kind[node]] + more, kind[node])
 
 
-def _alone(jobs: Sequence[QueuedJob], kind: Mapping[str, str]) -> Iterator[tuple[str, list[QueuedJob]]]:
-    """For every node its type and the jobs that ran on it alone, the busiest node of a type last."""
-    by_node: dict[str, list[QueuedJob]] = defaultdict(list)
-    for job in jobs:
-        if len(job.nodes) == 1:
-            by_node[job.nodes[0]].append(job)
-    yield from sorted(((kind[node], own) for node, own in by_node.items()), key=lambda each: most_held([], each[1]))
-
-
 def with_walls(queue: Queue, gpus: int, ranks: Mapping[str, int]) -> Queue:
     """Add to every job of a pool of so many GPUs when it was ready, its array's limit and its rank, and to the audit how."""
-    free = _Free((*queue.jobs, *queue.others, *queue.slices), gpus)
+    jobs = (*queue.jobs, *queue.others, *queue.slices)
+    free = _Steps([(-math.inf, gpus), *((at_s, -parts) for at_s, parts in _held(jobs))])
     ready, words = _ready_s(queue.jobs, free)
     limits, inferred = _limits(queue, free)
     walled = tuple(
@@ -135,81 +138,83 @@ def with_walls(queue: Queue, gpus: int, ranks: Mapping[str, int]) -> Queue:
     return replace(queue, jobs=walled, audit=(*queue.audit, *words, *inferred))
 
 
-class _Free:
-    """Free GPUs of a pool over time, as a step function."""
-
-    def __init__(self, jobs: Sequence[QueuedJob], gpus: int) -> None:
-        changes = [(job.start_s, job.parts) for job in jobs if job.start_s is not None]
-        changes += [(job.end_s, -job.parts) for job in jobs if job.start_s is not None and job.end_s is not None]
-        changes.sort()
-        self._times = np.array([at_s for at_s, _ in changes])
-        self._free = gpus - np.cumsum([count for _, count in changes])
-
-    def during(self, from_s: float, to_s: float, gpus: int) -> tuple[FloatArray, Callable[[FloatArray], BoolArray]]:
-        """The times at which the number of free GPUs changes, and whether as many are free at any times in between."""
-        first, last = np.searchsorted(self._times, [from_s, to_s], side="right")
-
-        def room(times: FloatArray) -> BoolArray:
-            place = np.searchsorted(self._times, times, side="right") - 1
-            return np.asarray((place < 0) | (self._free[place] >= gpus))
-
-        return self._times[first:last], room
-
-    def enough(self, gpus: int, from_s: float, to_s: float) -> bool:
-        """Whether as many GPUs were free for nearly all of a time."""
-        first, last = np.searchsorted(self._times, [from_s, to_s], side="right")
-        steps = np.clip(np.append(self._times[max(first - 1, 0) : last], to_s), from_s, to_s)
-        room = self._free[max(first - 1, 0) : last] >= gpus
-        return bool((np.diff(steps)[room]).sum() >= FREE * (to_s - from_s))
+def _held(jobs: Iterable[QueuedJob]) -> list[tuple[float, float]]:
+    """When jobs take GPUs, and give them back, below 0."""
+    ran = [(job, job.start_s) for job in jobs if job.start_s is not None]
+    changes = [(start_s, job.parts) for job, start_s in ran]
+    return changes + [(job.end_s, -job.parts) for job, _ in ran if job.end_s is not None]
 
 
-def _ready_s(jobs: Sequence[QueuedJob], free: _Free) -> tuple[list[float], list[str]]:
+class _Steps:
+    """A number that changes over time, as the sum of changes at times."""
+
+    def __init__(self, changes: Iterable[tuple[float, float]]) -> None:
+        ordered = sorted(changes)
+        self.times_s = np.array([at_s for at_s, _ in ordered])
+        self.values = np.cumsum([0.0, *(change for _, change in ordered)])
+
+    def at(self, times_s: FloatArray) -> FloatArray:
+        """The number after the changes up to each time."""
+        return np.asarray(self.values[np.searchsorted(self.times_s, times_s, side="right")])
+
+    def within(self, from_s: float, to_s: float) -> FloatArray:
+        """When it changes after one time, up to another."""
+        first, last = np.searchsorted(self.times_s, [from_s, to_s], side="right")
+        return self.times_s[first:last]
+
+
+def _cut(from_s: float, to_s: float, *steps: _Steps) -> tuple[FloatArray, FloatArray]:
+    """Cut a time where any of the numbers changes: the beginnings of its parts, and their seconds."""
+    times_s = np.unique(np.concatenate([[from_s], *(each.within(from_s, to_s) for each in steps)]))
+    return times_s, np.diff(times_s, append=to_s)
+
+
+def _enough(free: _Steps, job: QueuedJob, to_s: float) -> bool:
+    """Whether GPUs enough for a job were free for nearly all of its waiting."""
+    times_s, seconds = _cut(job.submit_s, to_s, free)
+    room = free.at(times_s) >= job.gpus - ROUNDING
+    return bool(seconds[room].sum() >= FREE * (to_s - job.submit_s))
+
+
+def _stated_s(job: QueuedJob) -> float:
+    """When a job could start for its user by what is stated."""
+    return job.submit_s if job.eligible_s is None else max(job.submit_s, job.eligible_s)
+
+
+def _ready_s(jobs: Sequence[QueuedJob], free: _Steps) -> tuple[list[float], list[str]]:
     """When every job could start for its user, and sentences on how that is known."""
-    stated = sum(job.eligible_s is not None for job in jobs)
-    ready, inferred = [], 0
+    if any(job.eligible_s is not None for job in jobs):
+        ready = [_stated_s(job) if job.start_s is None else min(_stated_s(job), job.start_s) for job in jobs]
+        later = sum(at_s > job.submit_s for at_s, job in zip(ready, jobs, strict=True))
+        words = "Jobs that their users' own conditions let start only after they were sent, as the record says"
+        return ready, counted(words, later)
+    starts_s = _followers(jobs, free)
+    words = "Jobs taken to have waited for an earlier job of their user, at whose end they start though GPUs were free"
+    return [starts_s.get(job.id, job.submit_s) for job in jobs], counted(words, len(starts_s))
+
+
+def _followers(jobs: Sequence[QueuedJob], free: _Steps) -> dict[str, float]:
+    """The starts of jobs that waited for an earlier job of their user and not for GPUs, by id."""
     ends: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    if not stated:
-        for job in jobs:
-            if job.user and job.end_s is not None:
-                ends[job.user].append((job.end_s, job.submit_s))
-        for own in ends.values():
-            own.sort()
-    blocked_s = _blocked_until(jobs, free) if not stated else {}
     for job in jobs:
-        at_s = job.submit_s if job.eligible_s is None else max(job.submit_s, job.eligible_s)
-        if job.start_s is not None:
-            at_s = min(at_s, job.start_s)
-            wait_s = job.start_s - job.submit_s
-            waited = not stated and not job.array and wait_s > SOON_S
-            waited = waited and blocked_s[job.id] <= job.submit_s + (1 - FREE) * wait_s
-            if waited and _follows(ends[job.user], job) and free.enough(job.gpus, job.submit_s, job.start_s):
-                at_s, inferred = job.start_s, inferred + 1
-        ready.append(at_s)
-    later = sum(at_s > job.submit_s for at_s, job in zip(ready, jobs, strict=True)) - inferred
-    said = "Jobs that their users' own conditions let start only after they were sent, as the record says"
-    taken = "Jobs taken to have waited for an earlier job of their user, at whose end they start though GPUs were free"
-    return ready, [*counted(said, later), *counted(taken, inferred)]
-
-
-def _blocked_until(jobs: Sequence[QueuedJob], free: _Free) -> dict[str, float]:
-    """By id, until when jobs that came before waited for GPUs, which a strict queue lets all others wait for."""
-    until_s, last_s = {}, -np.inf
+        if job.user and job.end_s is not None:
+            insort(ends[job.user], (job.end_s, job.submit_s))
+    found, blocked_s = {}, -math.inf
     for job in sorted(jobs, key=lambda job: job.submit_s):
-        until_s[job.id] = last_s
-        waited = job.start_s is not None and job.start_s > job.submit_s + SOON_S
-        if job.start_s is not None and waited and not free.enough(job.gpus, job.submit_s, job.start_s):
-            last_s = max(last_s, job.start_s)
-    return until_s
+        if job.start_s is None or job.start_s <= job.submit_s + SOON_S:
+            continue
+        if not _enough(free, job, job.start_s):
+            # a strict queue lets all that come later wait as long
+            blocked_s = max(blocked_s, job.start_s)
+        elif not job.array and blocked_s <= job.submit_s + (1 - FREE) * (job.start_s - job.submit_s):
+            own = ends[job.user]
+            just_ended = own[bisect_left(own, (job.start_s - SOON_S,)) : bisect_right(own, (job.start_s, math.inf))]
+            if any(submit_s <= job.submit_s < end_s for end_s, submit_s in just_ended):
+                found[job.id] = job.start_s
+    return found
 
 
-def _follows(ends: Sequence[tuple[float, float]], job: QueuedJob) -> bool:
-    """Whether an earlier job of the user ended just before this one started."""
-    assert job.start_s is not None
-    first, last = bisect_left(ends, (job.start_s - SOON_S,)), bisect_right(ends, (job.start_s, np.inf))
-    return any(submit_s <= job.submit_s and end_s > job.submit_s for end_s, submit_s in ends[first:last])
-
-
-def _limits(queue: Queue, free: _Free) -> tuple[dict[str, int], list[str]]:
+def _limits(queue: Queue, free: _Steps) -> tuple[dict[str, int], list[str]]:
     """How many tasks of an array may run at once, by array, and sentences on how that is known."""
     limits, inferred = dict(queue.arrays), 0
     tasks: dict[str, list[QueuedJob]] = defaultdict(list)
@@ -217,12 +222,11 @@ def _limits(queue: Queue, free: _Free) -> tuple[dict[str, int], list[str]]:
         if job.array and job.start_s is not None:
             tasks[job.array].append(job)
     for array, own in tasks.items():
-        changes = [(job.start_s, 1) for job in own] + [(job.end_s, -1) for job in own if job.end_s is not None]
-        most = int(np.cumsum([count for _, count in sorted(changes)]).max())
+        running = _Steps(_held(job._replace(gpus=1, share=1.0) for job in own))
+        most = int(running.values.max())
         if array in limits:
             limits[array] = max(limits[array], most)
-            continue
-        if most < len(own) and _stopped_by(own, most, free):
+        elif most < len(own) and _stopped_by(own, running, most, free):
             limits[array], inferred = most, inferred + 1
     words = "Arrays taken to have a limit on tasks that run at once, the number at which others waited though GPUs were free"
     return limits, [
@@ -231,20 +235,16 @@ def _limits(queue: Queue, free: _Free) -> tuple[dict[str, int], list[str]]:
     ]
 
 
-def _stopped_by(tasks: Sequence[QueuedJob], most: int, free: _Free) -> bool:
+def _stopped_by(tasks: Sequence[QueuedJob], running: _Steps, most: int, free: _Steps) -> bool:
     """Whether so many tasks of an array ran nearly always when others waited though GPUs were free for them."""
-    ready = np.sort([job.submit_s if job.eligible_s is None else job.eligible_s for job in tasks])
-    starts = np.sort([job.start_s or 0.0 for job in tasks])
-    ends = np.sort([np.inf if job.end_s is None else job.end_s for job in tasks])
-    times, room = free.during(ready[0], starts[-1], max(job.gpus for job in tasks))
-    times = np.unique(np.concatenate([times, ready, starts, ends[ends < starts[-1]]]))
-    times = times[(times >= ready[0]) & (times <= starts[-1])]
-    begun, ended = np.searchsorted(starts, times, side="right"), np.searchsorted(ends, times, side="right")
-    waits = np.searchsorted(ready, times, side="right") > begun
-    idle = waits[:-1] & room(times[:-1])
-    seconds = np.diff(times)
-    total_s = float(seconds[idle].sum())
-    return total_s > SOON_S and float(seconds[idle & (begun - ended >= most)[:-1]].sum()) >= _MOSTLY * total_s
+    starts_s = [job.start_s for job in tasks if job.start_s is not None]
+    ready_s = list(map(_stated_s, tasks))
+    waiting = _Steps([*((at_s, 1) for at_s in ready_s), *((at_s, -1) for at_s in starts_s)])
+    times_s, seconds = _cut(min(ready_s), max(starts_s), free, running, waiting)
+    room = free.at(times_s) >= max(job.gpus for job in tasks) - ROUNDING
+    seconds = np.where(room & (waiting.at(times_s) > 0), seconds, 0.0)
+    full_s = float(seconds[running.at(times_s) >= most].sum())
+    return seconds.sum() > SOON_S and full_s >= _MOSTLY * seconds.sum()
 
 
 def ranks_of(pools: Sequence[Queue]) -> tuple[Mapping[str, int], str]:
@@ -253,16 +253,14 @@ def ranks_of(pools: Sequence[Queue]) -> tuple[Mapping[str, int], str]:
     names = sorted({job.qos for job in jobs})
     stated = {name: [job.priority for job in jobs if job.qos == name and job.priority is not None] for name in names}
     if all(stated.values()):
-        means = {name: fmean(stated[name]) for name in names}
+        means, how = {name: fmean(stated[name]) for name in names}, "the mean of Priority"
         above = {name: sum(means[other] < means[name] for other in names) for name in names}
-        how = "the mean of Priority"
     else:
-        wins = sum((_passes(pool.jobs) for pool in pools), Counter())
+        wins, how = sum((_passes(pool.jobs) for pool in pools), Counter()), "whose jobs passed whose"
         above = {
             name: sum(wins[name, other] >= max(_FEWEST, _CLEARLY * wins[other, name]) for other in names)
             for name in names
         }
-        how = "whose jobs passed whose"
     if not any(above.values()):
         return {}, ""
     order = " < ".join(name or "(none)" for name in sorted(names, key=above.__getitem__))
@@ -272,18 +270,14 @@ def ranks_of(pools: Sequence[Queue]) -> tuple[Mapping[str, int], str]:
 def _passes(jobs: Sequence[QueuedJob]) -> Counter[tuple[str, str]]:
     """How often a job of one class passed one of another that came before, needs no more GPUs and no longer by its limit."""
     # tasks of arrays may wait for each other
-    started = [job for job in jobs if job.start_s is not None and not job.array]
-    ready_s = np.array([job.submit_s if job.eligible_s is None else job.eligible_s for job in started])
-    start_s, gpus, limit_s = (
-        np.array([getattr(job, name) or 0.0 for job in started]) for name in ("start_s", "gpus", "limit_s")
-    )
+    started = [(_stated_s(job), job.start_s, job) for job in jobs if job.start_s is not None and not job.array]
+    started.sort(key=lambda each: each[:2])
+    start_s = np.array([at_s for _, at_s, _ in started])
+    gpus, limit_s = (np.array([getattr(job, name) or 0.0 for *_, job in started]) for name in ("gpus", "limit_s"))
     wins: Counter[tuple[str, str]] = Counter()
-    order = np.argsort(ready_s, kind="stable")
-    sorted_s = ready_s[order]
-    for index, job in enumerate(started):
-        before = order[: np.searchsorted(sorted_s, ready_s[index])][-_LOOKED:]
-        easier = (gpus[before] <= gpus[index]) & (limit_s[before] <= limit_s[index])
-        for other in {started[place].qos for place in before[(start_s[before] > start_s[index] + SOON_S) & easier]}:
-            if other != job.qos:
-                wins[job.qos, other] += 1
+    for index, (_, at_s, job) in enumerate(started):
+        before = slice(max(0, index - _LOOKED), index)
+        passed = (start_s[before] > at_s + SOON_S) & (gpus[before] <= gpus[index]) & (limit_s[before] <= limit_s[index])
+        others = {started[before.start + place][2].qos for place in np.flatnonzero(passed)}
+        wins.update((job.qos, other) for other in others - {job.qos})
     return wins

@@ -1,6 +1,6 @@
 """Reader of Kueue's workloads and quotas: a ClusterQueue, or all of a cohort, whose queues borrow, is a pool of GPUs."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,8 +31,11 @@ def read_kueue(
 
 
 def with_quotas(queue: Queue, objects: Sequence[Json], resource: str) -> Queue:
-    """Take partitions of jobs to be pools of ClusterQueues, if the file lists these; Damaged: an object cannot be read."""
-    names, gpus = {}, dict[str, int]()
+    """Take partitions of jobs to be pools of ClusterQueues, if the file lists these; Damaged: an object cannot be read.
+
+    Where queues of a pool have quotas of several flavors, and every job that was admitted says which one it got, each is a pool.
+    """
+    quotas: dict[str, Counter[str]] = {}
     members: dict[str, list[str]] = defaultdict(list)
     # cohorts may have a common parent, under which all borrow
     tree = any(at(each, "kind") == "Cohort" for each in objects)
@@ -40,35 +43,52 @@ def with_quotas(queue: Queue, objects: Sequence[Json], resource: str) -> Queue:
         if at(each, "kind") == "ClusterQueue":
             name = text_at(each, "metadata", "name")
             cohort = text_at(each, "spec", "cohortName") or text_at(each, "spec", "cohort")
-            gpus[name] = int(_quota(each, resource))
+            quotas[name] = _quotas(each, resource)
             members[("cohorts" if tree else f"cohort {cohort}") if cohort else f"queue {name}"].append(name)
-    if not gpus:
+    if not quotas:
         return queue
     pool_of = {name: "+".join(sorted(own)) for own in members.values() for name in own}
-    for each in objects:
-        if at(each, "kind") == "LocalQueue":
-            local = text_at(each, "metadata", "namespace"), text_at(each, "metadata", "name")
-            names[local] = text_at(each, "spec", "clusterQueue")
+    of_pool = {
+        pool: sum((quotas[name] for name in quotas if pool_of[name] == pool), Counter()) for pool in pool_of.values()
+    }
+    names = {
+        (text_at(each, "metadata", "namespace"), text_at(each, "metadata", "name")): text_at(
+            each, "spec", "clusterQueue"
+        )
+        for each in objects
+        if at(each, "kind") == "LocalQueue"
+    }
+
+    def pool(job: QueuedJob) -> str:
+        """Jobs whose admission names no ClusterQueue are in that of their LocalQueue; what no list has is no pool."""
+        named = job.partition if job.partition != job.group else names.get((job.user, job.group), job.group)
+        return pool_of.get(named, "")
+
+    every = (*queue.jobs, *queue.others, *queue.slices)
+    got = [(pool(job), job.gpu_type) for job in every if job.start_s is not None]
+    apart = {name for name, own in of_pool.items() if len(own) > 1} - {
+        name for name, kind in got if kind not in of_pool.get(name, ())
+    }
 
     def placed(jobs: Sequence[QueuedJob]) -> tuple[QueuedJob, ...]:
-        """Jobs whose admission names no ClusterQueue are in that of their LocalQueue; what no list has is no pool."""
-        queues = [
-            job.partition if job.partition != job.group else names.get((job.user, job.group), job.group) for job in jobs
-        ]
-        return tuple(job._replace(partition=pool_of.get(q, "")) for job, q in zip(jobs, queues, strict=True))
+        named = ((job, pool(job)) for job in jobs)
+        return tuple(job._replace(partition=f"{name}/{job.gpu_type}" if name in apart else name) for job, name in named)
 
-    pools = {pool: sum(gpus[name] for name in gpus if pool_of[name] == pool) for pool in pool_of.values()}
+    pools = {
+        f"{name}/{flavor}" if name in apart else name: gpus if name in apart else sum(own.values())
+        for name, own in of_pool.items()
+        for flavor, gpus in own.items()
+    }
     jobs, others, still, slices = map(placed, (queue.jobs, queue.others, queue.still, queue.slices))
-    return replace(
-        queue, jobs=jobs, others=others, still=still, slices=slices, pools={p: n for p, n in pools.items() if n}
-    )
+    return replace(queue, jobs=jobs, others=others, still=still, slices=slices, pools=pools)
 
 
-def _quota(item: Json, resource: str) -> float:
-    """GPUs of a ClusterQueue over all flavors."""
-    return sum(
-        amount_of({text_at(each, "name"): at(each, "nominalQuota")}, resource)
-        for group in list_at(item, "spec", "resourceGroups")
-        for flavor in list_at(group, "flavors")
-        for each in list_at(flavor, "resources")
-    )
+def _quotas(item: Json, resource: str) -> Counter[str]:
+    """GPUs of a ClusterQueue by flavor, of those that have some."""
+    gpus = Counter[str]()
+    for group in list_at(item, "spec", "resourceGroups"):
+        for flavor in list_at(group, "flavors"):
+            for each in list_at(flavor, "resources"):
+                amount = amount_of({text_at(each, "name"): at(each, "nominalQuota")}, resource)
+                gpus[text_at(flavor, "name")] += int(amount)
+    return +gpus

@@ -5,18 +5,22 @@
 """
 
 import functools
+import math
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from dlsched.traces.cells import MISSING, Damaged, Moments, nodes_of, number, numbers, span, zone_of
+from dlsched.core.errors import InputError
+from dlsched.core.messages import shown
+from dlsched.traces.cells import MISSING, Damaged, Moments, devices, nodes_of, number, numbers, span, zone_of
 from dlsched.traces.gpu_counts import part_of
 from dlsched.traces.job_rules import NO_GPU, QueueCollector
-from dlsched.traces.queue import Audit, Queue, QueuedJob
-from dlsched.traces.readers.text_tables import open_table, require
+from dlsched.traces.queue import Audit, Queue, QueuedJob, QueueNode, counted
+from dlsched.traces.readers.text_tables import open_table, open_text, require
 
 OPEN: Final = frozenset(
     {
@@ -37,6 +41,18 @@ OPEN: Final = frozenset(
 """States of jobs that run or wait; a record in any other has ended."""
 
 UNLIMITED: Final = frozenset({"unlimited", "partition_limit", "invalid", "not_set"})
+
+CLOSED: Final = frozenset(
+    {
+        *("DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "FUTURE", "INVAL", "INVALID_REG"),
+        *("MAINT", "MAINTENANCE", "NOT_RESPONDING", "REBOOT_ISSUED", "UNKNOWN"),
+    }
+)
+"""States and flags of nodes that take no jobs."""
+
+_FIELD = re.compile(r"(?:^|(?<=\s))([A-Za-z_]+)=(\S*)")
+_WORD = re.compile(r"[A-Z_]+")
+_GPUS = re.compile(r"(?:^|,)gpu(?::([^,:()]+))?(?::([^,:()]+))?(?=[,(]|$)")
 
 UNTOLD: Final = "jobs on shared GPUs of which the log does not say how large a part they held, left out and not counted"
 _SHARED = re.compile(r"gres/(?:shard|mps)(?::[^=,]*)?=[1-9][0-9]*")
@@ -69,12 +85,14 @@ def read_slurm(
     ended_only: bool = True,
     delimiter: str | None = None,
     time_zone: str | None = None,
+    nodes: Path | None = None,
 ) -> Queue:
     """Read the jobs of an accounting dump.
 
     Skips steps. A requeued job counts by its last attempt, an element of an array as a job. GPUs are those of
     ``AllocTRES``, or of ``ReqTRES`` if a job was never given any. The group is the job's name if the file has names, else
     the partition. ``delimiter``: that of the cells; None: the one that the header shows. ``time_zone``: as ``read_csv``.
+    ``nodes``: what ``scontrol show node -o`` prints; None: nodes are not listed.
     """
     table = open_table(path, COLUMNS, delimiter=delimiter)
     require(table, ("JobIDRaw", "JobID"), ("State",), ("Submit",), ("Start",), ("End",), ("AllocTRES", "ReqTRES"))
@@ -87,7 +105,66 @@ def read_slurm(
                 collector.add(job, ended=ended)
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
-    return collector.queue(reader.moments.sentences(), dated=True)
+    queue = collector.queue(reader.moments.sentences(), dated=True)
+    return queue if nodes is None else _with_nodes(queue, read_nodes(nodes))
+
+
+def read_nodes(path: Path) -> tuple[QueueNode, ...]:
+    """Read what ``scontrol show node -o`` prints: the nodes with GPUs, their types, partitions, and which take no jobs now.
+
+    MIG devices count by their parts of a GPU. InputError: a line is of no node, or of one that stood before; no node has GPUs.
+    """
+    nodes: dict[str, QueueNode] = {}
+    with open_text(path, errors="replace") as file:
+        for line, text in enumerate(file, 1):
+            if not text.strip():
+                continue
+            # the first of each name: what stands in a reason is no field
+            fields = dict(reversed(_FIELD.findall(text)))
+            name, where = fields.get("NodeName", ""), f"{path}, line {line}"
+            if not name or "Gres" not in fields or "State" not in fields:
+                allowed = "NodeName=, Gres= and State=, as scontrol show node -o prints a node on a line"
+                raise InputError(where=where, found=shown(text.strip()), allowed=allowed)
+            if name in nodes:
+                raise InputError(where=where, found=f"NodeName={shown(name)} again", allowed="each node once")
+            try:
+                gpus, kind = _node_gpus(fields["Gres"])
+                cpus = number(fields.get("CPUTot", ""), "CPUTot") or 0.0
+            except Damaged as damage:
+                raise InputError(where=where, found=shown(damage.found), allowed="a number") from None
+            partitions = fields.get("Partitions", "")
+            pools = () if partitions.casefold() in MISSING else tuple(partitions.split(","))
+            closed = not CLOSED.isdisjoint(_WORD.findall(fields["State"].upper()))
+            nodes[name] = QueueNode(name, gpus, kind, cpus, pools, closed)
+    found = tuple(node for node in nodes.values() if node.gpus)
+    if not found:
+        raise InputError(where=str(path), found=f"{len(nodes):,} nodes without GPUs", allowed="at least one with some")
+    return found
+
+
+def _node_gpus(gres: str) -> tuple[int, str]:
+    """GPUs of a node, and their type; empty for several."""
+    parts, kinds = Fraction(), []
+    for kind, stated in _GPUS.findall(gres):
+        kind, count = ("", kind) if kind.isdigit() and not stated else (kind, stated or "1")
+        kinds.append(kind)
+        parts += devices(number(count, "Gres") or 0.0) * part_of(kind)
+    return math.ceil(parts), kinds[0] if len(kinds) == 1 else ""
+
+
+def _with_nodes(queue: Queue, nodes: Sequence[QueueNode]) -> Queue:
+    """The queue on nodes; of those that take no jobs now only such as the record has jobs on."""
+    used = {name for job in (*queue.jobs, *queue.others, *queue.slices) for name in job.nodes}
+    kept = tuple(node for node in nodes if node.id in used or not node.closed)
+    return replace(
+        queue,
+        nodes=kept,
+        audit=(
+            *queue.audit,
+            *counted("Nodes that are down or drained and on which no job ran, left out", len(nodes) - len(kept)),
+            *counted("Nodes that are down or drained now, kept as jobs ran on them", sum(node.closed for node in kept)),
+        ),
+    )
 
 
 @dataclass

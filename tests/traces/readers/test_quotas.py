@@ -49,3 +49,24 @@ def test_two_cluster_queues(tmp_path: Path) -> None:
     assert list(pools_of(read_queue("kueue", str(path)))) == [""]
     path.write_text(json.dumps({"items": jobs}))
     assert list(pools_of(read_queue("kueue", str(path)))) == [""]
+
+
+def test_flavors_are_pools(tmp_path: Path) -> None:
+    """A queue of 4 a100 and 8 h100: the second job of a100 waits for the first though h100 are free, as it must on 4 GPUs."""
+    queue = cluster_queue("a", 4)
+    (group,) = queue["spec"]["resourceGroups"]
+    group["flavors"].append({"name": "h100", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 8}]})
+    jobs = [workload("1", "a", 0, 0, 10, 4), workload("2", "a", 0, 10, 20, 4), workload("3", "a", 0, 0, 5, 8)]
+    for each, flavor in zip(jobs, ("a100", "a100", "h100"), strict=True):
+        assigned = {"name": "main", "count": 1, "flavors": {"nvidia.com/gpu": flavor}}
+        each["status"]["admission"]["podSetAssignments"] = [assigned]
+    path = tmp_path / "workloads.json"
+    path.write_text(json.dumps({"items": [queue, *jobs]}))
+    pools = pools_of(read_queue("kueue", str(path)))
+    assert {name: pool.pools for name, pool in pools.items()} == {"a/a100": {"a/a100": 4}, "a/h100": {"a/h100": 8}}
+    answer = dlsched.whatif(str(path), "kueue", policies=["fifo"], time_limit=5)
+    assert answer.frame().set_index("policy").loc["fifo"]["mean_waiting_s"] == 200.0
+    # a job that does not say its flavor may have had any
+    jobs[2]["status"]["admission"]["podSetAssignments"] = []
+    path.write_text(json.dumps({"items": [queue, *jobs]}))
+    assert list(pools_of(read_queue("kueue", str(path)))) == [""]
