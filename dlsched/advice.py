@@ -330,7 +330,7 @@ def decide(
     if not any(part.nodes for part in pools.values()):
         pools = {"": queue}
     alone = len(pools) == 1
-    states, words_of, found = [], list[tuple[str, list[str]]](), dict[str, Action]()
+    states, words_of, action_of = [], list[tuple[str, list[str]]](), dict[str, Action]()
     # each pool decides by itself, on its nodes as they are
     for name, part in pools.items():
         own = moment if alone else _within(moment, part)
@@ -349,7 +349,7 @@ def decide(
             actions = [_changed(each, counts.get(each.job.id, 0), later, now, own.at_s) for each in own.everyone]
         states.append(now)
         words_of.append((name, [*size_notes, *now.audit, *words]))
-        found |= {each.job: each for each in actions}
+        action_of |= {each.job: each for each in actions}
     doubts, read = _doubts(moment, states), [*(part.audit if alone else queue.audit), *moment.audit]
     total = sum(sum(now.nodes.values()) for now in states)
     if not alone:
@@ -367,7 +367,7 @@ def decide(
         method,
         total,
         sum(sum(now.free.values()) for now in states),
-        tuple(found[each.job.id] for each in moment.everyone),
+        tuple(action_of[each.job.id] for each in moment.everyone),
         (*doubts, *read, *common, *said),
     )
 

@@ -243,8 +243,8 @@ def _stopped_by(tasks: Sequence[QueuedJob], running: _Steps, most: int, free: _S
     times_s, seconds = _cut(min(ready_s), max(starts_s), free, running, waiting)
     room = free.at(times_s) >= max(job.gpus for job in tasks) - ROUNDING
     seconds = np.where(room & (waiting.at(times_s) > 0), seconds, 0.0)
-    full_s = float(seconds[running.at(times_s) >= most].sum())
-    return seconds.sum() > SOON_S and full_s >= _MOSTLY * seconds.sum()
+    waited_s, full_s = float(seconds.sum()), float(seconds[running.at(times_s) >= most].sum())
+    return waited_s > SOON_S and full_s >= _MOSTLY * waited_s
 
 
 def ranks_of(pools: Sequence[Queue]) -> tuple[Mapping[str, int], str]:
