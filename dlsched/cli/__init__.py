@@ -7,13 +7,12 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dlsched.catalogue.families import load
-from dlsched.cli.options import options_of, require_other_files, spread
 from dlsched.core.errors import DlschedError, UsageError
 from dlsched.core.imports import import_failure
 from dlsched.version import VERSION
@@ -67,6 +66,11 @@ GROUPS = {
 }
 """Commands that are groups of others: these."""
 
+RENAMED = {"compare": {"--plot-width": "--width"}}
+"""New options of commands by old ones, which work for one more release."""
+SOURCE_FIRST = ("import", "advise")
+"""Commands that took SOURCE FILE, which works for one more release."""
+
 # Typer carries a Click of its own since 0.16 or so; whichever it is, its usage errors descend from ClickException
 _USAGE: type[Any] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -85,7 +89,9 @@ class _Command(TyperCommand):
     @functools.cached_property
     def _whole(self) -> Any:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(name=self.name)(_guarded(load(f"dlsched.cli.{self._target}"), lambda: self.params))
+        module, _, function = self._target.partition(":")
+        run = getattr(import_module(f"dlsched.cli.{module}"), function)
+        alone.command(name=self.name)(_guarded(run, lambda: self.params))
         return typer.main.get_command(alone)
 
     # what the base class sets is passed over: it knows neither yet
@@ -138,6 +144,7 @@ def _top(
 
 def _guarded(command: Callable[..., int], parameters: Callable[[], list[Any]]) -> Callable[..., int]:
     """Turn what a command raises into its exit code, before Typer has ways of its own; ``parameters``: of the command."""
+    from dlsched.cli.options import options_of, require_other_files  # the version is printed without them
 
     @functools.wraps(command)
     def call(*arguments: Any, **named: Any) -> int:
@@ -160,7 +167,7 @@ def _guarded(command: Callable[..., int], parameters: Callable[[], list[Any]]) -
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit code; everything to print is printed."""
     try:
-        code = app(args=spread(arguments), prog_name="dlsched", standalone_mode=False)
+        code = app(args=_spread(arguments), prog_name="dlsched", standalone_mode=False)
         sys.stdout.flush()
     except _USAGE as error:
         with contextlib.suppress(OSError):
@@ -176,6 +183,41 @@ def run(arguments: list[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return _ended_by(error)
     return code if isinstance(code, int) else 0
+
+
+def _spread(arguments: list[str]) -> list[str]:
+    """Let ``--solutions A B C`` stand for ``--solutions A --solutions B --solutions C``."""
+    spread_out: list[str] = []
+    inside = False
+    for argument in _modern(arguments):
+        if argument.startswith("-") and argument != "-":
+            inside = argument == "--solutions"
+            if not inside:
+                spread_out.append(argument)
+        else:
+            spread_out += ["--solutions", argument] if inside else [argument]
+    return spread_out
+
+
+def _modern(arguments: list[str]) -> list[str]:
+    """Replace old spellings, and say so on standard error."""
+    command, *rest = arguments or [""]
+    changes = []
+    for old, new in RENAMED.get(command, {}).items():
+        changed = [each.replace(old, new, 1) if each.partition("=")[0] == old else each for each in rest]
+        if changed != rest:
+            rest = changed
+            changes.append(f"{old} is now {new}")
+    if command in SOURCE_FIRST and not any(each.partition("=")[0] == "--source" for each in rest):
+        from dlsched.catalogue.sources import SOURCES  # the version is printed without them
+
+        place = next((at for at, each in enumerate(rest) if each in SOURCES), None)
+        if place is not None:
+            changes.append(f"{command} SOURCE FILE is now {command} FILE --source SOURCE")
+            rest = [*rest[:place], *rest[place + 1 :], "--source", rest[place]]
+    for words in changes:
+        print(f"dlsched: {words}; the old spelling goes in the next release", file=sys.stderr)
+    return [command, *rest] if arguments else []
 
 
 def _ended_by(error: BaseException) -> int:

@@ -2,14 +2,13 @@
 
 import inspect
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
 from dlsched.catalogue.families import Option
-from dlsched.catalogue.sources import OPTIONS, SOURCES
+from dlsched.catalogue.sources import OPTIONS
 from dlsched.cli import completion
 from dlsched.core.errors import UsageError
 from dlsched.core.messages import printable
@@ -131,42 +130,3 @@ def _same(text: str, out: str) -> bool:
         return text != "-" and os.path.realpath(text) == os.path.realpath(out)
     except (OSError, ValueError):
         return False
-
-
-RENAMED = {"compare": {"--plot-width": "--width"}}
-"""New options of commands by old ones, which work for one more release."""
-SOURCE_FIRST = ("import", "advise")
-"""Commands that took SOURCE FILE, which works for one more release."""
-
-
-def spread(arguments: list[str]) -> list[str]:
-    """Let ``--solutions A B C`` stand for ``--solutions A --solutions B --solutions C``."""
-    spread_out: list[str] = []
-    inside = False
-    for argument in modern(arguments):
-        if argument.startswith("-") and argument != "-":
-            inside = argument == "--solutions"
-            if not inside:
-                spread_out.append(argument)
-        else:
-            spread_out += ["--solutions", argument] if inside else [argument]
-    return spread_out
-
-
-def modern(arguments: list[str]) -> list[str]:
-    """Replace old spellings, and say so on standard error."""
-    command, *rest = arguments or [""]
-    changes = []
-    for old, new in RENAMED.get(command, {}).items():
-        changed = [each.replace(old, new, 1) if each.partition("=")[0] == old else each for each in rest]
-        if changed != rest:
-            rest = changed
-            changes.append(f"{old} is now {new}")
-    if command in SOURCE_FIRST and not any(each.partition("=")[0] == "--source" for each in rest):
-        place = next((at for at, each in enumerate(rest) if each in SOURCES), None)
-        if place is not None:
-            changes.append(f"{command} SOURCE FILE is now {command} FILE --source SOURCE")
-            rest = [*rest[:place], *rest[place + 1 :], "--source", rest[place]]
-    for words in changes:
-        print(f"dlsched: {words}; the old spelling goes in the next release", file=sys.stderr)
-    return [command, *rest] if arguments else []

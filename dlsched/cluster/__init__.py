@@ -17,9 +17,14 @@ module                               content
 ===================================  ==================================================================================
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from dlsched.cluster.all_reduce import Link, halving_doubling, ring
-from dlsched.cluster.curve_fits import LossCurve, LossFit, NotIdentifiable, SpeedFit, fit_loss_curve, fit_speed_law
 from dlsched.cluster.speeds import SpeedLaw
+
+if TYPE_CHECKING:
+    from dlsched.cluster.curve_fits import LossCurve, LossFit, NotIdentifiable, SpeedFit, fit_loss_curve, fit_speed_law
 
 __all__ = [
     "Link",
@@ -33,3 +38,10 @@ __all__ = [
     "halving_doubling",
     "ring",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the fits when they are first used: to solve takes none."""
+    if name not in __all__:
+        raise AttributeError(f"module 'dlsched.cluster' has no attribute {name!r}")
+    return getattr(import_module("dlsched.cluster.curve_fits"), name)

@@ -20,7 +20,6 @@ import numpy as np
 
 from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.cluster.all_reduce import Link, halving_doubling
-from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.elementary import float_power, four_digits, log_uniform, lognormal, whole
 from dlsched.ring_allocation.instance import RANGES, Instance, Job
@@ -110,6 +109,8 @@ def _mixed(generator: np.random.Generator, max_gpus: int) -> Drawn:
 
 def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """One of the published tables that start within ``max_gpus``; about half of the jobs run already (restart 10 s)."""
+    from dlsched.cluster.published import published_speeds  # to solve goes without
+
     usable = [speed for speed in published_speeds() if speed.counts[0] <= max_gpus]
     speed = usable[int(generator.integers(len(usable)))]
     times = {count: time for count, time in zip(speed.counts, speed.epoch_time_s, strict=True) if count <= max_gpus}
