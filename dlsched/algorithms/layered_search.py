@@ -1,13 +1,13 @@
 """Parts of searches by layers: rows that belong together, divisions of units, and the trail back from a state."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 def alike(marked: npt.NDArray[np.bool_]) -> Iterator[tuple[Integers, Integers]]:
@@ -25,15 +25,75 @@ def alike(marked: npt.NDArray[np.bool_]) -> Iterator[tuple[Integers, Integers]]:
         yield np.flatnonzero(marked[row]), rows
 
 
-def divisions(options: Sequence[Iterable[int]], units: int, most: int) -> Integers | None:
-    """All ways to give each job one of its counts or nothing, within the units; shape (ways, jobs); None: more than ``most``."""
-    ways: list[tuple[tuple[int, ...], int]] = [((), units)]
-    for counts in options:
-        longer = (((*way, count), rest - count) for way, rest in ways for count in (0, *counts) if count <= rest)
-        ways = list(islice(longer, most + 1))
-        if len(ways) > most:
-            return None
-    return np.array([way for way, _ in ways], dtype=np.int64)
+STEPS = 64
+"""Steps into which many units are divided for the least costs of the jobs to come."""
+_ENTRIES = 4_000_000  # of one array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """Counts that a job may be given, 0 first, shape (O,), and their costs in each state, shape (states, O).
+
+    ``twin``: an earlier job that is interchangeable with this one in the states that ``same`` marks: there it gets no less.
+    """
+
+    counts: Integers
+    costs: Floats
+    twin: int | None = None
+    same: npt.NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Divisions:
+    """Ways to divide units: the state of each and the position of each job's count, shape (ways, jobs), with total costs.
+
+    Of the others below the cutoff, all cost at least ``missing``.
+    """
+
+    state: Integers
+    chosen: Integers
+    total: Floats
+    missing: float
+
+
+def cheap_divisions(base: Floats, jobs: Sequence[Choices], units: int, cutoff: float, most: int) -> Divisions:
+    """Ways to give each job one of its counts, within the units, that cost less than ``cutoff`` on top of ``base``.
+
+    About ``most`` ways are followed, those of the least bounds: what they cost so far and the least for the jobs to come.
+    """
+    # Least costs of the jobs from each on, by units that are free, in steps rounded in their favour; (states, steps).
+    step = -(-units // STEPS)
+    least = [np.zeros((len(base), units // step + 1))]
+    for job in reversed(jobs):
+        steps = job.counts // step
+        begins = np.flatnonzero(np.diff(steps, prepend=-1))
+        cheapest, after = np.minimum.reduceat(job.costs, begins, axis=1), least[-1]
+        now = after + cheapest[:, :1]
+        for place, taken in enumerate(steps[begins].tolist()):
+            costs = after[:, : after.shape[1] - taken] + cheapest[:, [place]]
+            np.minimum(now[:, taken:], costs, out=now[:, taken:])
+        least.append(now)
+    missing, state = np.inf, np.flatnonzero(base + least.pop()[:, -1] < cutoff)
+    total, free = base[state], np.full(len(state), units)
+    chosen = np.zeros((len(state), 0), dtype=np.int64)
+    # Job by job, every way so far is followed by all counts that still allow a total below the cutoff.
+    for number, job in enumerate(jobs):
+        after = least.pop()
+        totals, rest = total[:, None] + job.costs[state], free[:, None] - job.counts
+        bounds = totals + after[state[:, None], np.maximum(rest, 0) // step]
+        allowed = rest >= 0
+        if job.twin is not None and job.same is not None:
+            allowed &= ~job.same[state, None] | (job.counts <= jobs[job.twin].counts[chosen[:, job.twin], None])
+        way, column = np.nonzero(allowed & (bounds < cutoff))
+        following = jobs[number + 1].counts if number + 1 < len(jobs) else job.counts
+        if len(way) > (limit := max(1, min(most, _ENTRIES // len(following)))):
+            ascending = np.argsort(bounds[way, column], kind="stable")
+            missing = min(missing, float(bounds[way, column][ascending[limit]]))
+            some = np.sort(ascending[:limit])
+            way, column = way[some], column[some]
+        state, total, free = state[way], totals[way, column], rest[way, column]
+        chosen = np.column_stack([chosen[way], column])
+    return Divisions(state, chosen, total, missing)
 
 
 @dataclass(slots=True, eq=False)

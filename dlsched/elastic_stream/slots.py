@@ -9,16 +9,17 @@ code                  mathematics
 ``cost[i]``           weighted flow times so far: of ended jobs all, of present ones from arrival to the tick
 ====================  ===============================================================================================
 
-From slot to slot every state is extended by every division of the units among its present jobs. Three rules limit the states:
+From slot to slot every state is extended by divisions of the units among its present jobs. A job's part of the bound depends on
+its own units alone, so dynamic programming finds the divisions that may beat the best stream. Three rules limit the states:
 
 *Bound.* A state's flow times, each times its weight, add up to at least cost + max(sum of the present jobs' shortest times
 left, sum of their completions when the areas left are done one by one on one machine of the cluster's speed, the least area
 for its weight first: Smith 1956) + the shortest flow times of jobs to come: present jobs and each of the others are bounded
 apart. (Done one by one in the order in which they end in a stream, all areas are done no later than there.) Prices by slot
-(``lone_costs``) often say more: the largest counts. A state that cannot beat the best stream known is dropped. The least
-bound of all states that are kept bounds the optimum, whenever the search stops.
+(``lone_costs``) often say more: the largest counts. A state that cannot beat the best stream known is dropped.
 
-*Beam.* Searches that keep only the states of least bound at each tick come first: they find good streams, and prove nothing.
+*Beam.* At each tick only the states of least bound are followed. Those left out bound the optimum, too; unless they cannot
+beat the best stream, a search with a wider beam follows.
 
 *Dominance.* State A dominates B at the same tick if it has cost no more, and every job has no more left even if A then
 loses one pause of it. A can give every job the units that B gives it from here on. It pays the pauses that B pays, and at
@@ -33,7 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.algorithms.layered_search import Trail, alike, divisions
+from dlsched.algorithms.layered_search import STEPS, Choices, Trail, alike, cheap_divisions
 from dlsched.columns.slot_costs import FRESH, HELD, STOPPED, Costs, SlotPrices
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray, dot
 from dlsched.core.limits import Budget, Tick
@@ -105,18 +106,33 @@ def stream_of(instance: Instance, decisions: Plan) -> Stream:
 
 @dataclass(slots=True, eq=False)
 class Layer:
-    """States at one tick; ``parent`` and ``allocated``: the state each came from, and the units of the slot between."""
+    """States at one tick; ``parent`` and ``allocated``: the state each came from, and the units of the slot between.
+
+    ``bound``: total weighted flow times that each leaves possible at least.
+    """
 
     remaining: FloatArray
     units: IntArray
     started: BoolArray
     cost: FloatArray
+    bound: FloatArray
     parent: IntArray
     allocated: IntArray
 
     def take(self, rows: IntArray | BoolArray) -> "Layer":
         """Some of the states."""
         return Layer(*(getattr(self, name)[rows] for name in self.__slots__))
+
+    def least(self, most: int) -> tuple["Layer", float]:
+        """The ``most`` states of least bound, in the order of their bounds, and the least bound of the others."""
+        order = np.argsort(self.bound, kind="stable")
+        beyond = float(self.bound[order[most]]) if len(order) > most else np.inf
+        return self.take(order[:most]), beyond
+
+
+def joined(layers: list[Layer]) -> Layer:
+    """The states of all layers."""
+    return Layer(*(np.concatenate([getattr(layer, name) for layer in layers]) for name in Layer.__slots__))
 
 
 def plan_of(trail: Trail, child: Layer, row: int) -> Plan:
@@ -137,10 +153,7 @@ _CELLS = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoneCosts:
-    """Costs of single jobs at prices by slot, from every slot on, for all work left and units held.
-
-    The flow times to come are at least those of the present jobs and of later ones, minus the worth of the units.
-    """
+    """Costs of single jobs at prices by slot, from every slot on, for all work left and units held."""
 
     prices: SlotPrices
     costs: dict[int, Costs]
@@ -148,18 +161,19 @@ class LoneCosts:
     to_come_s: FloatArray
     brings: FloatArray
 
-    def least(self, layer: Layer, come: BoolArray, slot: int) -> FloatArray:
-        """Least flow times to come of states at the start of a slot; ``come`` marks the jobs that arrived before it."""
+    def later_s(self, come: BoolArray, slot: int) -> float:
+        """Least flow times of the jobs that are not marked, minus the worth of all units from the slot on."""
         ends = np.maximum(0, self.prices.slots[1:] - np.maximum(self.prices.slots[:-1], slot))
-        total = np.full(len(layer.cost), float(self.to_come_s[~come].sum()) - float(dot(ends, self.brings)))
-        for job in np.flatnonzero(come & (self.per_cell > 0)).tolist():
-            costs, remaining = self.costs[job], layer.remaining[:, job]
-            psi = costs.psi[min(slot - costs.first, len(costs.paid_s))]
-            row = np.where(layer.started[:, job], _rows(costs, layer.units[:, job]), FRESH)
-            total += costs.kind.weight * np.where(
-                remaining > 0, psi[row, (remaining * self.per_cell[job]).astype(np.int64)], 0.0
-            )
-        return total
+        return float(self.to_come_s[~come].sum()) - float(dot(ends, self.brings))
+
+    def present_s(self, job: int, slot: int, remaining: FloatArray, units: IntArray, started: BoolArray) -> FloatArray:
+        """Least cost of a job from the start of a slot on, by epochs left and units held."""
+        costs = self.costs[job]
+        row = np.where(started, _rows(costs, units), FRESH)
+        cell = (remaining * self.per_cell[job]).astype(np.int64)
+        psi = costs.psi[min(slot - costs.first, len(costs.paid_s))]
+        least: FloatArray = costs.kind.weight * np.where(remaining > 0, psi[row, cell], 0.0)
+        return least
 
 
 def _rows(costs: Costs, units: IntArray) -> IntArray:
@@ -189,16 +203,18 @@ def lone_costs(instance: Instance, prices: SlotPrices, tick: Tick) -> LoneCosts 
 
 
 LARGEST_LAYER = 30_000
-"""States kept at one tick, and divisions of the units, beyond which the search gives up."""
+"""States of one tick that are followed, beyond which the search gives up."""
 
-_LARGEST_FOLLOWING = 50 * LARGEST_LAYER  # states before dominance
-_LARGEST_CELLS = 8_000_000  # states before dominance, times jobs; takes 25 bytes each, up to three times
+_LARGEST_CELLS = 8_000_000  # states before dominance, times jobs; takes 33 bytes each, up to three times
 _LARGEST_TRAIL = 200_000_000  # bytes kept about earlier ticks
-_CHUNK = 400_000  # states times jobs that are made at once
+_CHUNK = 400_000  # entries of the tables of costs that are made at once
 _EXACT = 1e-12
-_BEAM = 200
-"""States kept at one tick by the search for good streams."""
-_BEFORE = 10  # times as many before dominance
+_BEAM, _WIDER = 200, 8
+"""States of one tick that the first search follows, and how many times as many each further one."""
+_COMPARED = 5_000  # states with which the others of the same jobs are compared
+_FIRST, _BLOCK = 100, 128  # of these the first, with which blocks of states are compared at a time
+_WORD = 64  # bits
+_BEFORE = 10  # times as many before dominance, and as many ways again to divide the units of some states
 
 
 class TooLarge(Exception):  # noqa: N818  a signal, not an error
@@ -214,64 +230,71 @@ def search_slots(
     budget: Budget,
     prices: LoneCosts | None = None,
 ) -> None:
-    """Minimise the total weighted flow time below ``best_s``, and prove the optimum; TooLarge: too many states, or divisions.
+    """Minimise the total weighted flow time below ``best_s``, and prove the optimum; TooLarge: too many states.
 
     ``found`` gets every better plan, ``proven`` growing lower bounds of the total, at last the optimum. A node is a state.
     """
     search = _Slots(instance, budget, prices)
-    if prices is not None:
-        best_s = _through(search, best_s, found, lambda total_s: None, _BEAM)
-    _through(search, best_s, found, proven, None)
+    largest = max(1, min(LARGEST_LAYER, _LARGEST_CELLS // len(search.work)))
+    beam, complete = min(_BEAM, largest), False
+    while not complete:
+        best_s, complete = _through(search, best_s, found, proven, beam)
+        if not complete and beam == largest:
+            raise TooLarge(f"more than {largest} states at a tick")
+        beam = min(_WIDER * beam, largest)
+    proven(best_s)
 
 
 def _through(
-    search: "_Slots",
-    best_s: float,
-    found: Callable[[Plan], bool],
-    proven: Callable[[float], None],
-    beam: int | None,
-) -> float:
-    """Follow the states from the first slot to the last, at each tick at most ``beam`` of them; return the best total."""
+    search: "_Slots", best_s: float, found: Callable[[Plan], bool], proven: Callable[[float], None], beam: int
+) -> tuple[float, bool]:
+    """Follow at most ``beam`` states from tick to tick; return the best total, and whether it is the optimum."""
     slot, budget = search.next_slot(0, search.work > 0), search.budget
     layer, trail = search.first(), Trail()
-    while True:
+    most = max(beam, min(_BEFORE * beam, _LARGEST_CELLS // len(search.work)))
+    missing = np.inf  # least bound of all states left out that could have beaten the best
+    while len(layer.cost):
         search.arrive(layer, slot)
         budget.tick(len(layer.cost))
         trail.add(slot, layer.parent, layer.allocated)
         if trail.size > _LARGEST_TRAIL:
             raise TooLarge(f"what is kept of {len(trail.steps)} slots takes more than {_LARGEST_TRAIL} bytes")
-        pieces, bounds, states = [], [], 0
-        for child in search.follow(layer, slot):
+        pieces, beyond = [layer.take(np.zeros(0, dtype=np.int64))], np.inf
+        for jobs, rows in search.pieces(layer, slot):
+            cutoff = min(best_s * (1 - _EXACT), beyond)
+            child, unseen = search.follow(layer, rows, jobs, slot, cutoff, _BEFORE * most)
+            missing = min(missing, unseen)
             # Complete states (all jobs ended) are streams; of the others those stay that can still beat the best.
             over: BoolArray = np.logical_not((child.remaining > 0).any(axis=1))
-            row = int(np.argmin(np.where(over, child.cost, np.inf)))
-            if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
-                best_s = float(child.cost[row])
-                found(plan_of(trail, child, row))
-            bound = search.bound(child, slot + 1)
-            keep = (bound < best_s * (1 - _EXACT)) & ~over
-            pieces.append(child.take(keep))
-            bounds.append(bound[keep])
-            states += len(bounds[-1])
-            if states > min(_LARGEST_FOLLOWING, _LARGEST_CELLS // len(search.work)):
-                raise TooLarge(f"{states} states at slot {slot + 1} before any is left out")
+            if over.any():
+                row = int(np.argmin(np.where(over, child.cost, np.inf)))
+                if child.cost[row] < best_s * (1 - _EXACT):
+                    best_s = float(child.cost[row])
+                    found(plan_of(trail, child, row))
+            pieces.append(child.take(~over & (child.bound < cutoff)))
+            if sum(len(piece.cost) for piece in pieces) > 2 * most:
+                following, beyond = joined(pieces).least(most)
+                pieces, missing = [following], min(missing, beyond)
             budget.tick()
-        bound = np.concatenate(bounds)
-        rows = np.flatnonzero(bound < best_s * (1 - _EXACT))
-        if not len(rows):
-            proven(best_s)
-            return best_s
-        rows = rows[np.argsort(bound[rows], kind="stable")]  # so that, at equal cost, dominant states come first
-        proven(float(bound[rows[0]]))
-        columns = ([getattr(piece, name) for piece in pieces] for name in Layer.__slots__)
-        following = Layer(*map(np.concatenate, columns))
-        del pieces, bounds, child
-        if beam is not None:
-            rows = rows[: _BEFORE * beam]
-        layer = search.undominated(following.take(rows), slot + 1)
-        if beam is not None and len(layer.cost) > beam:
-            layer = layer.take(np.sort(np.argsort(search.bound(layer, slot + 1), kind="stable")[:beam]))
-        slot = search.next_slot(slot + 1, np.any(layer.remaining > 0, axis=0))
+        # So few that dominance is quick; then the beam.
+        following = joined(pieces)
+        following, beyond = following.take(following.bound < best_s * (1 - _EXACT)).least(most)
+        layer, narrow = search.undominated(following).least(beam)
+        missing = min(missing, beyond, narrow)
+        proven(min(best_s, missing, layer.bound.min(initial=np.inf)) * (1 - _EXACT))
+        if len(layer.cost):
+            slot = search.next_slot(slot + 1, np.any(layer.remaining > 0, axis=0))
+    return best_s, missing >= best_s * (1 - _EXACT)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Outcomes:
+    """Of a job, by state and count: epochs left after a slot, weighted seconds in it, and those with the least to come."""
+
+    counts: IntArray
+    after: FloatArray
+    spent: FloatArray
+    least: FloatArray
 
 
 class _Slots:
@@ -290,13 +313,15 @@ class _Slots:
         self.fastest_s = np.array([min(time.values(), default=0.0) for time in self.options])
         self.area_s = np.array([min((n * t for n, t in time.items()), default=0.0) for time in self.options])
         self.first_slot = np.array([instance.first_slot(index) for index in indices])
-        self._divisions: dict[tuple[int, ...], tuple[IntArray, FloatArray]] = {}
+        kinds: dict[object, int] = {}
+        alike_in = zip(self.options, self.work, self.restart_s, self.weight, strict=True)
+        self.kind = np.array([kinds.setdefault((*time.items(), *rest), len(kinds)) for time, *rest in alike_in])
 
     def first(self) -> Layer:
         """The one state before any job is present."""
         nothing = np.zeros((1, len(self.work)), dtype=np.int64)
-        one = np.zeros(1, dtype=np.int64)
-        return Layer(self.work[None].copy(), nothing, nothing.astype(bool), one.astype(float), one, nothing)
+        zero, parent = np.zeros(1), np.zeros(1, dtype=np.int64)
+        return Layer(self.work[None].copy(), nothing, nothing.astype(bool), zero, zero.copy(), parent, nothing)
 
     def next_slot(self, slot: int, unfinished: BoolArray) -> int:
         """The slot at which to continue: the same, or the first in which an unfinished job is present."""
@@ -307,60 +332,89 @@ class _Slots:
         new = (self.first_slot == slot) & (self.work > 0)
         layer.cost += float((self.weight * self.wait_s)[new].sum())
 
-    def follow(self, layer: Layer, slot: int) -> Iterator[Layer]:
-        """Yield all successors of the states, in pieces."""
+    def pieces(self, layer: Layer, slot: int) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield sets of present jobs, each with some of the states that have exactly these present."""
         present = (layer.remaining > 0) & (self.first_slot <= slot)
         for jobs, rows in alike(present):
-            ways, time_s = self._divide(tuple(jobs.tolist()))
-            size = max(1, _CHUNK // (len(ways) * len(self.work)))
+            entries = sum(len(self.options[job]) + 2 * STEPS for job in jobs.tolist()) + 1
+            size = max(1, _CHUNK // entries)
             for begin in range(0, len(rows), size):
-                yield self._follow(layer, rows[begin : begin + size], jobs, ways, time_s)
+                yield jobs, rows[begin : begin + size]
 
-    def _divide(self, jobs: tuple[int, ...]) -> tuple[IntArray, FloatArray]:
-        """All ways to give the jobs useful counts or nothing, within the units, and seconds per epoch; shape (ways, jobs)."""
-        if jobs not in self._divisions:
-            options = [self.options[job] for job in jobs]
-            most = min(LARGEST_LAYER, _LARGEST_CELLS // 4 // len(self.work))
-            ways = divisions(options, self.units, most)
-            if ways is None:
-                raise TooLarge(f"more than {most} ways to divide {self.units} units among {len(jobs)} jobs")
-            times = [[time.get(n, np.inf) for time, n in zip(options, way, strict=True)] for way in ways.tolist()]
-            if sum(known.size for known, _ in self._divisions.values()) > _LARGEST_CELLS:
-                self._divisions.clear()
-            self._divisions[jobs] = ways, np.array(times)
-        return self._divisions[jobs]
+    def follow(
+        self, layer: Layer, rows: IntArray, jobs: IntArray, slot: int, cutoff: float, most: int
+    ) -> tuple[Layer, float]:
+        """States after one slot, from some states of one set of present jobs; the least bound of those left out.
 
-    def _follow(self, layer: Layer, rows: IntArray, jobs: IntArray, ways: IntArray, time_s: FloatArray) -> Layer:
-        """States after one slot, from some states of one set of present jobs, by all ways; shape (rows, ways, jobs)."""
-        columns = np.ix_(rows, jobs)
-        # Axes: states, ways, jobs. A job pauses if it changes its units after it has started.
-        remaining, units = layer.remaining[columns][:, None], layer.units[columns][:, None]
-        started = layer.started[columns][:, None]
-        runs = ways > 0
-        pause_s = np.where(runs & started & (ways != units), self.restart_s[jobs], 0.0)
-        running_s = np.where(runs, time_s, 0.0)
-        needed_s = np.where(runs, remaining * running_s + pause_s, np.inf)
-        # A job that ends pays only until then; one that goes on keeps a hair of work, so that rounding never ends it.
-        ends = needed_s - HAIR * (self.work[jobs] * running_s + pause_s) <= self.tick_s
-        after = np.where(ends, 0.0, np.maximum(remaining - (self.tick_s - pause_s) / time_s, remaining * _EXACT))
-        spent = (np.where(ends, needed_s, self.tick_s) * self.weight[jobs]).sum(axis=2).ravel()
-        allocated = np.tile(ways, (len(rows), 1))
-        parent = np.repeat(rows, len(ways))
-        after = after.reshape(len(parent), len(jobs))
+        Of states whose bound is not below ``cutoff`` nothing is said; about ``most`` are made.
+        """
+        come = self.first_slot <= slot
+        outcomes = [self._outcomes(layer, rows, job, slot) for job in jobs.tolist()]
+        choices = [
+            Choices(each.counts, each.least, *self._twin(layer, rows, jobs, place))
+            for place, each in enumerate(outcomes)
+        ]
+        base = layer.cost[rows] + self._later_s(come, slot + 1)
+        ways = cheap_divisions(base, choices, self.units, cutoff, most)
+        parent = rows[ways.state]
         idle = np.zeros((len(parent), len(self.work)), dtype=np.int64)
         child = Layer(
             layer.remaining[parent],
             idle,
             layer.started[parent],
-            layer.cost[parent] + spent,
+            layer.cost[parent],
+            ways.total,
             parent,
             allocated=idle.copy(),
         )
-        child.remaining[:, jobs] = after
-        child.allocated[:, jobs] = allocated
-        child.units[:, jobs] = np.where(after > 0, allocated, 0)
-        child.started[:, jobs] |= allocated > 0
-        return child
+        for place, (job, each) in enumerate(zip(jobs.tolist(), outcomes, strict=True)):
+            chosen = ways.chosen[:, place]
+            units, after = each.counts[chosen], each.after[ways.state, chosen]
+            child.remaining[:, job], child.allocated[:, job] = after, units
+            child.units[:, job] = np.where(after > 0, units, 0)
+            child.started[:, job] |= units > 0
+            child.cost += each.spent[ways.state, chosen]
+        child.bound = np.maximum(child.bound, self.bound(child, slot + 1))
+        return child, ways.missing
+
+    def _outcomes(self, layer: Layer, rows: IntArray, job: int, slot: int) -> "_Outcomes":
+        """What each count for one slot makes of a job that is present in some states."""
+        counts = np.array([0, *self.options[job]])
+        time_s = np.array([np.inf, *self.options[job].values()])
+        remaining, units, started = (
+            array[rows, job][:, None] for array in (layer.remaining, layer.units, layer.started)
+        )
+        # A job pauses if it changes its units after it has started.
+        runs = counts > 0
+        pause_s = np.where(runs & started & (counts != units), self.restart_s[job], 0.0)
+        running_s = np.where(runs, time_s, 0.0)
+        needed_s = np.where(runs, remaining * running_s + pause_s, np.inf)
+        # A job that ends pays only until then; one that goes on keeps a hair of work, so that rounding never ends it.
+        ends = needed_s - HAIR * (self.work[job] * running_s + pause_s) <= self.tick_s
+        after = np.where(ends, 0.0, np.maximum(remaining - (self.tick_s - pause_s) / time_s, remaining * _EXACT))
+        spent = np.where(ends, needed_s, self.tick_s) * self.weight[job]
+        if self.prices is None:
+            least = spent + after * (self.weight[job] * self.fastest_s[job])
+        else:
+            least = spent + self.prices.present_s(job, slot + 1, after, counts * (after > 0), started | runs)
+        return _Outcomes(counts, after, spent, least)
+
+    def _twin(self, layer: Layer, rows: IntArray, jobs: IntArray, place: int) -> tuple[int, BoolArray] | tuple[()]:
+        """The last job of the same kind before one, and the states in which both are in the same state."""
+        job = jobs[place]
+        before = np.flatnonzero(self.kind[jobs[:place]] == self.kind[job])
+        if not len(before):
+            return ()
+        twin = int(before[-1])
+        pairs = [(array[rows, jobs[twin]], array[rows, job]) for array in (layer.remaining, layer.units, layer.started)]
+        same: BoolArray = np.logical_and.reduce([one == other for one, other in pairs])
+        return twin, same
+
+    def _later_s(self, come: BoolArray, slot: int) -> float:
+        """Least flow times of the jobs to come, by prices less what the units bring."""
+        if self.prices is not None:
+            return self.prices.later_s(come, slot)
+        return float((self.weight * (self.wait_s + self.work * self.fastest_s))[~come & (self.work > 0)].sum())
 
     def bound(self, layer: Layer, slot: int) -> FloatArray:
         """Least total flow time that each state at the start of a slot leaves possible."""
@@ -370,8 +424,6 @@ class _Slots:
         alone = self.weight * (self.wait_s + self.work * self.fastest_s)
         later = float(alone[~present & (self.work > 0)].sum())
         to_come: FloatArray = np.maximum(shortest, self._one_by_one(remaining * self.area_s / self.units)) + later
-        if self.prices is not None:
-            to_come = np.maximum(to_come, self.prices.least(layer, present, slot))
         return layer.cost + to_come
 
     def _one_by_one(self, sizes: FloatArray) -> FloatArray:
@@ -386,15 +438,13 @@ class _Slots:
             total = dot(np.sort(sizes, axis=1)[:, ::-1], np.arange(1, sizes.shape[1] + 1))
         return total
 
-    def undominated(self, layer: Layer, slot: int) -> Layer:
-        """The states that no other one dominates; TooLarge if they are too many."""
-        surviving: list[IntArray] = []
-        for jobs, rows in alike(layer.remaining > 0):
+    def undominated(self, layer: Layer) -> Layer:
+        """The states that no other one, of the first ones of the same jobs by cost, dominates."""
+        surviving: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+        for jobs, rows in alike(layer.remaining > 0) if len(layer.cost) else ():
             self.budget.tick()
             rows = rows[np.argsort(layer.cost[rows], kind="stable")]
             surviving.append(rows[self._undominated(layer, rows, jobs)])
-            if sum(map(len, surviving)) > LARGEST_LAYER:
-                raise TooLarge(f"more than {LARGEST_LAYER} states at slot {slot}")
         return layer.take(np.sort(np.concatenate(surviving)))
 
     def _undominated(self, layer: Layer, rows: IntArray, jobs: IntArray) -> BoolArray:
@@ -402,21 +452,40 @@ class _Slots:
         columns = np.ix_(rows, jobs)
         remaining, units, started = layer.remaining[columns], layer.units[columns], layer.started[columns]
         # Epochs that a pause costs; the dominating state may lose one pause of a job where ``pays`` says so.
-        lost, slack = self.restart_s[jobs] / self.fastest_s[jobs], _EXACT * self.work[jobs]
+        lost, most = self.restart_s[jobs] / self.fastest_s[jobs], remaining + _EXACT * self.work[jobs]
         waits = started & (units == 0)
+
+        def dominated(by: IntArray, some: IntArray) -> BoolArray:
+            one, other = by[:, None], some[None]
+            pays = started[one] & ((units[one] != units[other]) | ~started[other]) & ~waits[other]
+            over: BoolArray = (remaining[one] + pays * lost <= most[other]).all(axis=2).any(axis=0)
+            return over
+
+        words, excluded = _levels(remaining, remaining), ~_levels(remaining, most)
         marked = np.zeros(len(rows), dtype=bool)
-        best = [np.empty_like(array[: LARGEST_LAYER + 1]) for array in (remaining, units, started)]
+        best = np.zeros(min(_COMPARED, len(rows)), dtype=np.int64)
         number = 0
-        for row in range(len(rows)):
-            if row % 16 == 15:
-                self.budget.tick()
-            if number > LARGEST_LAYER:
-                break  # too large
-            left_before, held_before, started_before = (array[:number] for array in best)
-            pays = started_before & ((held_before != units[row]) | ~started[row]) & ~waits[row]
-            if ((left_before + pays * lost > remaining[row] + slack).any(axis=1)).all():
-                marked[row] = True
-                for array, values in zip(best, (remaining, units, started), strict=True):
-                    array[number] = values[row]
-                number += 1
+        # The first marked states dominate most of the others: these are compared with them many at a time.
+        for begin in range(0, len(rows), _BLOCK):
+            self.budget.tick()
+            block = np.arange(begin, min(begin + _BLOCK, len(rows)))
+            for row in block[~dominated(best[: min(number, _FIRST)], block)].tolist():
+                known = best[:number]
+                near = known[words[known] & excluded[row] == 0]
+                if not dominated(near, np.array([row]))[0]:
+                    marked[row] = True
+                    if number < len(best):
+                        best[number] = row
+                        number += 1
         return marked
+
+
+def _levels(left: FloatArray, values: FloatArray) -> "np.typing.NDArray[np.uint64]":
+    """Words in which each job has a bit for each of some levels of what is left that its value exceeds; shape (states,)."""
+    words = np.zeros(len(values), dtype=np.uint64)
+    each = min(16, max(1, _WORD // values.shape[1]))
+    levels = np.sort(left, axis=0)[np.linspace(0, len(left) - 1, each).astype(np.int64)]
+    for job in range(min(_WORD, values.shape[1])):
+        exceeded = np.searchsorted(levels[:, job], values[:, job]).astype(np.uint64)
+        words = words << np.uint64(each) | (np.uint64(1) << exceeded) - np.uint64(1)
+    return words

@@ -28,7 +28,7 @@ from dlsched.elastic_stream.exact import SLOTS
 from dlsched.elastic_stream.formulations.milp import build_milp, windows
 from dlsched.elastic_stream.heuristics import POLICIES as NAMED
 from dlsched.elastic_stream.heuristics import in_turn
-from dlsched.elastic_stream.slots import Layer, lone_costs, search_slots, stream_of
+from dlsched.elastic_stream.slots import lone_costs, search_slots, stream_of
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 
@@ -124,7 +124,7 @@ def test_empty_slots_are_passed_over():
 def test_limits_keep_the_best_and_the_bound():
     """Stopped by nodes: the best policy's stream is held, with the bound proven so far."""
     instance = generate(preset="slots", jobs=6, gpus=4, seed=1)
-    result = solve(instance, limits=Limits(nodes=60))
+    result = solve(instance, limits=Limits(nodes=20))
     assert str(result.status) == "node_limit" and result.bound_source == SLOTS
     full = solve(instance)
     assert result.certificate.value < result.bound <= full.objective <= result.objective
@@ -203,20 +203,20 @@ def test_an_interrupt_keeps_what_was_said(monkeypatch):
 def test_what_is_too_large_is_said(monkeypatch):
     """More states than are allowed: the best of the policies with the bound; more columns: refused."""
     instance = generate(preset="slots", jobs=5, gpus=3, seed=0)
-    monkeypatch.setattr(room, "LARGEST_LAYER", 20)
+    monkeypatch.setattr(room, "LARGEST_LAYER", 2)
     result = solve(instance)
     assert str(result.status) == "feasible" and result.bound is not None
-    assert "states at slot" in result.message or "ways to divide" in result.message
+    assert "more than 2 states at a tick" in result.message
     crowd = generate(preset="slots", jobs=60, gpus=32, max_gpus=32, tick=21.0, seed=0)
     with pytest.raises(UsageError, match="binary variables, allowed: 200000"):
         build_milp(crowd)
 
 
-@pytest.mark.parametrize("name", ["_LARGEST_CELLS", "_LARGEST_TRAIL"])
-def test_memory_is_bounded(name, monkeypatch):
+@pytest.mark.parametrize(("name", "most"), [("_LARGEST_CELLS", 10), ("_LARGEST_TRAIL", 100)])
+def test_memory_is_bounded(name, most, monkeypatch):
     """States before dominance, and what is kept of earlier ticks: beyond either, the best of the policies."""
-    monkeypatch.setattr(room, name, 100)
-    result = solve(generate(preset="slots", jobs=5, gpus=3, seed=1))
+    monkeypatch.setattr(room, name, most)
+    result = solve(generate(preset="slots", jobs=5, gpus=3, seed=0))
     assert str(result.status) == "feasible" and result.bound is not None
     assert "the best of the policies and a plan, no proven optimum" in result.message
 
@@ -292,12 +292,14 @@ def test_costs_of_a_state_by_hand():
     jobs = [(at, 1.0, time, {"restart_s": 2.0}) for at, time in zip(arrivals, times, strict=True)]
     instance = stream(*jobs, units=2, tick_s=10.0)
     bound = lone_costs(instance, SlotPrices(np.array([1, 2]), (1,), np.array([[1.0]])), no_tick)
-    left, started = np.array([[1 / 3, 1.0, 1.0]] * 2 + [[0.0, 1.0, 1.0]]), np.array([[True, False, False]] * 3)
-    held, nothing = np.array([[1, 0, 0], [0, 0, 0], [0, 0, 0]]), np.zeros(3, dtype=np.int64)
-    layer = Layer(left, held, started, np.zeros(3), nothing, held)
-    come = np.array([True, True, False])
-    assert bound.least(layer, come, 1) == pytest.approx([15 + 14 + 6 - 20, 17 + 14 + 6 - 20, 14 + 6 - 20], abs=0.02)
-    assert bound.least(layer, come, 2) == pytest.approx([5 + 4 + 6, 7 + 4 + 6, 4 + 6], abs=0.02)
+    left, held, started = np.array([1 / 3, 1 / 3, 0.0]), np.array([1, 0, 0]), np.ones(3, dtype=bool)
+    come, fresh = np.array([True, True, False]), np.array([False])
+    for slot, ran, whole, rest in ((1, [15, 17, 0], 14, 6 - 20), (2, [5, 7, 0], 4, 6)):
+        assert bound.present_s(0, slot, left, held, started) == pytest.approx(ran, abs=0.02)
+        assert bound.present_s(1, slot, np.ones(1), np.zeros(1, dtype=np.int64), fresh) == pytest.approx(
+            [whole], abs=0.02
+        )
+        assert bound.later_s(come, slot) == pytest.approx(rest, abs=0.02)
 
 
 def test_too_many_costs_are_not_kept():
