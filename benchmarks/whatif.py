@@ -72,7 +72,8 @@ def section(name: str, says: str, question: Question, store: Path) -> str:
         clusters = clusters_of(study, made, names)
     of_all, unit = looks([HAPPENED, *names]), unit_of(clusters)
     today = clusters[0]
-    sentences = [answer.saving(today), answer.distance(today), answer.why_baseline(today), answer.smallest(clusters)]
+    sentences = [answer.due(today), answer.saving(today), answer.starvation(today), answer.distance(today)]
+    sentences += [answer.why_baseline(today), answer.smallest(clusters)]
     parts = [f"## {name}", says, f"**{sentences[0]}** {' '.join(filter(None, sentences[1:]))}"]
     for cluster in clusters:
         parts += _cluster(cluster, of_all, unit, first=cluster is today)
