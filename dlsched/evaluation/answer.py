@@ -171,7 +171,7 @@ def _cluster(
     least_s: list[float | None] = []
     # A policy needs an answer on every window: means over different jobs would not compare.
     for piece in pieces:
-        instance = piece.recipe.make()
+        instance = piece.imported.instance
         if piece.happened is not None:
             times[HAPPENED].append(piece.happened)
         for name in policies:
@@ -198,6 +198,7 @@ def _cluster(
     else:
         unit, units = stretches(len(jobs.ids)), "stretches of equally many jobs"
     known = [each for each in least_s if each is not None]
+    imported = [piece.imported for piece in pieces]
     return Cluster(
         sum(gpus for gpus, _ in pools.values()),
         jobs,
@@ -207,17 +208,13 @@ def _cluster(
         {name: _fate(name, each, pieces, jobs) for name, each in times.items() if len(each) == len(pieces)},
         unanswered,
         sum(known) / len(jobs.ids) if len(known) == len(pieces) else None,
-        together([piece.outside for piece in pieces]).share or 0.0,
-        left_out=_count(piece.left_out for piece in pieces),
-        whole=_count(piece.whole for piece in pieces),
-        tasks=_count(piece.tasks for piece in pieces),
-        silent=_count(piece.silent for piece in pieces),
+        together([Part(*each.outside) for each in imported]).share or 0.0,
+        left_out=len(frozenset().union(*(each.slices for each in imported))),
+        whole=len({job.id for each in imported for job in each.jobs if job.share < 1}),
+        tasks=len(frozenset().union(*(each.tasks for each in imported))),
+        silent=len(frozenset().union(*(each.silent for each in imported))),
         pools=pools,
     )
-
-
-def _count(ids: Iterable[frozenset[str]]) -> int:
-    return len(frozenset().union(*ids))
 
 
 def _least_s(instance: InstanceFile, bound: float | None, jobs: Jobs) -> float | None:
@@ -235,7 +232,9 @@ def _fate(name: str, times: Sequence[JobTimes], pieces: Sequence[Piece], jobs: J
     waiting_s = np.concatenate([each.start_s - submit_s for each, submit_s in zip(times, submits, strict=True)])
     spans = [(float(submit_s.min()), float(each.end_s.max())) for each, submit_s in zip(times, submits, strict=True)]
     parts = list(zip(times, pieces, spans, strict=True))
-    placed = all(piece.nodes and (name != HAPPENED or piece.placed) for piece in pieces)
+    placed = all(
+        piece.nodes and (name != HAPPENED or any(job.nodes for job in piece.imported.jobs)) for piece in pieces
+    )
     return Fate(
         waiting_s,
         flow_s,

@@ -1,7 +1,6 @@
 """The question of an evaluation (queue, clusters, policies, windows), the study that answers it, and the audit of its windows."""
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from typing import Final
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import Refused, several
-from dlsched.evaluation.measures import Jobs, JobTimes, Part, jobs_of, times_of
+from dlsched.evaluation.measures import Jobs, JobTimes, jobs_of, times_of
 from dlsched.families import FAMILIES
 from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
@@ -19,6 +18,7 @@ from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, most_held
 from dlsched.traces.instances import instance_from
 from dlsched.traces.queue import Example, Figure, Queue, Sentence, Window, sentence_of
 from dlsched.traces.queue import Piece as SentencePiece
+from dlsched.traces.selection import ImportedInstance
 from dlsched.traces.walls import pools_of, ranks_of, with_walls
 
 
@@ -106,31 +106,32 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A window on a pool of ``gpus`` GPUs, of ``nodes`` (GPUs of each; empty: all GPUs are alike).
+    """A window on a pool: what was imported, the recipe of its instance, and its jobs in the instance's order.
 
-    ``pool`` is its name, empty where the cluster is one; ``size`` the place of the cluster's size in the question.
-    ``name`` is of the window, empty for the whole trace; ``recipe`` makes its instance, ``jobs`` are in the instance's order.
-    ``happened``: the times in the trace, None if unknown; ``placed``: the trace says on which nodes. ``outside``: GPU-seconds
-    that other jobs held, as a part of those of the cluster. ``left_out`` and ``whole``: ids of jobs on parts of GPUs that are
-    left out, or get a whole GPU for every part; ``tasks``: of arrays with a limit on concurrent tasks; ``silent``: without an
-    estimate, where policies use only estimates.
+    ``pool`` is its name, empty where the cluster is one; ``size`` the place of the cluster's size in the question; ``name`` is of
+    the window, empty for the whole trace. ``happened``: the times in the trace, None if unknown.
     """
 
-    gpus: int
-    nodes: tuple[int, ...]
+    pool: str
+    size: int
     name: str
+    imported: ImportedInstance
     recipe: Recipe
     jobs: Jobs
     happened: JobTimes | None
-    placed: bool
-    outside: Part
     audit: tuple[str, ...]
-    left_out: frozenset[str] = frozenset()
-    whole: frozenset[str] = frozenset()
-    tasks: frozenset[str] = frozenset()
-    silent: frozenset[str] = frozenset()
-    pool: str = ""
-    size: int = 0
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of the pool."""
+        total = FAMILIES[self.recipe.family].gpus(self.imported.instance)
+        assert total is not None  # of both families
+        return total
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """GPUs of each node; empty: all GPUs are alike."""
+        return tuple(server.gpus for server in getattr(self.imported.instance, "servers", ()))
 
 
 def pieces(question: Question) -> list[Piece]:
@@ -138,36 +139,48 @@ def pieces(question: Question) -> list[Piece]:
     methods_of(question.policies, question.family, question.folder)
     if not question.gpus:
         raise UsageError(where="gpus", found="none", allowed="one or more numbers of GPUs")
-    made: list[Piece] = []
-    left_out: dict[int, list[str]] = defaultdict(list)
-    walled = question.family == "srpt_mapping"
-    pools = pools_of(question.queue) if walled else {"": question.queue}
-    ranks, classes = ranks_of(list(pools.values())) if walled else ({}, "")
-    if classes:
-        pools = {name: replace(queue, audit=(*queue.audit, classes)) for name, queue in pools.items()}
-    own = {name: _gpus_of(queue, question.options) for name, queue in pools.items()}
-    for size, gpus in enumerate(question.gpus):
-        for pool, queue in pools.items():
-            # pools of a cluster of another size keep their parts of it
-            here = gpus if len(pools) == 1 else own[pool] if gpus is None else _scaled(own, gpus)[pool]
-            of_pool = with_walls(queue, here or own[pool], ranks) if walled else queue
-            part = replace(question, queue=of_pool)
-            try:
-                made += [_piece(part, here, window, name, pool, size) for window, name in _windows(part)]
-            except InputError:
-                # on another size of the cluster a pool may be too small for any of its jobs
-                if not size or len(pools) == 1:
-                    raise
-                left_out[size].append(pool)
-    without = {
-        size: f"Pools that hold none of their jobs, left out: {', '.join(names)}." for size, names in left_out.items()
+    if question.family != "srpt_mapping":
+        return [piece for size in range(len(question.gpus)) for piece in _pieces({"": question}, {}, size)]
+    pools = pools_of(question.queue)
+    ranks, classes = ranks_of(list(pools.values()))
+    notes = (classes,) if classes else ()
+    parts = {
+        name: replace(question, queue=replace(queue, audit=(*queue.audit, *notes))) for name, queue in pools.items()
     }
-    return [
-        replace(piece, audit=(*piece.audit, Sentence(without[piece.size], warns=True)))
-        if piece.size in without
-        else piece
-        for piece in made
-    ]
+    return [piece for size in range(len(question.gpus)) for piece in _pieces(parts, ranks, size)]
+
+
+def _pieces(parts: Mapping[str, Question], ranks: Mapping[str, int], size: int) -> list[Piece]:
+    """The windows of all pools on a size of the cluster; ``parts``: the question about each pool."""
+    own = {name: _gpus_of(part.queue, part.options) for name, part in parts.items()}
+    made, too_small = list[Piece](), list[str]()
+    there = {name: part for name, part in parts.items() if _present(part)} or parts
+    for pool, part in there.items():
+        gpus = part.gpus[size] if len(parts) == 1 else _scaled(own, part.gpus[size])[pool]
+        if part.family == "srpt_mapping":
+            part = replace(part, queue=with_walls(part.queue, gpus or own[pool], ranks))
+        try:
+            made += [_piece(part, gpus, window, name, pool, size) for window, name in _windows(part)]
+        except InputError:
+            # on another size of the cluster a pool may be too small for any of its jobs
+            if not size or len(parts) == 1:
+                raise
+            too_small.append(pool)
+    words = f"Pools that hold none of their jobs, left out: {', '.join(too_small)}."
+    notes = [Sentence(words, warns=True)] if too_small else []
+    absent = ", ".join(name for name in parts if name not in there)
+    notes += [Sentence(f"Pools without a job in the window, left out: {absent}.")] if absent else []
+    return [replace(piece, audit=(*piece.audit, *notes)) for piece in made]
+
+
+def _present(part: Question) -> bool:
+    """Whether a job of a pool came in the window, or waited or ran when the only one began."""
+    start_s = math.inf if part.window.start_s is None or part.window_s is not None else part.window.start_s
+    return any(
+        part.window.holds(job.submit_s) or job.submit_s < start_s < (job.end_s or -math.inf)
+        for job in part.queue.jobs
+        if job.duration_s is not None
+    )
 
 
 def _gpus_of(queue: Queue, options: Mapping[str, object]) -> int:
@@ -177,9 +190,10 @@ def _gpus_of(queue: Queue, options: Mapping[str, object]) -> int:
     return sum(node.gpus for node in queue.nodes) or sum(queue.pools.values()) or max(1, held)
 
 
-def _scaled(own: Mapping[str, int], gpus: int) -> dict[str, int]:
+def _scaled(own: Mapping[str, int], gpus: int | None) -> Mapping[str, int]:
     """Part GPUs among pools as they have them now, at least one each; what is left over goes to the largest remainders."""
     total = sum(own.values())
+    gpus = total if gpus is None else gpus
     parts = {name: max(1, gpus * count // total) for name, count in own.items()}
     for name in sorted(own, key=lambda each: -(gpus * own[each] % total))[: max(0, gpus - sum(parts.values()))]:
         parts[name] += 1
@@ -196,31 +210,15 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str, pool
         estimates=question.estimates,
         **question.options,
     )
-    record, instance = FAMILIES[question.family], imported.instance
+    record, instance, happened = FAMILIES[question.family], imported.instance, imported.happened
     words = ", ".join(filter(None, (pool, name)))
     where = f"{Path(question.queue.path).name} [{words}]" if words else Path(question.queue.path).name
-    total = record.gpus(instance)
-    assert total is not None  # of both families
-    happened = imported.happened
-    if happened is not None and record.check(instance, happened):
-        happened = None  # what happened breaks a rule of the family, so it is not shown
-    return Piece(
-        total,
-        tuple(server.gpus for server in getattr(instance, "servers", ())),
-        name,
-        recipe_of_instance(instance, f"{where} on {several(total, 'GPU')}"),
-        jobs_of(instance, imported.jobs),
-        None if happened is None else times_of(instance, happened),
-        any(job.nodes for job in imported.jobs),
-        Part(*imported.outside),
-        tuple(imported.audit),
-        imported.slices,
-        frozenset(job.id for job in imported.jobs if job.share < 1),
-        imported.tasks,
-        imported.silent,
-        pool,
-        size,
-    )
+    recipe = recipe_of_instance(instance, f"{where} on {several(record.gpus(instance) or 0, 'GPU')}")
+    # what breaks a rule of the family is not shown
+    known = happened is not None and not record.check(instance, happened)
+    times = times_of(instance, happened) if happened is not None and known else None
+    jobs = jobs_of(instance, imported.jobs)
+    return Piece(pool, size, name, imported, recipe, jobs, times, tuple(imported.audit))
 
 
 def _windows(question: Question) -> list[tuple[Window, str]]:
@@ -259,21 +257,17 @@ def audit_of(pieces: Sequence[Piece]) -> list[str]:
     # what is said of every pool once, the rest by pool
     common = [each for each in next(iter(of_pool.values())) if all(each in said for said in of_pool.values())]
     own = [f"{pool}: {each}" for pool, said in of_pool.items() for each in said if each not in common]
-    first, known = [*common, *own], {each for said in of_pool.values() for each in said}
-    totals = {piece.size: sum_of_gpus(pieces, piece.size) for piece in pieces if piece.size}
-    warnings = [
-        f"On {several(gpus, 'GPU')}: {sentence}"
-        for size, gpus in totals.items()
-        for sentence in in_short([piece.audit for piece in pieces if piece.size == size])
-        if sentence.warns and sentence not in known
-    ]
+    warnings = []
+    for size in dict.fromkeys(piece.size for piece in pieces if piece.size):
+        there = [piece for piece in pieces if piece.size == size]
+        gpus = sum({piece.pool: piece.gpus for piece in there}.values())
+        warnings += [
+            f"On {several(gpus, 'GPU')}: {sentence}"
+            for sentence in in_short([piece.audit for piece in there])
+            if sentence.warns and not any(sentence in said for said in of_pool.values())
+        ]
     more = [f"And {len(warnings) - MOST_WARNINGS:,} more such sentences."] if len(warnings) > MOST_WARNINGS else []
-    return [*first, *warnings[:MOST_WARNINGS], *more]
-
-
-def sum_of_gpus(pieces: Sequence[Piece], size: int) -> int:
-    """GPUs of all pools of a cluster."""
-    return sum({piece.pool: piece.gpus for piece in pieces if piece.size == size}.values())
+    return [*common, *own, *warnings[:MOST_WARNINGS], *more]
 
 
 def plan_of(question: Question, pieces: Sequence[Piece], words: str) -> Plan:

@@ -46,7 +46,7 @@ def pools_of(queue: Queue) -> dict[str, Queue]:
     whole = {"": replace(queue, pools={})}
     of_node: dict[str, set[str]] = {node.id: {*node.pools} for node in queue.nodes}
     listed = frozenset[str]().union(*of_node.values())
-    seen = all(job.partition and (job.nodes or job.start_s is None) for job in jobs)
+    seen = any(job.nodes for job in jobs) and all(job.partition and (job.nodes or job.start_s is None) for job in jobs)
     if not listed and (queue.nodes or not (seen or _apart(queue, jobs))):
         return whole
     # a partition that no list names is where its jobs ran

@@ -121,6 +121,20 @@ def test_windows_are_cut_where_jobs_come(tmp_path: Path) -> None:
     assert len(found.keys) == len(set(found.keys)) == 6
 
 
+def test_a_pool_without_a_job_in_the_window_is_left_out() -> None:
+    """Pool b has a job that ends at 60 s and one that comes at 10 h: from 30 s to 10 h it has both, from 100 s to 1 h none."""
+    queue = later(three(), 36000.0)
+    jobs = [job._replace(partition="a") for job in queue.jobs]
+    jobs += [jobs[0]._replace(id="b0", partition="b", end_s=60.0, duration_s=60.0)]
+    jobs += [jobs[-1]._replace(id="b1", submit_s=36000.0, start_s=36000.0, end_s=36060.0)]
+    queue = Queue("csv", "pools.csv", tuple(jobs), (), dated=False, pools={"a": 0, "b": 0})
+    late = pieces(Question(queue, policies=("fifo",), window=Window(30.0, 37000.0)))
+    assert [(piece.pool, len(piece.jobs.ids)) for piece in late] == [("a", 6), ("b", 2)]
+    early = pieces(Question(queue, policies=("fifo",), window=Window(100.0, 3600.0)))
+    assert [piece.pool for piece in early] == ["a"]
+    assert early[0].audit[-1] == "Pools without a job in the window, left out: b."
+
+
 def test_jobs_that_all_clusters_hold() -> None:
     """A small cluster lacks the first job."""
     large, small = cluster({"fifo": [1.0, 2.0, 3.0]}), cluster({"fifo": [9.0, 9.0]}, gpus=4)

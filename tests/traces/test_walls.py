@@ -45,6 +45,8 @@ def test_partitions_that_share_nodes_are_one_pool() -> None:
         == list(pools_of(queue_of(*(each._replace(nodes=()) for each in jobs))))
         == [""]
     )
+    # a trace that does not say when jobs started says no nodes
+    assert list(pools_of(queue_of(*(each._replace(nodes=(), start_s=None, end_s=None) for each in jobs)))) == [""]
 
 
 def test_a_node_has_what_was_in_use_on_it() -> None:
