@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Final, NamedTuple
@@ -23,6 +23,7 @@ from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, gpus_of_cluster
 from dlsched.traces.makers.ring_allocation import SCALING, Counts, allocation_at, counts_of
 from dlsched.traces.makers.srpt_mapping import cluster
 from dlsched.traces.queue import Queue, QueuedJob, counted
+from dlsched.traces.recorded_schedule import Free, Rooms
 from dlsched.traces.snapshot import Present, Snapshot, snapshot
 from dlsched.traces.walls import pools_of
 
@@ -78,23 +79,29 @@ def standing(queue: Queue, moment: Snapshot, gpus: int, gpus_of_node: int) -> Cl
     needed = moment.held_gpus
     if needed > gpus:
         raise UsageError(where="gpus", found=f"{gpus:,}", allowed=f"at least {needed:,}, which jobs that run hold")
-    nodes, assumed, audit = _nodes(queue, moment, gpus, gpus_of_node)
-    free = dict(nodes)
+    sizes, assumed, audit = _nodes(queue, moment, gpus, gpus_of_node)
+    free = Free([Server(id=name, gpus=size) for name, size in sizes.items()])
     placed: dict[str, dict[str, int]] = {}
+    closed = {node.id for node in queue.nodes if node.closed} & sizes.keys()
     homeless = []
+
+    def stand(each: Present, rooms: Rooms) -> None:
+        free.take(rooms, math.inf)
+        placed[each.job.id] = {free.names[place]: count for place, count in rooms}
+
     # Jobs on recorded nodes first; the others take what these leave.
     for each in moment.holding:
-        room = _recorded(each, free)
-        if room is None:
+        rooms = free.recorded(each.job.nodes, each.job.gpus)
+        if rooms is None:
             homeless.append(each)
         else:
-            placed[each.job.id] = _taken(free, room.items())
-    closed = {node.id for node in queue.nodes if node.closed}
+            stand(each, rooms)
     for each in homeless:
-        placed[each.job.id] = _taken(free, _emptiest(each.job.gpus, free, closed))
+        emptiest = sorted(free.index, key=lambda name: (name in closed, -free.free[free.index[name]]))
+        stand(each, free.filled([free.index[name] for name in emptiest], each.job.gpus))
     # of a node that takes no jobs there is what jobs hold
-    nodes = {name: size - free[name] if name in closed else size for name, size in nodes.items()}
-    audit += counted("Nodes that are down or drained, on which no job starts", len(closed & nodes.keys()))
+    nodes = {name: size - int(free.free[free.index[name]]) if name in closed else size for name, size in sizes.items()}
+    audit += counted("Nodes that are down or drained, on which no job starts", len(closed))
     outside = sum(each in moment.outside for each in homeless)
     for words, number in (("Jobs that run", len(homeless) - outside), ("GPUs of jobs left out", outside)):
         audit += counted(
@@ -127,34 +134,6 @@ def _nodes(
         remaining -= assumed[name]
     audit += counted(f"GPUs on nodes of which nothing is known, {gpus_of_node} each", sum(assumed.values()))
     return nodes | assumed, assumed, audit
-
-
-def _recorded(each: Present, free: Mapping[str, int]) -> dict[str, int] | None:
-    """Return a job's GPUs by recorded node; None: the nodes are unknown or full."""
-    names = each.job.nodes
-    if not names or len(set(names)) < len(names) or len(names) > each.job.gpus:
-        return None
-    share, more = divmod(each.job.gpus, len(names))
-    even = {name: share + (place < more) for place, name in enumerate(names)}
-    return even if all(taken <= free.get(name, 0) for name, taken in even.items()) else None
-
-
-def _emptiest(gpus: int, free: Mapping[str, int], closed: Container[str]) -> list[tuple[str, int]]:
-    room = []
-    for name in sorted(free, key=lambda name: (name in closed, -free[name])):
-        room.append((name, min(gpus, free[name])))
-        gpus -= room[-1][1]
-        if not gpus:
-            break
-    return room
-
-
-def _taken(free: dict[str, int], room: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Take GPUs by node, and return them."""
-    taken = dict(room)
-    for name, gpus in taken.items():
-        free[name] -= gpus
-    return taken
 
 
 # Policies whose order depends on ended jobs: their virtual machine runs since the first job of the file

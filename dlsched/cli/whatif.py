@@ -97,7 +97,6 @@ def run(
         policies=names,
         family=family,
         gpus=sizes,
-        ends=own,
         window_s=window_s,
         estimates=bool(own["estimates"]),
         time_s=time_limit,

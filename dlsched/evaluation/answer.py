@@ -227,26 +227,24 @@ def _least_s(instance: InstanceFile, bound: float | None, jobs: Jobs) -> float |
 
 
 def _fate(name: str, times: Sequence[JobTimes], pieces: Sequence[Piece], jobs: Jobs) -> Fate:
-    submits = [piece.jobs.submit_s for piece in pieces]
-    flow_s = np.concatenate([each.end_s - submit_s for each, submit_s in zip(times, submits, strict=True)])
-    waiting_s = np.concatenate([each.start_s - submit_s for each, submit_s in zip(times, submits, strict=True)])
-    spans = [(float(submit_s.min()), float(each.end_s.max())) for each, submit_s in zip(times, submits, strict=True)]
-    parts = list(zip(times, pieces, spans, strict=True))
-    placed = all(
-        piece.nodes and (name != HAPPENED or any(job.nodes for job in piece.imported.jobs)) for piece in pieces
+    start_s, end_s, limited_s = (
+        np.concatenate([getattr(each, field) for each in times]) for field in ("start_s", "end_s", "limited_s")
     )
+    flow_s = end_s - jobs.submit_s
+    spans = [
+        (float(piece.jobs.submit_s.min()), float(each.end_s.max())) for each, piece in zip(times, pieces, strict=True)
+    ]
+    parts = list(zip(times, pieces, spans, strict=True))
+    known = name != HAPPENED or all(any(job.nodes for job in piece.imported.jobs) for piece in pieces)
     return Fate(
-        waiting_s,
+        start_s - jobs.submit_s,
         flow_s,
         bounded_slowdown(flow_s, jobs.run_s),
         together([utilisation(each.held, piece.gpus, *span) for each, piece, span in parts]),
-        together([fragmentation(each.held, piece.nodes, *span) for each, piece, span in parts]) if placed else None,
-        np.concatenate(
-            [
-                each.limited_s + (piece.jobs.ready_s - piece.jobs.submit_s)
-                for each, piece in zip(times, pieces, strict=True)
-            ]
-        ),
+        together([fragmentation(each.held, piece.nodes, *span) for each, piece, span in parts])
+        if known and all(piece.nodes for piece in pieces)
+        else None,
+        limited_s + (jobs.ready_s - jobs.submit_s),
     )
 
 

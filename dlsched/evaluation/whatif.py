@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+ENDS = ("from_", "to")
 LARGEST_SOLUTION = 1 << 30  # bytes of a schedule as JSON: the figures are made of all of it
 
 
@@ -43,15 +44,14 @@ def question_of(
     policies: tuple[str, ...],
     family: str,
     gpus: tuple[int | None, ...],
-    ends: Mapping[str, Value | None],
     window_s: float | None,
     estimates: bool,
     time_s: float,
     options: Mapping[str, Value | None],
     hidden: bool = False,
 ) -> Question:
-    """Return the question on a queue; ``ends`` of its window, of ``options`` those of making; ``hidden``: users are numbered."""
-    from_, to = (None if ends[end] is None else str(ends[end]) for end in ("from_", "to"))
+    """Return the question on a queue; ``options``: ends of its window, and those of making; ``hidden``: users are numbered."""
+    from_, to = (None if options.get(end) is None else str(options[end]) for end in ENDS)
     return Question(
         anonymous(queue) if hidden else queue,
         policies=policies or usual_first(family, queue.source),
@@ -294,8 +294,7 @@ def whatif(
     for count in counts:
         if count is not None and not (isinstance(count, int) and count >= 1):
             raise UsageError(where="gpus", found=repr(count), allowed="an integer >= 1, or a list of some")
-    ends = {end: options.pop(end, None) for end in ("from_", "to")}
-    known = OF_EVALUATIONS if isinstance(trace, Queue) else (*READING, *OF_EVALUATIONS)
+    known = (*ENDS, *OF_EVALUATIONS, *(() if isinstance(trace, Queue) else READING))
     for name, value in options.items():
         if name not in known:
             raise UsageError(where=name, found=repr(value), allowed="no such option")
@@ -310,7 +309,6 @@ def whatif(
         policies=tuple(policies or ()),
         family=family,
         gpus=counts,
-        ends=ends,
         window_s=window_s,
         estimates=estimates,
         time_s=time_limit,

@@ -105,11 +105,16 @@ class Free:
         server = int(fitting.argmax())
         if fitting[server]:
             return [(server, gpus)]
-        servers = np.flatnonzero(self.free)
-        together = np.cumsum(self.free[servers])
-        last = int(np.searchsorted(together, gpus))
-        rooms = [(int(server), int(self.free[server])) for server in servers[:last]]
-        return [*rooms, (int(servers[last]), gpus - sum(room for _, room in rooms))]
+        return self.filled(np.flatnonzero(self.free).tolist(), gpus)
+
+    def filled(self, servers: Sequence[int], gpus: int) -> Rooms:
+        """GPUs by server: what is free on each, in order, as far as is needed."""
+        before = np.cumsum([0, *self.free[servers]])
+        taken = [
+            (server, min(int(self.free[server]), gpus - int(sofar)))
+            for server, sofar in zip(servers, before, strict=False)
+        ]
+        return [(server, count) for server, count in taken if count > 0]
 
 
 UNKNOWN = "What happened is not known:"
