@@ -66,48 +66,45 @@ def sizes_of(gpus: IntArray) -> tuple[IntArray, list[str]]:
 
 def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
     """A row for each policy: waiting, flow, slowdown, use of the cluster, distance from the bound, change."""
-    base, rows = cluster.baseline, []
-    # Changes are against the baseline, with the interval of the mean paired difference.
-    for name, fate in cluster.fates.items():
-        change = NOTHING
-        if base is not None and name != base:
-            estimate = cluster.change(name, base)
-            ends = [unit.text(end) for end in (estimate.low, estimate.high) if end is not None]
-            change = unit.cell(estimate.value, " to ".join(ends))
-        times = [
-            unit.cell(value)
-            for seconds, parts in ((fate.waiting_s, (50, 95, 99, 100)), (fate.flow_s, (50, 95)))
-            for value in (float(seconds.mean()), *np.percentile(seconds, parts).tolist())
-        ]
-        over = None if not cluster.least_flow_s else float(fate.flow_s.mean()) / cluster.least_flow_s
-        rows.append([
+    base, least_s = cluster.baseline, cluster.least_flow_s
+
+    def change(name: str) -> Cell:
+        # against the baseline, with the interval of the mean paired difference
+        if base is None or name == base:
+            return NOTHING
+        estimate = cluster.change(name, base)
+        ends = [unit.text(end) for end in (estimate.low, estimate.high) if end is not None]
+        return unit.cell(estimate.value, " to ".join(ends))
+
+    def times(seconds: FloatArray, parts: Sequence[int]) -> list[Cell]:
+        return [unit.cell(value) for value in (float(seconds.mean()), *np.percentile(seconds, parts).tolist())]
+
+    rows = [
+        [
             name_cell(name, looks[name].label),
-            change,
-            *times,
+            change(name),
+            *times(fate.waiting_s, (50, 95, 99, 100)),
+            *times(fate.flow_s, (50, 95)),
             _plain(float(fate.slowdown.mean())),
             _plain(float(np.median(fate.slowdown))),
             _share(fate.used),
             _share(fate.scattered),
-            ratio_cell(over, at_most=True),
+            ratio_cell(float(fate.flow_s.mean()) / least_s if least_s else None, at_most=True),
             _jain(cluster, fate.slowdown),
-        ])  # fmt: skip
+        ]
+        for name, fate in cluster.fates.items()
+    ]
     for name, why in cluster.unanswered.items():
         rows.append([name_cell(name, looks[name].label), Cell("no answer", note=printable(why)), *[NOTHING] * 14])
-    if cluster.least_flow_s is not None:
-        least = unit.cell(cluster.least_flow_s)
-        rows.append([Cell("the bound"), *[NOTHING] * 6, least, *[NOTHING] * 8])
+    if least_s is not None:
+        rows.append([Cell("the bound"), *[NOTHING] * 6, unit.cell(least_s), *[NOTHING] * 8])
     against = f"change against {looks[base].label}, {unit.name}" if base else "change"
+    waits, flows = ("mean", "median", "95 %", "99 %", "longest"), ("mean", "median", "95 %")
     columns = [
         Column("policy", numbers=False),
         Column(against, "Mean difference of the time from submission to end of a job, with its 95 % interval."),
-        *(
-            Column(f"{what}{which}, {unit.name}", f"{means}.")
-            for what, means, parts in (
-                ("waiting", "Start - submission", (" mean", " median", " 95 %", " 99 %", " longest")),
-                ("flow", "End - submission", (" mean", " median", " 95 %")),
-            )
-            for which in parts
-        ),
+        *(Column(f"waiting {which}, {unit.name}", "Start - submission.") for which in waits),
+        *(Column(f"flow {which}, {unit.name}", "End - submission.") for which in flows),
         Column("slowdown mean", "Bounded: flow over running time, the latter at least 10 s."),
         Column("median", "Of the bounded slowdown."),
         Column("used", "GPU-seconds held, of those from the first submission to the last end."),
@@ -146,27 +143,11 @@ def _share(part: Part | None) -> Cell:
 
 
 def _jain(cluster: Cluster, slowdown: FloatArray) -> Cell:
-    index, names = users_of(cluster)
+    index, names = cluster.by_users()
     known = index >= 0
     if len(names) < 2:
         return NOTHING
     return _plain(fairness(means_by(slowdown[known], index[known], len(names)).tolist())["jain_index"])
-
-
-def users_of(cluster: Cluster) -> tuple[IntArray, list[str]]:
-    """User of every job, -1 where none is named, and the users, that of the most GPU time first."""
-    names = list(dict.fromkeys(name for name in cluster.jobs.users if name))
-    place = {name: index for index, name in enumerate(names)}
-    index = np.array([place.get(name, -1) for name in cluster.jobs.users], dtype=np.int64)
-    known = index >= 0
-    gpu_s = np.bincount(index[known], weights=(cluster.jobs.gpus * cluster.jobs.run_s)[known], minlength=len(names))
-    # Users are numbered by GPU time, that of the most first; the sort is stable, so equal ones keep their order.
-    order = np.argsort(-gpu_s, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(names))
-    if len(names):
-        index = np.where(known, rank[index], -1)
-    return index, [names[each] for each in order.tolist()]
 
 
 def sizes_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
@@ -174,12 +155,17 @@ def sizes_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
     index, names = sizes_of(cluster.jobs.gpus)
     counts = np.bincount(index, minlength=len(names))
     there = [each for each in range(len(names)) if counts[each]]
-    rows = []
-    for name, fate in cluster.fates.items():
-        means = [means_by(seconds, index, len(names)) for seconds in (fate.waiting_s, fate.flow_s)]
-        rows.append(
-            [name_cell(name, looks[name].label), *(unit.cell(float(of[each])) for of in means for each in there)]
-        )
+    rows = [
+        [
+            name_cell(name, looks[name].label),
+            *(
+                unit.cell(float(mean))
+                for of in (fate.waiting_s, fate.flow_s)
+                for mean in means_by(of, index, len(names))[there]
+            ),
+        ]
+        for name, fate in cluster.fates.items()
+    ]
     heads = [
         Column(f"{what}, {names[each]}", f"{several(counts[each], 'job')}.")
         for what in ("waiting", "flow")
@@ -192,7 +178,7 @@ def sizes_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
 def users_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | None:
     """Table of the users with most GPU time: waiting and flow, before and after; None without users."""
     base, best = cluster.baseline, cluster.best
-    index, names = users_of(cluster)
+    index, names = cluster.by_users()
     if base is None or best is None or base == best or not names:
         return None
     known = index >= 0

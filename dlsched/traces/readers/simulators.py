@@ -60,13 +60,46 @@ Jobs = tuple[list[QueuedJob], list[str]]
 """Jobs in the order of the file, and the audit."""
 
 
+class _Rows:
+    """The jobs of a file, and how many of its rows are kept as jobs, and different."""
+
+    def __init__(self) -> None:
+        self.jobs: list[QueuedJob] = []
+        self.read, self.seen = 0, set[tuple[str, ...]]()
+
+    def add(
+        self,
+        row: Sequence[str],
+        submit_s: float,
+        gpus: int,
+        duration_s: float,
+        group: str,
+        *,
+        user: str = "",
+        steps: int | None = None,
+    ) -> None:
+        """Keep the job of a row, if it has a length."""
+        self.read += 1
+        self.seen.add(tuple(row))
+        if duration_s > 0:
+            place = len(self.jobs) + 1
+            job = QueuedJob(
+                f"job-{place}", user, group, submit_s, None, None, duration_s, gpus, line=place, steps=steps
+            )
+            self.jobs.append(job)
+
+    def sentences(self) -> list[str]:
+        """Sentences of the audit."""
+        return [
+            f"Rows read: {self.read:,}.",
+            *counted("Rows with a duration of 0 s or less, left out", self.read - len(self.jobs)),
+            *counted("Rows equal to an earlier row, kept as jobs of their own", self.read - len(self.seen)),
+        ]
+
+
 def read_philly_jobs(path: Path) -> Jobs:
     """Read the jobs of ``philly_jobs.csv``; their user is the virtual cluster, their group that and their GPUs."""
-    jobs: list[QueuedJob] = []
-    seen: set[tuple[str, ...]] = set()
-    clusters: set[str] = set()
-    rows = unequal = 0
-    # Rows without a duration count in the audit only: such jobs never ran.
+    rows, clusters, unequal = _Rows(), set[str](), 0
     for line, row in csv_rows(path, PHILLY_COLUMNS):
         where = f"{path}, line {line}"
         try:
@@ -76,20 +109,15 @@ def read_philly_jobs(path: Path) -> Jobs:
             raise ValueError(f"{where}: timestamp must be a date and time without zone, found {found!r}") from None
         gpus, duration_s = integer(row, "num_gpus", where), real_number(row, "duration", where)
         unequal += not math.isclose(real_number(row, "gpu_time", where), duration_s * gpus, rel_tol=1e-6)
-        rows += 1
         clusters.add(row["cluster"])
-        seen.add(tuple(row[column] for column in PHILLY_COLUMNS))
-        if duration_s > 0:
-            user = row["cluster"].strip()
-            jobs.append(_job(jobs, arrival_s, gpus, duration_s, f"{user}-{gpus}" if user else "", user=user))
-    return jobs, [
-        *_counted(rows, len(jobs), len(seen)),
+        user = row["cluster"].strip()
+        cells = [row[column] for column in PHILLY_COLUMNS]
+        rows.add(cells, arrival_s, gpus, duration_s, f"{user}-{gpus}" if user else "", user=user)
+    merged = len(clusters) if len(clusters) > 1 else 0
+    return rows.jobs, [
+        *rows.sentences(),
         *counted("Rows whose gpu_time is not duration x num_gpus, which are believed", unequal),
-        *(
-            counted("Virtual clusters merged into one cluster, quotas unknown", len(clusters))
-            if len(clusters) > 1
-            else []
-        ),
+        *counted("Virtual clusters merged into one cluster, quotas unknown", merged),
         "The trace has no status: jobs that failed or were killed count as done after their duration.",
         "The timestamps have no time zone and are taken as they are, daylight saving included.",
     ]
@@ -137,8 +165,7 @@ def require_gpu_type(gpu_type: str | None) -> str:
 
 def read_gavel_jobs(path: Path, gpu_type: str) -> Jobs:
     """Read the jobs of a ``.trace`` file; they last their steps at the speed of the largest count measured up to theirs."""
-    jobs: list[QueuedJob] = []
-    seen: set[tuple[str, ...]] = set()
+    rows = _Rows()
     for line, row in tab_rows(path, GAVEL_COLUMNS):
         where = f"{path}, line {line}"
         steps, gpus = integer(row, "total_steps", where, digits=15), integer(row, "scale_factor", where)
@@ -148,19 +175,16 @@ def read_gavel_jobs(path: Path, gpu_type: str) -> Jobs:
             raise ValueError(
                 f"{where}: job_type must be one that Gavel measured on {gpu_type}, found {row['job_type']!r}"
             )
-        seen.add(tuple(row.values()))
         # Seconds on the largest measured count up to the one asked for.
         seconds = steps / kind.epoch_steps * kind.epoch_time_s[kind.largest(gpus)]
-        jobs.append(_job(jobs, arrival_s, gpus, seconds, f"{row['job_type']} on {gpus}", steps=steps))
-    audit = _counted(len(jobs), len(jobs), len(seen))
-    return jobs, [*audit, "Commands and data folders are left out; steps are counted on all GPUs together."]
+        rows.add([*row.values()], arrival_s, gpus, seconds, f"{row['job_type']} on {gpus}", steps=steps)
+    words = "Commands and data folders are left out; steps are counted on all GPUs together."
+    return rows.jobs, [*rows.sentences(), words]
 
 
 def read_tiresias_jobs(path: Path) -> Jobs:
     """Read the jobs of ``tiresias_60_jobs.csv``; their steps are iterations."""
-    jobs: list[QueuedJob] = []
-    seen: set[tuple[str, ...]] = set()
-    rows = 0
+    rows = _Rows()
     for line, row in csv_rows(path, TIRESIAS_COLUMNS):
         where = f"{path}, line {line}"
         gpus, iterations = integer(row, "num_gpu", where), integer(row, "iterations", where, digits=15)
@@ -168,35 +192,8 @@ def read_tiresias_jobs(path: Path) -> Jobs:
         if row["model_name"] not in TIRESIAS_MODELS:
             allowed = ", ".join(TIRESIAS_MODELS)
             raise ValueError(f"{where}: model_name must be one of {allowed}, found {row['model_name']!r}")
-        rows += 1
-        seen.add(tuple(row.values()))
-        # Rows without a length are counted and left out.
-        if duration_s > 0:
-            jobs.append(_job(jobs, submit_s, gpus, duration_s, f"{row['model_name']} on {gpus}", steps=iterations))
-    return jobs, _counted(rows, len(jobs), len(seen))
-
-
-def _job(
-    earlier: Sequence[QueuedJob],
-    submit_s: float,
-    gpus: int,
-    duration_s: float,
-    group: str,
-    *,
-    user: str = "",
-    steps: int | None = None,
-) -> QueuedJob:
-    place = len(earlier) + 1
-    return QueuedJob(f"job-{place}", user, group, submit_s, None, None, duration_s, gpus, line=place, steps=steps)
-
-
-def _counted(rows: int, kept: int, distinct: int) -> list[str]:
-    """Write the sentences of the audit on how many rows were read, kept as jobs, and different."""
-    return [
-        f"Rows read: {rows:,}.",
-        *counted("Rows with a duration of 0 s or less, left out", rows - kept),
-        *counted("Rows equal to an earlier row, kept as jobs of their own", rows - distinct),
-    ]
+        rows.add([*row.values()], submit_s, gpus, duration_s, f"{row['model_name']} on {gpus}", steps=iterations)
+    return rows.jobs, rows.sentences()
 
 
 def arriving(path: Path, jobs: Sequence[QueuedJob], window: Window) -> Jobs:
