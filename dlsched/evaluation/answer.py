@@ -138,15 +138,6 @@ class Cluster:
         waited_s = self.mean_s(base if record is None else HAPPENED)
         return Shares(waited_s, users_s, unexplained_s, net_s - best_s)
 
-    def by_users(self) -> tuple[IntArray, list[str]]:
-        """User of every job, -1 where none is named, and the users, that of the most GPU time first."""
-        held_s: dict[str, float] = {}
-        for name, seconds in zip(self.jobs.users, (self.jobs.gpus * self.jobs.run_s).tolist(), strict=True):
-            held_s[name] = held_s.get(name, 0.0) + seconds
-        names = sorted(filter(None, held_s), key=lambda name: -held_s[name])
-        place = {name: index for index, name in enumerate(names)}
-        return np.array([place.get(name, -1) for name in self.jobs.users], dtype=np.int64), names
-
     def change(self, name: str, against: str) -> Estimate:
         """Mean difference of flow times beyond users' limits, seconds a job, with its interval; below 0 the first is better."""
         return mean_of_jobs(self.fates[name].own_flow_s - self.fates[against].own_flow_s, self.unit)
@@ -488,7 +479,7 @@ def _no_room(cluster: Cluster) -> list[str]:
 def winners(cluster: Cluster) -> str:
     """Say how many users gain and lose by switching to the best policy."""
     base, best = cluster.baseline, cluster.best
-    user, names = cluster.by_users()
+    user, names = cluster.jobs.by_users()
     if base is None or best is None or base == best or not names:
         return "" if names else "The trace names no users."
     known = user >= 0

@@ -135,6 +135,15 @@ class Jobs(NamedTuple):
     gpus: IntArray
     ready_s: FloatArray
 
+    def by_users(self) -> tuple[IntArray, list[str]]:
+        """User of every job, -1 where none is named, and the users, that of the most GPU time first."""
+        held_s: dict[str, float] = {}
+        for name, seconds in zip(self.users, (self.gpus * self.run_s).tolist(), strict=True):
+            held_s[name] = held_s.get(name, 0.0) + seconds
+        names = sorted(filter(None, held_s), key=lambda name: -held_s[name])
+        place = {name: index for index, name in enumerate(names)}
+        return np.array([place.get(name, -1) for name in self.users], dtype=np.int64), names
+
 
 class JobTimes(NamedTuple):
     """When every job started and ended, shape (I,), seconds on the clock of the instance; and what was held.

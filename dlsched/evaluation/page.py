@@ -143,7 +143,7 @@ def _share(part: Part | None) -> Cell:
 
 
 def _jain(cluster: Cluster, slowdown: FloatArray) -> Cell:
-    index, names = cluster.by_users()
+    index, names = cluster.jobs.by_users()
     known = index >= 0
     if len(names) < 2:
         return NOTHING
@@ -178,7 +178,7 @@ def sizes_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
 def users_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | None:
     """Table of the users with most GPU time: waiting and flow, before and after; None without users."""
     base, best = cluster.baseline, cluster.best
-    index, names = cluster.by_users()
+    index, names = cluster.jobs.by_users()
     if base is None or best is None or base == best or not names:
         return None
     known = index >= 0
