@@ -30,6 +30,7 @@ ALLOWED = {
     "matching_placement/heuristics.py": "squares of NumPy are products; a root of a library",
     "algorithms/count_vectors.py": "a product of Python's integers",
     "columns/price_ascent.py": "a sparse matrix: SciPy adds in the order of the entries",
+    "columns/packing_cuts.py": "the same",
     "proofs/prover/relaxation.py": "the same",
     "proofs/prover/cuts.py": "the same",
     "solvers/lp.py": "the same",

@@ -40,6 +40,7 @@ LISTED = ListedFamily(
         ListedMethod("annealing", "heuristic", "methods:run_annealing", seeded=True),
         ListedMethod("plan", "heuristic", "methods:run_plan", seeded=True, require="planning:require_few_jobs"),
         ListedMethod("bound", "bound", "methods:run_bound"),
+        ListedMethod("packing", "bound", "methods:run_packing", require="bounds:require_few"),
         ListedMethod("prices", "bound", "methods:run_prices"),
         ListedMethod("machine", "bound", function="bounds:machine"),
         ListedMethod("length", "bound", function="bounds:length"),

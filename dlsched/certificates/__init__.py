@@ -14,6 +14,8 @@ certificate                     what it proves
 ``PricesCertificate``           min sum_j cost_j(x_j), units of all x_j at most C at any time: for all prices p(t) >= 0 of a
                                 unit and second the optimum is at least sum_j min_x (cost_j(x) + int p(t) units_x(t) dt)
                                 - C int p(t) dt, where each minimum may be replaced by anything below it
+``PackingCertificate``          the same with rates of single jobs over time, less what those that fit together bring at
+                                most: see ``certificates.packing_prices``
 ==============================  ======================================================================================
 
 Proof of the first two and the last: for a feasible x, y (b - A x) <= 0 (in the others: lambda (sum_j w_j -
@@ -29,6 +31,7 @@ from dlsched.certificates.exact import ExactRow, exact_multipliers, exact_sum, p
 from dlsched.certificates.kinds import (
     DualsCertificate,
     LengthsCertificate,
+    PackingCertificate,
     PriceCertificate,
     PricesCertificate,
     SrptCertificate,
@@ -38,6 +41,7 @@ __all__ = [
     "DualsCertificate",
     "ExactRow",
     "LengthsCertificate",
+    "PackingCertificate",
     "PriceCertificate",
     "PricesCertificate",
     "SrptCertificate",

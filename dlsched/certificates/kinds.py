@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_t
 
 from pydantic import Field, ValidationError, create_model
 from pydantic_core import SchemaValidator
+from typing_extensions import TypedDict
 
 from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
@@ -91,8 +92,33 @@ class PricesCertificate(_Kind):
     )
 
 
+class WindowData(TypedDict):
+    """A window from ``from_s`` to ``until_s``, the one job that may touch it, and seconds of the objective by job."""
+
+    from_s: Finite
+    until_s: Finite
+    touching: Name
+    charges: Mapping[str, NonNegative]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PackingCertificate(_Kind):
+    """Prices of single jobs over time, and the bound that they prove with what fits together.
+
+    ``rates[job][k]``, in seconds of the objective per second, holds from ``breakpoints[k]`` to ``breakpoints[k + 1]``, seconds
+    on the instance's clock; otherwise the rate is 0. A window charges the job that may touch it if it runs at some time in
+    it, and every other job if it runs throughout.
+    """
+
+    kind = "packing"
+    breakpoints: Annotated[tuple[Finite, ...], Field(strict=False)]
+    rates: Mapping[str, Annotated[tuple[NonNegative, ...], Field(strict=False)]] = field(hash=False)
+    windows: Annotated[tuple[WindowData, ...], Field(strict=False)] = field(hash=False)
+    value: Finite
+
+
 AnyCertificate: TypeAlias = (
-    PriceCertificate | DualsCertificate | SrptCertificate | LengthsCertificate | PricesCertificate
+    PriceCertificate | DualsCertificate | SrptCertificate | LengthsCertificate | PricesCertificate | PackingCertificate
 )
 KINDS: dict[str, type[AnyCertificate]] = {each.kind: each for each in get_args(AnyCertificate)}
 

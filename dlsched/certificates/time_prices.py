@@ -129,9 +129,9 @@ def rigid_value(
         raise ValueError("breakpoints must ascend")
     if not all(math.isfinite(price) and price >= 0 for price in prices):
         raise ValueError("prices must be numbers >= 0")
-    second = _unit((*releases, *lengths, *breakpoints))
-    dear = _unit(prices)
-    times, rates = _scaled(breakpoints, second), _scaled(prices, dear)
+    second = common_unit((*releases, *lengths, *breakpoints))
+    dear = common_unit(prices)
+    times, rates = scaled(breakpoints, second), scaled(prices, dear)
     paid = list(accumulate((rate * (b - a) for rate, (a, b) in zip(rates, pairwise(times), strict=True)), initial=0))
     last = len(times) - 1
 
@@ -144,7 +144,7 @@ def rigid_value(
 
     value = -total * paid[last]
     # The cost is piecewise linear in the start: besides the release, only breakpoints as start or as end can be least.
-    for release, length, size in zip(_scaled(releases, second), _scaled(lengths, second), units, strict=True):
+    for release, length, size in zip(scaled(releases, second), scaled(lengths, second), units, strict=True):
         least = (release + length) * dear + size * (paid_until(release + length) - paid_until(release))
         for index in range(bisect_right(times, release), last + 1):
             start = times[index]
@@ -160,12 +160,13 @@ def rigid_value(
     return Fraction(value, second * dear)
 
 
-def _unit(numbers: Sequence[float]) -> int:
+def common_unit(numbers: Sequence[float]) -> int:
     """Return the largest denominator of the numbers, a power of two."""
     return max((number.as_integer_ratio()[1] for number in numbers), default=1)
 
 
-def _scaled(numbers: Sequence[float], unit: int) -> list[int]:
+def scaled(numbers: Sequence[float], unit: int) -> list[int]:
+    """Return the numbers in multiples of 1 / ``unit``, which all their denominators divide."""
     ratios = (number.as_integer_ratio() for number in numbers)
     return [numerator * (unit // denominator) for numerator, denominator in ratios]
 

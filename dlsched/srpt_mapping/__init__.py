@@ -9,7 +9,7 @@ from dlsched.core.family import Family
 from dlsched.core.objective import Objective
 from dlsched.core.status import Sense
 from dlsched.srpt_mapping import certificate, checker
-from dlsched.srpt_mapping.bounds import bound, combined, length, machine, prices
+from dlsched.srpt_mapping.bounds import bound, combined, length, machine, packing, prices
 from dlsched.srpt_mapping.checker import check, completion_times, iteration_time, objective
 from dlsched.srpt_mapping.dispatching import Waiting, dispatch
 from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_placement
@@ -52,6 +52,7 @@ __all__ = [
     "length",
     "machine",
     "objective",
+    "packing",
     "predict",
     "prices",
     "shortest_first",

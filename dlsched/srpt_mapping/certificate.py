@@ -12,14 +12,18 @@ nor than the k-th smallest r_i + n_i alpha_i (``certificates.srpt_value``); so t
 
 *Prices.* A job holds g_i of G GPUs from its start on for n_i alpha_i seconds at least, wherever it is placed, without a
 pause: see ``certificates.time_prices``.
+
+*Packing.* The jobs of a part that run at one time take at most its GPUs: see ``certificates.packing_prices``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from typing import TypeVar
 
 from dlsched.certificates import (
     LengthsCertificate,
+    PackingCertificate,
     PricesCertificate,
     SrptCertificate,
     claimed,
@@ -27,11 +31,14 @@ from dlsched.certificates import (
     rounded_down,
     srpt_value,
 )
+from dlsched.certificates.packing_prices import PackedJob, PricedWindow, packing_value
 from dlsched.certificates.time_prices import rigid_value
 from dlsched.cluster.job_graph import exact_least_iteration_s
 from dlsched.core.limits import Tick, no_tick
 from dlsched.core.result import Certificate
 from dlsched.srpt_mapping.instance import Instance, Job
+
+Figure = TypeVar("Figure")
 
 
 def exact_iteration_s(instance: Instance, index: int, tick: Tick = no_tick) -> Fraction:
@@ -103,6 +110,34 @@ def prices_value(instance: Instance, breakpoints: Sequence[float], prices: Seque
     return rigid_value(releases, lengths, gpus, instance.total_gpus, breakpoints, prices)
 
 
+def packing_prices_value(instance: Instance, certificate: PackingCertificate) -> Fraction:
+    """Sum of completion times that rates and windows prove, whatever is claimed; errors as ``certificates.packing_prices``."""
+    part = {index: number for number, (jobs, _) in enumerate(instance.parts) for index in jobs}
+    jobs = [
+        PackedJob(
+            job.release_s,
+            rounded_down(exact_length_s(instance, index)),  # shorter lengths prove less
+            job.gpus,
+            part[index],
+            job.begun is not None,
+        )
+        for index, job in enumerate(instance.jobs)
+    ]
+    totals = [sum(instance.servers[m].gpus for m in servers) for _, servers in instance.parts]
+
+    def indexed(figures: Mapping[str, Figure]) -> dict[int, Figure]:
+        for name in figures:
+            if name not in instance.index:
+                raise ValueError(f"there is no job {name!r}")
+        return {instance.index[name]: figure for name, figure in figures.items()}
+
+    windows = []
+    for each in certificate.windows:
+        (touching,) = indexed({each["touching"]: None})
+        windows.append(PricedWindow(each["from_s"], each["until_s"], touching, indexed(each["charges"])))
+    return packing_value(jobs, totals, certificate.breakpoints, indexed(certificate.rates), windows)
+
+
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
     """Return the bound on the sum of completion times that the certificate proves, exactly; jobs not named count as 0.
 
@@ -122,4 +157,6 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
         if certificate.blocks:
             raise ValueError("prices of blocks: there are none in this family")
         return prices_value(instance, certificate.breakpoints, certificate.prices)
+    if isinstance(certificate, PackingCertificate):
+        return packing_prices_value(instance, certificate)
     raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")

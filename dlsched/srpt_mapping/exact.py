@@ -1,5 +1,6 @@
 """The exact methods of srpt_mapping."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.blocks import Block, blocks_of, whole_bound_s, whole_schedule
-from dlsched.srpt_mapping.bounds import combined, prices
+from dlsched.srpt_mapping.bounds import combined, few_enough, packing, prices
 from dlsched.srpt_mapping.heuristics import POLICIES, WARM, one_by_one
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing import Layouts, Picked, Servers, compact, layouts, mode_jobs, picked_of
@@ -32,8 +33,30 @@ def prove(search: Search[Schedule], certificate: Certificate) -> None:
 
 
 def prove_prices(instance: Instance, search: Search[Schedule]) -> None:
-    """Record the bound of the best prices found, even if a limit stops the search for them."""
+    """Record the bound of the best prices of a GPU found, even if a limit stops the search for them."""
     prove(search, prices(instance, tick=search.tick, better=lambda certificate: prove(search, certificate)))
+
+
+def prove_packing(instance: Instance, search: Search[Schedule]) -> None:
+    """Record the bound of the best prices of single jobs found, as ``prove_prices``; from the incumbent, if there is one."""
+    starts_s = None
+    if search.objective is not None:
+        starts_s = [search.incumbent.jobs[job.id].start_s for job in instance.jobs]
+    certificate = packing(
+        instance,
+        starts_s=starts_s,
+        enough=math.inf if search.objective is None else search.objective,
+        tick=search.tick,
+        better=lambda certificate: prove(search, certificate),
+    )
+    prove(search, certificate)
+
+
+def prove_all_prices(instance: Instance, search: Search[Schedule]) -> None:
+    """``prove_prices``, then ``prove_packing`` where jobs and GPUs are few enough and there is a gap."""
+    prove_prices(instance, search)
+    if few_enough(instance) and not search.proven:
+        prove_packing(instance, search)
 
 
 def warm(instance: Instance, search: Search[Schedule]) -> None:
@@ -218,7 +241,7 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
         search.say(f"{error}; so the schedules were not searched")
         if len(instance.jobs) == 1 and instance.jobs[0].begun is None:
             return _by_placement(instance, search)
-        prove_prices(instance, search)
+        prove_all_prices(instance, search)
         _by_heuristics(instance, search, schedules)
         return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
     closing = Closing(instance, choices, search)
@@ -257,7 +280,9 @@ def _in_turns(
         if not closing.open() or search.proven:
             return TerminationStatus.OPTIMAL
         if not turn:
-            prove_prices(instance, search)
+            prove_all_prices(instance, search)
+            if search.proven:
+                return TerminationStatus.OPTIMAL
         if turn == few:
             _by_heuristics(instance, search, schedules)
             closing.adopt(search.incumbent)

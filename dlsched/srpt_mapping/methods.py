@@ -12,6 +12,8 @@ from dlsched.srpt_mapping.exact import (
     offer_policies,
     plan_incumbent,
     prove,
+    prove_all_prices,
+    prove_packing,
     prove_prices,
     warm,
 )
@@ -62,7 +64,13 @@ def run_plan(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
 def run_bound(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """The best of all bounds, or the best so far if a limit stops it."""
     prove(search, bounds.combined(instance, tick=search.tick))
-    prove_prices(instance, search)
+    prove_all_prices(instance, search)
+    return TerminationStatus.FEASIBLE
+
+
+def run_packing(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
+    """The bound of the best prices of single jobs found, or the best so far if a limit stops it; UsageError: too large."""
+    prove_packing(instance, search)
     return TerminationStatus.FEASIBLE
 
 

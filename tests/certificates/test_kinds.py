@@ -7,6 +7,7 @@ import pytest
 from dlsched.certificates import (
     DualsCertificate,
     LengthsCertificate,
+    PackingCertificate,
     PriceCertificate,
     PricesCertificate,
     SrptCertificate,
@@ -23,6 +24,8 @@ KINDS = [
     PricesCertificate((0.0, 1.5, 4.0), (0.25, 0.0), 3.0),
     PricesCertificate((), (), 0.0),
     PricesCertificate((0.0, 3.0), (0.5,), 1.0, {"2": (0.25,)}),
+    PackingCertificate((0.0, 3.0), {"a": (0.5,)}, (), 1.0),
+    PackingCertificate((), {}, ({"from_s": 0.0, "until_s": 1.0, "touching": "a", "charges": {"b": 2.0}},), 1.0),
 ]
 
 
@@ -57,8 +60,8 @@ def test_what_is_written_is_read_back(certificate):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({}, "certificate.kind: found null, allowed: price, duals, srpt, lengths, prices"),
-        ({"kind": "proof"}, 'certificate.kind: found "proof", allowed: price, duals, srpt, lengths, prices'),
+        ({}, "certificate.kind: found null, allowed: price, duals, srpt, lengths, prices, packing"),
+        ({"kind": "proof"}, 'certificate.kind: found "proof", allowed: price, duals, srpt, lengths, prices, packing'),
         ({"kind": "price", "value": 1.0}, "certificate.price: found nothing, allowed: this field is required"),
         ({"kind": "price", "price": "1", "value": 1.0}, 'certificate.price: found "1", allowed: a number'),
         (
@@ -84,6 +87,20 @@ def test_what_is_written_is_read_back(certificate):
         (
             {"kind": "prices", "breakpoints": [0.0, 1.0], "prices": [1.0], "blocks": {"2": [-1.0]}, "value": 1.0},
             "certificate.blocks.2[0]: found -1.0, allowed: a number >= 0",
+        ),
+        (
+            {"kind": "packing", "breakpoints": [0.0, 1.0], "rates": {"a": [-1.0]}, "windows": [], "value": 1.0},
+            "certificate.rates.a[0]: found -1.0, allowed: a number >= 0",
+        ),
+        (
+            {
+                "kind": "packing",
+                "breakpoints": [],
+                "rates": {},
+                "windows": [{"from_s": 0.0, "touching": "a", "charges": {}}],
+                "value": 1.0,
+            },
+            "certificate.windows[0].until_s: found nothing, allowed: this field is required",
         ),
         (
             {"kind": "prices", "breakpoints": 0.0, "prices": [], "value": 1.0},

@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.certificates import LengthsCertificate, PriceCertificate, SrptCertificate, srpt_value
+from dlsched.certificates import LengthsCertificate, PackingCertificate, PriceCertificate, SrptCertificate, srpt_value
+from dlsched.certificates.kinds import certificate_from
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.bounds import bound, combined, length, machine, prices
+from dlsched.families import FAMILIES
+from dlsched.results.reading import claim_from
+from dlsched.results.verification import verify_claim
+from dlsched.srpt_mapping import solve
+from dlsched.srpt_mapping.bounds import bound, combined, length, machine, packing, prices
 from dlsched.srpt_mapping.certificate import exact_iteration_s, exact_length_s, exact_size_s, verify
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.formulations.placement import best_placement
@@ -35,6 +40,11 @@ def plain(replicas):
     return replicas, 1.0, 0.0, 0.0
 
 
+def window(touching, charges):
+    """A window of the first second."""
+    return {"from_s": 0.0, "until_s": 1.0, "touching": touching, "charges": charges}
+
+
 # two GPUs: a is 3 s on the machine and 6 s alone, b and c are 1 s of both GPUs
 THREE = made([2], (0, 6, plain(1)), (0, 1, plain(2)), (0, 1, plain(2)))
 
@@ -56,8 +66,8 @@ def test_releases_by_hand():
 @SETTINGS
 @given(srpt_mapping_instances())
 def test_bounds_are_in_order_and_verify(instance):
-    """machine, length <= combined <= bound <= optimum, length <= prices; each verifies to its value or a bit more."""
-    functions = machine, length, combined, prices, bound
+    """machine, length <= combined <= bound <= optimum, length <= prices <= packing; each verifies to its value or a bit more."""
+    functions = machine, length, combined, prices, packing, bound
     if infeasible(instance) is not None:
         for function in functions:
             with pytest.raises(UsageError, match="the instance is infeasible: every bound holds"):
@@ -72,7 +82,38 @@ def test_bounds_are_in_order_and_verify(instance):
     values = [certificate.value for certificate in certificates]
     assert values[2] >= max(values[:2])
     assert values[3] >= values[1] * (1 - 1e-12)
-    assert values[4] == max(values)
+    assert values[4] >= values[3] * (1 - 1e-9)
+    assert values[5] == max(values)
+
+
+def test_packing_by_hand():
+    """Beside b or c nothing runs, so both run before a: 1, 2 and 8 s, which is optimal. Half of a GPU does not see that."""
+    assert packing(THREE).value == pytest.approx(11, rel=1e-9)
+    assert prices(THREE).value == 10.5
+    # in the first two seconds each job pays as much as it could gain by being first
+    by_hand = PackingCertificate((0.0, 1.0, 2.0), {"a": (2.0, 1.0), "b": (2.0, 1.0), "c": (2.0, 1.0)}, (), 0.0)
+    assert verify(THREE, by_hand) == 8 + 3 + 3 - 3
+
+
+def test_forged_packing_certificates_are_refused():
+    """As ``check`` does: a value one bit too high; the value of all rates where a rate or a job is left out."""
+    result = solve(THREE, method="packing").as_data()
+    true = result["certificate"]
+    one_more = math.nextafter(float(verify(THREE, certificate_from(true))), math.inf)
+    forged = [true | {"value": one_more}]
+    for name, row in true["rates"].items():
+        number = row.index(max(row))
+        without = (*row[:number], 0.0, *row[number + 1 :])
+        forged.append(true | {"rates": true["rates"] | {name: without}})
+        forged.append(true | {"rates": {job: each for job, each in true["rates"].items() if job != name}})
+    assert not failures(result)
+    for certificate in forged:
+        assert any("is claimed, it proves" in each for each in failures(result | {"certificate": certificate}))
+
+
+def failures(result):
+    """What ``check`` finds wrong in the data of a result of ``THREE``."""
+    return verify_claim(FAMILIES["srpt_mapping"], THREE, claim_from(result, "result")).failures
 
 
 @SETTINGS
@@ -116,6 +157,13 @@ def test_what_claims_more_is_refused(instance, data):
         (SrptCertificate({"a": 3.0}, 0.0, {"a": -2.0}), "-2.0 s is claimed of job 'a', it needs 6.0 s"),
         (LengthsCertificate({"b": math.nan}, 0.0), "nan s is claimed of job 'b'"),
         (LengthsCertificate({"b": -1.0}, 0.0), "-1.0 s is claimed"),
+        (PackingCertificate((0.0, 1.0), {"x": (1.0,)}, (), 0.0), "there is no job 'x'"),
+        (
+            PackingCertificate((0.0, 1.0), {"a": (1.0, 1.0)}, (), 0.0),
+            "2 breakpoints have 1 rates between them, found 2",
+        ),
+        (PackingCertificate((), {}, (window("x", {}),), 0.0), "there is no job 'x'"),
+        (PackingCertificate((), {}, (window("a", {"x": 1.0}),), 0.0), "there is no job 'x'"),
         (PriceCertificate(1.0, 1.0), "there are no certificates of kind 'price' in this family"),
     ],
 )
