@@ -9,7 +9,7 @@ from dlsched.core.limits import Tick
 from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.elastic_stream import slots
+from dlsched.elastic_stream import completions, slots
 from dlsched.elastic_stream.bounds import area, bounds, length, prices, quick_stream
 from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices
@@ -23,6 +23,7 @@ from dlsched.solvers.conclude import solve_and_conclude
 from dlsched.version import VERSION
 
 SLOTS = f"dlsched slots {VERSION}"
+COMPLETIONS = f"dlsched completions {VERSION}"
 
 # By effort, ascending; the policies that are not named look at few jobs an event.
 _SLOW = ("equal", "marginal", "weighted", "doubling", "exploratory", "priced", "myopic")
@@ -61,15 +62,46 @@ def run_exact(instance: Instance, search: Search[Stream]) -> TerminationStatus:
 
 
 def _in_hindsight(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """The policies, prices and a plan; then prices at the events of the best stream, and a plan again."""
+    """Policies, prices and a plan; for few jobs a search over completions; else prices at the events of the best, and a plan."""
     with suppress(_Enough):
         # With a time limit, policies have a third of the time, and prices half of the rest each time.
         if _offer_policies(instance, search, tick=_share(search, 1 / 3)) is TerminationStatus.OPTIMAL:
             return TerminationStatus.OPTIMAL
-    for _ in range(2):
+    if not search.proven:
+        _plan(instance, search)
+    if not search.proven:
+        reason = completions.refusal(instance) or _by_completions(instance, search)
         if not search.proven:
             _plan(instance, search)
+        if not search.proven:
+            search.say(f"the best of the policies and a plan, no proven optimum: {reason}")
     return _status(search)
+
+
+def _by_completions(instance: Instance, search: Search[Stream]) -> str:
+    """Search over orders of completion, in half of the time left; return why it ended if it proves no optimum."""
+    assert search.objective is not None
+    weight = instance.total_weight
+    enough = _share(search, 1 / 2)
+
+    def tick() -> None:
+        enough()
+        search.tick(1)
+
+    with suppress(_Enough):
+        ended = completions.search_completions(
+            instance,
+            search.objective * weight,
+            found=lambda stream: not search.violations(stream) and search.offer(stream, source=COMPLETIONS),
+            proven=lambda total_s: search.prove(total_s / weight, source=COMPLETIONS),
+            tick=tick,
+        )
+        if ended and any(job.restart_s for job in instance.jobs):
+            return "the search over completions leaves pauses out, and no stream attains its bound"
+        if ended:
+            return "by rounding of the clock no stream attains the bound"
+        return f"{completions.MOST_PROGRAMS} linear programs of the search over completions were not enough"
+    return "no time was left for the search over completions"
 
 
 def run_plan(instance: Instance, search: Search[Stream]) -> TerminationStatus:

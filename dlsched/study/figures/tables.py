@@ -159,7 +159,7 @@ def p_text(p_value: float) -> str:
 
 NUMBERS = ("instances", "optima proven", "mean ratio", "worst")  # columns that hold numbers
 WITHOUT_TICKS = (
-    "elastic_stream without ticks: its optima are bounds, as decisions at any moment have no finite model; ratios are at "
+    "elastic_stream without ticks: its optima are bounds, as `exact` proves optima of few jobs only; ratios are at "
     "most what stands there. With tick = SECONDS in [[instances]] decisions fall at ticks, and `exact` proves optima of that."
 )
 """What stands where streams without ticks were drawn."""
