@@ -116,12 +116,12 @@ def test_a_limit_keeps_stream_and_bound():
     """After few programs the result is a stream and a bound below the optimum."""
     instance = drawn(0, 6, 4)
     full = solve(instance)
-    known = objective(instance, full.solution) * instance.total_weight * 1.2
+    known = objective(instance, full.solution) * instance.total_weight * 1.5
     bounds, streams, programs = [], [], []
 
     def tick():
         programs.append(1)
-        if len(programs) > 40:
+        if len(programs) > 100:
             raise StopIteration
 
     def found(candidate):
