@@ -361,11 +361,11 @@ class _Search:
             both = min(seconds[first], seconds[second])
             gone = np.flatnonzero(program.unfinished[second] & ~program.unfinished[first]).tolist()
             if window == following:
-                other = np.flatnonzero(program.unfinished[first] & ~program.unfinished[second]).tolist()
+                kept = np.flatnonzero(program.unfinished[first] & ~program.unfinished[second]).tolist()
                 found = [
                     (("pair", min(i, j), max(i, j)), min(program.weights[i], program.weights[j]))
                     for i in gone
-                    for j in other
+                    for j in kept
                 ]
             else:
                 found = [(("by", j, w), program.weights[j]) for j in gone for w in range(window + 1, following + 1)]
