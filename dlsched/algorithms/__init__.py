@@ -6,6 +6,7 @@ time
 ``one_machine``      order of release, preemptive SRPT, valid inequalities of one machine
 ``serial_schedule``  each job of an order as early as possible; simulated annealing over orders
 ``start_tree``       exact search over starts; parts of an instance that may be decided apart
+``start_prices``     a bound for it from prices of a unit over time
 ``overtaking``       jobs in line, whoever fits runs
 ``recurrence``       predictions from earlier jobs of the same kind
 ``time_costs``       costs of completion times, for their mean, the largest ratio or alpha-fair utilities

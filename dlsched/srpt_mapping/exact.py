@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
 from numpy.random import default_rng
 
-from dlsched.algorithms.start_tree import CLOSE, Modes, Tree
+from dlsched.algorithms.start_tree import CLOSE, Modes, Prices, Tree
 from dlsched.catalogue.solvers import SOLVERS
+from dlsched.certificates import PricesCertificate
 from dlsched.core.errors import ContradictionError, SolverError, UsageError
 from dlsched.core.gap import FEASIBLE, rounding
 from dlsched.core.limits import Limits, Stopped
@@ -32,9 +34,11 @@ def prove(search: Search[Schedule], certificate: Certificate) -> None:
         search.prove(certificate.value, source="certificate", certificate=certificate)
 
 
-def prove_prices(instance: Instance, search: Search[Schedule]) -> None:
-    """Record the bound of the best prices of a GPU found, even if a limit stops the search for them."""
-    prove(search, prices(instance, tick=search.tick, better=lambda certificate: prove(search, certificate)))
+def prove_prices(instance: Instance, search: Search[Schedule]) -> PricesCertificate:
+    """Record and return the bound of the best prices of a GPU; record that of the best ones found if a limit stops the search."""
+    certificate = prices(instance, tick=search.tick, better=lambda certificate: prove(search, certificate))
+    prove(search, certificate)
+    return certificate
 
 
 def prove_packing(instance: Instance, search: Search[Schedule]) -> None:
@@ -129,13 +133,28 @@ class Closing:
         for block in self.blocks:
             self._take(block, picked_of(block.instance, block.choices, schedule), BRANCHING)
 
+    def price(self, certificate: PricesCertificate) -> None:
+        """Let our own search begin again with bounds that follow from prices of all GPUs."""
+        times, rates = np.array(certificate.breakpoints), np.array(certificate.prices)
+        for index, block in enumerate(self.blocks):
+            first_s = min(self._instance.jobs[self._instance.index[job.id]].release_s for job in block.instance.jobs)
+            self._trees[index] = self._tree(block, [(times - first_s, rates)])
+
     def by_tree(self, index: int, looks: float) -> None:
-        """Let our own search look at ``looks`` more layouts."""
+        """Let our own search look at ``looks`` more starts in layouts."""
         tree, block = self._trees[index], self.blocks[index]
         tree.best_s = min(tree.best_s, block.flow_s)
-        if tree.run(looks):
-            block.prove(min(tree.best_s, block.flow_s) * (1 - CLOSE), BRANCHING)
-            self.sources.add(BRANCHING)
+        try:
+            tree.run(looks)
+        finally:
+            bound_s = min(tree.best_s, block.flow_s) if tree.done else tree.bound_s
+            if bound_s * (1 - CLOSE) > block.bound_s:
+                block.prove(bound_s * (1 - CLOSE), BRANCHING)
+                self.sources.add(BRANCHING)
+
+    def over(self, index: int, *, with_solver: bool) -> bool:
+        """Whether neither search can go on with a block: ours without memory, CP-SAT stuck."""
+        return self._trees[index].over and not (with_solver and not self._stuck[index])
 
     def by_intervals(self, index: int, conflicts: int | None = None) -> TerminationStatus:
         """Solve the model with intervals, in finer units until its bound meets the answer; ``feasible``: a gap by rounding."""
@@ -184,7 +203,7 @@ class Closing:
         if block.improve(picked, self._search.tick):
             self._search.offer(whole_schedule(self._instance, self.blocks), source=source)
 
-    def _tree(self, block: Block) -> Tree:
+    def _tree(self, block: Block, priced: Prices = ()) -> Tree:
         """Our own search over the layouts of a block."""
 
         def better(modes: Modes) -> None:
@@ -196,6 +215,8 @@ class Closing:
             mode_jobs(block.instance, block.choices),
             block.flow_s,
             kinds=kinds,
+            priced=len(block.instance.servers),
+            prices=priced,
             better=better,
             tick=self._search.tick,
         )
@@ -212,14 +233,12 @@ def _limits(remaining: Limits, conflicts: int | None) -> Limits:
     )
 
 
-LOOKS, CONFLICTS = 10_000, 250
-"""Layouts that our own search looks at, and conflicts of CP-SAT, of a block in turn 0; in every further one twice as many."""
+LOOKS, CONFLICTS = 200_000, 250
+"""Starts that our own search looks at, and conflicts of CP-SAT, of a block in turn 0; in every further one twice as many."""
 TURNS = 8
 """Turns after which ``exact`` without limits ends."""
-FEW = 12
-"""Largest number of jobs for which CP-SAT comes before the heuristics that know all jobs; mostly it ends the search."""
-GLANCE = LOOKS // 10
-"""Layouts that our own search looks at before CP-SAT's first turn: the smallest instances need no solver."""
+GLANCE = LOOKS // 100
+"""Starts that our own search looks at before there are prices: the smallest instances need none."""
 
 
 def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
@@ -256,37 +275,36 @@ def _in_turns(
 ) -> TerminationStatus:
     """Close the blocks in turns; the status when all are closed, or when the turns are over."""
     with_solver = SOLVERS["cpsat"].available
-    few = len(instance.jobs) <= FEW
+    for index in closing.open(exactly=True):
+        closing.by_tree(index, GLANCE)
+    if not closing.open():
+        return TerminationStatus.OPTIMAL
+    closing.price(prove_prices(instance, search))
     turn = 0
     # a turn goes through the open blocks, those of few jobs first; limits double from turn to turn
-    while True:
+    while closing.open() and not search.proven:
         if turn == TURNS and not search.budget.limited:
             search.say(f"the search ended after {TURNS} turns; with a limit on time or nodes it goes on to that limit")
             return TerminationStatus.FEASIBLE
-        both = turn > 0 or few  # CP-SAT has a part of this turn
+        if all(closing.over(index, with_solver=with_solver) for index in closing.open()):
+            search.say("our own search ended as its memory is limited")
+            return TerminationStatus.FEASIBLE
         for index in closing.open(exactly=not turn):
-            block = closing.blocks[index]
-            if few and not turn:
-                closing.by_tree(index, GLANCE)
-            if both and with_solver and not block.closed:
+            closing.by_tree(index, LOOKS * 2**turn)
+            if turn and with_solver and not closing.blocks[index].closed:
                 try:
                     closing.by_intervals(index, CONFLICTS * 2**turn)
                 except ContradictionError:
                     raise
                 except SolverError as error:
                     search.say(f"{error}; our own search went on")
-            if not (both and block.closed):
-                closing.by_tree(index, LOOKS * 2**turn)
-        if not closing.open() or search.proven:
-            return TerminationStatus.OPTIMAL
-        if not turn:
-            prove_all_prices(instance, search)
-            if search.proven:
-                return TerminationStatus.OPTIMAL
-        if turn == few:
+        if not turn and closing.open():
             _by_heuristics(instance, search, schedules)
             closing.adopt(search.incumbent)
+        if turn == 1 and closing.open() and few_enough(instance):
+            prove_packing(instance, search)
         turn += 1
+    return TerminationStatus.OPTIMAL
 
 
 def _by_heuristics(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:

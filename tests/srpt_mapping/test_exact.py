@@ -189,10 +189,10 @@ def test_a_node_limit_keeps_answer_and_bound(nodes):
 
 
 def test_without_limits_the_search_ends_and_says_so(monkeypatch):
-    """After ``TURNS`` turns; with a limit it goes on. Here CP-SAT comes after our own search, as with many jobs."""
-    monkeypatch.setattr(exact, "FEW", 0)
+    """After ``TURNS`` turns; with a limit it goes on."""
     monkeypatch.setattr(exact, "TURNS", 1)
-    monkeypatch.setattr(exact, "LOOKS", 100)
+    monkeypatch.setattr(exact, "LOOKS", 1)
+    monkeypatch.setattr(exact, "GLANCE", 1)
     result = solve(OPEN)
     assert result.status is TerminationStatus.FEASIBLE
     assert "the search ended after 1 turns; with a limit on time or nodes it goes on" in result.message
@@ -200,10 +200,10 @@ def test_without_limits_the_search_ends_and_says_so(monkeypatch):
     assert solve(OPEN, limits=Limits(nodes=10**6)).status is TerminationStatus.OPTIMAL
 
 
-def test_the_solver_comes_first_where_jobs_are_few(monkeypatch):
-    """Ten gangs that intervals prove in a few conflicts are proven by `exact` before prices and the heuristics have a turn."""
+def test_our_own_search_comes_first(monkeypatch):
+    """Ten gangs are proven by `exact` before the heuristics that know all jobs have a turn."""
     called = []
-    for name in ("prove_prices", "plan_incumbent", "anneal_incumbent"):
+    for name in ("plan_incumbent", "anneal_incumbent"):
         monkeypatch.setattr(exact, name, lambda *_, name=name: called.append(name))
     instance = srpt_mapping.generate(preset="mixed", jobs=10, gpus=16, seed=2)
     assert solve(instance).status is TerminationStatus.OPTIMAL and called == []
