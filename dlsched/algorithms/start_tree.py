@@ -81,7 +81,7 @@ class _Nodes(NamedTuple):
     mode: IntArray
 
     def take(self, rows: "IntArray | BoolArray | slice") -> "_Nodes":
-        return self._make(column[rows] for column in self)
+        return _Nodes._make(column[rows] for column in self)
 
     @property
     def size(self) -> int:
