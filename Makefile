@@ -3,6 +3,8 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 DEMO = demo
 WORKERS ?= auto
+# tests that pytest has compiled once are kept for the next run
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS)
 
 # The long campaigns in pieces, each of which ends within about half an hour on two cores (13: three quarters). Every long test is of one of them.

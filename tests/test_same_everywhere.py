@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import tree_of
 
 import dlsched
 
@@ -56,7 +57,7 @@ ALLOWED = {
 
 def uses(path: Path) -> Iterator[tuple[int, str]]:
     """Lines of a module that call such a function, or raise something other than 2 or an integer to a power."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             owner, name = node.value.id, node.attr
             if (owner in ("np", "numpy", "math") and name in INEXACT | PRODUCTS) or (

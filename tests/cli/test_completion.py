@@ -32,20 +32,21 @@ def test_of_a_family_that_is_not_listed_its_record_is_asked(monkeypatch: pytest.
     assert listed.options("async_sgd") == record.options
 
 
-def completed(line: str) -> list[str]:
-    """What bash is offered for the last word."""
-    environment = {"_DLSCHED_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    done = subprocess.run(
-        [sys.executable, "-m", "dlsched"], env=os.environ | environment, capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
-    return done.stdout.split()
+def asked(line: str) -> dict[str, str]:
+    """The environment in which bash asks what the last word may become."""
+    return {"_DLSCHED_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+
+
+def test_the_program_completes() -> None:
+    """As a process of its own, as bash runs it."""
+    program, environment = [sys.executable, "-m", "dlsched"], os.environ | asked("dlsched sol")
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
+    assert (done.stdout.split(), done.stderr) == (["solve"], "")
 
 
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("sol", ["solve"]),
         ("generate srpt", ["srpt_mapping"]),
         ("generate srpt_mapping --preset da", ["data-parallel"]),
         ("solve {file} --method d", ["dp", "doubling"]),
@@ -60,10 +61,13 @@ def completed(line: str) -> list[str]:
         ("prove {file} --formulation m", ["milp"]),
     ],
 )
-def test_words_are_completed(words: str, offered: list[str], example: Path, monkeypatch: Any) -> None:
+def test_words_are_completed(words: str, offered: list[str], example: Path, monkeypatch: Any, cli: Any) -> None:
     """Those of the file's family where the line names a file."""
     monkeypatch.chdir(example.parent)
-    assert completed("dlsched " + words.format(file=example.name)) == offered
+    for name, value in asked("dlsched " + words.format(file=example.name)).items():
+        monkeypatch.setenv(name, value)
+    ended = cli()
+    assert (ended.code, ended.out.split(), ended.err) == (0, offered, "")
 
 
 LOADED = """

@@ -88,7 +88,7 @@ def test_forged_certificates_prove_nothing_false(method: str) -> None:
     known = Fraction(good["supremum"])
     generator = random.Random(method)
     refused = 0
-    for _ in range(60):
+    for _ in range(30):
         data = copy.deepcopy(good)
         _damage(data, generator)
         try:
@@ -97,7 +97,7 @@ def test_forged_certificates_prove_nothing_false(method: str) -> None:
             refused += 1
             continue
         assert found.supremum == known
-    assert refused >= 20
+    assert refused >= 10
 
 
 def _damage(data: Data, generator: random.Random) -> None:

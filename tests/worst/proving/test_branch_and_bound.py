@@ -135,7 +135,7 @@ def test_no_random_table_is_worse(case: tuple[str, tuple[int, int], str], tables
     assert most is not None
     counts = np.array(Setting("ring_allocation", method, jobs, gpus, tables, offered).counts)
     generator = np.random.default_rng(gpus)
-    for _ in range(150):
+    for _ in range(60):
         rows = [random_costs(generator, counts, tables) for _ in range(jobs)]
         names = [f"j{k}" for k in range(jobs)]
         instance = ring_allocation.Instance(

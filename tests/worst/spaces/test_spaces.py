@@ -78,7 +78,7 @@ def test_every_family_is_here() -> None:
 def test_draws_are_in_the_space(family: str, options: Data) -> None:
     """Draws are feasible instances that repair leaves as they are, and the same seed draws the same."""
     space = space_of(family, **options)
-    for seed, data in enumerate(draws(space, 40)):
+    for seed, data in enumerate(draws(space, 25)):
         assert space.draw(np.random.default_rng(seed)) == data
         assert space.family.infeasible(instance_of(data)) is None
         before = copy.deepcopy(data)
@@ -94,7 +94,7 @@ def test_draws_of_presets_are_in_the_space(family: str, options: Data) -> None:
         set() if "preset" in options else {*space.family.presets}
     )
     for name, draw in space.presets.items():
-        met = [(seed, data) for seed in range(20) if (data := draw(np.random.default_rng(seed))) is not None]
+        met = [(seed, data) for seed in range(10) if (data := draw(np.random.default_rng(seed))) is not None]
         assert met, f"{name} never draws what lies in the space"
         for seed, data in met:
             assert draw(np.random.default_rng(seed)) == data
@@ -117,7 +117,8 @@ def test_changes_stay_in_the_space(family: str, options: Data) -> None:
         step = moved(space, data, np.random.default_rng(seed))
         moves += step is not None
         ways = changes(space, data)
-        simpler = [result for way in ways[:: max(1, len(ways) // 40)] if (result := way(data)) is not None]
+        stride = max(1, len(ways) // 10)  # about ten of each draw, others from draw to draw
+        simpler = [result for way in ways[seed % stride :: stride] if (result := way(data)) is not None]
         changed += any(each != before for each in simpler)
         assert data == before
         for each in [*simpler, *([] if step is None else [step])]:
