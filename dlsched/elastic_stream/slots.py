@@ -202,14 +202,14 @@ def lone_costs(instance: Instance, prices: SlotPrices, tick: Tick) -> LoneCosts 
     return LoneCosts(prices, costs, per_cell, to_come_s, brings)
 
 
-LARGEST_LAYER = 30_000
+LARGEST_LAYER = 200_000
 """States of one tick that are followed, beyond which the search gives up."""
 
-_LARGEST_CELLS = 8_000_000  # states before dominance, times jobs; takes 33 bytes each, up to three times
+_LARGEST_CELLS = 4_000_000  # states before dominance, times jobs; takes 33 bytes each, up to five times
 _LARGEST_TRAIL = 200_000_000  # bytes kept about earlier ticks
 _CHUNK = 400_000  # entries of the tables of costs that are made at once
 _EXACT = 1e-12
-_BEAM, _WIDER = 200, 8
+_BEAM, _WIDER = 200, 16
 """States of one tick that the first search follows, and how many times as many each further one."""
 _COMPARED = 5_000  # states with which the others of the same jobs are compared
 _FIRST, _BLOCK = 100, 128  # of these the first, with which blocks of states are compared at a time
@@ -281,7 +281,7 @@ def _through(
         following, beyond = following.take(following.bound < best_s * (1 - _EXACT)).least(most)
         layer, narrow = search.undominated(following).least(beam)
         missing = min(missing, beyond, narrow)
-        proven(min(best_s, missing, layer.bound.min(initial=np.inf)) * (1 - _EXACT))
+        proven(min(best_s, missing, float(layer.bound.min(initial=np.inf))) * (1 - _EXACT))
         if len(layer.cost):
             slot = search.next_slot(slot + 1, np.any(layer.remaining > 0, axis=0))
     return best_s, missing >= best_s * (1 - _EXACT)
