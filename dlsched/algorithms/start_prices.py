@@ -1,18 +1,18 @@
-"""What jobs that have not started cost at least, at fixed prices of a unit over time: a bound for the nodes of ``start_tree``.
+"""What jobs that have not started cost at least, at fixed prices over time: a bound for the nodes of ``start_tree``.
 
-For all prices lambda(t) >= 0 of a unit, in a node whose last start is t and which leaves f(u) units free at u >= t,
+For all rates lambda_j(t) >= 0, in a node whose last start is t and which leaves f(u) units free at u >= t,
 
-    sum of flow times of the jobs not started  >=  sum_j phi_j(e_j) - int_t lambda(u) f(u) du
-    phi_j(e) = min over s >= max(e, r_j) of  s + p_j - r_j + g_j int_s^{s + p_j} lambda
+    sum of flow times of the jobs not started  >=  sum_j phi_j(e_j) - int_t K(u, f(u)) du
+    phi_j(e) = min over s >= max(e, r_j) of  s + p_j - r_j + int_s^{s + p_j} lambda_j
 
-where job j starts at e_j or later, runs for p_j at least, and takes g_j units: what these jobs pay for units is at most what
-all free units cost. Prices that are best at the root (``columns.price_ascent``) are good ones below it.
+where job j starts at e_j or later, and runs for p_j at least; K(u, c) is the most that jobs which fit on c units pay at u, a
+knapsack. Rates that are best at the root (``columns.price_ascent``: lambda_j = g_j lambda; ``columns.packing_cuts``) are good
+ones below it. As f only grows, the integral is the sum over c of that of K(u, c) - K(u, c - 1) from the time on at which the
+c-th unit is free.
 
 *Tables.* Between breakpoints of the prices, breakpoints less p_j, and r_j, the cost of a start is linear; so
 phi_j is the smaller one of a line and a constant between neighbours of a grid of these times, common to all jobs.
 """
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,26 +23,41 @@ _MOST_ENTRIES = 2_000_000
 
 
 class PriceTables:
-    """Tables of phi for some prices.
+    """Tables of phi for some prices, and what free units cost.
 
-    ``release_s``, ``length_s``, ``units``: of the jobs, shape (J,), lengths being the least ones; ``times``: ascending, shape
-    (K + 1,); ``rates``: prices >= 0 in between, shape (K,); 0 elsewhere.
+    ``release_s``, ``length_s``, ``units``: of the jobs, shape (J,), lengths being the least ones; ``total``: units of all;
+    ``times``: ascending, shape (K + 1,); ``rates``: what each job pays a second in between, >= 0, shape (J, K); 0 elsewhere.
     """
 
     def __init__(
-        self, release_s: FloatArray, length_s: FloatArray, units: FloatArray, times: FloatArray, rates: FloatArray
+        self,
+        release_s: FloatArray,
+        length_s: FloatArray,
+        units: IntArray,
+        total: int,
+        times: FloatArray,
+        rates: FloatArray,
     ) -> None:
-        paid = np.concatenate([[0.0], np.cumsum(rates * np.diff(times))])
+        rates = np.where(times[1:] > release_s[:, None], rates, 0.0)
+        # by room, the most that jobs which run at one time pay, and what the last unit adds to it
+        value = np.zeros((total + 1, rates.shape[1]))
+        for count, own in zip(units.tolist(), rates, strict=True):
+            value[count:] = np.maximum(value[count:], value[: total + 1 - count] + own)
+        paid = np.cumsum(
+            np.pad(np.concatenate([rates, np.diff(value, axis=0)]) * np.diff(times), ((0, 0), (1, 0))), axis=1
+        )
         most = max(1, _MOST_ENTRIES // (len(release_s) * (len(release_s) + 1)))
         if len(times) > most:
             some = np.unique(np.linspace(0, len(times) - 1, most + 1).astype(np.int64))
-            times, paid = times[some], paid[some]
-        self._times, self._paid = times, paid
+            times, paid = times[some], paid[:, some]
+        self._times, self._paid = times, paid[len(rates) :]
         grid = np.unique(np.concatenate([[0.0], times, release_s, (times[:, None] - length_s).ravel()]))
         self._grid = grid = grid[grid >= 0]
-        begins, ends = grid[:, None], grid[:, None] + length_s
         # cost of a start at every time of the grid, its slope up to the next, and the least cost from the next on
-        cost = ends - release_s + units * (self.paid(ends) - self.paid(begins))
+        begins, ends = grid[:, None], grid[:, None] + length_s
+        cost = ends - release_s
+        for job, own in enumerate(paid[: len(rates)]):
+            cost[:, job] += np.interp(ends[:, job], times, own) - np.interp(grid, times, own)
         slope, later = np.ones_like(cost), np.full_like(cost, np.inf)
         slope[:-1] = np.diff(cost, axis=0) / np.diff(grid)[:, None]
         early = begins < release_s
@@ -50,15 +65,11 @@ class PriceTables:
         later[:-1] = np.minimum.accumulate(cost[:0:-1], axis=0)[::-1]
         self._cost, self._slope, self._later = cost, slope, later
 
-    def paid(self, times_s: FloatArray) -> FloatArray:
-        """The price of one unit up to some times."""
-        return np.asarray(np.interp(times_s, self._times, self._paid))
-
     def unused(self, free_s: FloatArray) -> FloatArray:
-        """The price of units that are free from some times on, shape (N, C); shape (N,)."""
-        paid, total = self.paid(free_s), np.zeros(len(free_s))
-        for unit in range(free_s.shape[1]):
-            total += self._paid[-1] - paid[:, unit]
+        """The most that jobs pay for units that are free from some times on, shape (N, C); shape (N,)."""
+        ordered, total = np.sort(free_s, axis=1), np.zeros(len(free_s))
+        for unit, paid in enumerate(self._paid):
+            total += paid[-1] - np.interp(ordered[:, unit], self._times, paid)
         return total
 
     def least(self, waiting: BoolArray, from_s: FloatArray) -> FloatArray:
@@ -68,14 +79,6 @@ class PriceTables:
         at = (cell[:, 0],) if from_s.shape[1] == 1 else (cell, jobs)
         phi = np.minimum(self._cost[at] + self._slope[at] * (from_s - self._grid[cell]), self._later[at])
         return row_sums(np.where(waiting, phi, 0.0))
-
-
-def tables_of(
-    release_s: FloatArray, length_s: FloatArray, units: FloatArray, prices: Sequence[tuple[FloatArray, FloatArray]]
-) -> list[PriceTables]:
-    """Tables for several prices, pairs of times and rates; for none those of prices of 0."""
-    pairs = prices or [(np.array([0.0, 1.0]), np.zeros(1))]
-    return [PriceTables(release_s, length_s, units, times, rates) for times, rates in pairs]
 
 
 def row_sums(numbers: FloatArray) -> FloatArray:

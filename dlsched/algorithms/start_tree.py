@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dlsched.algorithms.start_prices import row_sums, tables_of
+from dlsched.algorithms.start_prices import PriceTables, row_sums
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.gap import FEASIBLE, rounding
 from dlsched.core.limits import Tick, no_tick
@@ -45,7 +45,7 @@ from dlsched.core.limits import Tick, no_tick
 Modes = Sequence[tuple[int, int]]
 """Jobs and their modes, in order of their starts."""
 Prices = Sequence[tuple[FloatArray, FloatArray]]
-"""Prices of a unit over time, from which bounds follow: times, ascending, shape (K + 1,), and rates in between, shape (K,)."""
+"""Prices over time, for bounds: times, ascending, shape (K + 1,), and what each job pays a second in between, shape (J, K)."""
 
 CLOSE = 1e-10
 """Relative distance of a node's bound from the best sum at which the node is closed."""
@@ -144,7 +144,10 @@ class Tree:
         self._priced = slice(0, int(sizes[:priced].sum()))
         shortest_s = np.minimum.reduceat(self._length_s, self._first)
         units = self._usage[self._first, :priced].sum(axis=1)
-        self._tables = tables_of(self._release_s, shortest_s, units.astype(np.float64), prices)
+        none = np.array([0.0, 1.0]), np.zeros((len(jobs), 1))
+        self._tables = [
+            PriceTables(self._release_s, shortest_s, units, self._priced.stop, *each) for each in prices or [none]
+        ]
         row_bytes = 8 * len(self._server) + len(jobs) + 40
         self._widest = max(_FIRST_WIDTH, _MEMORY // (12 * row_bytes))
         self._steps = self._search()

@@ -9,7 +9,7 @@ from numpy.random import default_rng
 
 from dlsched.algorithms.start_tree import CLOSE, Modes, Prices, Tree
 from dlsched.catalogue.solvers import SOLVERS
-from dlsched.certificates import PricesCertificate
+from dlsched.certificates import PackingCertificate, PricesCertificate
 from dlsched.core.errors import ContradictionError, SolverError, UsageError
 from dlsched.core.gap import FEASIBLE, rounding
 from dlsched.core.limits import Limits, Stopped
@@ -41,8 +41,8 @@ def prove_prices(instance: Instance, search: Search[Schedule]) -> PricesCertific
     return certificate
 
 
-def prove_packing(instance: Instance, search: Search[Schedule]) -> None:
-    """Record the bound of the best prices of single jobs found, as ``prove_prices``; from the incumbent, if there is one."""
+def prove_packing(instance: Instance, search: Search[Schedule]) -> PackingCertificate:
+    """As ``prove_prices``, for prices of single jobs; from the incumbent, if there is one."""
     starts_s = None
     if search.objective is not None:
         starts_s = [search.incumbent.jobs[job.id].start_s for job in instance.jobs]
@@ -54,6 +54,7 @@ def prove_packing(instance: Instance, search: Search[Schedule]) -> None:
         better=lambda certificate: prove(search, certificate),
     )
     prove(search, certificate)
+    return certificate
 
 
 def prove_all_prices(instance: Instance, search: Search[Schedule]) -> None:
@@ -133,12 +134,21 @@ class Closing:
         for block in self.blocks:
             self._take(block, picked_of(block.instance, block.choices, schedule), BRANCHING)
 
-    def price(self, certificate: PricesCertificate) -> None:
-        """Let our own search begin again with bounds that follow from prices of all GPUs."""
-        times, rates = np.array(certificate.breakpoints), np.array(certificate.prices)
-        for index, block in enumerate(self.blocks):
-            first_s = min(self._instance.jobs[self._instance.index[job.id]].release_s for job in block.instance.jobs)
-            self._trees[index] = self._tree(block, [(times - first_s, rates)])
+    def price(self, *certificates: PricesCertificate | PackingCertificate) -> None:
+        """Let our own search begin again in open blocks, with bounds that follow from prices; windows are left out."""
+        for index in self.open(exactly=True):
+            block = self.blocks[index]
+            jobs = [self._instance.jobs[self._instance.index[job.id]] for job in block.instance.jobs]
+            first_s = min(job.release_s for job in jobs)
+            priced = []
+            for each in certificates:
+                none = (0.0,) * (len(each.breakpoints) - 1)
+                if isinstance(each, PricesCertificate):
+                    rates = np.array([[job.gpus * price for price in each.prices] for job in jobs])
+                else:
+                    rates = np.array([each.rates.get(job.id, none) for job in jobs])
+                priced.append((np.array(each.breakpoints) - first_s, rates))
+            self._trees[index] = self._tree(block, priced)
 
     def by_tree(self, index: int, looks: float) -> None:
         """Let our own search look at ``looks`` more starts in layouts."""
@@ -279,7 +289,8 @@ def _in_turns(
         closing.by_tree(index, GLANCE)
     if not closing.open():
         return TerminationStatus.OPTIMAL
-    closing.price(prove_prices(instance, search))
+    by_gpu = prove_prices(instance, search)
+    closing.price(by_gpu)
     turn = 0
     # a turn goes through the open blocks, those of few jobs first; limits double from turn to turn
     while closing.open() and not search.proven:
@@ -302,7 +313,7 @@ def _in_turns(
             _by_heuristics(instance, search, schedules)
             closing.adopt(search.incumbent)
         if turn == 1 and closing.open() and few_enough(instance):
-            prove_packing(instance, search)
+            closing.price(by_gpu, prove_packing(instance, search))
         turn += 1
     return TerminationStatus.OPTIMAL
 

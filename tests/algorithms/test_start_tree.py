@@ -1,5 +1,7 @@
 """The bound of the exact search for the least sum of flow times, and the separation of an instance into parts."""
 
+from itertools import pairwise, product
+
 import numpy as np
 import pytest
 
@@ -9,47 +11,62 @@ from dlsched.algorithms.start_tree import separated
 
 
 def rows(random, jobs):
-    """Releases, lengths, units, and prices with breakpoints before, among and after the releases."""
-    times = np.sort(random.uniform(-1.0, 12.0, 5))
-    return (
-        random.uniform(0, 6, jobs),
-        random.uniform(0, 3, jobs),
-        random.integers(1, 4, jobs),
-        times,
-        random.uniform(0, 2, 4),
-    )
+    """Releases, lengths, units, and rates of every job with breakpoints before, among and after the releases."""
+    times, units = np.sort(random.uniform(-1.0, 12.0, 5)), random.integers(1, 4, jobs)
+    return random.uniform(0, 6, jobs), random.uniform(0, 3, jobs), units, 5, times, random.uniform(0, 2, (jobs, 4))
+
+
+def price(times, rates, begin_s, end_s):
+    """What one pays from a time to another."""
+    pieces = zip(times[:-1], times[1:], rates, strict=True)
+    return sum(rate * max(0.0, min(end_s, until_s) - max(begin_s, from_s)) for from_s, until_s, rate in pieces)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_tables_are_the_least_cost_of_later_starts(seed):
-    """Against starts on a fine grid and at all breakpoints, each priced by itself."""
+    """Against starts at all breakpoints and at the first moment, each priced by itself."""
     random = np.random.default_rng(seed)
-    release_s, length_s, units, times, rates = rows(random, 3)
-    tables = PriceTables(release_s, length_s, units, times, rates)
-
-    def price(begin_s, end_s):
-        pieces = zip(times, times[1:], rates, strict=False)
-        return sum(rate * max(0.0, min(end_s, until_s) - max(begin_s, from_s)) for from_s, until_s, rate in pieces)
-
+    release_s, length_s, units, total, times, rates = rows(random, 3)
+    tables = PriceTables(release_s, length_s, units, total, times, rates)
     for from_s in random.uniform(0, 15, 20):
         expected = 0.0
-        for release, length, count in zip(release_s, length_s, units, strict=True):
+        for release, length, own in zip(release_s, length_s, rates, strict=True):
             first = max(from_s, release)
-            starts = [first, *(t for t in (*times, *(times - length)) if t > first)]
-            expected += min(s + length - release + count * price(s, s + length) for s in starts)
+            begins = [first, *(t for t in (*times, *(times - length)) if t > first)]
+            # a job pays nothing on pieces that end before its release, and cannot start there
+            expected += min(s + length - release + price(times, own, s, s + length) for s in begins)
         found = tables.least(np.ones((1, 3), dtype=bool), np.array([[from_s]]))
         assert found[0] == pytest.approx(expected, rel=1e-12)
-        assert tables.unused(np.array([[from_s, 20.0]]))[0] == pytest.approx(price(from_s, 99.0), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_free_units_cost_what_fits_on_them(seed):
+    """Against every set of jobs on every piece of time between frees and breakpoints."""
+    random = np.random.default_rng(seed)
+    release_s, length_s, units, total, times, rates = rows(random, 3)
+    tables = PriceTables(release_s, length_s, units, total, times, rates)
+    free_s = random.uniform(0, 12, total)
+    moments, expected = np.unique([*times, *free_s]), 0.0
+    for begin_s, end_s in pairwise(moments):
+        piece = np.searchsorted(times, begin_s, side="right") - 1
+        if not 0 <= piece < 4:
+            continue
+        here = np.where(release_s < times[piece + 1], rates[:, piece], 0.0)
+        sets = [np.array(chosen) for chosen in product([0, 1], repeat=3)]
+        room = int((free_s <= begin_s).sum())
+        expected += (end_s - begin_s) * max(float((here * each).sum()) for each in sets if (units * each).sum() <= room)
+    assert tables.unused(free_s[None])[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_prices_of_many_pieces_are_averaged(monkeypatch):
     """Fewer pieces, the same price of the whole."""
+    release_s, length_s, units, total, times, rates = rows(np.random.default_rng(0), 2)
+    fine = PriceTables(release_s, length_s, units, total, times, rates)
     monkeypatch.setattr(start_prices, "_MOST_ENTRIES", 12)
-    random = np.random.default_rng(0)
-    release_s, length_s, units, times, rates = rows(random, 2)
-    tables = PriceTables(release_s, length_s, units, times, rates)
-    assert tables.unused(np.array([[-1.0]]))[0] == pytest.approx(float(np.sum(rates * np.diff(times))))
-    assert len(tables._times) == 3
+    coarse = PriceTables(release_s, length_s, units, total, times, rates)
+    begin = np.full((1, 5), -1.0)
+    assert coarse.unused(begin)[0] == pytest.approx(fine.unused(begin)[0], rel=1e-12)
+    assert len(coarse._times) == 3
 
 
 def test_one_part_without_room_between():
