@@ -19,12 +19,20 @@ class               weights and profits
 Sources: Pisinger, A minimal algorithm for the multiple-choice knapsack problem, EJOR 83 (1995) 394-410, and the generator in its
 published code, for the first five; Pisinger, Where are the hard knapsack problems?, Computers & OR 32 (2005), for the circle, of
 0-1 knapsacks there; ``zigzag`` is ours.
+
+Run as a program it writes a table as an instance of ``ring_allocation``: one epoch a job, which takes the cost and one second
+more, as times are positive.
+
+    python benchmarks/hard_knapsacks.py strong --jobs 60 --counts 20 --range 10000 --seed 1 -o strong.json
 """
 
-from collections.abc import Callable
+import argparse
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+import dlsched
+from dlsched import ring_allocation
 from dlsched.allocation.cost_table import CostTable
 from dlsched.core.arrays import IntArray
 
@@ -94,3 +102,32 @@ CLASSES: dict[str, Draw] = {
     "zigzag": _zigzag,
     "circle": _circle,
 }
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the arguments of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kind", choices=CLASSES)
+    for name in ("jobs", "counts", "range", "seed"):
+        parser.add_argument(f"--{name}", type=int, required=True)
+    parser.add_argument("-o", "--output", default="-", help="file; standard output without")
+    return parser.parse_args(given)
+
+
+def drawn(asked: argparse.Namespace) -> ring_allocation.Instance:
+    """The instance of the arguments."""
+    table, gpus = hard_table(asked.kind, asked.jobs, asked.counts, asked.range, asked.seed)
+    jobs = []
+    for job in range(table.jobs):
+        pairs = slice(table.starts[job], table.starts[job + 1])
+        times = dict(zip(table.counts[pairs].tolist(), (table.costs[pairs] + 1).tolist(), strict=True))
+        jobs.append(ring_allocation.Job(id=f"j{job}", epochs=1, epoch_time_s=times))
+    command = f"{asked.kind} --jobs {asked.jobs} --counts {asked.counts} --range {asked.range} --seed {asked.seed}"
+    name = f"{asked.kind.replace('_', '-')}-{asked.jobs}x{asked.counts}-range{asked.range}-seed{asked.seed}"
+    source = f"python benchmarks/hard_knapsacks.py {command}"
+    return ring_allocation.Instance(name=name, source=source, gpus=gpus, jobs=jobs)
+
+
+if __name__ == "__main__":
+    asked = arguments()
+    dlsched.write(drawn(asked), asked.output)

@@ -1,7 +1,8 @@
 """How Sphinx builds these pages: ``sphinx-build -W -b html docs docs/_build/html``.
 
-When it begins, ``public_names`` writes the API reference, ``results_pages`` copies the results of the benchmarks, and
-``figures`` draws the figures, each into a folder of its own that git ignores.
+When it begins, ``public_names`` writes the API reference, ``results_pages`` copies the results of the benchmarks,
+``instance_pages`` makes the tables of the library of instances, and ``figures`` draws the figures, each into a folder of its own
+that git ignores.
 """
 
 import logging
@@ -24,10 +25,11 @@ extensions = [
     "sphinx.ext.viewcode",
     "mathml",
     "figures",
+    "instance_pages",
     "public_names",
     "results_pages",
 ]
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "_instances", "**.ipynb_checkpoints"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
