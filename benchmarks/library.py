@@ -59,6 +59,8 @@ SAME = 1e-9  # objectives that differ by less are equal; of two such bounds the 
 UNTIMED = {"id", "arrival_s", "arrival_slot", "release_s"}  # what jobs may differ in and be ties all the same
 LICENCE = re.compile(r"\((MIT|Apache-2\.0|CC-BY 4\.0)\)")
 OWN_LICENCE = "MIT"
+REALS = ("load", "tick", "alpha", "energy_price")  # options of ``dlsched generate`` that are no whole numbers
+PARAMETERS = {"tick": "tick_s"}  # of options that are named otherwise in Python
 DRAWN, KNAPSACK = "dlsched generate ", "python benchmarks/hard_knapsacks.py "
 
 Row = dict[str, str]
@@ -117,13 +119,16 @@ def draw(command: str) -> Any:
         raise ValueError(f"{command!r}, allowed: {DRAWN}... or {KNAPSACK}...")
     family, *options = shlex.split(command[len(DRAWN) :])
     values = {name[2:].replace("-", "_"): value for name, value in zip(options[::2], options[1::2], strict=True)}
-    return dlsched.generate(family, **{name: _value(name, value) for name, value in values.items()})
+    typed = {PARAMETERS.get(name, name): _value(name, value) for name, value in values.items()}
+    return dlsched.generate(family, **typed)
 
 
 def _value(name: str, text: str) -> Any:
     if name == "weights":
         return tuple(map(float, text.split(",")))
-    return text if name in ("preset", "objective") else json.loads(text)
+    if name in ("preset", "objective"):
+        return text
+    return float(text) if name in REALS else int(text)
 
 
 def made_by(instance: Any) -> str:
