@@ -60,7 +60,6 @@ UNTIMED = {"id", "arrival_s", "arrival_slot", "release_s"}  # what jobs may diff
 LICENCE = re.compile(r"\((MIT|Apache-2\.0|CC-BY 4\.0)\)")
 OWN_LICENCE = "MIT"
 REALS = ("load", "tick", "alpha", "energy_price")  # options of ``dlsched generate`` that are no whole numbers
-PARAMETERS = {"tick": "tick_s"}  # of options that are named otherwise in Python
 DRAWN, KNAPSACK = "dlsched generate ", "python benchmarks/hard_knapsacks.py "
 
 Row = dict[str, str]
@@ -119,8 +118,7 @@ def draw(command: str) -> Any:
         raise ValueError(f"{command!r}, allowed: {DRAWN}... or {KNAPSACK}...")
     family, *options = shlex.split(command[len(DRAWN) :])
     values = {name[2:].replace("-", "_"): value for name, value in zip(options[::2], options[1::2], strict=True)}
-    typed = {PARAMETERS.get(name, name): _value(name, value) for name, value in values.items()}
-    return dlsched.generate(family, **typed)
+    return dlsched.generate(family, **{name: _value(name, value) for name, value in values.items()})
 
 
 def _value(name: str, text: str) -> Any:
