@@ -122,9 +122,7 @@ def draw(command: str) -> Any:
 
 
 def _value(name: str, text: str) -> Any:
-    if name == "weights":
-        return tuple(map(float, text.split(",")))
-    if name in ("preset", "objective"):
+    if name in ("preset", "objective", "weights"):
         return text
     return float(text) if name in REALS else int(text)
 
