@@ -30,7 +30,7 @@ is at most 1 / q.) The bound is never below alpha^low if b_in >= b_out / g^m.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
@@ -144,6 +144,92 @@ def exact_least_iteration_s(
         stages = range(len(graph.replicas))
         _known[key] = max(_stage_s(graph, stage, sizes, Fraction(inside), Fraction(nic), tick) for stage in stages)
     return _known[key]
+
+
+_MOST_SPLITS = 4_000
+"""Splits of stages over servers after which the search for the best placement gives up."""
+_best: dict[tuple[JobGraph, tuple[int, ...], float, float], Fraction] = {}
+
+
+def exact_best_iteration_s(
+    graph: JobGraph, sizes: tuple[int, ...], inside: float, nic: float, *, tick: Tick = no_tick
+) -> Fraction:
+    """Seconds of an iteration in the best of all placements; of too many, ``exact_least_iteration_s``; results are cached."""
+    key = graph, sizes, inside, nic
+    if key not in _best:
+        if len(_best) >= _MOST_KNOWN:
+            _best.clear()
+        _best[key] = _searched_s(graph, sizes, inside, nic, tick)
+    return _best[key]
+
+
+def _searched_s(graph: JobGraph, sizes: tuple[int, ...], inside: float, nic: float, tick: Tick) -> Fraction:
+    """Depth-first over the splits of one stage after the other; a stage costs what it does once the next one is placed."""
+    floor = exact_least_iteration_s(graph, sizes, inside, nic, tick=tick)
+    near, far = 1 / Fraction(inside), [size / Fraction(nic) for size in sizes]
+    each = [
+        [(other, 2 * Fraction(sent) / k) for other, sent in graph.neighbours(s)] for s, k in enumerate(graph.replicas)
+    ]
+    rings = [
+        2 * Fraction(k - 1, k) * Fraction(sent) for k, sent in zip(graph.replicas, graph.parameter_bytes, strict=True)
+    ]
+    best, tried = Fraction(0), 0
+
+    def seconds(stage: int, placed: Sequence[Sequence[int]]) -> Fraction:
+        used = [m for m, count in enumerate(placed[stage]) if count]
+        band = near if len(used) == 1 else max(far[m] for m in used)
+        transfers = [
+            sum(
+                (
+                    sent * (far[m] + (near - far[m]) * Fraction(placed[v][m], graph.replicas[v]))
+                    for v, sent in each[stage]
+                ),
+                Fraction(0),
+            )
+            for m in used
+        ]
+        return Fraction(graph.compute_s[stage]) + rings[stage] * band + max(transfers)
+
+    def splits(
+        count: int, rooms: Sequence[int], alike: Sequence[bool], first: tuple[int, ...] = ()
+    ) -> Iterator[tuple[int, ...]]:
+        """Splits over the servers after ``first``, none with more on a server than on one before it that is alike."""
+        m = len(first)
+        if m == len(rooms):
+            if not count:
+                yield first
+            return
+        most = min(count, rooms[m], first[-1] if m and alike[m] else count)
+        for here in range(most, max(0, count - sum(rooms[m + 1 :])) - 1, -1):
+            yield from splits(count - here, rooms, alike, (*first, here))
+
+    def search(placed: list[tuple[int, ...]], rooms: Sequence[int], slowest: Fraction) -> bool:
+        """Return whether to go on with other splits."""
+        nonlocal best, tried
+        stage = len(placed)
+        if stage == len(graph.replicas):
+            best = max(slowest, seconds(stage - 1, placed))
+            return best > floor
+        columns = list(zip(*placed, strict=True)) if placed else [()] * len(sizes)
+        alike = [m > 0 and (sizes[m], columns[m]) == (sizes[m - 1], columns[m - 1]) for m in range(len(sizes))]
+        for split in splits(graph.replicas[stage], rooms, alike):
+            tick()
+            tried += 1
+            if tried > _MOST_SPLITS:
+                return False
+            placed.append(split)
+            reached = max(slowest, seconds(stage - 1, placed)) if stage else slowest
+            last = stage + 1 == len(graph.replicas)
+            worse = best > 0 and max(reached, seconds(stage, placed) if last else reached) >= best
+            left = [room - taken for room, taken in zip(rooms, split, strict=True)]
+            more = worse or search(placed, left, reached)
+            placed.pop()
+            if not more:
+                return False
+        return True
+
+    search([], sizes, Fraction(0))
+    return floor if tried > _MOST_SPLITS else max(floor, best)
 
 
 def _stage_s(

@@ -39,7 +39,7 @@ _APART = 1e-3
 """Least distance of a new breakpoint from the others, as a share of the whole time."""
 _NEAR = 1e-9
 """The same for two moments that count as one."""
-_MIXED = 0.02
+_MIXED = 0.1
 """Least part of a job's starts that makes start and end breakpoints."""
 _BROKEN = 5e-3
 """Excess over 1 from which a row is added."""

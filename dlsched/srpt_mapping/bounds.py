@@ -22,6 +22,7 @@ from dlsched.core.limits import Stopped, Tick, no_tick
 from dlsched.core.result import Certificate
 from dlsched.core.ticks import from_the_first
 from dlsched.srpt_mapping.certificate import (
+    exact_best_length_s,
     exact_length_s,
     exact_size_s,
     length_value,
@@ -160,7 +161,7 @@ def packing(
     is infeasible, or too large.
     """
     require_few(instance)
-    jobs = rigid_jobs(instance, tick)
+    jobs = rigid_jobs(instance, tick, exact_best_length_s)
     first_s = min(job.release_s for job in instance.jobs)
     parts = [Part(np.array(own), sum(instance.servers[m].gpus for m in servers)) for own, servers in instance.parts]
     begun = np.array([job.begun is not None for job in instance.jobs])
@@ -212,11 +213,13 @@ def bound(instance: Instance, *, rounds: int = ROUNDS, tick: Tick = no_tick) -> 
     return max(certificates, key=lambda certificate: certificate.value)
 
 
-def rigid_jobs(instance: Instance, tick: Tick = no_tick) -> RigidJobs:
+def rigid_jobs(
+    instance: Instance, tick: Tick = no_tick, length_s: Callable[[Instance, int, Tick], Fraction] = exact_length_s
+) -> RigidJobs:
     """The jobs on their own clock, each with its least length, as far as prices see them; otherwise as ``machine``."""
     return RigidJobs(
         np.array(from_the_first([job.release_s for job in instance.jobs])),
-        np.array(list(_of_every_job(instance, exact_length_s, tick).values())),
+        np.array(list(_of_every_job(instance, length_s, tick).values())),
         np.array([job.gpus for job in instance.jobs], dtype=np.float64),
         instance.total_gpus,
     )

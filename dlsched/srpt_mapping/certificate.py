@@ -13,10 +13,11 @@ nor than the k-th smallest r_i + n_i alpha_i (``certificates.srpt_value``); so t
 *Prices.* A job holds g_i of G GPUs from its start on for n_i alpha_i seconds at least, wherever it is placed, without a
 pause: see ``certificates.time_prices``.
 
-*Packing.* The jobs of a part that run at one time take at most its GPUs: see ``certificates.packing_prices``.
+*Packing.* The jobs of a part that run at one time take at most its GPUs; alpha_i is that of the best placement, by search:
+see ``certificates.packing_prices``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TypeVar
@@ -33,7 +34,7 @@ from dlsched.certificates import (
 )
 from dlsched.certificates.packing_prices import PackedJob, PricedWindow, packing_value
 from dlsched.certificates.time_prices import rigid_value
-from dlsched.cluster.job_graph import exact_least_iteration_s
+from dlsched.cluster.job_graph import exact_best_iteration_s, exact_least_iteration_s
 from dlsched.core.limits import Tick, no_tick
 from dlsched.core.result import Certificate
 from dlsched.srpt_mapping.instance import Instance, Job
@@ -41,8 +42,13 @@ from dlsched.srpt_mapping.instance import Instance, Job
 Figure = TypeVar("Figure")
 
 
-def exact_iteration_s(instance: Instance, index: int, tick: Tick = no_tick) -> Fraction:
-    """alpha_i: seconds below which no placement brings an iteration of the job, exactly; ``tick`` may raise to stop."""
+def exact_iteration_s(
+    instance: Instance, index: int, tick: Tick = no_tick, least: Callable[..., Fraction] = exact_least_iteration_s
+) -> Fraction:
+    """alpha_i: seconds below which no placement brings an iteration of the job, exactly; ``tick`` may raise to stop.
+
+    ``least``: one of the functions of ``cluster.job_graph``.
+    """
     if instance.jobs[index].begun is not None:
         tick()
         return _placed_s(instance, instance.jobs[index])
@@ -50,7 +56,7 @@ def exact_iteration_s(instance: Instance, index: int, tick: Tick = no_tick) -> F
     servers = [server for server in instance.servers if job.pool is None or job.pool in server.pools]
     sizes = tuple(sorted(server.gpus for server in servers))
     inside, nic = instance.intra_bandwidth_bytes_per_s, instance.nic_bandwidth_bytes_per_s
-    return exact_least_iteration_s(job.graph, sizes, inside, nic, tick=tick)
+    return least(job.graph, sizes, inside, nic, tick=tick)
 
 
 def _placed_s(instance: Instance, job: Job) -> Fraction:
@@ -86,6 +92,11 @@ def exact_length_s(instance: Instance, index: int, tick: Tick = no_tick) -> Frac
     return Fraction(instance.jobs[index].iterations) * exact_iteration_s(instance, index, tick)
 
 
+def exact_best_length_s(instance: Instance, index: int, tick: Tick = no_tick) -> Fraction:
+    """The same by the best placement, where few placements are possible: at least ``exact_length_s``."""
+    return Fraction(instance.jobs[index].iterations) * exact_iteration_s(instance, index, tick, exact_best_iteration_s)
+
+
 def machine_value(instance: Instance, sizes: Sequence[float], lengths: Sequence[float] | None = None) -> Fraction:
     """Sum of completion times that sizes, none larger than ``exact_size_s``, prove; with lengths, that both prove."""
 
@@ -116,7 +127,7 @@ def packing_prices_value(instance: Instance, certificate: PackingCertificate) ->
     jobs = [
         PackedJob(
             job.release_s,
-            rounded_down(exact_length_s(instance, index)),  # shorter lengths prove less
+            rounded_down(exact_best_length_s(instance, index)),  # shorter lengths prove less
             job.gpus,
             part[index],
             job.begun is not None,

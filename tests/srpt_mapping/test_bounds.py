@@ -16,10 +16,17 @@ from dlsched.results.reading import claim_from
 from dlsched.results.verification import verify_claim
 from dlsched.srpt_mapping import solve
 from dlsched.srpt_mapping.bounds import bound, combined, length, machine, packing, prices
-from dlsched.srpt_mapping.certificate import exact_iteration_s, exact_length_s, exact_size_s, verify
+from dlsched.srpt_mapping.certificate import (
+    exact_best_length_s,
+    exact_iteration_s,
+    exact_length_s,
+    exact_size_s,
+    verify,
+)
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.formulations.placement import best_placement
 from dlsched.srpt_mapping.heuristics import fifo, least_work_first
+from dlsched.srpt_mapping.placing import layouts
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
 from . import builders
@@ -84,6 +91,17 @@ def test_bounds_are_in_order_and_verify(instance):
     assert values[3] >= values[1] * (1 - 1e-12)
     assert values[4] >= values[3] * (1 - 1e-9)
     assert values[5] == max(values)
+
+
+@SETTINGS
+@given(srpt_mapping_instances(feasible=True))
+def test_best_lengths_are_those_of_the_fastest_layouts(instance):
+    """As ``layouts``, which searches in floats, finds them; never below the closed form."""
+    for index, own in enumerate(layouts(instance)):
+        fastest_s = instance.jobs[index].iterations * min(layout.iteration_s for layout in own)
+        exact = exact_best_length_s(instance, index)
+        assert exact >= exact_length_s(instance, index)
+        assert float(exact) == pytest.approx(fastest_s, rel=1e-12)
 
 
 def test_packing_by_hand():
