@@ -273,7 +273,10 @@ def _through(
                     found(plan_of(trail, child, row))
             pieces.append(child.take(~over & (child.bound < cutoff)))
             if sum(len(piece.cost) for piece in pieces) > 2 * most:
-                following, beyond = joined(pieces).least(most)
+                following = joined(pieces)
+                if most < _BEFORE * beam:  # memory alone limits them
+                    following = search.undominated(following)
+                following, beyond = following.least(most)
                 pieces, missing = [following], min(missing, beyond)
             budget.tick()
         # So few that dominance is quick; then the beam.
