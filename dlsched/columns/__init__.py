@@ -5,6 +5,7 @@
                    to try next; ``generate``, column generation for vectors of counts, one for each group within a stock
 ``slack``          ``Pricing``: interface of a family with such columns; the search of all choices near the bound
 ``price_ascent``   best prices of a supply over time, from the cheapest plans at the prices tried
+``packing_cuts``   best prices of single rigid jobs over time, by cutting planes of knapsacks
 ``malleable``      cheapest plans of jobs whose count may change at any time; ``slot_costs``: at the slots' borders only
 =================  =====================================================================================================
 
