@@ -37,15 +37,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dlsched.algorithms.start_prices import PriceTables, row_sums
+from dlsched.algorithms.start_prices import Charged, PriceTables, row_sums
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.gap import FEASIBLE, rounding
 from dlsched.core.limits import Tick, no_tick
 
 Modes = Sequence[tuple[int, int]]
 """Jobs and their modes, in order of their starts."""
-Prices = Sequence[tuple[FloatArray, FloatArray]]
-"""Prices over time, for bounds: times, ascending, shape (K + 1,), and what each job pays a second in between, shape (J, K)."""
+Prices = tuple[FloatArray, FloatArray, Sequence[Charged]]
+"""Prices over time, for bounds: the times, rates and windows of ``PriceTables``."""
 
 CLOSE = 1e-10
 """Relative distance of a node's bound from the best sum at which the node is closed."""
@@ -107,7 +107,7 @@ class Tree:
         *,
         kinds: Sequence[int] | None = None,
         priced: int | None = None,
-        prices: Prices = (),
+        prices: Sequence[Prices] = (),
         better: Callable[[Modes], None],
         tick: Callable[..., None],
     ) -> None:
@@ -144,7 +144,7 @@ class Tree:
         self._priced = slice(0, int(sizes[:priced].sum()))
         shortest_s = np.minimum.reduceat(self._length_s, self._first)
         units = self._usage[self._first, :priced].sum(axis=1)
-        none = np.array([0.0, 1.0]), np.zeros((len(jobs), 1))
+        none: Prices = np.array([0.0, 1.0]), np.zeros((len(jobs), 1)), ()
         self._tables = [
             PriceTables(self._release_s, shortest_s, units, self._priced.stop, *each) for each in prices or [none]
         ]
@@ -246,7 +246,9 @@ class Tree:
         """Nodes with the best bound of any prices; jobs start at ``from_s``, shape (N, J) or (N, 1), or later."""
         bound_s = nodes.bound_s
         for table in self._tables:
-            owed_s = table.least(nodes.waiting, from_s) - table.unused(nodes.free_s[:, self._priced])
+            free_s = nodes.free_s[:, self._priced]
+            owed_s = table.least(nodes.waiting, from_s) - table.unused(free_s)
+            owed_s -= table.charged(nodes.waiting, nodes.last_s, free_s)
             bound_s = np.maximum(bound_s, nodes.sum_s + owed_s)
         return nodes._replace(bound_s=bound_s)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import default_rng
 
+from dlsched.algorithms.start_prices import Charged
 from dlsched.algorithms.start_tree import CLOSE, Modes, Prices, Tree
 from dlsched.catalogue.solvers import SOLVERS
 from dlsched.certificates import PackingCertificate, PricesCertificate
@@ -135,19 +136,20 @@ class Closing:
             self._take(block, picked_of(block.instance, block.choices, schedule), BRANCHING)
 
     def price(self, *certificates: PricesCertificate | PackingCertificate) -> None:
-        """Let our own search begin again in open blocks, with bounds that follow from prices; windows are left out."""
+        """Let our own search begin again in open blocks, with bounds that follow from prices."""
         for index in self.open(exactly=True):
             block = self.blocks[index]
             jobs = [self._instance.jobs[self._instance.index[job.id]] for job in block.instance.jobs]
             first_s = min(job.release_s for job in jobs)
             priced = []
             for each in certificates:
-                none = (0.0,) * (len(each.breakpoints) - 1)
+                none, windows = (0.0,) * (len(each.breakpoints) - 1), []
                 if isinstance(each, PricesCertificate):
                     rates = np.array([[job.gpus * price for price in each.prices] for job in jobs])
                 else:
                     rates = np.array([each.rates.get(job.id, none) for job in jobs])
-                priced.append((np.array(each.breakpoints) - first_s, rates))
+                    windows = _charged(each, [job.id for job in jobs], first_s)
+                priced.append((np.array(each.breakpoints) - first_s, rates, windows))
             self._trees[index] = self._tree(block, priced)
 
     def by_tree(self, index: int, looks: float) -> None:
@@ -213,7 +215,7 @@ class Closing:
         if block.improve(picked, self._search.tick):
             self._search.offer(whole_schedule(self._instance, self.blocks), source=source)
 
-    def _tree(self, block: Block, priced: Prices = ()) -> Tree:
+    def _tree(self, block: Block, priced: Sequence[Prices] = ()) -> Tree:
         """Our own search over the layouts of a block."""
 
         def better(modes: Modes) -> None:
@@ -230,6 +232,20 @@ class Closing:
             better=better,
             tick=self._search.tick,
         )
+
+
+def _charged(certificate: PackingCertificate, names: Sequence[str], first_s: float) -> list[Charged]:
+    """The windows for some jobs, on their clock; those that another job may touch are left out."""
+    return [
+        Charged(
+            window["from_s"] - first_s,
+            window["until_s"] - first_s,
+            names.index(window["touching"]),
+            np.array([window["charges"].get(name, 0.0) for name in names]),
+        )
+        for window in certificate.windows
+        if window["touching"] in names
+    ]
 
 
 def _limits(remaining: Limits, conflicts: int | None) -> Limits:

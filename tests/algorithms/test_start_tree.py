@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched.algorithms import start_prices
-from dlsched.algorithms.start_prices import PriceTables
+from dlsched.algorithms.start_prices import Charged, PriceTables
 from dlsched.algorithms.start_tree import separated
 
 
@@ -56,6 +56,39 @@ def test_free_units_cost_what_fits_on_them(seed):
         room = int((free_s <= begin_s).sum())
         expected += (end_s - begin_s) * max(float((here * each).sum()) for each in sets if (units * each).sum() <= room)
     assert tables.unused(free_s[None])[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_windows_charge_who_touches_them_or_runs_throughout(seed):
+    """Starts on a grid around all events, charged one by one: no cell promises more, and some start is charged as much."""
+    random = np.random.default_rng(seed)
+    release_s, length_s, units, total, times, rates = rows(random, 3)
+    windows = [Charged(float(times[1]), float(times[3]), 0, random.uniform(0, 3, 3))]
+    tables = PriceTables(release_s, length_s, units, total, times, 0.0 * rates, windows)
+    ((begin_s, end_s, _, charges),) = windows
+    edges = np.array([0.0, *times, *(t - own for t in times for own in length_s)])
+    begins = np.unique([edges - 1e-9, edges, edges + 1e-9])
+    for from_s in random.uniform(0, 15, 20):
+        least = []
+        for job in range(3):
+            costs = []
+            for s in (max(from_s, release_s[job]), *begins[begins > max(from_s, release_s[job])]):
+                end = s + length_s[job]
+                pays = (s < end_s and end > begin_s) if job == 0 else (s < begin_s and end > end_s)
+                costs.append(end - release_s[job] + pays * charges[job])
+            least.append(min(costs))
+        found = tables.least(np.ones((1, 3), dtype=bool), np.array([[from_s]]))
+        assert found[0] == pytest.approx(sum(least), abs=1e-8)
+
+
+def test_windows_cost_what_fits_beside_who_touches():
+    """Units free at 1, 2 and 5: two jobs of a unit run throughout from 2 on; at 4 one of them and the one of two that touches."""
+    windows = [Charged(3.0, 6.0, 0, np.array([5.0, 2.0, 1.0]))]
+    one = np.ones(3), np.ones(3), np.array([2, 1, 1]), 3, np.array([3.0, 6.0]), np.zeros((3, 1))
+    tables, free_s = PriceTables(*one, windows), np.array([[1.0, 2.0, 5.0]])
+    for waiting, last_s, expected in ((True, 0.0, 7.0), (False, 0.0, 3.0), (True, 4.0, 5.0), (True, 6.0, 0.0)):
+        found = tables.charged(np.array([[waiting, True, True]]), np.array([last_s]), free_s)
+        assert found.tolist() == [expected]
 
 
 def test_prices_of_many_pieces_are_averaged(monkeypatch):
