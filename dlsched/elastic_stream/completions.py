@@ -153,7 +153,7 @@ class _Program:
         self.cost: FloatArray = dot(self.present.astype(float), self.weights)
 
     def root(self) -> BoolArray:
-        """All states but those in which a job completes before another that can go first."""
+        """All states but those in which a job completes before another that can go first, or sooner than alone on all units."""
         left = np.ones(len(self.window), dtype=bool)
         records = [self.instance.jobs[index] for index in self.jobs]
         times = [job.useful_times_s(self.instance.units) for job in records]
@@ -166,6 +166,11 @@ class _Program:
                 and (i < j or first[0] != first[1])
             ):
                 left &= self.kept(("pair", i, j))
+        for j, record in enumerate(records):
+            soonest = Fraction(record.arrival_s) + Fraction(record.work) * Fraction(list(times[j].values())[-1])
+            for w in range(self.first[j] + 1, self.windows):
+                if self.starts[w] <= soonest:
+                    left &= self.kept(("after", j, w))
         return left
 
     def kept(self, branch: Branch) -> BoolArray:

@@ -1,19 +1,25 @@
 """The search over orders of completion: by hand, against brute force over all orders, and what it refuses or leaves open."""
 
 import random
+from pathlib import Path
 
 import pytest
 from conftest import profile
 from hypothesis import given
 
+import dlsched
 from dlsched import Limits
+from dlsched.core.limits import no_tick
 from dlsched.elastic_stream import Instance, check, objective, solve
+from dlsched.elastic_stream.bounds import quick_stream
 from dlsched.elastic_stream.completions import MOST_JOBS, refusal, search_completions
 from dlsched.elastic_stream.exact import COMPLETIONS
 from dlsched.testing import elastic_stream_instances
 
 from .orders import Orders
 from .streams import stream
+
+FOLDER = Path(__file__).parents[2] / "instances" / "elastic_stream"
 
 
 def drawn(seed, jobs, units, *, weighted=False, alike=False):
@@ -43,6 +49,28 @@ def best(instance):
     assert result.objective == pytest.approx(Orders(instance).least() / instance.total_weight, rel=1e-8)
     assert result.objective * (1 - 2e-9) <= result.bound <= result.objective * (1 + 1e-12)
     return result
+
+
+def searched(instance):
+    """Hold the search alone, which begins from a quick stream, to brute force over orders."""
+    weight, streams, bounds = instance.total_weight, [quick_stream(instance)], [0.0]
+
+    def found(candidate):
+        assert check(instance, candidate) == []
+        streams.append(candidate)
+        return True
+
+    known = objective(instance, streams[0]) * weight
+    assert search_completions(instance, known, found=found, proven=bounds.append, tick=no_tick)
+    least = min(objective(instance, each) for each in streams) * weight
+    assert least == pytest.approx(Orders(instance, least * (1 + 1e-7)).least(), rel=2e-8)
+    assert least * (1 - 2e-9) <= bounds[-1] <= least * (1 + 1e-12)
+
+
+def without_restarts(instance):
+    """The instance, with jobs that restart at once."""
+    jobs = tuple(job.model_copy(update={"restart_s": 0.0}) for job in instance.jobs)
+    return instance.model_copy(update={"jobs": jobs})
 
 
 def test_a_mix_of_two_divisions_by_hand():
@@ -83,24 +111,40 @@ def test_drawn_streams_agree_with_brute_force(seed):
 @given(elastic_stream_instances(ticked=False, feasible=True))
 def test_streams_with_ties_agree_with_brute_force(instance):
     """Whole numbers, early ends and jobs without work, without their restarts."""
-    jobs = tuple(job.model_copy(update={"restart_s": 0.0}) for job in instance.jobs)
-    best(instance.model_copy(update={"jobs": jobs}))
+    best(without_restarts(instance))
 
 
 @pytest.mark.long
-@profile(2000)
+@profile(500)
 @given(elastic_stream_instances(ticked=False, feasible=True, max_jobs=4, max_units=4, weighted=True))
 def test_many_streams_with_ties_agree_with_brute_force(instance):
     """As above, with weights, on more units."""
-    jobs = tuple(job.model_copy(update={"restart_s": 0.0}) for job in instance.jobs)
-    best(instance.model_copy(update={"jobs": jobs}))
+    instance = without_restarts(instance)
+    if any(job.work for job in instance.jobs):
+        searched(instance)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(200))
-def test_six_jobs_agree_with_brute_force(seed):
-    """Six jobs on four units."""
-    best(drawn(seed, 6, 4, weighted=seed % 2 == 1, alike=seed % 4 == 0))
+@pytest.mark.parametrize("part", range(20))
+def test_small_streams_agree_with_brute_force(part):
+    """Two to four jobs on one to four units: 2,000 in all."""
+    for seed in range(100 * part, 100 * part + 100):
+        searched(drawn(seed, 2 + seed % 3, 1 + seed % 4, weighted=seed % 2 == 1, alike=seed % 3 == 0))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(20))
+def test_six_jobs_agree_with_brute_force(part):
+    """Six jobs on four units: 200 in all."""
+    for seed in range(10 * part, 10 * part + 10):
+        searched(drawn(seed, 6, 4, weighted=seed % 2 == 1, alike=seed % 4 == 0))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("worst-*.json")), ids=lambda path: path.stem)
+def test_worst_instances_without_ticks(path):
+    """Worst instances of policies, decided at any time, are proven optimal."""
+    best(dlsched.read(path).model_copy(update={"tick_s": None}))
 
 
 def test_late_clocks():
