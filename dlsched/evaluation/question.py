@@ -156,9 +156,10 @@ def _pieces(parts: Mapping[str, Question], ranks: Mapping[str, int], size: int) 
     made, too_small = list[Piece](), list[str]()
     there = {name: part for name, part in parts.items() if _present(part)} or parts
     for pool, part in there.items():
-        gpus = part.gpus[size] if len(parts) == 1 else _scaled(own, part.gpus[size])[pool]
+        # what is inferred of the record is of the cluster on which it happened, whatever the size in question
+        today, gpus = (part.gpus[at] if len(parts) == 1 else _scaled(own, part.gpus[at])[pool] for at in (0, size))
         if part.family == "srpt_mapping":
-            part = replace(part, queue=with_walls(part.queue, gpus or own[pool], ranks))
+            part = replace(part, queue=with_walls(part.queue, today or own[pool], ranks))
         try:
             made += [_piece(part, gpus, window, name, pool, size) for window, name in _windows(part)]
         except InputError:
