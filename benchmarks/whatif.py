@@ -18,8 +18,9 @@ from tempfile import TemporaryDirectory
 from table import machine, markdown
 
 from dlsched.evaluation import answer
-from dlsched.evaluation.answer import HAPPENED, Cluster, clusters_of
-from dlsched.evaluation.page import Unit, clusters_table, policies_table, sizes_table, unit_of
+from dlsched.evaluation.answer import Unit, unit_of
+from dlsched.evaluation.clusters import HAPPENED, Cluster, clusters_of
+from dlsched.evaluation.page import clusters_table, policies_table, sizes_table
 from dlsched.evaluation.question import POLICIES, Question, audit_of, pieces, plan_of
 from dlsched.study.leader import run
 from dlsched.study.plans.plan import CellLimits
@@ -70,7 +71,7 @@ def section(name: str, says: str, question: Question, store: Path) -> str:
         plan_of(question, made, f"benchmarks/whatif.py: {name}"), store, largest_solution=LARGEST_SOLUTION
     ) as study:
         clusters = clusters_of(study, made, names)
-    of_all, unit = looks([HAPPENED, *names]), unit_of(clusters)
+    of_all, unit = looks([HAPPENED, *names]), unit_of(clusters[0])
     today = clusters[0]
     sentences = [answer.due(today), answer.saving(today), answer.starvation(today), answer.distance(today)]
     sentences += [answer.why_baseline(today), answer.smallest(clusters)]

@@ -31,7 +31,7 @@ OWN = of_queues("from", "to", *READING_OPTIONS, *OF_EVALUATIONS, "estimates")
         "from": "Submissions from here on.",
         "to": "Submissions before it.",
         "estimates": "Policies are told what users said that jobs take.",
-        "gpus_of_node": "GPUs of a server; 8.",
+        "gpus_of_node": "GPUs of a server where no nodes are known, or others than --gpus; 8.",
         "scaling": "own or published speeds; elastic_stream, own.",
     },
 )

@@ -100,6 +100,14 @@ def means_by(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
     return np.asarray(np.divide(sums, counts, out=np.full(groups, np.nan), where=counts > 0))
 
 
+def sizes_of(gpus: IntArray) -> tuple[IntArray, list[str]]:
+    """Class of every job by its GPUs, up to a power of two each, and the names of the classes."""
+    index = np.ceil(np.log2(gpus)).astype(np.int64)
+    highs = [2**power for power in range(int(index.max(initial=0)) + 1)]
+    names = ["1 GPU", "2 GPUs", *(f"{high // 2 + 1}–{high} GPUs" for high in highs[2:])]
+    return index, names[: len(highs)]
+
+
 def mean_of_jobs(values: FloatArray, unit: IntArray) -> Estimate:
     """Mean over all jobs, with its 95 % interval by bootstrap over units, such as windows of time; none of fewer than 6.
 

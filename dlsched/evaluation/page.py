@@ -2,19 +2,19 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray
 from dlsched.core.files import write_text
 from dlsched.core.messages import printable, several
-from dlsched.core.quantities import duration, percent, rounded, time_unit
+from dlsched.core.quantities import percent, rounded
 from dlsched.evaluation import answer
-from dlsched.evaluation.answer import HAPPENED, Cluster, in_common
-from dlsched.evaluation.measures import THRESHOLD_S, Part, means_by
+from dlsched.evaluation.answer import Unit, unit_of
+from dlsched.evaluation.clusters import HAPPENED, Cluster, in_common
+from dlsched.evaluation.measures import THRESHOLD_S, Part, means_by, sizes_of
 from dlsched.evaluation.question import Question
 from dlsched.statistics.samples import fairness
 from dlsched.study.reports.page import embedded, parts_of
@@ -41,27 +41,9 @@ from dlsched.study.reports.page_parts import (
 MOST_USERS = 10
 
 
-class Unit(NamedTuple):
-    """The unit of the times of a page, and its seconds."""
-
-    name: str
-    seconds: float
-
-    def text(self, seconds: float) -> str:
-        """Write a time without its unit; with one of its own where it is much shorter than that."""
-        return duration(seconds) if 0 < abs(seconds) < self.seconds / 10 else rounded(seconds / self.seconds)
-
-    def cell(self, seconds: float, note: str = "") -> Cell:
-        """A cell with a time; a dash for nan."""
-        return NOTHING if np.isnan(seconds) else number_cell(seconds, self.text(seconds), note=note)
-
-
-def sizes_of(gpus: IntArray) -> tuple[IntArray, list[str]]:
-    """Class of every job by its GPUs, up to a power of two each, and the names of the classes."""
-    index = np.ceil(np.log2(gpus)).astype(np.int64)
-    highs = [2**power for power in range(int(index.max(initial=0)) + 1)]
-    names = ["1 GPU", "2 GPUs", *(f"{high // 2 + 1}–{high} GPUs" for high in highs[2:])]
-    return index, names[: len(highs)]
+def cell_of(seconds: float, unit: Unit, note: str = "") -> Cell:
+    """A cell with a time; a dash for nan."""
+    return NOTHING if np.isnan(seconds) else number_cell(seconds, unit.text(seconds), note=note)
 
 
 def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
@@ -74,10 +56,10 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
             return NOTHING
         estimate = cluster.change(name, base)
         ends = [unit.text(end) for end in (estimate.low, estimate.high) if end is not None]
-        return unit.cell(estimate.value, " to ".join(ends))
+        return cell_of(estimate.value, unit, " to ".join(ends))
 
     def times(seconds: FloatArray, parts: Sequence[int]) -> list[Cell]:
-        return [unit.cell(value) for value in (float(seconds.mean()), *np.percentile(seconds, parts).tolist())]
+        return [cell_of(value, unit) for value in (float(seconds.mean()), *np.percentile(seconds, parts).tolist())]
 
     rows = [
         [
@@ -97,12 +79,15 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
     for name, why in cluster.unanswered.items():
         rows.append([name_cell(name, looks[name].label), Cell("no answer", note=printable(why)), *[NOTHING] * 14])
     if least_s is not None:
-        rows.append([Cell("the bound"), *[NOTHING] * 6, unit.cell(least_s), *[NOTHING] * 8])
-    against = f"change against {looks[base].label}, {unit.name}" if base else "change"
+        rows.append([Cell("the bound"), *[NOTHING] * 6, cell_of(least_s, unit), *[NOTHING] * 8])
+    limits = "" if cluster.preemptive else " beyond users' limits"
+    against = f"change{limits} against {looks[base].label}, {unit.name}" if base else "change"
     waits, flows = ("mean", "median", "95 %", "99 %", "longest"), ("mean", "median", "95 %")
     columns = [
         Column("policy", numbers=False),
-        Column(against, "Mean difference of the time from submission to end of a job, with its 95 % interval."),
+        Column(
+            against, f"Mean difference of the time from submission to end of a job{limits}, with its 95 % interval."
+        ),
         *(Column(f"waiting {which}, {unit.name}", "Start - submission.") for which in waits),
         *(Column(f"flow {which}, {unit.name}", "End - submission.") for which in flows),
         Column("slowdown mean", "Bounded: flow over running time, the latter at least 10 s."),
@@ -126,7 +111,7 @@ def pools_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table |
             name_cell(name, name),
             count_cell(gpus),
             count_cell(int(of.sum())),
-            *(unit.cell(float(fate.waiting_s[of].mean())) for fate in cluster.fates.values()),
+            *(cell_of(float(fate.waiting_s[of].mean()), unit) for fate in cluster.fates.values()),
         ]
         for name, (gpus, of) in cluster.pools.items()
     ]
@@ -159,7 +144,7 @@ def sizes_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
         [
             name_cell(name, looks[name].label),
             *(
-                unit.cell(float(mean))
+                cell_of(float(mean), unit)
                 for of in (fate.waiting_s, fate.flow_s)
                 for mean in means_by(of, index, len(names))[there]
             ),
@@ -193,7 +178,7 @@ def users_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table |
         change = (after[user] - before[user]) / before[user] if before[user] > 0 else 0.0
         share = float(held_s[user] / gpu_s.sum())
         cells = [number_cell(float(jobs[user]), f"{jobs[user]:,}"), number_cell(share, percent(share))]
-        cells += [unit.cell(float(flows_s[user])) for flows_s in (before, after)]
+        cells += [cell_of(float(flows_s[user]), unit) for flows_s in (before, after)]
         rows.append([name_cell(name, shown[name]), *cells, number_cell(change, percent(change, signed=True))])
     heads = ("jobs", "of the GPU time", *(f"flow, {looks[name].label}, {unit.name}" for name in (base, best)), "change")
     return Table(
@@ -216,7 +201,7 @@ def clusters_table(clusters: Sequence[Cluster], looks: dict[str, Look], unit: Un
         ]
         best = cluster.best
         used = NOTHING if best is None else _share(cluster.fates[best].used)
-        rows.append([count_cell(cluster.gpus), *map(unit.cell, waits), used])
+        rows.append([count_cell(cluster.gpus), *(cell_of(wait_s, unit) for wait_s in waits), used])
     caption = f"Mean waiting time, {unit.name}, of the {len(indices[0]):,} jobs that fit every cluster; today's cluster is first"
     heads = [Column(HAPPENED if name == HAPPENED else looks[name].label) for name in names]
     return Table(caption, [Column("GPUs"), *heads, Column("used", "Under the policy of the least flow time.")], rows)
@@ -363,11 +348,17 @@ def write_page(content: PageContent, path: str | os.PathLike[str]) -> None:
 def render(content: PageContent) -> str:
     """Return the page."""
     of_all = looks([HAPPENED, *content.question.policies])
-    unit = unit_of(content.clusters)
-    sizes = clusters_table(content.clusters, of_all, unit)
+    unit = unit_of(content.clusters[0])
+    # what happened did so on today's cluster only
+    others = [
+        replace(each, fates={name: fate for name, fate in each.fates.items() if name != HAPPENED})
+        for each in content.clusters[1:]
+    ]
+    clusters = [content.clusters[0], *others]
+    sizes = clusters_table(clusters, of_all, unit)
     first, *more = content.sentences
-    sections = [_section(cluster, of_all, unit, index) for index, cluster in enumerate(content.clusters)]
-    sizes_figure = waiting_figure(content.clusters, of_all, unit, sizes)
+    sections = [_section(cluster, of_all, unit, index) for index, cluster in enumerate(clusters)]
+    sizes_figure = waiting_figure(clusters, of_all, unit, sizes)
     return embedded(
         "whatif.html",
         folder=TEMPLATES,
@@ -380,12 +371,6 @@ def render(content: PageContent) -> str:
         keys=[look for name, look in of_all.items() if any(name in cluster.fates for cluster in content.clusters)],
         threshold_s=THRESHOLD_S,
     )
-
-
-def unit_of(clusters: Sequence[Cluster]) -> Unit:
-    """The unit of the times of a page: that of the mean flow time on today's cluster."""
-    today = clusters[0]
-    return Unit(*time_unit(float(today.fates[today.baseline].flow_s.mean()) if today.baseline else 0.0))
 
 
 def _section(cluster: Cluster, of_all: dict[str, Look], unit: Unit, index: int) -> dict[str, object]:

@@ -22,22 +22,22 @@ from dlsched.traces.selection import ImportedInstance
 from dlsched.traces.walls import pools_of, ranks_of, with_walls
 
 
-def in_short(audits: Sequence[Sequence[str]]) -> list[Sentence]:
-    """Merge sentences that differ only in figures, in order of first appearance."""
+def in_short(audits: Sequence[Sequence[str]], kind: str = "windows") -> list[Sentence]:
+    """Merge sentences that differ only in figures, in order of first appearance; ``kind``: what an audit is of."""
     by_words: dict[tuple[str | type, ...], dict[int, Sentence]] = {}
     # Sentences are alike that differ in figures and examples only.
     for window, audit in enumerate(audits):
         for sentence in map(sentence_of, audit):
             words = tuple(piece if isinstance(piece, str) else type(piece) for piece in sentence.pieces)
             by_words.setdefault(words, {})[window] = sentence
-    return [_one(list(alike.values()), len(audits)) for alike in by_words.values()]
+    return [_one(list(alike.values()), len(audits), kind) for alike in by_words.values()]
 
 
-def _one(alike: Sequence[Sentence], windows: int) -> Sentence:
+def _one(alike: Sequence[Sentence], count: int, kind: str) -> Sentence:
     """Merge sentences that have the same words."""
     text = "".join(map(_together, zip(*(sentence.pieces for sentence in alike), strict=True)))
-    if len(alike) < windows:
-        text = f"{text.removesuffix('.')} ({len(alike)} of {windows} windows)."
+    if len(alike) < count:
+        text = f"{text.removesuffix('.')} ({len(alike)} of {count} {kind})."
     return Sentence(text, warns=alike[0].warns)
 
 
@@ -262,9 +262,10 @@ def audit_of(pieces: Sequence[Piece]) -> list[str]:
     for size in dict.fromkeys(piece.size for piece in pieces if piece.size):
         there = [piece for piece in pieces if piece.size == size]
         gpus = sum({piece.pool: piece.gpus for piece in there}.values())
+        kind = "pools" if len({piece.name for piece in there}) == 1 else "windows"
         warnings += [
             f"On {several(gpus, 'GPU')}: {sentence}"
-            for sentence in in_short([piece.audit for piece in there])
+            for sentence in in_short([piece.audit for piece in there], kind)
             if sentence.warns and not any(sentence in said for said in of_pool.values())
         ]
     more = [f"And {len(warnings) - MOST_WARNINGS:,} more such sentences."] if len(warnings) > MOST_WARNINGS else []

@@ -19,8 +19,9 @@ from dlsched.core.imports import needing
 from dlsched.core.limits import Progress, ProgressCallback, watched
 from dlsched.core.messages import Refused, printable, several
 from dlsched.core.quantities import percent
-from dlsched.evaluation.answer import HAPPENED, clusters_of
-from dlsched.evaluation.page import PageContent, render, unit_of, write_page
+from dlsched.evaluation.answer import unit_of
+from dlsched.evaluation.clusters import HAPPENED, clusters_of
+from dlsched.evaluation.page import PageContent, render, write_page
 from dlsched.evaluation.question import FIRST_COME, LIMITS, Question, audit_of, methods_of, pieces, plan_of, usual_first
 from dlsched.study.leader import StudyProgress
 from dlsched.study.leader import run as run_study
@@ -95,7 +96,8 @@ def content_of(
 
 def today_of(content: PageContent) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the table of the policies on the cluster of today: its columns and its rows."""
-    unit, today = unit_of(content.clusters), content.clusters[0]
+    today = content.clusters[0]
+    unit = unit_of(today)
     rows: list[tuple[str, ...]] = [
         (name, unit.text(float(fate.waiting_s.mean())), unit.text(float(fate.flow_s.mean())), percent(fate.used.share))
         for name, fate in today.fates.items()
@@ -107,13 +109,21 @@ def today_of(content: PageContent) -> tuple[tuple[str, ...], list[tuple[str, ...
 def data_of(content: PageContent) -> dict[str, object]:
     """Return the answer as docs/formats.md has it: means a job on the cluster of today, in seconds."""
     today = content.clusters[0]
-    shares, base, best = today.shares, today.baseline, today.best
+    base, best = today.baseline, today.best
 
     def waits(of: BoolArray | slice) -> dict[str, float]:
         return {_key(name, base): float(fate.waiting_s[of].mean()) for name, fate in today.fates.items()}
 
-    users_s = None if shares is None else shares.users_s
-    unexplained_s = None if shares is None else shares.unexplained_s
+    def parts(of: BoolArray | slice) -> dict[str, float | None]:
+        shares = today.shares_of(of)
+        if shares is None:
+            return dict.fromkeys(("users_limits_s", "not_explained_s", "not_order_s", "order_s", "rest_s"))
+        not_order_s = shares.users_s + (shares.unexplained_s or 0.0)
+        return {
+            **{"users_limits_s": shares.users_s, "not_explained_s": shares.unexplained_s, "not_order_s": not_order_s},
+            **{"order_s": shares.order_s, "rest_s": shares.rest_s},
+        }
+
     return {
         "format": "dlsched/whatif/1",
         "jobs": len(today.jobs.ids),
@@ -121,14 +131,12 @@ def data_of(content: PageContent) -> dict[str, object]:
         "usual": base,
         "best": best,
         "waiting_s": waits(slice(None)) | ({} if base is None else {base: today.mean_s(base)}),
-        "users_limits_s": users_s,
-        "not_explained_s": unexplained_s,
-        "not_order_s": None if users_s is None else users_s + (unexplained_s or 0.0),
-        "order_s": None if shares is None else shares.order_s,
+        **parts(slice(None)),
         "bound_flow_s": today.least_flow_s,
         "pools": [
             {"name": name, "gpus": gpus, "jobs": int(of.sum())}
             | {f"{policy}_waiting_s": wait_s for policy, wait_s in waits(of).items()}
+            | parts(of)
             for name, (gpus, of) in today.pools.items()
         ],
         "largest_wait_s": {_key(name, base): float(fate.waiting_s.max()) for name, fate in today.fates.items()},

@@ -262,7 +262,10 @@ def ranks_of(pools: Sequence[Queue]) -> tuple[Mapping[str, int], str]:
             for name in names
         }
     if not any(above.values()):
-        return {}, ""
+        listed = ", ".join(name or "(none)" for name in names)
+        return {}, f"Classes of jobs (QOS) are served alike, as none is seen to be served first: {listed}." * (
+            len(names) > 1
+        )
     order = " < ".join(name or "(none)" for name in sorted(names, key=above.__getitem__))
     return above, f"Classes of jobs (QOS) by {how}, the first served last in this list: {order}."
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dlsched.evaluation.answer import Cluster, Fate
+from dlsched.evaluation.clusters import Cluster, Fate
 from dlsched.evaluation.measures import Jobs, Part
 from dlsched.traces.queue import Queue, QueuedJob
 

@@ -7,7 +7,7 @@ import pytest
 from study.reports.synthetic import HOSTILE
 
 from dlsched.core.messages import printable
-from dlsched.evaluation.answer import HAPPENED
+from dlsched.evaluation.clusters import HAPPENED
 from dlsched.evaluation.page import write_page
 from tests.browser import opened, running
 

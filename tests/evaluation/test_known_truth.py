@@ -6,7 +6,7 @@ import pytest
 
 from dlsched import srpt_mapping, study
 from dlsched.advice import decide
-from dlsched.evaluation.answer import HAPPENED, clusters_of
+from dlsched.evaluation.clusters import HAPPENED, clusters_of
 from dlsched.evaluation.question import Question, pieces, plan_of
 from dlsched.traces import read_queue
 from dlsched.traces.makers.srpt_mapping import gangs_of

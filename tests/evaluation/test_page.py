@@ -5,8 +5,10 @@ import re
 import pytest
 from study.reports.synthetic import HOSTILE
 
-from dlsched.evaluation.answer import HAPPENED, Cluster
-from dlsched.evaluation.page import PageContent, policies_table, render, sizes_of, sizes_table, unit_of, users_table
+from dlsched.evaluation.answer import unit_of
+from dlsched.evaluation.clusters import HAPPENED, Cluster
+from dlsched.evaluation.measures import sizes_of
+from dlsched.evaluation.page import PageContent, policies_table, render, sizes_table, users_table
 from dlsched.evaluation.question import Question
 from dlsched.traces.queue import Queue
 
@@ -42,8 +44,8 @@ def test_the_answer_comes_first_and_all_parts_are_there() -> None:
     """Sentence, bound, policies, sizes, users, audit, command."""
     said = text_of(render(told()))
     parts = (
-        *("switching from", "at most 25 %", "what happened", "Jain's index", "1 GPU", "ann"),
-        *("Jobs read: 6.", "dlsched whatif"),
+        *("switching from", "at most 25 %", "waiting median", "Jain's index", "1 GPU", "ann"),
+        *("Jobs read: 6.", "dlsched whatif trace"),
     )
     places = [said.index(part) for part in parts]
     assert places[:2] == sorted(places[:2]) and places[0] < min(places[2:])
@@ -98,7 +100,7 @@ def test_tables_hold_the_figures() -> None:
     one = cluster(
         {"fifo": SLOW, "sjf": FAST}, least_flow_s=14400.0, users=("ann", "ann", "ann", "bob", "", ""), run_s=3600
     )
-    unit = unit_of([one])
+    unit = unit_of(one)
     from dlsched.study.reports.page_parts import looks
 
     of_all = looks(["fifo", "sjf"])
@@ -134,11 +136,11 @@ def test_pools_stand_in_a_table_of_their_own() -> None:
     of = np.array([True, True, False, False, False, False])
     one = cluster({"fifo": SLOW, "sjf": FAST}, run_s=3600)
     object.__setattr__(one, "pools", {"a": (2, of), "b": (6, ~of)})
-    table = pools_table(one, looks(["fifo", "sjf"]), unit_of([one]))
+    table = pools_table(one, looks(["fifo", "sjf"]), unit_of(one))
     assert table is not None
     # waits of 8 and 9 h, and of 10, 8, 9, 10 h
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["a", "2", "2", "8.50", "3.50"],
         ["b", "6", "4", "9.25", "4.25"],
     ]
-    assert pools_table(cluster({"fifo": SLOW}), looks(["fifo"]), unit_of([one])) is None
+    assert pools_table(cluster({"fifo": SLOW}), looks(["fifo"]), unit_of(one)) is None
