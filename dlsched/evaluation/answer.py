@@ -92,7 +92,7 @@ def _lacking(cluster: Cluster, base: str, unit: Unit) -> str:
         "longer": "reservations, quotas, drained nodes or the packing of nodes may make it longer",
         "shorter": f"a scheduler that orders jobs better or otherwise than `{base}` may make it shorter",
     }
-    found, seen = [], []
+    found, seen = list[str](), list[str]()
     for name, shares in cluster.off.items():
         off_s = shares.unexplained_s or 0.0
         seen.append("longer" if off_s > 0 else "shorter")
@@ -110,13 +110,17 @@ def starvation(cluster: Cluster) -> str:
         return ""
     before_s, after_s = cluster.fates[base].waiting_s, cluster.fates[best].waiting_s
     tails = [
-        (words, *(float(np.percentile(each, rank)) for each in (before_s, after_s)))
+        (words, float(np.percentile(before_s, rank)), float(np.percentile(after_s, rank)))
         for words, rank in (("the longest wait", 100), ("the 99th percentile", 99))
     ]
     index, names = sizes_of(cluster.jobs.gpus)
     counts = np.bincount(index, minlength=len(names))
-    means = zip(names, counts, *(means_by(each, index, len(names)) for each in (before_s, after_s)), strict=True)
-    classes = [(f"the mean of jobs of {name}", old, new) for name, count, old, new in means if count >= FEWEST_OF_CLASS]
+    olds, news = (means_by(each, index, len(names)).tolist() for each in (before_s, after_s))
+    classes = [
+        (f"the mean of jobs of {name}", old, new)
+        for name, count, old, new in zip(names, counts, olds, news, strict=True)
+        if count >= FEWEST_OF_CLASS
+    ]
     least_s = NEGLIGIBLE * cluster.flow_s(base)
     grown = [each for each in classes if each[2] > max(MUCH_LONGER * each[1], each[1] + least_s)]
     if not grown and all(new <= MUCH_LONGER * old for _, old, new in tails):
@@ -298,13 +302,13 @@ def smallest(clusters: Sequence[Cluster]) -> str:
     text += "; the smallest of these clusters on which a policy keeps it as short "
     text += f"has {several(cluster.gpus, 'GPU')}, with `{best}`"
     # no invitation to remove GPUs where that is hard on someone, or the model is off
-    longest_s = [float(each.fates[name].waiting_s.max()) for each, name in ((today, base), (cluster, best))]
+    was_s, longest_s = (float(each.fates[name].waiting_s.max()) for each, name in ((today, base), (cluster, best)))
     shares = today.shares
-    if longest_s[1] > longest_s[0] or today.off:
+    if longest_s > was_s or today.off:
         off_s = abs(shares.unexplained_s or 0.0) if shares is not None else 0.0
-        unit = Unit.of(max(longest_s))
+        unit = Unit.of(max(was_s, longest_s))
         unexplained = f"{unit.words(off_s)} of today's mean waiting is not explained by the model"
-        text += f", but there the longest wait goes {from_to(*longest_s, unit)}, and {unexplained}"
+        text += f", but there the longest wait goes {from_to(was_s, longest_s, unit)}, and {unexplained}"
     return " ".join([f"{text}.", *_no_room(cluster)])
 
 
