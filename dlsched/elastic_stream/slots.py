@@ -205,11 +205,11 @@ def lone_costs(instance: Instance, prices: SlotPrices, tick: Tick) -> LoneCosts 
 LARGEST_LAYER = 200_000
 """States of one tick that are followed, beyond which the search gives up."""
 
-_LARGEST_CELLS = 4_000_000  # states before dominance, times jobs; takes 33 bytes each, up to five times
+_LARGEST_CELLS = 8_000_000  # states before dominance, times jobs; takes 33 bytes each, up to five times
 _LARGEST_TRAIL = 200_000_000  # bytes kept about earlier ticks
 _CHUNK = 400_000  # entries of the tables of costs that are made at once
 _EXACT = 1e-12
-_BEAM, _WIDER = 200, 16
+_BEAM, _WIDER = 200, 8
 """States of one tick that the first search follows, and how many times as many each further one."""
 _COMPARED = 5_000  # states with which the others of the same jobs are compared
 _FIRST, _BLOCK = 100, 128  # of these the first, with which blocks of states are compared at a time
