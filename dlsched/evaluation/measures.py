@@ -102,8 +102,9 @@ def means_by(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
 
 def sizes_of(gpus: IntArray) -> tuple[IntArray, list[str]]:
     """Class of every job by its GPUs, up to a power of two each, and the names of the classes."""
-    index = np.ceil(np.log2(gpus)).astype(np.int64)
-    highs = [2**power for power in range(int(index.max(initial=0)) + 1)]
+    powers = 2 ** np.arange(int(gpus.max(initial=1)).bit_length() + 1)
+    index = np.searchsorted(powers, gpus)
+    highs = powers[: index.max(initial=0) + 1].tolist()
     names = ["1 GPU", "2 GPUs", *(f"{high // 2 + 1}–{high} GPUs" for high in highs[2:])]
     return index, names[: len(highs)]
 
