@@ -60,7 +60,7 @@ def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., 
     home, _, name = text.rpartition(":")
     if home.startswith(PICKLED):
         return _unpickled(home, name, os.getcwd() if folder is None else folder)
-    with _errors_of(text, home):
+    with errors_of_user(text, home):
         module = _module(home, os.getcwd() if folder is None else folder)
     thing = getattr(module, name, None)
     if not callable(thing):
@@ -91,14 +91,14 @@ def _unpickled(home: str, name: str, folder: str) -> tuple[Callable[..., object]
     """Make a function of a session anew, and return it with the file or cell that defined it."""
     with needing(NEED_OF_CLOUDPICKLE, "dask", UsageError):
         import cloudpickle
-    with _errors_of(name, ""), _searching(folder):
+    with errors_of_user(name, ""), _searching(folder):
         thing: Callable[..., object] = cloudpickle.loads(base64.b64decode(home.removeprefix(PICKLED)))
     return thing, file_of(thing)
 
 
 def call_of_user(text: str, file: str, thing: Callable[..., object], arguments: Mapping[str, Json]) -> object:
     """Call what ``import_of_user`` returned with arguments by name; UsageError: what it raises, and where."""
-    with _errors_of(text, file):
+    with errors_of_user(text, file):
         return thing(**arguments)
 
 
@@ -167,7 +167,7 @@ def runner(
     """Return how a function or policy runs here; ``text`` is its name and ``file`` where it stands, both for messages."""
 
     def run(instance: InstanceFile, search: Search[Solution]) -> TerminationStatus:
-        with _errors_of(text, file, in_program=in_program):
+        with errors_of_user(text, file, in_program=in_program):
             own = instance.apart()  # Python lets code change what is immutable, and answers are judged by the original
             began = perf_counter()
             try:
@@ -211,7 +211,7 @@ def _simulated(
 
 
 @contextlib.contextmanager
-def _errors_of(text: str, file: str, *, in_program: bool = False) -> Iterator[None]:
+def errors_of_user(text: str, file: str, *, in_program: bool = False) -> Iterator[None]:
     """Say what the user's code raises, and where; unless it is ``in_program``, what it prints goes to standard error."""
     try:
         with contextlib.nullcontext() if in_program else contextlib.redirect_stdout(sys.stderr):

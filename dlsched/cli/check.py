@@ -12,7 +12,7 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.family import AnyFamily
 from dlsched.core.files import Json, read_json
 from dlsched.core.instance import InstanceFile
-from dlsched.core.messages import printable, several
+from dlsched.core.messages import printable, several, shown
 from dlsched.families import family_of, read
 from dlsched.proofs.verification import verify_alone, verify_proof
 from dlsched.results.reading import Claim, claim_from
@@ -34,6 +34,13 @@ def run(
     proof: Annotated[
         str | None, typer.Option("--proof", metavar="PROOF", help="Proof in VIPR 1.0, packed by gzip or not.")
     ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.py:CLASS",
+            help="For a certificate of a policy of your own: its code. It is run; what a file names is not.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Check a result: what is verified here, what is computed anew, what is only claimed, and what is false."""
@@ -49,7 +56,7 @@ def run(
     elif isinstance(data, dict) and data.get("kind") in KINDS:
         if proof is not None:
             raise UsageError(where="proof", found="a certificate of a supremum to check", allowed="a result")
-        found = verify_supremum(problem, data, result)
+        found = verify_supremum(problem, data, result, method)
     else:
         family = family_of(problem)
         claim = claim_in(data, result, family, problem)
@@ -63,14 +70,23 @@ def run(
     return 0 if found else 7
 
 
-def verify_supremum(instance: InstanceFile, data: Mapping[str, object], path: str) -> Verification:
-    """Verify a certificate of ``worst --prove`` and that the instance is the one that it shows."""
+def verify_supremum(
+    instance: InstanceFile, data: Mapping[str, object], path: str, method: str | None = None
+) -> Verification:
+    """Verify a certificate of ``worst --prove`` and that the instance is the one that it shows.
+
+    ``method``: where the policy of the certificate stands, if it is the user's own.
+    """
+    from dlsched.worst.competitive.own import own_policy
     from dlsched.worst.competitive.verification import verify as verify_policy
     from dlsched.worst.proving.verification import verify
 
     of_policy = data["kind"] == KINDS[1]
+    if "code_sha256" in data and method is None:
+        why = f"{path} is of {shown(data.get('method'))}, and checking runs no code that a file names"
+        raise UsageError(where="method", found="none", allowed=f"FILE.py:CLASS: {why}")
     try:
-        proven = verify_policy(data) if of_policy else verify(data)
+        proven = verify_policy(data, None if method is None else own_policy(method)) if of_policy else verify(data)
     except InputError as error:
         raise type(error)(f"{path}: {error}") from None
     except ValueError as error:
@@ -90,8 +106,10 @@ def verify_supremum(instance: InstanceFile, data: Mapping[str, object], path: st
     supremum = f"the supremum of objective / optimum is {proven.supremum} ({proven.leaves} leaves, exact arithmetic)"
     if proven.supremum is None:
         supremum = "objective / optimum has no bound (exact arithmetic)"
-    shown = f"the instance has {proven.ratio}" + (", the largest there is" if proven.ratio == proven.supremum else "")
-    return Verification(verified=[f"verified: {asked}: {supremum}", f"verified: {shown}"])
+    if proven.interval:
+        supremum = f"objective / optimum is at most {proven.supremum} ({proven.leaves} leaves, exact arithmetic)"
+    has = f"the instance has {proven.ratio}" + (", the largest there is" if proven.ratio == proven.supremum else "")
+    return Verification(verified=[f"verified: {asked}: {supremum}", f"verified: {has}"])
 
 
 def claim_in(data: Json, path: str, family: AnyFamily, instance: InstanceFile) -> Claim:

@@ -137,6 +137,8 @@ def run(
 def _said(worst: Worst, certificate: str | None, out: str | None, as_json: bool) -> int:
     """Write what was asked for; return the exit code."""
     if worst.proof is not None and certificate is not None:
+        if isinstance(worst.proof, Supremum) and worst.proof.at_most is None:
+            raise UsageError(f"{certificate}: not written: what the ratio does not exceed is not proven yet")
         write_text(certificate, json_text(worst.proof.as_data()))
     if out is not None:
         write(worst.instance, out)
@@ -190,15 +192,22 @@ def _proofs(title: str, jobs: int, limits: Limits, prove: Callable[..., ProofT])
             proof = prove(jobs=many, limits=budget.left, progress=progress)
         budget.nodes += proof.programs
         proofs.append(proof)
+        if isinstance(proof, Supremum) and proof.supremum is None:
+            break
     return proofs
 
 
 def _proven(proof: Proven | Supremum) -> str:
     """For people: how bad the method is at most, and with how many jobs."""
     jobs = several(proof.setting.jobs, "job")
+    if isinstance(proof, Supremum) and proof.supremum is None:
+        most = "not bounded yet" if proof.at_most is None else f"at most {proof.at_most}"
+        return f"{jobs}: at least {proof.ratio}, {most}; stopped before the supremum was known"
     if proof.supremum is None:
         return f"{jobs}: without bound"
     met = "attained" if proof.attained else "approached by instances, reached by none"
+    if isinstance(proof, Supremum) and proof.setting.own is not None:
+        met = "approached by instances without ties"
     return f"{jobs}: at most {proof.supremum}, {met}"
 
 
@@ -230,7 +239,7 @@ def _print(worst: Worst) -> None:
         "ratio": f"{worst.ratio_text}{shrunk}",
         "of": f"{objective}, {what} {number(worst.reference)} {find_family(worst.family).unit_for(worst.instance)}",
         "search": f"{several(worst.evaluations, 'evaluation')}, seed {worst.seed}"
-        + {"budget": "", "limit": ", ended by the time limit", "interrupted": ", interrupted"}[worst.ended],
+        + {"budget": "", "limit": ", ended by a limit", "interrupted": ", interrupted"}[worst.ended],
         "space": worst.space,
         "wider": ", ".join(worst.wider),
         "again": worst.command,

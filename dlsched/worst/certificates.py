@@ -28,12 +28,15 @@ class Verified:
         The instance of the certificate, and its ratio.
     leaves
         Number of leaves of the proof.
+    interval
+        Whether ``supremum`` is only what no ratio exceeds.
     """
 
     supremum: Fraction | None
     ratio: Fraction
     instance: InstanceFile
     leaves: int
+    interval: bool = False
 
 
 def require_ratio(claimed: Fraction, supremum: Fraction | None, ratio: Fraction) -> None:

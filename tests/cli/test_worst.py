@@ -228,7 +228,7 @@ def test_a_time_limit_ends_a_huge_budget(cli: Callable[..., Ended]) -> None:
     """Exit 0 with the worst so far; it is said."""
     ended = cli(*WORST, "--budget", 10**12, "--time-limit", 0.5)
     assert ended.code == 0
-    assert ended.out.splitlines()[3].endswith("seed 0, ended by the time limit")
+    assert ended.out.splitlines()[3].endswith("seed 0, ended by a limit")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")

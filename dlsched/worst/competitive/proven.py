@@ -4,20 +4,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise, product
+from math import prod
 
 from dlsched.core.display import Brief
 from dlsched.core.elementary import float_power
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.instance import InstanceFile
-from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.limits import Budget, Limits, ProgressCallback, Stopped
 from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.simulation.view import Policy
-from dlsched.worst.competitive.search import ARRIVAL, Found, Leaf, search
+from dlsched.worst.competitive.own import OwnPolicy, own_policy
+from dlsched.worst.competitive.search import ARRIVAL, Found, Leaf, Search, Unbounded
 from dlsched.worst.competitive.stream import Speeds, play
+from dlsched.worst.competitive.verification import verify
 from dlsched.worst.competitive.witnesses import Point, Region, approaching, attaining, shown
-from dlsched.worst.proving.branch_and_bound import within_limits
-from dlsched.worst.proving.runs import OWN
+from dlsched.worst.proving.branch_and_bound import counting
 
 LARGEST = 10**6
 """Largest numerator and denominator of a speed."""
@@ -135,6 +137,12 @@ class Setting:
     method: str
     jobs: int
     speeds: tuple[Speeds, ...]
+    own: OwnPolicy | None = None
+
+    @property
+    def policy(self) -> Callable[[], Policy]:
+        """Makes fresh policies."""
+        return self.own or POLICIES[self.method]
 
     @property
     def units(self) -> int:
@@ -146,19 +154,22 @@ class Setting:
 class Supremum(Brief):
     """The supremum of the ratio of a policy's total flow time to the optimum's, over all arrivals and works.
 
-    ``ratio``: flow time of the policy on ``instance``, a worst one or close to it, over that of ``schedule``, in the numbers of
-    the instance; ``limit``: what is approached, if no instance attains the supremum; ``programs``: linear programs solved;
-    ``trees``: leaves of the proof, for each choice of tables.
+    ``supremum``: None if the search was stopped; ``at_most``: what the ratio is proven not to exceed, None if that is not known
+    yet; ``ratio``: flow time of the policy on ``instance``, a worst one or close to it, over that of ``schedule``, in the numbers
+    of the instance; ``limit``: what is approached, if no instance attains the supremum; ``programs``: linear programs solved;
+    ``trees``: leaves of the proof, for each choice of tables; ``interrupted``: whether Ctrl-C stopped it.
     """
 
     setting: Setting
-    supremum: Fraction
+    supremum: Fraction | None
+    at_most: Fraction | None
     ratio: Fraction
     instance: InstanceFile
     schedule: Point = field(repr=False)
     limit: Point | None = field(repr=False)
     programs: int
     trees: dict[tuple[int, ...], list[Leaf]] = field(repr=False)
+    interrupted: bool = False
 
     @property
     def attained(self) -> bool:
@@ -169,8 +180,11 @@ class Supremum(Brief):
         """Return the certificate, a JSON object that ``dlsched check`` verifies in rationals."""
         asked = self.setting
         data: dict[str, object] = {"kind": KIND, "family": FAMILY, "method": asked.method, "jobs": asked.jobs}
+        if asked.own is not None:
+            data["code_sha256"] = asked.own.sha256
         data |= {"units": asked.units, "speeds": [[str(each) for each in table] for table in asked.speeds]}
-        data |= {"supremum": str(self.supremum), "ratio": str(self.ratio), "instance": self.instance.as_data()}
+        data |= self._ends()
+        data |= {"ratio": str(self.ratio), "instance": self.instance.as_data()}
         data["schedule"] = [{"seconds": str(time.at), "units": list(units)} for time, units in self.schedule.pieces]
         if self.limit is not None:
             data["limit"] = _limit(self.limit)
@@ -178,12 +192,19 @@ class Supremum(Brief):
         return data
 
     def brief(self) -> dict[str, object]:
-        """Return the number of jobs, the supremum, and whether it is attained, for JSON."""
-        return {"jobs": self.setting.jobs, "supremum": str(self.supremum), "attained": self.attained}
+        """Return the number of jobs, the supremum or an interval, and whether the supremum is attained, for JSON."""
+        interval = {} if self.supremum is not None else {"at_least": str(self.ratio), "supremum": None}
+        return {"jobs": self.setting.jobs} | self._ends() | interval | {"attained": self.attained}
+
+    def _ends(self) -> dict[str, object]:
+        """The supremum, or what the ratio does not exceed."""
+        if self.supremum is not None:
+            return {"supremum": str(self.supremum)}
+        return {"at_most": None if self.at_most is None else str(self.at_most)}
 
 
 def prove_policy(
-    method: str,
+    method: str | type[Policy],
     *,
     speeds: Sequence[Sequence[Fraction | int | str]],
     jobs: int = 2,
@@ -192,10 +213,13 @@ def prove_policy(
 ) -> Supremum:
     """Prove how bad a policy of elastic_stream can be: find the supremum of its ratio to the optimum.
 
+    Stopped by a limit or by Ctrl-C, it returns an interval that holds the supremum: ``ratio`` to ``at_most``.
+
     Parameters
     ----------
     method
-        Name of a policy.
+        Name of a policy; FILE.py:NAME of a class of your own, or that class. Its code is run here, and proven is the supremum
+        over the instances on which no two of its comparisons' sides are equal and no two events happen at once.
     speeds
         One or more tables of speeds on 1, 2, ..., C units; a job has any of them.
     jobs
@@ -208,53 +232,94 @@ def prove_policy(
     Raises
     ------
     UsageError
-        The policy cannot be proven, or a limit was reached before the proof was done.
+        The policy cannot be proven: its code does what a proof cannot follow, and where, or its ratio has no bound; or a limit
+        was reached before anything was proven.
+    KeyboardInterrupt
+        Before anything was proven.
     SolverError
         HiGHS gives no answer, or one that no rationals confirm.
     """
-    if method not in POLICIES:
-        why = f", {_NOT[method]}" if method in _NOT else OWN * (":" in method)
-        raise UsageError(where="method", found=f"{method!r}{why}", allowed=", ".join(POLICIES))
+    own = None if isinstance(method, str) and ":" not in method else own_policy(method)
+    name = str(method) if own is None else own.text
+    if own is None and method not in POLICIES:
+        why = f", {_NOT[name]}" if name in _NOT else ""
+        raise UsageError(where="method", found=f"{name!r}{why}", allowed=f"{', '.join(POLICIES)}, or FILE.py:CLASS")
     if not 1 <= jobs <= MOST_JOBS:
         raise UsageError(where="jobs", found=jobs, allowed=f"1 to {MOST_JOBS}")
-    setting = Setting(method, jobs, tuple(tuple(Fraction(each) for each in table) for table in speeds))
-    worst, programs = within_limits(limits, progress, lambda tick: _search(setting, tick))
-    return _proven(setting, *worst, programs)
+    setting = Setting(name, jobs, tuple(tuple(Fraction(each) for each in table) for table in speeds), own)
+    budget, found = Budget(limits), dict[tuple[int, ...], Found]()
+    ended: BaseException | None = None
+    for classes in product(range(len(setting.speeds)), repeat=jobs):
+        tables = [setting.speeds[each] for each in classes]
+        search = Search(setting.policy, tables, counting(budget, progress))
+        try:
+            found[classes] = search.run()
+        except Unbounded as unbounded:
+            raise UsageError(f"{name}: the ratio has no bound: jobs wait after these events: {unbounded}") from None
+        except (Stopped, KeyboardInterrupt) as stopped:
+            ended, part = stopped, search.stopped()
+            if part is not None:
+                found[classes] = part
+            break
+    if not found:
+        if isinstance(ended, Stopped):
+            raise UsageError(f"limits: found a {ended} after {budget.nodes} linear programs, allowed: more") from None
+        raise KeyboardInterrupt
+    return _proven(setting, found, ended, budget.nodes)
 
 
-def _search(setting: Setting, tick: Callable[[int], None]) -> tuple[dict[tuple[int, ...], Found], tuple[int, ...]]:
-    """Return the suprema for all choices of tables, and the choice of the largest, the first one of several."""
-    found = {
-        classes: search(POLICIES[setting.method], [setting.speeds[each] for each in classes], tick)
-        for classes in product(range(len(setting.speeds)), repeat=setting.jobs)
-    }
-    return found, max(found, key=lambda classes: found[classes].supremum)
-
-
-def _proven(setting: Setting, found: dict[tuple[int, ...], Found], largest: tuple[int, ...], programs: int) -> Supremum:
-    policy, many, worst = POLICIES[setting.method], setting.jobs, found[largest]
+def _proven(
+    setting: Setting, found: dict[tuple[int, ...], Found], ended: BaseException | None, programs: int
+) -> Supremum:
+    """Make an instance of the largest ratio, that of the first choice of tables of several."""
+    largest = max(found, key=lambda classes: found[classes].ratio)
+    policy, many, worst = setting.policy, setting.jobs, found[largest]
+    uppers = [each.at_most for each in found.values()]
+    known = [each for each in uppers if each is not None]
+    at_most = max(known) if len(known) == prod([len(setting.speeds)] * many) else None
     tables = [setting.speeds[each] for each in largest]
     region = Region(tables, largest, *worst.worst)
     limit = None
-    point = None if setting.method in _TIES else attaining(policy, tables, region, worst.supremum)
+    # ties may go either way in a policy of the user's
+    point = None if setting.own or setting.method in _TIES else attaining(policy, tables, region, worst.ratio)
     if point is None:
-        point = limit = approaching(policy, tables, region, worst.supremum)
+        try:
+            point = limit = approaching(policy, tables, region, worst.ratio)
+        except SolverError as error:
+            if setting.own is None:
+                raise
+            raise UsageError(f"{setting.own.text}: {error}: it does not decide alike each time") from None
     ordered = [setting.speeds[each] for each in point.classes]
-    instance, schedule = shown(point, ordered, f"worst-{setting.method}-{many}-jobs-{setting.units}-units")
+    label = setting.method.rpartition(":")[2]
+    instance, schedule = shown(point, ordered, f"worst-{label}-{many}-jobs-{setting.units}-units")
     flow, _ = play(policy(), ordered, schedule.arrivals, schedule.works)
     ratio = flow.at / schedule.flow.at
-    if ratio > worst.supremum:
-        raise SolverError(f"{setting.method}: {ratio} was reached, but {worst.supremum} is proven to be the supremum")
-    return Supremum(
+    if ended is None and ratio > worst.ratio:
+        raise SolverError(f"{setting.method}: {ratio} was reached, but {worst.ratio} is proven to be the supremum")
+    supremum = worst.ratio if ended is None or (at_most is not None and ratio == at_most) else None
+    proven = Supremum(
         setting=setting,
-        supremum=worst.supremum,
+        supremum=supremum,
+        at_most=at_most,
         ratio=ratio,
         instance=instance,
         schedule=schedule,
-        limit=limit if ratio != worst.supremum else None,
+        limit=limit if supremum not in (None, ratio) else None,
         programs=programs,
         trees={classes: each.leaves for classes, each in found.items()},
+        interrupted=isinstance(ended, KeyboardInterrupt),
     )
+    if setting.own is not None and at_most is not None:
+        _verify_again(proven, setting.own)
+    return proven
+
+
+def _verify_again(proven: Supremum, own: OwnPolicy) -> None:
+    """Run the verifier; UsageError: the user's code does not decide alike each time it is asked."""
+    try:
+        verify(proven.as_data(), own)
+    except ValueError as error:
+        raise UsageError(f"{own.text}: does not decide alike each time: {error}") from None
 
 
 def _limit(point: Point) -> dict[str, object]:

@@ -88,6 +88,9 @@ class Number:
     def __rsub__(self, other: object) -> "Number":
         return -self + other
 
+    def __abs__(self) -> "Number":
+        return self if self >= 0 else -self
+
     def __mul__(self, other: object) -> "Number":
         return self._scaled(_plain(other))
 

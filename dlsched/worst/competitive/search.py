@@ -20,6 +20,7 @@ flow(policy) <= sum_j u_j w_j + sum_j g_j a_j <= r flow(optimum). The least such
 """
 
 import heapq
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -50,8 +51,18 @@ class Whole:
     rows: tuple[Coefficients, ...]
 
 
+class Unbounded(Exception):  # noqa: N818  an answer: the ratio has no bound
+    """Jobs wait for ever after the events of a path, or as long as an arrival is put off."""
+
+    def __init__(self, path: Sequence[Step]) -> None:
+        super().__init__(", ".join(name for name, form in path if form is None))
+
+
 def runs(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[[], None]) -> Iterator[Whole]:
-    """Yield all runs of a policy on jobs of these tables, in order of arrival; ``TypeError``: its decisions are not linear."""
+    """Yield all runs of a policy on jobs of these tables, in order of arrival.
+
+    ``TypeError``: its decisions are not linear; ``Unbounded``: it lets jobs wait for ever.
+    """
     waiting: list[tuple[Step, ...]] = [((ARRIVAL, None),)]
     while waiting:
         tick()
@@ -100,11 +111,15 @@ def _played(policy: Callable[[], Policy], tables: Sequence[Speeds], path: tuple[
         facts.positive[:] = [*rows, *(form_of(each.remaining).coefficients for each in run.view.present.values())]
         try:
             running = run.decide()
-        except Undecided as open_:
+        except Undecided:
             assert at + 1 + len(splits) == len(path)
-            return [("positive", open_.form), ("negative", open_.form)]
+        if facts.undecided is not None:  # a policy may have caught it
+            form = facts.undecided.form
+            return [("positive", form), ("negative", form)]
         if at + 1 + len(splits) == len(path) and (run.view.present or len(arrivals) < jobs):
             more = [ARRIVAL] if len(arrivals) < jobs else []
+            if not more and not running:
+                raise Unbounded(path)
             return [(event, None) for event in (*more, *(f"end {job}" for job in running))]
     lengths = [ended[job][jobs:] for job in range(jobs)]
 
@@ -330,52 +345,130 @@ Leaf = tuple[Whole, Prefix, Multipliers]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """The supremum, a run and an order of the optimum of that bound, and leaves that prove that no ratio is larger."""
+class Node:
+    """A run, the first events of the optimum, and the least bound r of its program, with the unknowns in floats."""
 
-    supremum: Fraction
+    run: Whole
+    prefix: Prefix
+    bound: float
+    near: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The ratio of a run and an order of the optimum, what no ratio exceeds, and leaves that prove that.
+
+    The two are equal where the search ended: the supremum. ``at_most`` is None, without leaves, where it ended too early.
+    """
+
+    ratio: Fraction
+    at_most: Fraction | None
     worst: tuple[Whole, Prefix]
     leaves: list[Leaf]
 
 
-def search(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[[int], None]) -> Found:
-    """Find the supremum for jobs of these tables, in order of arrival.
+_HAIR = 1 + 1e-9
+_SHORT = 10**4
+"""Denominator of what no ratio exceeds, where a search was stopped: multipliers near it are short."""
 
-    ``SolverError``: HiGHS gives no answer, or one that no rationals confirm; ``TypeError``: the policy's decisions are not
-    linear.
-    """
-    programs, order = Programs(tables), count()
-    waiting: list[tuple[float, int, int, Whole, Prefix, FloatArray]] = []
 
-    def push(run: Whole, prefix: Prefix) -> None:
-        tick(1)
-        value, near = programs.bound(run, prefix)
-        if near is None:
-            for longer in prefix.longer():
-                push(run, longer)
-        else:
-            heapq.heappush(waiting, (-value, -len(prefix.events), next(order), run, prefix, near))
+class Search:
+    """A search for the supremum of a policy for jobs of these tables, in order of arrival; it may be stopped anywhere."""
 
-    for run in runs(policy, tables, lambda: tick(0)):
-        push(run, Prefix(len(tables)))
-    leaves: list[Leaf] = []
-    supremum, worst = Fraction(0), None
-    while waiting:
-        negated, _, _, run, prefix, near = heapq.heappop(waiting)
-        # the heap's first whole order has the largest bound: the supremum
-        if worst is None and prefix.whole:
-            found = programs.least(run, prefix, near)
-            if found is None:
-                raise SolverError(f"no rationals confirm a bound of {-negated!r}")
-            supremum, worst = found[0], (run, prefix)
-        if worst is not None:
-            multipliers = programs.proving(run, prefix, near, supremum)
-            if multipliers is not None:
-                leaves.append((run, prefix, multipliers))
-                continue
-            if prefix.whole:
-                raise SolverError(f"no rationals confirm a bound of {-negated!r} by {supremum}")
-        for longer in prefix.longer():
-            push(run, longer)
-    assert worst is not None
-    return Found(supremum, worst, leaves)
+    def __init__(self, policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[[int], None]) -> None:
+        self._policy, self._tables, self._tick = policy, tables, tick
+        self._programs, self._order = Programs(tables), count()
+        self._waiting: list[tuple[float, int, int, Node]] = []
+        self._listed = False  # whether all runs wait
+        self._expanded: tuple[Node, list[Node]] | None = None  # a node, while its children replace it
+        self._supremum: tuple[Fraction, tuple[Whole, Prefix]] | None = None
+        self._leaves: list[Leaf] = []
+
+    def run(self) -> Found:
+        """Find the supremum.
+
+        ``SolverError``: HiGHS gives no answer, or one that no rationals confirm; ``TypeError``: the policy's decisions are not
+        linear; ``Unbounded``: there is none.
+        """
+        for run in runs(self._policy, self._tables, lambda: self._tick(0)):
+            for node in self._solved(run, Prefix(len(self._tables))):
+                self._push(node)
+        self._listed = True
+        while self._waiting:
+            node = self._waiting[0][-1]
+            # the heap's first whole order has the largest bound: the supremum
+            if self._supremum is None and node.prefix.whole:
+                self._supremum = self._exact(node), (node.run, node.prefix)
+            leaf = None if self._supremum is None else self._leaf(node, self._supremum[0])
+            children = self._children(node) if leaf is None else []
+            self._expanded = node, children
+            heapq.heappop(self._waiting)
+            for child in children:
+                self._push(child)
+            if leaf is not None:
+                self._leaves.append(leaf)
+            self._expanded = None
+        assert self._supremum is not None
+        supremum, worst = self._supremum
+        return Found(supremum, supremum, worst, self._leaves)
+
+    def stopped(self) -> Found | None:
+        """Return what is proven so far, after ``run`` was interrupted, without a limit; None: nothing is."""
+        self._tick = lambda programs: None
+        nodes = [node for *_, node in self._waiting]
+        if self._expanded is not None:
+            parent, children = self._expanded
+            nodes = [
+                parent,
+                *(node for node in nodes if node is not parent and not any(node is each for each in children)),
+            ]
+        if not nodes:
+            return None
+        first = max(nodes, key=lambda node: node.bound)
+        if self._supremum is None:
+            whole = first
+            while not whole.prefix.whole:
+                whole = max(self._children(whole), key=lambda node: node.bound)
+            self._supremum = self._exact(whole), (whole.run, whole.prefix)
+        ratio, worst = self._supremum
+        if not self._listed:
+            return Found(ratio, None, worst, [])
+        at_most = max(ratio, Fraction(math.ceil(first.bound * _HAIR * _SHORT), _SHORT))
+        leaves = list(self._leaves)
+        while nodes:
+            node = nodes.pop()
+            leaf = self._leaf(node, at_most)
+            if leaf is not None:
+                leaves.append(leaf)
+            else:
+                nodes += self._children(node)
+        return Found(ratio, at_most, worst, leaves)
+
+    def _leaf(self, node: Node, ratio: Fraction) -> Leaf | None:
+        """Return multipliers that prove a ratio; None: longer orders may have some. ``SolverError``: no order is longer."""
+        multipliers = self._programs.proving(node.run, node.prefix, node.near, ratio)
+        if multipliers is None and node.prefix.whole:
+            raise SolverError(f"no rationals confirm a bound of {node.bound!r} by {ratio}")
+        return None if multipliers is None else (node.run, node.prefix, multipliers)
+
+    def _exact(self, node: Node) -> Fraction:
+        found = self._programs.least(node.run, node.prefix, node.near)
+        if found is None:
+            raise SolverError(f"no rationals confirm a bound of {node.bound!r}")
+        return found[0]
+
+    def _push(self, node: Node) -> None:
+        heapq.heappush(self._waiting, (-node.bound, -len(node.prefix.events), next(self._order), node))
+
+    def _children(self, node: Node) -> list[Node]:
+        return [child for longer in node.prefix.longer() for child in self._solved(node.run, longer)]
+
+    def _solved(self, run: Whole, prefix: Prefix) -> list[Node]:
+        """Return the node of a prefix, or those of longer ones where its program has no bound."""
+        self._tick(1)
+        bound, near = self._programs.bound(run, prefix)
+        if near is not None:
+            return [Node(run, prefix, bound, near)]
+        if prefix.whole:
+            raise Unbounded(run.path)
+        return [node for longer in prefix.longer() for node in self._solved(run, longer)]

@@ -30,8 +30,8 @@ _SMALL = Fraction(1, 10**100)
 """Constants above 0 up to this count as infinitely small beside a form: an instance may be scaled."""
 
 
-class Undecided(Exception):  # noqa: N818  no error: the search splits
-    """The sign of a form that the facts do not decide."""
+class Undecided(BaseException):
+    """The sign of a form that the facts do not decide: no error, and policies that catch errors let it pass."""
 
     def __init__(self, form: Coefficients) -> None:
         super().__init__(form)
@@ -39,10 +39,11 @@ class Undecided(Exception):  # noqa: N818  no error: the search splits
 
 
 class Facts:
-    """Forms that are > 0 in the interior of a path's region; variables are too."""
+    """Forms that are > 0 in the interior of a path's region; variables are too. ``undecided``: the first that they left open."""
 
     def __init__(self, positive: Iterable[Coefficients] = ()) -> None:
         self.positive = list(positive)
+        self.undecided: Undecided | None = None
 
     def sign(self, form: Coefficients) -> int:
         """Return 1, 0 or -1; raises ``Undecided`` where no fact decides."""
@@ -58,7 +59,8 @@ class Facts:
                 return 1
             if above(negated, fact):
                 return -1
-        raise Undecided(form)
+        self.undecided = self.undecided or Undecided(form)
+        raise self.undecided
 
 
 def above(form: Coefficients, fact: Coefficients) -> bool:
@@ -120,6 +122,12 @@ class _Number:
 
     def __rsub__(self, other: object) -> Self:
         return -self + other
+
+    def __abs__(self) -> Self:
+        return self if self >= 0 else -self
+
+    def __float__(self) -> float:
+        raise TypeError("a float of a time: a proof knows sums and comparisons of times only")
 
 
 class Form(_Number):
@@ -249,6 +257,8 @@ def _constant(other: object) -> Fraction:
     item = getattr(other, "item", None)  # a number of NumPy
     if item is not None:
         return Fraction(item())
+    if isinstance(other, _Number):
+        raise TypeError("a product or quotient of two times, which is not linear")
     raise TypeError(f"{other!r} is no number")
 
 
@@ -294,6 +304,9 @@ class ExactView:
 
     def __len__(self) -> int:
         return len(self.present)
+
+    def __getattr__(self, name: str) -> object:
+        raise AttributeError(f"a proof has no view.{name}")
 
     def held(self, job: int) -> int:
         """Units that the job holds."""

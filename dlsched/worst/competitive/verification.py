@@ -13,21 +13,25 @@ an order that is not whole costs at least its work over the largest speed.
 
 *Not less.* The verifier plays the policy on the instance and measures the schedule: their quotient is the ratio
 stated. If that is below the supremum, ``limit`` is an instance and a schedule in numbers a + b e, e > 0
-infinitely small, whose quotient is the supremum but for multiples of e.
+infinitely small, whose quotient is the supremum but for multiples of e. A certificate with ``at_most`` in place of
+the supremum has no limit.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, product
 
 from dlsched.core.errors import InputError
 from dlsched.core.instance import InstanceFile
+from dlsched.core.messages import shown
 from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.families import instance_from
 from dlsched.worst.certificates import Item, Verified, fraction, fractions, listed, mapped, require_ratio, whole
+from dlsched.worst.competitive.own import OwnPolicy
 from dlsched.worst.competitive.replay import Number, Replay, Vector
 
 __all__ = ["Verified", "verify"]
@@ -46,13 +50,17 @@ _OTHERS: dict[str, Callable[[], Policy]] = {
 
 @dataclass(frozen=True)
 class Claim:
-    """A certificate, read; ``policy`` makes a fresh policy, and the last four fields are as in the file."""
+    """A certificate, read; ``policy`` makes a fresh policy, and the last four fields are as in the file.
+
+    ``supremum``: what no ratio exceeds; ``is_supremum``: whether it is stated to be one that is reached or approached.
+    """
 
     policy: Callable[[], Policy]
     jobs: int
     units: int
     speeds: tuple[tuple[Fraction, ...], ...]
     supremum: Fraction
+    is_supremum: bool
     ratio: Fraction
     instance: Mapping[str, Item]
     schedule: Sequence[Item]
@@ -60,8 +68,8 @@ class Claim:
     proof: Sequence[Item]
 
 
-def claim_from(data: Mapping[str, object]) -> Claim:
-    """Read a certificate; InputError where it has another form."""
+def claim_from(data: Mapping[str, object], own: OwnPolicy | None = None) -> Claim:
+    """Read a certificate; InputError where it has another form, or is of other code than that of ``own``."""
     if data.get("kind") != "competitive" or data.get("family") != "elastic_stream":
         raise InputError(where="kind", found=repr(data.get("kind")), allowed="competitive, of elastic_stream")
     jobs, units = whole(data.get("jobs"), "jobs", MOST_JOBS), whole(data.get("units"), "units", MOST_UNITS)
@@ -71,12 +79,18 @@ def claim_from(data: Mapping[str, object]) -> Claim:
     method, limit = data.get("method"), data.get("limit")
     if not isinstance(method, str):
         raise InputError(where="method", found=repr(method), allowed="the name of a policy")
+    of_code = data.get("code_sha256")
+    if of_code != (None if own is None else own.sha256):
+        found = "none" if own is None else own.sha256
+        raise InputError(where="the code of the policy (sha256)", found=found, allowed=shown(of_code))
+    upper = "supremum" if "supremum" in data else "at_most"
     return Claim(
-        _policy(method),
+        own or _policy(method),
         jobs,
         units,
         speeds,
-        fraction(data.get("supremum"), "supremum"),
+        fraction(data.get(upper), upper),
+        upper == "supremum",
         fraction(data.get("ratio"), "ratio"),
         mapped(data.get("instance"), "instance"),
         listed(data.get("schedule"), "schedule"),
@@ -98,8 +112,8 @@ MOST_NODES, MOST_SPLITS = 2_000_000, 200
 _NEXT = "arrival"
 
 
-class _Open(Exception):  # noqa: N818  caught where the decision is asked for
-    """A sign that does not follow from the path."""
+class _Open(BaseException):
+    """A sign that does not follow from the path; policies that catch errors let it pass."""
 
 
 def cover(claim: Claim) -> int:
@@ -188,6 +202,8 @@ class _Cover:
         known: list[Vector] = []
         splits: list[Vector] = []
 
+        undecided: list[Vector] = []
+
         def sign(form: Vector) -> int:
             if not any(form):
                 return 0
@@ -195,6 +211,7 @@ class _Cover:
                 return 1
             if positive(tuple(-each for each in form), known):
                 return -1
+            undecided.append(form)
             raise _Open
 
         def unit(at: int) -> Number:
@@ -228,10 +245,10 @@ class _Cover:
                 splits.append(following)
             # positive on the path: its splits, and what every present job has left
             known[:] = [*splits, *(job.remaining.times for job in replay.jobs.values())]
-            try:
+            with suppress(_Open):
                 ends = replay.ask()
-            except _Open:
-                raise ValueError(f"proof: a decision does not follow from the splits after {event}") from None
+            if undecided:  # a policy may have caught it
+                raise ValueError(f"proof: a decision does not follow from the splits after {event}")
         return replay, ends, present, works, arrivals
 
     def _optimum(self, run: Item, events: list[str], node: Mapping[str, Item]) -> int:
@@ -292,8 +309,8 @@ class _Cover:
         return best[-1]
 
 
-def verify(data: Mapping[str, object]) -> Verified:
-    """Verify a certificate.
+def verify(data: Mapping[str, object], own: OwnPolicy | None = None) -> Verified:
+    """Verify a certificate; one of a policy of the user's own runs the code of ``own``, never what the file names.
 
     Raises
     ------
@@ -302,17 +319,17 @@ def verify(data: Mapping[str, object]) -> Verified:
     ValueError
         The certificate does not prove what it states.
     """
-    claim = claim_from(data)
+    claim = claim_from(data, own)
     leaves = cover(claim)
     instance, ratio = instance_ratio(claim)
     require_ratio(claim.ratio, claim.supremum, ratio)
-    if ratio != claim.supremum:
+    if ratio != claim.supremum and claim.is_supremum:
         near = limit_ratio(claim)
         if near != claim.supremum:
             raise ValueError(f"limit: approaches {near}, not the supremum {claim.supremum}")
     elif claim.limit is not None:
-        raise ValueError("limit: found one, but the instance attains the supremum")
-    return Verified(claim.supremum, ratio, instance, leaves)
+        raise ValueError("limit: found one, but the instance attains the supremum, or none is stated")
+    return Verified(claim.supremum, ratio, instance, leaves, interval=not claim.is_supremum)
 
 
 MOST_PIECES = 10_000

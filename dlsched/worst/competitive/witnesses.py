@@ -6,7 +6,7 @@ Else the run happens at d + e d', e > 0, with d' inside the run's region: the li
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
 from math import gcd, lcm
@@ -143,7 +143,7 @@ def _reaching(policy: Callable[[], Policy], tables: Sequence[Speeds], point: Poi
 
 
 def shown(point: Point, tables: Sequence[Speeds], name: str) -> tuple[Instance, Point]:
-    """Return an instance in floats that are exact, and its schedule: the point, or one close to it."""
+    """Return an instance in floats that are exact, and its schedule, the point or one close to it, with the flow that it has."""
     # a limit is shown at a small e, as small as floats can write exactly
     limit = any(number.toward for number in (*point.arrivals, *point.works))
     for power in _CLOSE if limit else (0,):
@@ -164,4 +164,18 @@ def shown(point: Point, tables: Sequence[Speeds], name: str) -> tuple[Instance, 
         )
         for k in range(len(tables))
     ]
-    return Instance(name=name, units=len(tables[0]), jobs=jobs), real.mapped(lambda number: number * scale)
+    schedule = real.mapped(lambda number: number * scale)
+    return Instance(name=name, units=len(tables[0]), jobs=jobs), replace(schedule, flow=_measured(schedule, tables))
+
+
+def _measured(schedule: Point, tables: Sequence[Speeds]) -> Near:
+    """Flow time of a schedule; a job ends with the piece in which its work is done."""
+    remaining, flow, now = [work.at for work in schedule.works], Near(0), Near(0)
+    for seconds, units in schedule.pieces:
+        now = now + seconds
+        for job, count in enumerate(units):
+            before = remaining[job]
+            remaining[job] = before - seconds.at * speed(tables[job], count)
+            if before > 0 >= remaining[job]:
+                flow = flow + now - schedule.arrivals[job]
+    return flow

@@ -115,19 +115,24 @@ _EVERY = 50
 """Programs between two reports."""
 
 
-def within_limits(
-    limits: Limits | None, progress: ProgressCallback | None, search: Callable[[Callable[[int], None]], Proof]
-) -> tuple[Proof, int]:
-    """Run a search that reports its programs to the function that it gets; return its proof and the number of programs."""
-    budget = Budget(limits)
+def counting(budget: Budget, progress: ProgressCallback | None) -> Callable[[int], None]:
+    """Return what counts programs, reports their number now and then, and raises ``Stopped`` at a limit."""
 
     def tick(programs: int) -> None:
         budget.tick(programs)
         if programs and progress is not None and budget.nodes % _EVERY == 0:
             progress(Progress(budget.elapsed_s, None, None, budget.nodes, "proof"))
 
+    return tick
+
+
+def within_limits(
+    limits: Limits | None, progress: ProgressCallback | None, search: Callable[[Callable[[int], None]], Proof]
+) -> tuple[Proof, int]:
+    """Run a search that reports its programs to the function that it gets; return its proof and the number of programs."""
+    budget = Budget(limits)
     try:
-        return search(tick), budget.nodes
+        return search(counting(budget, progress)), budget.nodes
     except Stopped as stopped:
         done = f"found a {stopped} after {budget.nodes} linear programs"
         raise UsageError(f"limits: {done}, allowed: more, the proof is not done") from None
