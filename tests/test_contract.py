@@ -71,6 +71,20 @@ def test_every_method_keeps_the_contract(family, method, solver, on_known):
     )
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("family", "method", "solver"), [route for route in ROUTES if route[1] != "minlp"])
+def test_hundreds_of_instances_keep_the_contract(family, method, solver, on_known):
+    """The same of 600 instances, of 200 where a solver runs; SCIP may cycle without a limit, so ``minlp`` is held elsewhere."""
+    record = FAMILIES[family]
+    on_known(
+        family,
+        method,
+        lambda instance: check_method(record, record.methods[method], instance, solver=solver),
+        examples=600,
+        step=3 if solver else 1,
+    )
+
+
 @every_family
 def test_objectives_that_are_not_served_are_refused(family):
     """By every method that does not aim at the objective, with an error that names those that do."""

@@ -13,6 +13,8 @@ from dlsched.core.limits import Budget
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.placing import Slot
 
+PARTS = "gpu", "disk"
+
 
 def any_forest(rng, servers):
     """Racks, a line, a star, or any tree, whole or in two parts: what is no server, and the pairs linked."""
@@ -245,3 +247,61 @@ def best_slot(network, available, gains):
     for job, placed in max(slots_of(network, {job: len(gains[job]) - 1 for job in gains}), key=gain).items():
         slot.put(job, placed)
     return slot
+
+
+def draw(seed):
+    """Two or three jobs on two to four servers in one to three slots; a forest, or listed paths when the seed is 2 mod 3."""
+    rng = random.Random(seed)
+    forest = seed % 3 < 2
+    servers = [f"s{index}" for index in range(rng.choice([2, 3, 3, 4] if forest else [3, 3, 4]))]
+    others, pairs = any_forest(rng, servers) if forest else any_graph(rng, servers)
+    resources = PARTS[: rng.choice([1, 1, 2])]
+    slots = rng.choice([1, 2, 2, 3, 4])
+    concave, single = rng.random() < 0.5, rng.random() < 0.6
+    jobs = [_job(rng, resources, slots, concave, single) for _ in range(rng.choice([2, 2, 3]))]
+    if seed % 9 == 4:
+        jobs = [jobs[0]] * len(jobs)
+    return Instance(
+        name=f"drawn-{seed}",
+        slots=slots,
+        nodes=[{"id": name, "capacity": _capacity(rng, resources, single)} for name in servers]
+        + [{"id": name} for name in others],
+        links=[{"ends": pair, "bandwidth_bytes_per_s": _edge(rng, rng.choice([1, 1, 2, 3]))} for pair in pairs],
+        paths=None if forest else any_paths(rng, servers, pairs),
+        jobs=[{"id": f"j{index}", **job} for index, job in enumerate(jobs)],
+    )
+
+
+def _edge(rng, amount):
+    """At times a little less than that: within the checker's tolerance, or beyond that of any solver."""
+    return amount * rng.choice([1, 1, 1, 1 - 0.5e-9, 1 - 1e-5])
+
+
+def _capacity(rng, resources, single):
+    """Single: a server holds little more than a worker, so that larger rings need several."""
+    held = {name: _edge(rng, rng.choice([1, 1, 1, 1, 2] if single else [1, 1, 2, 3])) for name in resources}
+    if len(held) > 1 and rng.random() < 0.2:
+        del held[resources[1]]
+    return held
+
+
+def _job(rng, resources, slots, concave, single):
+    rate, workers = rng.choice([1, 1, 0.5, 37.5]), rng.choice([2, 3, 3, 4] if single else [1, 2, 3, 3])
+    most = rate * workers * slots
+    kinds = [
+        {"kind": "sqrt", "scale": rng.choice([1, 3, 10])},
+        {"kind": "log", "scale": rng.choice([1, 3, 10])},
+        {"kind": "capped", "slope": rng.choice([1, 2.5]) / rate, "cap": rng.choice([1, 2.5, 6, 20])},
+        {"kind": "sigmoid", "height": rng.choice([2, 9]), "steepness": 1 / rate, "midpoint": 0},
+    ]
+    if not concave and rng.random() < 0.7:
+        steepness = rng.choice([1, 4, 1000]) / rate
+        kinds = [{"kind": "sigmoid", "height": rng.choice([3, 9]), "steepness": steepness, "midpoint": most / 2}]
+        kinds.append(kinds[0] | {"midpoint": rng.uniform(0, 1.2) * most})
+    demand = {name: rng.choice([1, 1, 1, 0.7] if single else [1, 1, 0.5, 0.3, 2]) for name in resources}
+    job = {"max_workers": workers, "demand": demand, "rate": rate, "utility": rng.choice(kinds)}
+    job["bandwidth_bytes_per_s"] = rng.choice([0, 0.5, 1, 1, 1.5])
+    job["arrival_slot"] = rng.choice([1, 1, rng.randint(1, slots)])
+    if rng.random() < 0.3:
+        job["budget"] = {resources[0]: demand[resources[0]] * rng.choice([1, 2.5, 4 - 1e-10])}
+    return job

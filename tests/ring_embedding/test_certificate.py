@@ -20,9 +20,8 @@ from dlsched.ring_embedding.rings.rows import Tree, classes, epochs, rows
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
-from .small_networks import rings_of
+from .small_networks import draw, rings_of
 from .test_brute_force import TRIANGLE, job, made
-from .test_campaign import draw
 
 LOOSE = 1e-8  # relative: capacities count with a little more than the checker's tolerance
 PAIR = made([2, 2], [("s0", "s1", 1.0)], job(workers=3), slots=2)

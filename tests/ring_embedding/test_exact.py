@@ -21,9 +21,8 @@ from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
-from .small_networks import one_slot, racks, switches
+from .small_networks import draw, one_slot, racks, switches
 from .test_brute_force import job, made
-from .test_campaign import draw
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

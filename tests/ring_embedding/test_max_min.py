@@ -33,8 +33,8 @@ from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_max_min, ring_embedding_instances
 
+from .small_networks import draw
 from .test_brute_force import job, made
-from .test_campaign import draw
 from .test_certificate import proven
 from .test_formulations import SOLVED, rows_of, search_of
 

@@ -15,9 +15,9 @@ from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import CASE, brute_force_max_min, brute_force_ring
 
+from .small_networks import draw
 from .test_brute_force import job as one_job
 from .test_brute_force import made
-from .test_campaign import draw
 
 OBJECTIVES = "alpha_fair", "loss", "table", "energy", "max_min"
 NEW = "alpha_fair", "loss", "table"

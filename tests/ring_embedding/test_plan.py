@@ -23,9 +23,8 @@ from dlsched.ring_embedding.slot.slot_program import emptied, fill, opened, swit
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
-from .small_networks import charged, racks, switches
+from .small_networks import charged, draw, racks, switches
 from .test_brute_force import job, made
-from .test_campaign import draw
 
 
 def sound(plan):

@@ -20,9 +20,8 @@ from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import best_slot as enumerated
-from .small_networks import racks, rings_of, slots_of, switches
+from .small_networks import draw, racks, rings_of, slots_of, switches
 from .test_brute_force import TRIANGLE, job, made
-from .test_campaign import draw
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

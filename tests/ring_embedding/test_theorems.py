@@ -15,8 +15,8 @@ from dlsched.ring_embedding.heuristics.slot_greedy import HALF, applies
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
+from .small_networks import draw
 from .test_brute_force import job, made
-from .test_campaign import draw
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -23,7 +23,7 @@ from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instance
 
 from . import builders
 from .builders import fields_of, gang
-from .test_campaign import draw as of_campaign
+from .small_clusters import draw as small_cluster
 
 CLOSE = 1e-9  # relative
 SOLVED = 1e-6  # relative, of what objective and bound may differ by
@@ -139,8 +139,8 @@ def test_cpsat_ends_where_the_start_is_bad():
 
 @pytest.mark.parametrize("seed", [111, 155])
 def test_cpsat_neither_aborts_nor_hangs(seed):
-    """Two instances of the campaign, with times of more than 32 bits one ran on and the other died."""
-    instance = of_campaign(seed)
+    """Two small clusters: with times of more than 32 bits one ran on and the other died."""
+    instance = small_cluster(seed)
     result = solve(instance, method="intervals", limits=Limits(time_s=20))
     assert result.status is TerminationStatus.OPTIMAL
     assert result.objective == pytest.approx(branched(instance)[0], rel=SOLVED)
