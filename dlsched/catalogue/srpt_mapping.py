@@ -55,7 +55,17 @@ LISTED = ListedFamily(
         "uneven-servers": "servers of 1, 2, 4 and 8 GPUs",
     },
     formulations={"milp": "formulations.milp:build_milp"},
-    options=by_name(Option("load", float, "X", "Work that arrives over capacity", "streams and gangs")),
+    options=by_name(
+        Option("load", float, "X", "Work that arrives over capacity", "streams and gangs"),
+        Option(
+            "placement",
+            str,
+            "X",
+            "`any` servers, or `consolidated`: a job uses as few as it can",
+            "gangs",
+            choices=("any", "consolidated"),
+        ),
+    ),
     space=by_name(
         Option(
             "prediction_error",

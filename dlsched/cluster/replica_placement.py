@@ -16,7 +16,8 @@ which all blocks can be packed.
 import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from heapq import nlargest
 from itertools import accumulate, combinations, pairwise, permutations
 from typing import cast
 
@@ -93,6 +94,36 @@ def splits_of(count: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     for here in range(min(count, room[0]), max(0, count - beyond) - 1, -1):
         for rest in splits_of(count - here, room[1:]):
             yield here, *rest
+
+
+def few_rooms(count: int, room: tuple[int, ...], most: int) -> Iterator[tuple[int, ...]]:
+    """Yield every way to put ``count`` replicas into at most so many of the rooms, first those that fill the first rooms.
+
+    >>> list(few_rooms(2, (1, 2, 1), 1))
+    [(0, 2, 0)]
+    """
+    held = [0] * len(room)
+
+    @cache
+    def largest(first: int, most: int) -> int:
+        """What so many rooms from one on can hold."""
+        return sum(nlargest(most, room[first:]))
+
+    def ways(first: int, count: int, most: int) -> Iterator[tuple[int, ...]]:
+        if not count:
+            yield tuple(held)
+            return
+        # the next room that takes some, as long as those from it on can take all
+        for index in range(first, len(room)):
+            if largest(index, most) < count:
+                return
+            least = max(1, count - largest(index + 1, most - 1))
+            for here in range(min(count, room[index]), least - 1, -1):
+                held[index] = here
+                yield from ways(index + 1, count - here, most - 1)
+            held[index] = 0
+
+    return ways(0, count, most)
 
 
 def splits_up_to(most: int, rooms: Sequence[int], *, tick: Tick = no_tick) -> list[int]:

@@ -13,6 +13,7 @@ minimise sum_i c_i,   c_i = start_i + n_i alpha_i(x_i)
 ``begun``     of a job that runs when the clock starts: start_i = r_i, and x is where it runs
 ``pool``      a job with a pool uses servers of that pool only
 ``limit``     at no time do more than ``limit`` jobs of a group run
+``consolidated``  where placement is: a job that has not begun uses no more servers than its pool needs to hold it when empty
 
 A job may start before its release, or before the job whose GPUs it takes has ended, by 1e-9 of its own length or of that
 job's, and by the rounding of times on the clock of the file, which is coarse if the clock is late.
@@ -103,6 +104,8 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
             broken += _elsewhere(job, schedule.jobs[job.id], tolerance(length_s) + rounding(job.release_s, start_s))
         if job.pool is not None:
             broken += _outside(instance, job, schedule.jobs[job.id].placement)
+        if instance.placement == "consolidated" and job.begun is None:
+            broken += _scattered(instance, job, schedule.jobs[job.id].placement)
     return broken + _overfull(instance, schedule, times)
 
 
@@ -206,6 +209,20 @@ def _outside(instance: Instance, job: Job, placement: tuple[Share, ...]) -> list
         return []
     amount = float(sum(share.replicas for share in outside))
     return [Violation("pool", job.id, amount, f"server {outside[0].server!r} is not in its pool {job.pool!r}")]
+
+
+def _scattered(instance: Instance, job: Job, placement: tuple[Share, ...]) -> list[Violation]:
+    """Violation by a job on more servers than the largest ones of its pool that hold it."""
+    sizes = sorted(each.gpus for each in instance.servers if job.pool is None or job.pool in each.pools)
+    fewest, missing = 0, job.gpus
+    while missing > 0 and sizes:
+        missing -= sizes.pop()
+        fewest += 1
+    used = len({share.server for share in placement})
+    if used <= fewest or missing > 0:
+        return []
+    message = f"it uses {used} servers, {fewest} hold it when they are empty"
+    return [Violation("consolidated", job.id, float(used - fewest), message)]
 
 
 def _elsewhere(job: Job, start: Start, allowed_s: float) -> list[Violation]:

@@ -107,14 +107,14 @@ class Aside:
         """Yield waiting jobs that now find good placements, of equal graphs the first alone; each must start before the next."""
         # the first job of every graph that fits, in the order of the queue
         servers = self.servers
-        first = [(jobs[0], kind) for kind, jobs in self._order.items() if kind[0].gpus <= servers.free_of(kind[1])]
+        first = [(jobs[0], kind) for kind, jobs in self._order.items() if servers.fits(kind[0].gpus, kind[1])]
         heads = {index: kind for (_, index), kind in first}
         order = [head for head, _ in first]
         heapq.heapify(order)
         while order and self.waiting is not None:
             _, index = heapq.heappop(order)
             graph, pool = kind = heads[index]
-            if graph.gpus > servers.free_of(pool):
+            if not servers.fits(graph.gpus, pool):
                 continue
             tick()
             placed = self.place(graph, servers.within(pool))
@@ -324,7 +324,7 @@ class _Queue:
             heads = [
                 heap[0][:2]
                 for (pool, gpus), heap in self._heaps.items()
-                if heap and (gpus or self._jobs[heap[0][1]].gpus) <= servers.free_of(pool)
+                if heap and servers.fits(gpus or self._jobs[heap[0][1]].gpus, pool)
             ]
             best = min(heads, default=None)
             if best is None:

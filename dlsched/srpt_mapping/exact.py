@@ -284,7 +284,7 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
         if search.proven:
             return TerminationStatus.OPTIMAL
         search.say(f"{error}; so the schedules were not searched")
-        if len(instance.jobs) == 1 and instance.jobs[0].begun is None:
+        if len(instance.jobs) == 1 and instance.jobs[0].begun is None and not instance.consolidated:
             return _by_placement(instance, search)
         prove_all_prices(instance, search)
         _by_heuristics(instance, search, schedules)

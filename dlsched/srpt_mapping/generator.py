@@ -24,7 +24,7 @@ published stages are rounded to four significant digits, releases to nine.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from dlsched.cluster.published import PublishedModel, published_stages
 from dlsched.core.arguments import drawing, require_arguments, require_positive
 from dlsched.core.elementary import exp, four_digits, log, log_uniform, lognormal
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.instance import RANGES, Instance, Stage
+from dlsched.srpt_mapping.instance import RANGES, Instance, Placement, Stage
 
 Drawn = dict[str, Any]
 
@@ -91,7 +91,13 @@ def example() -> Instance:
 
 @drawing
 def generate(
-    *, preset: str = "mixed", jobs: int = 10, gpus: int | None = None, load: float = 0.8, seed: int = 0
+    *,
+    preset: str = "mixed",
+    jobs: int = 10,
+    gpus: int | None = None,
+    load: float = 0.8,
+    placement: Placement = "any",
+    seed: int = 0,
 ) -> Instance:
     """Draw a feasible instance; the same arguments give the same instance.
 
@@ -105,16 +111,20 @@ def generate(
         GPUs of all servers; None: ``TOTAL_GPUS``.
     load
         GPU-seconds needed at alpha^low, over those the cluster has while jobs arrive; > 0.
+    placement
+        ``any``, or ``consolidated``: a job uses as few servers as it can.
     seed
         Of ``numpy.random.default_rng``.
 
     Raises
     ------
     UsageError
-        An unknown preset or a number out of range.
+        An unknown preset or placement, or a number out of range.
     """
     require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus)
     require_positive(load=load)
+    if placement not in get_args(Placement):
+        raise UsageError(where="placement", found=repr(placement), allowed=", ".join(get_args(Placement)))
     total = TOTAL_GPUS if gpus is None else gpus
     generator = np.random.default_rng(seed)
     sizes = _uneven_sizes(generator, total) if preset == "uneven-servers" else _even_sizes(total)
@@ -132,9 +142,11 @@ def generate(
         raise UsageError(where="load", found=load, allowed="one at which arrivals span up to 1e15 s")
     releases = np.cumsum(generator.exponential(span_s / jobs, jobs)).tolist()
     command = f"dlsched generate srpt_mapping --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
+    placed = "" if placement == "any" else placement
+    command += (f" --load {load!r}" if load != 0.8 else "") + (placed and f" --placement {placed}")
     return Instance(
-        name=f"{preset}-{jobs}x{total}-seed{seed}",
-        source="\n".join([command + (f" --load {load!r}" if load != 0.8 else ""), *_sources(used)]),
+        name=f"{preset}{placed and f'-{placed}'}-{jobs}x{total}-seed{seed}",
+        source="\n".join([command, *_sources(used)]),
         intra_bandwidth_bytes_per_s=_INTRA,
         nic_bandwidth_bytes_per_s=nic,
         servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
@@ -142,6 +154,7 @@ def generate(
             {"id": f"j{index}", "release_s": float(f"{release_s:.9g}"), **job}
             for index, (job, release_s) in enumerate(zip(drawn, releases, strict=True))
         ],
+        placement=placement,
     )
 
 

@@ -251,6 +251,7 @@ STRICT = Guarantee[Instance](
     "of all GPUs); at most 1 + 3 rho with true predictions and jobs of at most half the GPUs",
     lambda instance: (
         infeasible(instance) is None
+        and not instance.consolidated
         and all(
             job.begun is None and job.pool is None and not job.priority and not any(instance.slots(job))
             for job in instance.jobs

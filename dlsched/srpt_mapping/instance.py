@@ -15,16 +15,19 @@ code                              mathematics
 ``begun``                         x_s,m of a job that runs when the clock starts; it goes on there
 ``pool``, ``pools``               a job runs on servers of its pool only; without one on any
 ``groups``                        l_k = ``limit``, how many jobs of the group run at once at most
+``placement``                     consolidated: a job uses at most ``most_servers`` servers
 ================================  ===================================================================================
 """
 
 import functools
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
+from itertools import accumulate
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Unpack
 
 from pydantic import Field, model_validator
 
@@ -71,6 +74,7 @@ RANGES: Ranges = {
 }
 _ALLOWED = "a number from 1e-100 to 1e100"
 _Wall = tuple[str, str | int | None]  # a server, a pool or a group
+Placement = Literal["any", "consolidated"]
 
 
 class Server(Part):
@@ -189,6 +193,9 @@ def _graph(*fields: tuple[Any, ...]) -> JobGraph:
 class Instance(InstanceFile):
     """Servers, and the jobs that arrive.
 
+    ``placement``: ``consolidated`` (strict locality, as Gandiva and Tiresias call it): a job that has not begun uses no more
+    servers of its pool than it needs where they are all empty; ``any``: it may use any servers of its pool.
+
     Raises
     ------
     InstanceError
@@ -208,6 +215,7 @@ class Instance(InstanceFile):
     servers: Annotated[tuple[Server, ...], Field(strict=False, min_length=1)]
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
     groups: Annotated[tuple[Group, ...], Field(strict=False)] = ()
+    placement: Placement = "any"
 
     if TYPE_CHECKING:
 
@@ -219,6 +227,7 @@ class Instance(InstanceFile):
             servers: Sequence[Server | Data],
             jobs: Sequence[Job | Data],
             groups: Sequence[Group | Data] = (),
+            placement: Placement = "any",
             **head: Unpack[Head],
         ) -> None: ...
 
@@ -323,6 +332,22 @@ class Instance(InstanceFile):
                 of[pool].append(index)
         return of | {None: list(range(len(self.servers)))}
 
+    @property
+    def consolidated(self) -> bool:
+        """Whether jobs use as few servers as they can."""
+        return self.placement == "consolidated"
+
+    def most_servers(self, gpus: int, pool: str | None) -> int:
+        """How many servers a job of a pool may use; with consolidated placement the fewest that hold it when they are empty."""
+        held = self._held_by_largest[pool]
+        return bisect_left(held, gpus) + 1 if self.consolidated else len(held)
+
+    @cached_property
+    def _held_by_largest(self) -> dict[str | None, list[int]]:
+        """For every pool, GPUs of its largest server, of its two largest, and so on."""
+        sizes = {pool: [self.servers[m].gpus for m in servers] for pool, servers in self._servers_of_pool.items()}
+        return {pool: list(accumulate(sorted(own, reverse=True))) for pool, own in sizes.items()}
+
     @cached_property
     def capacities(self) -> tuple[int, ...]:
         """What jobs share: the GPUs of every server, then the limit of every group; shape (M + K,)."""
@@ -395,4 +420,5 @@ class Instance(InstanceFile):
             servers=tuple(servers),
             jobs=tuple(jobs),
             groups=self.groups,
+            placement=self.placement,
         )

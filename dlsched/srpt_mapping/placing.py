@@ -11,7 +11,8 @@ layouts only. A job that has begun has one layout, the one in which it runs.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from itertools import pairwise
+from heapq import nlargest
+from itertools import islice, pairwise
 
 from dlsched.algorithms.serial_schedule import earliest_starts
 from dlsched.algorithms.start_tree import ModeJob
@@ -21,6 +22,7 @@ from dlsched.cluster.replica_placement import (
     best_fit,
     best_rows,
     chained,
+    few_rooms,
     grouped,
     improved,
     remembering,
@@ -66,6 +68,7 @@ class Servers:
         self.shares = [instance.shares[index] for index in self.servers]
         self.inside = instance.intra_bandwidth_bytes_per_s
         self.total = sum(self.free)
+        self.consolidated, self._most = instance.consolidated, instance.most_servers
         # free GPUs of every pool, and the pools of every server
         self._pools = [instance.servers[index].pools for index in self.servers]
         sizes = list(zip(self.free, self._pools, strict=True))
@@ -82,14 +85,23 @@ class Servers:
         """Free GPUs of a pool; None: of all servers."""
         return self.total if pool is None else self._free_of[pool]
 
+    def fits(self, gpus: int, pool: str | None) -> bool:
+        """Whether the servers that a job of the pool may use have so many free GPUs, on as few of them as it may use."""
+        if gpus > self.free_of(pool) or not self.consolidated:
+            return gpus <= self.free_of(pool)
+        return sum(nlargest(self._most(gpus, pool), self.within(pool).free)) >= gpus
+
     def within(self, pool: str | None) -> "Servers":
         """The same servers, of which those outside the pool have nothing free; to place a job, not to take GPUs."""
         if pool is None:
             return self
-        inside = copy(self)
-        inside.free = [room * allowed for room, allowed in zip(self.free, self.allowed(pool), strict=True)]
-        inside.total = self._free_of[pool]
-        return inside
+        return self.with_free([room * allowed for room, allowed in zip(self.free, self.allowed(pool), strict=True)])
+
+    def with_free(self, free: list[int]) -> "Servers":
+        """The same servers with other free GPUs, to place a job."""
+        other = copy(self)
+        other.free, other.total = free, sum(free)
+        return other
 
     def iteration_s(self, graph: JobGraph, placed: Placed) -> float:
         """Alpha of a placement; remembered, as clusters have few kinds of servers."""
@@ -147,14 +159,15 @@ Rule = Callable[[JobGraph, Servers], Placed]
 def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
     """Place a job by Heavy-Edge (Luo et al. 2025; our reconstruction, see the module).
 
-    Step 1: servers with the most free GPUs first (ties: the order given), until they hold the job.
+    Step 1: servers with the most free GPUs first (ties: the order given), until they hold the job. Where placement is
+    consolidated, those of ``compact``: else jobs on one GPU would keep large ones off every server.
     Step 2: server by server, the ends of heavy edges together, see ``dlsched.cluster.replica_placement.grouped``.
 
     Guarantee: none; more servers than needed are never used. Cost: O(M log M) for M servers, and step 2.
     """
-    if graph.gpus == 1:
+    if graph.gpus == 1 and not servers.consolidated:
         return [(max(range(len(servers.free)), key=servers.free.__getitem__), graph.replicas)]
-    chosen = _most_free(graph.gpus, servers.free)
+    chosen = (_tightest if servers.consolidated else _most_free)(graph.gpus, servers.free)
     rooms = tuple(room for _, room in chosen)
     rows = remembering(grouped, graph, rooms)(graph, rooms)
     return [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
@@ -167,25 +180,20 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
     that fits on one server leaves the larger holes to others).
     Step 2: Heavy-Edge's, or in the order of the chain, and swaps, see ``dlsched.cluster.replica_placement.improved``.
     Step 3: if it is faster, whole stages packed by best fit instead, heavy edges together, see
-    ``dlsched.cluster.replica_placement``; that may use more servers.
+    ``dlsched.cluster.replica_placement``; that may use more servers, and is not taken then where placement is consolidated.
 
     Guarantee: none. Cost: as ``heavy_edge``, and the swaps once for every different job and set of rooms.
     """
-    # full servers as long as none holds the rest, then the tightest one that does
-    free, chosen, remaining = servers.free, [], graph.gpus
-    if max(free) < remaining:
-        chosen = _most_free(remaining, free)[:-1]
-        remaining -= sum(room for _, room in chosen)
-    taken = {server for server, _ in chosen}
-    tight = min((m for m, room in enumerate(free) if room >= remaining and m not in taken), key=free.__getitem__)
-    if not chosen:
-        return [(tight, graph.replicas)]
-    chosen.append((tight, remaining))
+    chosen = _tightest(graph.gpus, servers.free)
+    if len(chosen) == 1:
+        return [(chosen[0][0], graph.replicas)]
     rooms = tuple(room for _, room in chosen)
     shares = tuple(servers.shares[server] for server, _ in chosen)
     rows = remembering(improved, graph, rooms)(graph, rooms, shares, servers.inside)
     placed = [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
-    packed = best_fit(graph, free, servers.shares, servers.inside)
+    packed = best_fit(graph, servers.free, servers.shares, servers.inside)
+    if servers.consolidated and len(packed) > len(placed):
+        return placed
     return min(placed, packed, key=lambda each: servers.iteration_s(graph, each))
 
 
@@ -223,6 +231,14 @@ def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
     raise ValueError("the servers do not hold the job")
 
 
+def _tightest(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
+    """The most free servers as long as none holds the rest, then the tightest one that does."""
+    chosen = _most_free(gpus, free)[:-1] if max(free) < gpus else []
+    remaining, taken = gpus - sum(room for _, room in chosen), {server for server, _ in chosen}
+    tight = min((m for m, room in enumerate(free) if room >= remaining and m not in taken), key=free.__getitem__)
+    return [*chosen, (tight, remaining)]
+
+
 LARGEST = 20_000  # layouts of all jobs
 MOST_SERVERS = 300
 _MOST_SUMS = 10_000_000  # GPUs of a job times servers: beyond it counting the layouts takes too long
@@ -255,20 +271,33 @@ def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
         raise UsageError(where="layouts", found=f"{len(sizes):,} servers", allowed=MOST_SERVERS)
     # count the layouts before any is made
     most, total = max((job.gpus for job in instance.jobs if job.begun is None), default=1), len(instance.jobs)
-    if len(sizes) > 1:
+    splits: dict[tuple[int, str | None], list[tuple[int, ...]]] = {}
+    if instance.consolidated:
+        # so few that they are listed, up to one too many
+        for job in instance.jobs:
+            kind = job.gpus, job.pool
+            if job.begun is None and kind not in splits:
+                tick()
+                ways = few_rooms(job.gpus, pools[job.pool], instance.most_servers(*kind))
+                splits[kind] = list(islice(ways, LARGEST + 1))
+        total = sum(len(splits[job.gpus, job.pool]) if job.begun is None else 1 for job in instance.jobs)
+    elif len(sizes) > 1:
         if most * len(sizes) > _MOST_SUMS:
             found = f"a job of {most:,} GPUs on {len(sizes)} servers"
             raise UsageError(where="layouts", found=found, allowed=f"{_MOST_SUMS // len(sizes):,} GPUs")
         counts = {pool: splits_up_to(most, own, tick=tick) for pool, own in pools.items()}
         total = sum(counts[job.pool][job.gpus] if job.begun is None else 1 for job in instance.jobs)
     if total > LARGEST:
-        shown = f"{total:,}" if total < 10**12 else f"some 10^{len(str(total)) - 1}"
+        shown = f"{total:,}{' or more' * instance.consolidated}" if total < 10**12 else f"some 10^{len(str(total)) - 1}"
         raise UsageError(where="layouts", found=f"{shown} of all jobs", allowed=f"{LARGEST:,}")
     begun = begun_starts(instance)
     return [
         [_running(instance, job, begun[job.id].placement)]
         if job.id in begun
-        else [_layout(instance, job, usage, tick) for usage in splits_of(job.gpus, pools[job.pool])]
+        else [
+            _layout(instance, job, usage, tick)
+            for usage in splits.get((job.gpus, job.pool)) or splits_of(job.gpus, pools[job.pool])
+        ]
         for job in instance.jobs
     ]
 

@@ -18,6 +18,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
+from heapq import nlargest
 
 import numpy as np
 
@@ -94,7 +95,9 @@ class Serial:
             last = max(index + 1, bisect_left(self._times, start_s + length_s))
             every = self._free[index:last].min(axis=0)
             free = every[: len(self._sizes)] * self._allowed[job.pool]
-            if free.sum() < job.gpus or (job.group in self._slots and not every[self._slots[job.group]]):
+            most = self.instance.most_servers(job.gpus, job.pool)
+            fitting = sum(nlargest(most, free.tolist())) if self.instance.consolidated else free.sum()
+            if fitting < job.gpus or (job.group in self._slots and not every[self._slots[job.group]]):
                 return None
             placed, reached_s = self._fastest(job, free.tolist())
             if reached_s <= length_s or bisect_left(self._times, start_s + reached_s) <= last:
@@ -109,6 +112,8 @@ class Serial:
             if sum(servers.free) < job.gpus:
                 break
             placed = compact(job.graph, servers)
+            if len(placed) > self.instance.most_servers(job.gpus, job.pool):
+                break
             choices.append((placed, job.iterations * servers.iteration_s(job.graph, placed)))
             if len(placed) == 1:
                 break

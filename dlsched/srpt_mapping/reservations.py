@@ -13,6 +13,9 @@ At every release and every end:
 2. The queue is walked in order. A job whose GPUs are free from now to its predicted end starts; else, if reservations are left,
    it takes one at the earliest time that has room, and its GPUs are reserved from then to its predicted end.
 
+Where placement is consolidated this is done server by server: a job fits if those GPUs of single servers that stay free hold it
+on as few servers as it may use, and a reservation is of the servers on which the rule places the job then.
+
 Predicted seconds of a job: the time limit of its user (``limit_s``) if there is one. Else, while it waits, n~_i times what the
 rule of placement reaches on the empty servers; of one that could start, n~_i times what the rule reaches on the free GPUs, so
 that no slow placement delays a reservation.
@@ -23,56 +26,126 @@ some, reservations count the GPUs of all of them. Jobs of a group at its limit t
 
 import heapq
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import numpy as np
 
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.dispatching import Aside, Begun, JobRun, going_on, schedule_of, with_own
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.placing import PLACES, Servers, placed_s, require_placeable
+from dlsched.srpt_mapping.placing import PLACES, Placed, Servers, placed_s, require_placeable
 from dlsched.srpt_mapping.solution import Schedule, on_clock_of
 
 
-class _Profile:
-    """GPUs that will be free: ``free[k]`` from ``times_s[k]`` to the next time, the last one for ever; shape (K,)."""
+class _Needs:
+    """What jobs need of columns in which GPUs are counted: of every server where placement is consolidated, else of all together.
 
-    def __init__(self, now_s: float, free: int, ends: Sequence[tuple[float, int, int]]) -> None:
+    ``gpus``, ``most``: GPUs of every job, and columns on which it may have them, shape (I,). ``allowed``: 1 where, shape (I, C).
+    """
+
+    def __init__(self, aside: Aside) -> None:
+        self._aside, self._servers, self.by_server = aside, aside.servers, aside.servers.consolidated
+        jobs, most = aside.instance.jobs, aside.instance.most_servers
+        self.gpus = np.array([job.gpus for job in jobs])
+        masks = {job.pool: self._servers.allowed(job.pool) if self.by_server else [1] for job in jobs}
+        self.allowed = np.array([masks[job.pool] for job in jobs])
+        self.most = np.array([most(job.gpus, job.pool) if self.by_server else 1 for job in jobs])
+
+    @property
+    def free(self) -> IntArray:
+        """Free GPUs, shape (C,)."""
+        return np.array(self._servers.free if self.by_server else [self._servers.total])
+
+    def met(self, free: IntArray, jobs: IntArray) -> BoolArray:
+        """Whether free GPUs hold jobs on as many columns as they may use; shapes (Q, C) and (Q,)."""
+        if not self.by_server:
+            return np.asarray(free[:, 0] >= self.gpus[jobs])
+        sums = np.cumsum(np.sort(free * self.allowed[jobs], axis=1)[:, ::-1], axis=1)
+        return np.asarray(sums[np.arange(len(jobs)), self.most[jobs] - 1] >= self.gpus[jobs])
+
+    def place(self, job: int, free: IntArray) -> Placed | None:
+        """Where the rule places a job on free GPUs, shape (C,); None: these do not hold it."""
+        each = self._aside.instance.jobs[job]
+        if not self.by_server:
+            fits = each.gpus <= self._servers.free_of(each.pool)
+            return self._aside.place(each.graph, self._servers.within(each.pool)) if fits else None
+        if not self.met(free[None], np.array([job]))[0]:
+            return None
+        return self._aside.place(each.graph, self._servers.with_free((free * self.allowed[job]).tolist()))
+
+    def counted(self, taken: Iterable[tuple[int, int]]) -> IntArray:
+        """GPUs of servers, by their indices, as columns count them, shape (C,)."""
+        if not self.by_server:
+            return np.array([sum(count for _, count in taken)])
+        counts = np.zeros(len(self._servers.free), dtype=np.intp)
+        for server, count in taken:
+            counts[server] += count
+        return counts
+
+
+class _Profile:
+    """GPUs that will be free: row k of ``free`` from ``times_s[k]`` to the next time, the last for ever; shapes (K, C), (K,)."""
+
+    def __init__(self, needs: _Needs, now_s: float, free: IntArray, ends: Sequence[tuple[float, IntArray]]) -> None:
         # a job that should have ended by now may end at any moment, but holds its GPUs now
         soon_s = np.nextafter(now_s, np.inf)
-        self.times_s = np.array([now_s, *(max(end_s, soon_s) for end_s, _, _ in ends)])
-        self.free = np.cumsum([free, *(gpus for _, gpus, _ in ends)])
+        self.needs, self.times_s = needs, np.array([now_s, *(max(end_s, soon_s) for end_s, _ in ends)])
+        self.free = np.cumsum([free, *(gpus for _, gpus in ends)], axis=0)
 
-    def fitting(self, gpus: IntArray, ends_s: FloatArray) -> IntArray:
+    def fitting(self, jobs: IntArray, ends_s: FloatArray) -> IntArray:
         """Positions of the jobs whose GPUs are free from now to their ends; arrays of shape (Q,)."""
-        candidates = np.flatnonzero(gpus <= self.free[0])
+        candidates = np.flatnonzero(
+            self.needs.met(np.broadcast_to(self.free[0], (len(jobs), self.free.shape[1])), jobs)
+        )
         last = np.searchsorted(self.times_s, ends_s[candidates], side="left") - 1
         least = np.minimum.accumulate(self.free)
-        return np.asarray(candidates[gpus[candidates] <= least[np.maximum(last, 0)]])
+        return np.asarray(candidates[self.needs.met(least[np.maximum(last, 0)], jobs[candidates])])
 
-    def earliest_s(self, gpus: int, length_s: float) -> float:
-        """The first time from which as many GPUs are free for so long."""
+    def least(self, start_s: float, end_s: float) -> IntArray:
+        """GPUs that are free from one time to another, shape (C,)."""
+        first = int(np.searchsorted(self.times_s, start_s, side="right")) - 1
+        last = int(np.searchsorted(self.times_s, end_s, side="left"))
+        return np.asarray(self.free[first : max(first + 1, last)].min(axis=0))
+
+    def earliest_s(self, job: int, length_s: float) -> float:
+        """The first time from which a job's GPUs are free for so long."""
+        here = np.full(len(self.free), job)
+        able = self.needs.met(self.free, here)
+        if self.needs.by_server:
+            # GPUs enough may be free all along, but on other servers now and then
+            for at_s in self.times_s[able]:
+                if self.needs.met(self.least(at_s, at_s + length_s)[None], here[:1])[0]:
+                    return float(at_s)
         # a job starts now or after a step with too few GPUs, and ends by the next such step
-        short = np.flatnonzero(self.free < gpus)
+        short = np.flatnonzero(~able)
         starts, following = np.append(0, short + 1), np.append(short, len(self.free))
         starts, following = starts[starts < following], following[starts < following]
         until_s = np.append(self.times_s, np.inf)[following]
         return float(self.times_s[starts[np.argmax(self.times_s[starts] + length_s <= until_s)]])
 
-    def reserve(self, start_s: float, end_s: float, gpus: int) -> None:
-        """Take GPUs from one time to another, at which they are free."""
+    def reserve(self, start_s: float, end_s: float, gpus: IntArray) -> None:
+        """Take GPUs, by column, from one time to another, at which they are free."""
         first, last = self._step(start_s), self._step(end_s)
         self.free[first:last] -= gpus
+
+    def reserve_for(self, job: int, start_s: float, end_s: float) -> None:
+        """Take the GPUs on which a job will run, from one time to another."""
+        room = self.needs.gpus[[job]]
+        if self.needs.by_server:
+            placed = self.needs.place(job, self.least(start_s, end_s))
+            assert placed is not None  # they hold it from the start on
+            room = self.needs.counted((server, sum(row)) for server, row in placed)
+        self.reserve(start_s, end_s, room)
 
     def _step(self, at_s: float) -> int:
         """Index of the step that begins at a time, which is made if there is none."""
         index = int(np.searchsorted(self.times_s, at_s, side="right")) - 1
         if self.times_s[index] < at_s:
-            self.free = np.insert(self.free, index + 1, self.free[index])
+            self.free = np.insert(self.free, index + 1, self.free[index], axis=0)
             index += 1
             self.times_s = np.insert(self.times_s, index, at_s)
         return index
@@ -140,11 +213,12 @@ def _run(aside: Aside, lengths_s: FloatArray, reservations: int, begun: Begun | 
     # predicted end, GPUs and index of every job that runs, in order of the ends
     expected = sorted((_expected_s(aside, job, ran[job]), jobs[job].gpus, job) for _, job, _ in running)
     expected_of = {each[2]: each for each in expected}
+    needs = _Needs(aside)
+    held = {job: needs.counted(taken) for _, job, taken in running}
     since_s = -np.inf if begun is None else begun.at_s
     joins_s = [max(job.release_s, since_s) for job in jobs]
     arriving = sorted((j for j in range(len(jobs)) if j not in ran), key=lambda j: (joins_s[j], jobs[j].release_s, j))
     arriving.reverse()
-    gpus = np.array([job.gpus for job in jobs])
     # jobs by their places in the queue: of a larger class first, then by release
     order = np.array(sorted(range(len(jobs)), key=lambda j: (-jobs[j].priority, jobs[j].release_s, j)))
     place_of = np.argsort(order)
@@ -169,7 +243,7 @@ def _run(aside: Aside, lengths_s: FloatArray, reservations: int, begun: Begun | 
         queue = np.insert(queue, np.searchsorted(queue, sorted(joined)), sorted(joined))
         if not len(queue) or not servers.total:
             continue
-        profile = _Profile(now_s, servers.total, expected)
+        profile = _Profile(needs, now_s, needs.free, [(end_s, held[job]) for end_s, _, job in expected])
         started, position, remaining = [], 0, reservations
         # in order: the next job that fits starts; those before it take the reservations that are left
         while position < len(queue) and servers.total:
@@ -178,30 +252,32 @@ def _run(aside: Aside, lengths_s: FloatArray, reservations: int, begun: Begun | 
             if not len(allowed):
                 break
             open_jobs = waiting[allowed]
-            fitting = profile.fitting(gpus[open_jobs], now_s + lengths_s[open_jobs])
+            fitting = profile.fitting(open_jobs, now_s + lengths_s[open_jobs])
             if remaining and not (len(fitting) and fitting[0] == 0):
                 tick()
                 job, remaining = int(open_jobs[0]), remaining - 1
-                start_s = profile.earliest_s(int(gpus[job]), float(lengths_s[job]))
-                profile.reserve(start_s, start_s + float(lengths_s[job]), int(gpus[job]))
+                start_s = profile.earliest_s(job, float(lengths_s[job]))
+                profile.reserve_for(job, start_s, start_s + float(lengths_s[job]))
                 position += int(allowed[0]) + 1
                 continue
             if not len(fitting):
                 break
             tick()
             job, position = int(open_jobs[fitting[0]]), position + int(allowed[fitting[0]]) + 1
-            if jobs[job].gpus > servers.free_of(jobs[job].pool):
+            placed = needs.place(job, np.minimum(profile.least(now_s, now_s + float(lengths_s[job])), needs.free))
+            if placed is None:
                 continue
-            placed = aside.place(jobs[job].graph, servers.within(jobs[job].pool))
             iteration_s = servers.iteration_s(jobs[job].graph, placed)
             end_s = now_s + _planned_s(jobs[job], iteration_s)
-            if len(profile.fitting(gpus[[job]], np.array([end_s]))):
+            room = needs.counted((server, sum(row)) for server, row in placed)
+            if (profile.least(now_s, end_s) >= room).all():
                 ran[job] = JobRun(now_s, jobs[job].iterations * iteration_s, servers.placement(placed))
                 heapq.heappush(running, (now_s + ran[job].length_s, job, servers.take(placed)))
                 slots[group_of[job]] -= 1
                 expected_of[job] = end_s, jobs[job].gpus, job
                 insort(expected, expected_of[job])
-                profile.reserve(now_s, end_s, int(gpus[job]))
+                held[job] = room
+                profile.reserve(now_s, end_s, room)
                 started.append(position - 1)
         queue = np.delete(queue, started)
     return [ran[job] for job in range(len(jobs))]

@@ -22,7 +22,7 @@ exact.
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 
 from hypothesis import strategies as st
 
@@ -142,6 +142,8 @@ def _usages(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]
             continue
         if any(count and job.pool not in (None, *server.pools) for count, server in zip(usage, servers, strict=True)):
             continue
+        if instance.placement == "consolidated" and sum(map(bool, usage)) > _fewest(instance, job):
+            continue
         usage += _of_groups(instance, job)
         placement = tuple(
             Share(stage, server.id, count)
@@ -153,6 +155,15 @@ def _usages(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]
         if usage not in found or alpha < found[usage][0]:
             found[usage] = alpha, placement
     return found
+
+
+def _fewest(instance: Instance, job: Job) -> int:
+    """Servers of the smallest sets of the job's pool that hold it when they are empty."""
+    sizes = [server.gpus for server in instance.servers if job.pool in (None, *server.pools)]
+    enough = [
+        len(some) for count in range(len(sizes) + 1) for some in combinations(sizes, count) if sum(some) >= job.gpus
+    ]
+    return min(enough, default=0)
 
 
 def _running(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]]:
@@ -223,7 +234,8 @@ def srpt_mapping_instances(
     begun
         Whether some jobs have begun, where there is room for one; they come first, on servers as they are drawn.
     walls
-        Whether servers are in pools, apart or shared, and groups of jobs have limits, and jobs priorities.
+        Whether servers are in pools, apart or shared, and groups of jobs have limits, and jobs priorities; and placement is
+        now and then consolidated.
     """
     if min(max_jobs, max_servers, max_gpus, max_stages) < 1:
         raise ValueError("max_jobs, max_servers, max_gpus and max_stages must be at least 1")
@@ -285,6 +297,7 @@ def _walled(draw: st.DrawFn, sizes: list[int], jobs: list[Data], fast: float, sl
         servers=[{"id": f"s{i}", "gpus": g, "pools": p} for i, (g, p) in enumerate(zip(sizes, pools_of, strict=True))],
         jobs=named(walled),
         groups=[{"id": "g", "limit": max(running, draw(_LIMITS))}] if draw(_TWO)[0] else [],
+        placement=draw(st.sampled_from(["any", "consolidated"])),
     )
 
 
