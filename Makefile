@@ -9,14 +9,14 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS)
 
 # The long campaigns in pieces, each of which ends within about half an hour on two cores (13: three quarters). Every long test is of one of them.
 PIECES = 1 2 3 4 5 6 7 8 9 10 11 12 13 14
-PIECE_1 = tests/test_solver_agreement.py tests/async_sgd tests/algorithms tests/queueing
+PIECE_1 = tests/async_sgd tests/algorithms tests/queueing
 PIECE_2 = tests/test_forged.py
 PIECE_3 = tests/elastic_stream --ignore=tests/elastic_stream/test_price_campaign.py
 PIECE_4 = tests/elastic_stream/test_price_campaign.py
 PIECE_5 = tests/matching_placement tests/worst
-PIECE_6 = tests/srpt_mapping tests/test_contract.py
-PIECE_7 = tests/ring_embedding --ignore=tests/ring_embedding/test_nasty.py --ignore=tests/ring_embedding/test_objectives.py
-PIECE_8 = tests/ring_embedding/test_nasty.py tests/ring_embedding/test_objectives.py
+PIECE_6 = tests/srpt_mapping
+PIECE_7 = tests/ring_embedding --ignore=tests/ring_embedding/test_nasty.py
+PIECE_8 = tests/ring_embedding/test_nasty.py tests/test_contract.py
 PIECE_9 = tests/test_docs.py tests/docs tests/test_typing.py tests/test_imports.py tests/test_adding_a_family.py tests/test_adding_a_solver.py tests/test_extending.py tests/test_instances.py tests/test_shipped.py tests/test_benchmarks.py tests/test_benchmark_pages.py
 PIECE_10 = tests/study tests/test_signals.py
 PIECE_11 = tests/test_random_instances.py

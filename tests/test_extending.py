@@ -151,7 +151,7 @@ def test_four_files_add_a_utility_everywhere(tmp_path, follow):
     assert (code, said.split()) == (0, ["True"] * 3), said
     listed = "from dlsched.catalogue import families; print(families.presets('ring_embedding'))"
     assert "'paper-saturating'" in run(tmp_path, "-c", listed, cwd=tmp_path)[1]
-    tests = ["cluster/test_utility.py", "ring_embedding/test_objectives.py", "ring_embedding/test_generator.py"]
+    tests = ["cluster/test_utility.py", "ring_embedding/test_instance.py", "ring_embedding/test_generator.py"]
     chosen = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "saturating", *tests]
     code, said = run(tmp_path, *chosen, cwd=ROOT / "tests")
     assert code == 0 and " passed" in said and "skipped" not in said, said

@@ -27,7 +27,6 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 INSTANCES = Path(__file__).parents[2] / "instances"
 JOBS = INSTANCES / "ring_allocation" / "two-jobs.json"
 RACKS = INSTANCES / "ring_embedding" / "two-racks.json"  # takes every solver seconds
-TREE = INSTANCES / "ring_embedding" / "fat-tree-12x16x10-seed1.json"  # takes CBC minutes
 
 PATIENCE_S = 60.0  # for what takes a second; only a hang reaches it
 PROMPT_S = 10.0  # Ctrl-C answers in a fraction of it, on a busy machine too

@@ -29,7 +29,6 @@ from dlsched.elastic_stream.formulations.milp import build_milp, windows
 from dlsched.elastic_stream.heuristics import POLICIES as NAMED
 from dlsched.elastic_stream.heuristics import in_turn
 from dlsched.elastic_stream.slots import lone_costs, search_slots, stream_of
-from dlsched.solvers.milp import solve_milp
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 
 from .streams import POLICIES, stream
@@ -78,20 +77,6 @@ def test_a_stopped_job_does_not_dominate_one_that_never_ran():
         tick_s=10.0,
     )
     assert solve(instance).objective == pytest.approx(68 / 5)
-
-
-@profile(15)
-@given(elastic_stream_instances(max_jobs=3, max_units=3, feasible=True))
-def test_the_program_is_brute_force(instance):
-    """HiGHS in this process, with the horizon of jobs one by one, which nothing but the instance gives."""
-    program = build_milp(instance)
-    if not program.model.variables():
-        return
-    outcome = solve_milp(program.model, isolated=False)
-    made = program.decode(outcome.values)
-    assert not check(instance, made)
-    assert objective(instance, made) == pytest.approx(brute_force_stream(instance)[0], rel=1e-9)
-    assert outcome.bound == pytest.approx(brute_force_stream(instance)[0], rel=1e-6, abs=1e-6)
 
 
 def test_larger_streams_by_two_code_bases():

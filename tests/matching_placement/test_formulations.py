@@ -125,30 +125,6 @@ def test_minlp_components_by_name():
     assert built.unit == (10 * 12 / 8 + 10 * 12 / 6) / 2
 
 
-@profile(25)
-@given(matching_placement_instances())
-def test_milp_optimum_is_brute_forces(instance):
-    """The optimum over configurations, or infeasible where there is none; other solvers keep the contract."""
-    built = build_milp(instance)
-    agree(instance, built, solve_milp(built.model, solver="highs", isolated=False))
-
-
-@profile(30)
-@given(matching_placement_instances(max_workers=5))
-def test_assignment_optimum_is_brute_forces(instance):
-    """The model worker by worker too."""
-    built = build_assignment(instance)
-    agree(instance, built, solve_milp(built.model, solver="highs", isolated=False))
-
-
-@profile(12)
-@given(matching_placement_instances(max_workers=5))
-def test_minlp_optimum_is_brute_forces(instance):
-    """SCIP proves the optimum of the program as the paper writes it."""
-    built = build_minlp(instance)
-    agree(instance, built, solve_minlp(built.model, isolated=False))
-
-
 @profile(30)
 @given(matching_placement_instances())
 def test_dominated_configurations_can_be_left_out(instance):

@@ -11,7 +11,6 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import Allocation, check, example, objective, solve
 from dlsched.ring_allocation.formulations import build_arrays, build_milp, build_minlp, laws
 from dlsched.solvers.milp import solve_milp
-from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force, ring_allocation_instances
 
 from .jobs import build
@@ -132,23 +131,6 @@ def test_minlp_counts_on_their_grid():
     assert formulation.model.capacity.upper() == 3
     with pytest.raises(UsageError, match=r"minlp: found counts that are .* x 2 GPUs apart"):
         build_minlp(build(gpus, times, times | {7: 8.0}))
-
-
-@settings(SETTINGS, max_examples=20)
-@given(ring_allocation_instances(max_jobs=4, max_gpus=10, feasible=True))
-def test_minlp_optimum_is_brute_forces(instance):
-    """SCIP proves the brute-force optimum of the program as the paper writes it, within 1e-6."""
-    formulation = build_minlp(instance)
-    value, _ = brute_force(instance)
-    values = {}
-    if formulation.model is not None:
-        outcome = solve_minlp(formulation.model, isolated=False)
-        assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
-        assert outcome.bound * formulation.unit + formulation.constant <= value * (1 + 1e-9)
-        values = outcome.values
-    allocation = formulation.decode(values)
-    assert check(instance, allocation) == []
-    assert objective(instance, allocation) == pytest.approx(value, rel=1e-9)
 
 
 @pytest.mark.parametrize("power", [-60, 0, 60])

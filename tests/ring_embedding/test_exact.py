@@ -50,13 +50,6 @@ def agrees(instance):
     assert result.bound >= best - SOLVED * max(1.0, best)
 
 
-@profile(15)
-@given(ring_embedding_instances())
-def test_exact_is_brute_force(instance):
-    """On what breaks embeddings."""
-    agrees(instance)
-
-
 @profile(12)
 @given(ring_embedding_instances(max_slots=2, max_workers=4, concave=False))
 def test_exact_is_brute_force_on_s_shapes(instance):

@@ -306,15 +306,6 @@ def test_nothing_can_run(run):
 
 
 ROOT = Path(__file__).parents[2]
-WAYS = [
-    (exact.run_milp, "highs", 15),
-    (exact.run_milp, "scip", 8),
-    (exact.run_milp, "cbc", 8),
-    (exact.run_arc, "highs", 12),
-    (exact.run_arc, "scip", 6),
-    (exact.run_arc, "cbc", 6),
-    (exact.run_circuit, "cpsat", 15),
-]
 
 
 def best(run, instance, solver=None):
@@ -324,19 +315,6 @@ def best(run, instance, solver=None):
     assert run(instance, search) is TerminationStatus.OPTIMAL, search.message
     assert search.bound == pytest.approx(search.objective, rel=SOLVED, abs=1e-12)
     return search.objective
-
-
-@pytest.mark.parametrize("objectives", ["plain", "sum"])
-@pytest.mark.parametrize(("run", "solver", "examples"), WAYS)
-def test_optimum_is_brute_forces(run, solver, examples, objectives):
-    """Every solver finds the optimum of every model, of all kinds of utilities, with and without a price of energy."""
-
-    @profile(examples)
-    @given(ring_embedding_instances(objectives=objectives))
-    def agrees(instance):
-        assert best(run, instance, solver) == pytest.approx(brute_force_ring(instance)[0], rel=SOLVED, abs=SOLVED)
-
-    agrees()
 
 
 def test_rows_by_hand():

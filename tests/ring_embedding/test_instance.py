@@ -9,6 +9,8 @@ from dlsched.core.errors import InstanceError
 from dlsched.ring_embedding.checker import infeasible
 from dlsched.ring_embedding.instance import Instance, Job
 
+from .test_brute_force import job, made
+
 BASE = {
     "name": "base",
     "slots": 3,
@@ -288,3 +290,15 @@ def test_the_hash_is_of_the_problem():
     log, sqrt = ({"kind": kind, "scale": 1.0} for kind in ("log", "sqrt"))
     where = ("jobs", 0, "utility")
     assert Instance(**changed(where, log)).sha256 != Instance(**changed(where, sqrt)).sha256
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_name_the_kind(kind):
+    """An instance is written and read with it; the schema has it, and what is refused is told of it."""
+    instance = made([2], [], job(utility=KINDS[kind].sized(3.0, 7.0)))
+    data = instance.as_data()
+    assert data["jobs"][0]["utility"]["kind"] == kind
+    del data["format"]
+    assert Instance(**data).sha256 == instance.sha256
+    with pytest.raises(InstanceError, match=rf"jobs\[0\].utility.kind: found \"none\", allowed: .*'{kind}'"):
+        Instance(**data | {"jobs": [data["jobs"][0] | {"utility": {"kind": "none"}}]})

@@ -14,7 +14,7 @@ from dlsched.families import instance_from
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
 from dlsched.srpt_mapping.bounds import length
-from dlsched.srpt_mapping.checker import check, completion_times, objective
+from dlsched.srpt_mapping.checker import completion_times, objective
 from dlsched.srpt_mapping.formulations import milp
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.testing import brute_force_srpt, srpt_mapping_instances
@@ -23,19 +23,6 @@ from .builders import made
 from .test_placing import of_layouts
 
 SOLVED = 1e-6  # relative, of what a solver with tolerances calls optimal
-
-
-@profile(12)
-@given(srpt_mapping_instances(max_jobs=4, max_gpus=2, max_servers=2, feasible=True))
-def test_milp_optimum_of_four_jobs(instance):
-    """By HiGHS: a checked schedule at the optimum, with a bound that meets it."""
-    formulation, (value, _) = build_milp(instance), brute_force_srpt(instance)
-    outcome = solve_milp(formulation.model, solver="highs", isolated=False)
-    assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
-    schedule = formulation.decode(outcome.values)
-    assert check(instance, schedule) == []
-    assert objective(instance, schedule) == pytest.approx(value, rel=SOLVED)
-    assert outcome.bound * formulation.unit == pytest.approx(value, rel=SOLVED, abs=1e-5)
 
 
 def values_of(instance, problem, schedule):

@@ -15,7 +15,6 @@ from dlsched.proofs.checker import check_proof
 from proofs.by_hand import BEST, BOUND, HEAD, INSTANCE, WORSE, written
 
 MOST_LINES = 400
-SHARP = "b G 2 OBJ { lin 3 9 2 10 2 0 2 } -1"
 
 
 def test_the_checker_is_small() -> None:
