@@ -258,7 +258,7 @@ def draw(seed):
     resources = PARTS[: rng.choice([1, 1, 2])]
     slots = rng.choice([1, 2, 2, 3, 4])
     concave, single = rng.random() < 0.5, rng.random() < 0.6
-    jobs = [_job(rng, resources, slots, concave, single) for _ in range(rng.choice([2, 2, 3]))]
+    jobs = [_job_of_slots(rng, resources, slots, concave, single) for _ in range(rng.choice([2, 2, 3]))]
     if seed % 9 == 4:
         jobs = [jobs[0]] * len(jobs)
     return Instance(
@@ -285,7 +285,7 @@ def _capacity(rng, resources, single):
     return held
 
 
-def _job(rng, resources, slots, concave, single):
+def _job_of_slots(rng, resources, slots, concave, single):
     rate, workers = rng.choice([1, 1, 0.5, 37.5]), rng.choice([2, 3, 3, 4] if single else [1, 2, 3, 3])
     most = rate * workers * slots
     kinds = [
