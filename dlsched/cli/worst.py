@@ -192,7 +192,7 @@ def _proofs(title: str, jobs: int, limits: Limits, prove: Callable[..., ProofT])
             proof = prove(jobs=many, limits=budget.left, progress=progress)
         budget.nodes += proof.programs
         proofs.append(proof)
-        if isinstance(proof, Supremum) and proof.supremum is None:
+        if isinstance(proof, Supremum) and proof.ended != "budget":
             break
     return proofs
 
@@ -202,7 +202,12 @@ def _proven(proof: Proven | Supremum) -> str:
     jobs = several(proof.setting.jobs, "job")
     if isinstance(proof, Supremum) and proof.supremum is None:
         most = "not bounded yet" if proof.at_most is None else f"at most {proof.at_most}"
-        return f"{jobs}: at least {proof.ratio}, {most}; stopped before the supremum was known"
+        why = (
+            "no instance was found that approaches it"
+            if proof.ended == "budget"
+            else "stopped before the supremum was known"
+        )
+        return f"{jobs}: at least {proof.ratio}, {most}; {why}"
     if proof.supremum is None:
         return f"{jobs}: without bound"
     met = "attained" if proof.attained else "approached by instances, reached by none"

@@ -336,8 +336,7 @@ def proven_alone(command: str, seed: int, *proofs: "Supremum") -> Worst:
     The schedule is that of the certificate of the largest supremum, an optimum where the supremum is attained.
     """
     proof = max(proofs, key=lambda each: (each.supremum is not None, each.supremum or each.ratio, -each.setting.jobs))
-    stopped = any(each.supremum is None for each in proofs)
-    interrupted = any(each.interrupted for each in proofs)
+    ended: Ended = next((each.ended for each in proofs if each.ended != "budget"), "budget")
     family, jobs = find_family(proof.instance.family), proof.setting.jobs
     reference = float(proof.schedule.flow.at) / jobs
     worst = Worst(
@@ -351,7 +350,7 @@ def proven_alone(command: str, seed: int, *proofs: "Supremum") -> Worst:
         evaluations=0,
         seed=seed,
         instance=proof.instance,
-        ended="interrupted" if interrupted else "limit" if stopped else "budget",
+        ended=ended,
         command=command,
         space="all arrivals and works, with the speeds given",
         proof=proof,

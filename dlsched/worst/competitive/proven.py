@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise, product
 from math import prod
+from typing import Literal
 
 from dlsched.core.display import Brief
 from dlsched.core.elementary import float_power
@@ -154,10 +155,11 @@ class Setting:
 class Supremum(Brief):
     """The supremum of the ratio of a policy's total flow time to the optimum's, over all arrivals and works.
 
-    ``supremum``: None if the search was stopped; ``at_most``: what the ratio is proven not to exceed, None if that is not known
-    yet; ``ratio``: flow time of the policy on ``instance``, a worst one or close to it, over that of ``schedule``, in the numbers
-    of the instance; ``limit``: what is approached, if no instance attains the supremum; ``programs``: linear programs solved;
-    ``trees``: leaves of the proof, for each choice of tables; ``interrupted``: whether Ctrl-C stopped it.
+    ``supremum``: None if the search was stopped, or found no instance that approaches ``at_most``; ``at_most``: what the ratio
+    is proven not to exceed, None if that is not known yet; ``ratio``: flow time of the policy on ``instance``, a worst one or
+    close to it, over that of ``schedule``, in the numbers of the instance; ``limit``: what is approached, or attained by numbers
+    that floats cannot say, if the instance has not the supremum; ``programs``: linear programs solved; ``trees``: leaves of the
+    proof, for each choice of tables; ``ended``: ``budget`` where nothing stopped it.
     """
 
     setting: Setting
@@ -169,12 +171,13 @@ class Supremum(Brief):
     limit: Point | None = field(repr=False)
     programs: int
     trees: dict[tuple[int, ...], list[Leaf]] = field(repr=False)
-    interrupted: bool = False
+    ended: Literal["budget", "limit", "interrupted"] = "budget"
 
     @property
     def attained(self) -> bool:
-        """Whether the ratio of the instance equals the supremum."""
-        return self.ratio == self.supremum
+        """Whether an instance has the supremum: the one that is shown, or one that floats cannot say exactly."""
+        exact = self.limit is not None and not any(each.toward for each in (*self.limit.arrivals, *self.limit.works))
+        return self.ratio == self.supremum or exact
 
     def as_data(self) -> dict[str, object]:
         """Return the certificate, a JSON object that ``dlsched check`` verifies in rationals."""
@@ -193,7 +196,9 @@ class Supremum(Brief):
 
     def brief(self) -> dict[str, object]:
         """Return the number of jobs, the supremum or an interval, and whether the supremum is attained, for JSON."""
-        interval = {} if self.supremum is not None else {"at_least": str(self.ratio), "supremum": None}
+        interval = (
+            {} if self.supremum is not None else {"at_least": str(max(self.ratio, Fraction(1))), "supremum": None}
+        )
         return {"jobs": self.setting.jobs} | self._ends() | interval | {"attained": self.attained}
 
     def _ends(self) -> dict[str, object]:
@@ -279,16 +284,11 @@ def _proven(
     at_most = max(known) if len(known) == prod([len(setting.speeds)] * many) else None
     tables = [setting.speeds[each] for each in largest]
     region = Region(tables, largest, *worst.worst)
-    limit = None
     # ties may go either way in a policy of the user's
     point = None if setting.own or setting.method in _TIES else attaining(policy, tables, region, worst.ratio)
+    reached = True
     if point is None:
-        try:
-            point = limit = approaching(policy, tables, region, worst.ratio)
-        except SolverError as error:
-            if setting.own is None:
-                raise
-            raise UsageError(f"{setting.own.text}: {error}: it does not decide alike each time") from None
+        point, reached = approaching(policy, tables, region, worst.ratio)
     ordered = [setting.speeds[each] for each in point.classes]
     label = setting.method.rpartition(":")[2]
     instance, schedule = shown(point, ordered, f"worst-{label}-{many}-jobs-{setting.units}-units")
@@ -296,7 +296,8 @@ def _proven(
     ratio = flow.at / schedule.flow.at
     if ended is None and ratio > worst.ratio:
         raise SolverError(f"{setting.method}: {ratio} was reached, but {worst.ratio} is proven to be the supremum")
-    supremum = worst.ratio if ended is None or (at_most is not None and ratio == at_most) else None
+    met = ratio == at_most or (reached and ended is None)
+    supremum = worst.ratio if met else None
     proven = Supremum(
         setting=setting,
         supremum=supremum,
@@ -304,10 +305,10 @@ def _proven(
         ratio=ratio,
         instance=instance,
         schedule=schedule,
-        limit=limit if supremum not in (None, ratio) else None,
+        limit=point if supremum not in (None, ratio) else None,
         programs=programs,
         trees={classes: each.leaves for classes, each in found.items()},
-        interrupted=isinstance(ended, KeyboardInterrupt),
+        ended="budget" if ended is None else "limit" if isinstance(ended, Stopped) else "interrupted",
     )
     if setting.own is not None and at_most is not None:
         _verify_again(proven, setting.own)

@@ -18,7 +18,7 @@ Seconds per epoch are whole numbers L / s(m), so that quotients of speeds are ex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import lcm
+from math import inf, lcm
 from numbers import Rational
 from typing import Self, cast
 
@@ -219,12 +219,15 @@ class Near(_Number):
         self.at, self.toward = Fraction(at), Fraction(toward)
 
     def __eq__(self, other: object) -> bool:
+        if other == inf:
+            return False
         near = _near(other)
         return (self.at, self.toward) == (near.at, near.toward)
 
     def _against(self, other: object) -> int:
         near = _near(other)
-        mine, its = (self.at, self.toward), (near.at, near.toward)
+        small = not isinstance(other, Near) and abs(near.at) <= _SMALL  # smaller than any multiple of e
+        mine, its = (self.at, self.toward, 0), (0, 0, near.at) if small else (near.at, near.toward, 0)
         return (mine > its) - (mine < its)
 
     def __hash__(self) -> int:

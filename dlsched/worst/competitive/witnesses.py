@@ -5,11 +5,11 @@ optimum's. If ties go the policy's way there, this instance attains the supremum
 Else the run happens at d + e d', e > 0, with d' inside the run's region: the limit is approached.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
-from math import gcd, lcm
 
 from dlsched.core.errors import SolverError
 from dlsched.elastic_stream.instance import Instance, Job
@@ -19,6 +19,8 @@ from dlsched.worst.competitive.stream import Near, Speeds, common, epoch_times, 
 from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, value_of, vertex
 
 _MET, _LARGEST = 1e-9, 2**53
+_ROUNDED = Fraction(2**40)
+"""Largest number of an instance that floats cannot say exactly."""
 _CLOSE = (24, 16, 12, 10, 8, 6)
 """Powers of one half: how far the instance shown is from a limit, as far as floats can say it exactly."""
 Piece = tuple[Near, Allocation]
@@ -76,7 +78,11 @@ class Region:
             work: Equation = {at + k: speed(tables[job], v[job]) for k, (_, v) in enumerate(self.uses)}
             self.arrivals.append(arrival | {k: -each for k, each in enumerate(run.arrivals[job])})
             self.works.append(work | {k: -each for k, each in enumerate(run.works[job])})
-        self.splits: list[Equation] = [dict(enumerate(row)) for row in run.rows]
+        # with a largest coefficient of 1: those of gains are as small as 1e-20
+        largest = [max(map(abs, row)) or 1 for row in run.rows]
+        self.splits: list[Equation] = [
+            {k: each / size for k, each in enumerate(row)} for row, size in zip(run.rows, largest, strict=True)
+        ]
 
     def worst(self) -> list[Fraction]:
         """Return the vertex of the largest ratio."""
@@ -123,15 +129,16 @@ def attaining(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Re
     return next(_reaching(policy, tables, point, ratio), None) if all(point.works) else None
 
 
-def approaching(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Region, ratio: Fraction) -> Point:
-    """Return an instance that approaches a ratio; ``SolverError``: none is found."""
+def approaching(
+    policy: Callable[[], Policy], tables: Sequence[Speeds], region: Region, ratio: Fraction
+) -> tuple[Point, bool]:
+    """Return an instance that approaches a ratio, or the one that should, and whether it does; ``SolverError``: none is found."""
     inside = region.inside()
-    found = (
-        None if inside is None else next(_reaching(policy, tables, region.point(region.worst(), inside), ratio), None)
-    )
-    if found is None:
+    if inside is None:
         raise SolverError(f"no instance was found that approaches a ratio of {ratio}")
-    return found
+    point = region.point(region.worst(), inside)
+    found = next(_reaching(policy, tables, point, ratio), None)
+    return (point, False) if found is None else (found, True)
 
 
 def _reaching(policy: Callable[[], Policy], tables: Sequence[Speeds], point: Point, ratio: Fraction) -> Iterator[Point]:
@@ -150,11 +157,19 @@ def shown(point: Point, tables: Sequence[Speeds], name: str) -> tuple[Instance, 
         real = point.at(Fraction(1, 2**power))
         epochs = [work.at / common(table) for work, table in zip(real.works, tables, strict=True)]
         numbers = [*epochs, *(arrival.at for arrival in real.arrivals)]
-        scale = Fraction(lcm(*(each.denominator for each in numbers)), gcd(*(each.numerator for each in numbers)))
+        scale = Fraction(
+            math.lcm(*(each.denominator for each in numbers)), math.gcd(*(each.numerator for each in numbers))
+        )
         if max(numbers) * scale < _LARGEST:
             break
     else:
-        raise SolverError("a worst instance: floats cannot say it exactly")
+        # work and arrivals are rounded down and a schedule's pieces up, so that it stays a schedule
+        scale = _ROUNDED / max(numbers)
+        epochs = [Fraction(math.floor(each * scale)) / scale for each in epochs]
+        works = [Near(each * common(table)) for each, table in zip(epochs, tables, strict=True)]
+        arrivals = [Near(math.floor(each.at * scale) / scale) for each in real.arrivals]
+        pieces = [(Near(math.ceil(seconds.at * scale) / scale), units) for seconds, units in real.pieces]
+        real = Point(point.classes, tuple(arrivals), tuple(works), tuple(pieces), real.flow)
     jobs = [
         Job(
             id=f"job{k}",

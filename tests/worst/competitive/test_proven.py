@@ -83,6 +83,11 @@ def test_srpt_is_optimal_on_linear_speeds() -> None:
         assert prove_policy("srpt-fastest", speeds=speeds_of("linear", 4), jobs=jobs).supremum == 1
 
 
+def test_work_that_is_all_but_done_counts_as_work() -> None:
+    """``weighted`` divides by the work left, at least 1e-150, on linear speeds the optimum (Schrage 1968)."""
+    assert prove_policy("weighted", speeds=speeds_of("linear", 2), jobs=2).supremum == 1
+
+
 def test_first_come_first_served_waits_for_all_before() -> None:
     """By hand: n - 1 short jobs come just after a long one, and wait as long as it takes: n times the optimum."""
     for jobs in (2, 3):
