@@ -10,6 +10,7 @@ import pytest
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.formulation import Formulation
 
+CASES, SHORT = 300, 6
 Decided = Mapping[object, float]
 """The value of every choice of a solution that is not 0, by the keys of a mapping of ``Formulation.variables``."""
 
@@ -135,3 +136,13 @@ def assert_agrees(
 def worth(decided: Decided, weights: Mapping[object, float]) -> float:
     """What a solution is worth by weights of its choices."""
     return sum(weights.get(key, 0.0) * value for key, value in decided.items())
+
+
+def seeds() -> list[object]:
+    """A few in every run, the others in the campaigns."""
+    return [*range(SHORT), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(SHORT, CASES))]
+
+
+def weighted(numbers: random.Random, keys: Sequence[object]) -> dict[object, float] | None:
+    """Weights of choices for another objective, in every third case."""
+    return {key: float(numbers.randint(-9, 9)) for key in keys} if numbers.random() < 1 / 3 else None

@@ -14,20 +14,7 @@ from dlsched.matching_placement.formulations.milp import build_milp as build_cou
 from dlsched.ring_allocation.formulations import build_milp as build_ring
 from dlsched.testing.async_sgd import exact_throughput
 
-from .sides import assert_agrees, drawn
-
-CASES = 300
-SHORT = 6
-
-
-def seeds():
-    """A few in every run, the others in the campaigns."""
-    return [*range(SHORT), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(SHORT, CASES))]
-
-
-def weighted(numbers, keys):
-    """Weights of choices for another objective, in every third case."""
-    return {key: float(numbers.randint(-9, 9)) for key in keys} if numbers.random() < 1 / 3 else None
+from .sides import assert_agrees, drawn, seeds, weighted
 
 
 def counted(times, capacity):

@@ -5,14 +5,13 @@ from itertools import permutations, product
 
 import pulp
 import pytest
+from modelling.sides import assert_agrees, drawn, seeds, weighted
 
-from dlsched.catalogue.solvers import able
-from dlsched.core.status import TerminationStatus
+from dlsched.core.status import Sense
 from dlsched.ring_embedding import Embedding, Instance, check, objective
 from dlsched.ring_embedding.formulations.linear import build_arc, build_span
 from dlsched.solvers.milp import solve_milp
 
-SECOND = able("milp")[-1]
 PAIRS = [("s0", "s1"), ("s0", "s2"), ("s1", "s2")]
 
 
@@ -94,108 +93,24 @@ def embeddings(instance: Instance) -> list[Embedding]:
     return [each for each in whole if not check(instance, each)]
 
 
-def counted(embedding: Embedding, job: str, server: str, slot: int) -> int:
-    """Workers of a job on a server in a slot."""
-    rings = embedding.slots.get(slot, {})
-    return rings[job].workers.get(server, 0) if job in rings else 0
+def decided(embedding: Embedding) -> dict[tuple[str, str, int], float]:
+    """Workers by job, server and slot."""
+    placed = ((slot, job, ring) for slot, rings in embedding.slots.items() for job, ring in rings.items())
+    return {(job, server, slot): float(n) for slot, job, ring in placed for server, n in ring.workers.items()}
 
 
-def side(numbers: random.Random, instance: Instance, v):
-    """A side constraint: its rows, and whether an embedding keeps it."""
-    a, b = numbers.sample([job.id for job in instance.jobs], 2)
-    servers, slots = [server.id for server in instance.servers], range(1, instance.slots + 1)
-    server, slot, number = numbers.choice(servers), numbers.choice(slots), numbers.randint(0, 5)
-    every = [(s, t) for s in servers for t in slots]
-
-    def on(job, s, t):
-        return v.workers[job, s, t] if (job, s, t) in v.workers else pulp.LpAffineExpression()
-
-    return numbers.choice(
-        [
-            ("forbid", [on(a, server, slot) <= 0], lambda e: not counted(e, a, server, slot)),
-            ("require", [on(a, server, slot) >= 1], lambda e: counted(e, a, server, slot) >= 1),
-            (
-                "together",
-                [on(a, s, t) == on(b, s, t) for s, t in every],
-                lambda e: all(counted(e, a, s, t) == counted(e, b, s, t) for s, t in every),
-            ),
-            (
-                "apart",
-                [on(a, s, t) + on(b, s, t) <= 1 for s, t in every],
-                lambda e: all(counted(e, a, s, t) + counted(e, b, s, t) <= 1 for s, t in every),
-            ),
-            (
-                "at most",
-                [pulp.lpSum(on(a, *each) for each in every) <= number],
-                lambda e: sum(counted(e, a, *each) for each in every) <= number,
-            ),
-            (
-                "at least",
-                [pulp.lpSum(on(a, *each) for each in every) >= number],
-                lambda e: sum(counted(e, a, *each) for each in every) >= number,
-            ),
-        ]
-    )
-
-
-def agrees(seed: int) -> tuple[str, str]:
-    """Draw an instance, side constraints and an objective; hold two solvers against all embeddings."""
-    numbers = random.Random(seed)
-    forest = seed % 2 == 0
-    instance = draw(numbers, forest)
-    build = build_span if forest and seed % 4 == 0 else build_arc
-    built = build(instance, complete=True)
-    v, model = built.variables, built.model
-    held = [side(numbers, instance, v) for _ in range(numbers.randint(1, 3))]
-    for _, rows, _ in held:
-        for row in rows:
-            model += row
-    own = numbers.random() < 0.6
-    weights = {key: numbers.choice([-2, -1, 1, 2, 3]) for key in v.workers}
-    if not own:
-        model.setObjective(pulp.lpSum(weight * v.workers[key] for key, weight in weights.items()))
-
-    def value(embedding):
-        return (
-            objective(instance, embedding) if own else sum(w * counted(embedding, *key) for key, w in weights.items())
-        )
-
-    allowed = [each for each in embeddings(instance) if all(keeps(each) for *_, keeps in held)]
-    best = max(map(value, allowed), default=None)
-    for solver in ("highs", SECOND):
-        outcome = solve_milp(model, solver=solver, isolated=False)
-        if best is None:
-            assert outcome.status is TerminationStatus.INFEASIBLE
-            continue
-        assert outcome.status is TerminationStatus.OPTIMAL
-        assert outcome.objective * (built.unit if own else 1) == pytest.approx(best, rel=1e-6, abs=1e-6)
-        embedding = built.decode(outcome.values)
-        assert not check(instance, embedding)
-        assert value(embedding) == pytest.approx(best, rel=1e-9, abs=1e-9)
-        assert all(counted(embedding, *key) == round(outcome.values[y.name]) for key, y in v.workers.items())
-        assert all(keeps(embedding) for *_, keeps in held)
-    status = "infeasible" if best is None else "optimal"
-    if own:
-        result = built.solve()
-        near = best == 0 and result.bound <= 1e-6  # which a solver's tolerance cannot tell from 0
-        assert str(result.status) == status or (near and str(result.status) == "feasible")
-        assert result.objective == (None if best is None else pytest.approx(best, rel=1e-9, abs=1e-9))
-    return status, held[0][0]
-
-
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds())
 def test_side_constraints_are_brute_force(seed):
     """Two solvers, the model with rows of a user, and all embeddings that keep them."""
-    agrees(seed)
-
-
-@pytest.mark.long
-def test_300_side_constraints():
-    """As above; infeasible ones among them, and every kind."""
-    found = [agrees(seed) for seed in range(300)]
-    assert sum(status == "optimal" for status, _ in found) > 150
-    assert sum(status == "infeasible" for status, _ in found) > 15
-    assert len({kind for _, kind in found if kind}) == 6
+    numbers, forest = random.Random(seed), seed % 2 == 0
+    instance = draw(numbers, forest)
+    formulation = (build_span if forest and seed % 4 == 0 else build_arc)(instance, complete=True)
+    solutions = [(decided(each), objective(instance, each)) for each in embeddings(instance)]
+    slots = range(1, instance.slots + 1)
+    keys = [(job.id, server.id, slot) for job in instance.jobs for server in instance.servers for slot in slots]
+    quotas = [{key: 1.0 for key in keys if key[0] == job.id} for job in instance.jobs]
+    sides, weights = drawn(numbers, keys, quotas, solutions), weighted(numbers, list(formulation.variables.workers))
+    assert_agrees(formulation, "workers", sides, solutions, decided, Sense.MAXIMIZE, weights=weights)
 
 
 def costly(*jobs: dict, **fields) -> Instance:
