@@ -4,13 +4,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import Refused, several
+from dlsched.evaluation.consolidation import consolidated, servers_of, why_consolidated
 from dlsched.evaluation.measures import Jobs, JobTimes, jobs_of, times_of
 from dlsched.families import FAMILIES
+from dlsched.srpt_mapping import Instance
 from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
 from dlsched.study.recipes import Recipe, recipe_of_instance
@@ -147,11 +151,27 @@ def pieces(question: Question) -> list[Piece]:
     parts = {
         name: replace(question, queue=replace(queue, audit=(*queue.audit, *notes))) for name, queue in pools.items()
     }
-    return [piece for size in range(len(question.gpus)) for piece in _pieces(parts, ranks, size)]
+    made = _pieces(parts, ranks, 0)
+    # what today's cluster shows of placement holds on the others too, and is what jobs are seen to have waited for
+    first_come = [name for name in question.policies if name in FIRST_COME]
+    of_pool = {pool: [piece.imported for piece in made if piece.pool == pool] for pool in pools}
+    why = {pool: words for pool, windows in of_pool.items() if (words := why_consolidated(windows, first_come))}
+    servers = {pool: servers_of(of_pool[pool][0]) for pool in why}
+    sizes = range(0 if why else 1, len(question.gpus))
+    pieces_of_all = [*([] if why else made), *chain.from_iterable(_pieces(parts, ranks, at, servers) for at in sizes)]
+    return [_consolidated(piece, why[piece.pool]) if piece.pool in why else piece for piece in pieces_of_all]
 
 
-def _pieces(parts: Mapping[str, Question], ranks: Mapping[str, int], size: int) -> list[Piece]:
-    """The windows of all pools on a size of the cluster; ``parts``: the question about each pool."""
+def _pieces(
+    parts: Mapping[str, Question],
+    ranks: Mapping[str, int],
+    size: int,
+    servers: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+) -> list[Piece]:
+    """The windows of all pools on a size of the cluster.
+
+    ``parts``: the question about each pool; ``servers``: of pools that consolidate jobs, GPUs of today's by name.
+    """
     own = {name: _gpus_of(part.queue, part.options) for name, part in parts.items()}
     made, too_small = list[Piece](), list[str]()
     there = {name: part for name, part in parts.items() if _present(part)} or parts
@@ -159,7 +179,7 @@ def _pieces(parts: Mapping[str, Question], ranks: Mapping[str, int], size: int) 
         # what is inferred of the record is of the cluster on which it happened, whatever the size in question
         today, gpus = (part.gpus[at] if len(parts) == 1 else _scaled(own, part.gpus[at])[pool] for at in (0, size))
         if part.family == "srpt_mapping":
-            part = replace(part, queue=with_walls(part.queue, today or own[pool], ranks))
+            part = replace(part, queue=with_walls(part.queue, today or own[pool], ranks, servers.get(pool)))
         try:
             made += [_piece(part, gpus, window, name, pool, size) for window, name in _windows(part)]
         except InputError:
@@ -220,6 +240,17 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str, pool
     times = times_of(instance, happened) if happened is not None and known else None
     jobs = jobs_of(instance, imported.jobs)
     return Piece(pool, size, name, imported, recipe, jobs, times, tuple(imported.audit))
+
+
+def _consolidated(piece: Piece, why: Sequence[str]) -> Piece:
+    """Return the piece with consolidated placement."""
+    instance = piece.imported.instance
+    assert isinstance(instance, Instance)
+    instance = consolidated(instance)
+    recipe = recipe_of_instance(instance, piece.recipe.source)
+    return replace(
+        piece, imported=piece.imported._replace(instance=instance), recipe=recipe, audit=(*piece.audit, *why)
+    )
 
 
 def _windows(question: Question) -> list[tuple[Window, str]]:

@@ -22,6 +22,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from heapq import nlargest
+from itertools import accumulate
 from statistics import fmean
 
 import numpy as np
@@ -125,10 +127,12 @@ def _nodes(queue: Queue) -> Iterator[QueueNode]:
         yield QueueNode(node, sizes[kind[node]] + more, kind[node])
 
 
-def with_walls(queue: Queue, gpus: int, ranks: Mapping[str, int]) -> Queue:
-    """Add to every job of a pool of so many GPUs when it was ready, its array's limit and its rank, and to the audit how."""
-    jobs = (*queue.jobs, *queue.others, *queue.slices)
-    free = _Steps([(-math.inf, gpus), *((at_s, -parts) for at_s, parts in _held(jobs))])
+def with_walls(queue: Queue, gpus: int, ranks: Mapping[str, int], servers: Mapping[str, int] | None = None) -> Queue:
+    """Add to every job of a pool of so many GPUs when it was ready, its array's limit and its rank, and to the audit how.
+
+    ``servers``: GPUs by name where jobs are consolidated: those free for a job are on as few servers as hold it when empty.
+    """
+    free = _Free((*queue.jobs, *queue.others, *queue.slices), gpus, servers or {})
     ready, words = _ready_s(queue.jobs, free)
     limits, inferred = _limits(queue, free)
     walled = tuple(
@@ -163,16 +167,46 @@ class _Steps:
         return self.times_s[first:last]
 
 
+class _Free:
+    """GPUs that were free for jobs over time: all in the pool or, of ``servers`` by name, those of the freest few."""
+
+    def __init__(self, jobs: Sequence[QueuedJob], gpus: int, servers: Mapping[str, int]) -> None:
+        self._jobs, self._servers, self._steps = jobs, servers, dict[int, _Steps]()
+        self._held = list(accumulate(sorted(servers.values(), reverse=True)))
+        self._all = _Steps([(-math.inf, gpus), *((at_s, -parts) for at_s, parts in _held(jobs))])
+
+    def of(self, gpus: int) -> "_Steps":
+        """Those free for a job of so many GPUs."""
+        if not self._servers:
+            return self._all
+        most = bisect_left(self._held, gpus) + 1
+        return self._steps.get(most) or self._steps.setdefault(most, self._freest(most))
+
+    def _freest(self, most: int) -> "_Steps":
+        """Those free on so many servers, the freest at every time; jobs take as many of each of their nodes."""
+        on = [(each, node) for each in self._jobs for node in each.nodes if node in self._servers]
+        changes = [(at_s, node, parts / len(each.nodes)) for each, node in on for at_s, parts in _held([each])]
+        free, steps = dict[str, float](self._servers), [(-math.inf, float(self._held[min(most, len(self._held)) - 1]))]
+        last = steps[0][1]
+        for at_s, node, parts in sorted(changes):
+            free[node] -= parts
+            now = sum(nlargest(most, free.values()))
+            steps.append((at_s, now - last))
+            last = now
+        return _Steps(steps)
+
+
 def _cut(from_s: float, to_s: float, *steps: _Steps) -> tuple[FloatArray, FloatArray]:
     """Cut a time where any of the numbers changes: the beginnings of its parts, and their seconds."""
     times_s = np.unique(np.concatenate([[from_s], *(each.within(from_s, to_s) for each in steps)]))
     return times_s, np.diff(times_s, append=to_s)
 
 
-def _enough(free: _Steps, job: QueuedJob, to_s: float) -> bool:
+def _enough(free: _Free, job: QueuedJob, to_s: float) -> bool:
     """Whether GPUs enough for a job were free for nearly all of its waiting."""
-    times_s, seconds = _cut(job.submit_s, to_s, free)
-    room = free.at(times_s) >= job.gpus - ROUNDING
+    there = free.of(job.gpus)
+    times_s, seconds = _cut(job.submit_s, to_s, there)
+    room = there.at(times_s) >= job.gpus - ROUNDING
     return bool(seconds[room].sum() >= FREE * (to_s - job.submit_s))
 
 
@@ -181,7 +215,7 @@ def _stated_s(job: QueuedJob) -> float:
     return job.submit_s if job.eligible_s is None else max(job.submit_s, job.eligible_s)
 
 
-def _ready_s(jobs: Sequence[QueuedJob], free: _Steps) -> tuple[list[float], list[str]]:
+def _ready_s(jobs: Sequence[QueuedJob], free: _Free) -> tuple[list[float], list[str]]:
     """When every job could start for its user, and sentences on how that is known."""
     if any(job.eligible_s is not None for job in jobs):
         ready = [_stated_s(job) if job.start_s is None else min(_stated_s(job), job.start_s) for job in jobs]
@@ -193,7 +227,7 @@ def _ready_s(jobs: Sequence[QueuedJob], free: _Steps) -> tuple[list[float], list
     return [starts_s.get(job.id, job.submit_s) for job in jobs], counted(words, len(starts_s))
 
 
-def _followers(jobs: Sequence[QueuedJob], free: _Steps) -> dict[str, float]:
+def _followers(jobs: Sequence[QueuedJob], free: _Free) -> dict[str, float]:
     """The starts of jobs that waited for an earlier job of their user and not for GPUs, by id."""
     ends: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for job in jobs:
@@ -214,7 +248,7 @@ def _followers(jobs: Sequence[QueuedJob], free: _Steps) -> dict[str, float]:
     return found
 
 
-def _limits(queue: Queue, free: _Steps) -> tuple[dict[str, int], list[str]]:
+def _limits(queue: Queue, free: _Free) -> tuple[dict[str, int], list[str]]:
     """How many tasks of an array may run at once, by array, and sentences on how that is known."""
     limits, inferred = dict(queue.arrays), 0
     tasks: dict[str, list[QueuedJob]] = defaultdict(list)
@@ -235,13 +269,15 @@ def _limits(queue: Queue, free: _Steps) -> tuple[dict[str, int], list[str]]:
     ]
 
 
-def _stopped_by(tasks: Sequence[QueuedJob], running: _Steps, most: int, free: _Steps) -> bool:
+def _stopped_by(tasks: Sequence[QueuedJob], running: _Steps, most: int, free: _Free) -> bool:
     """Whether so many tasks of an array ran nearly always when others waited though GPUs were free for them."""
     starts_s = [job.start_s for job in tasks if job.start_s is not None]
     ready_s = list(map(_stated_s, tasks))
     waiting = _Steps([*((at_s, 1) for at_s in ready_s), *((at_s, -1) for at_s in starts_s)])
-    times_s, seconds = _cut(min(ready_s), max(starts_s), free, running, waiting)
-    room = free.at(times_s) >= max(job.gpus for job in tasks) - ROUNDING
+    largest = max(job.gpus for job in tasks)
+    there = free.of(largest)
+    times_s, seconds = _cut(min(ready_s), max(starts_s), there, running, waiting)
+    room = there.at(times_s) >= largest - ROUNDING
     seconds = np.where(room & (waiting.at(times_s) > 0), seconds, 0.0)
     waited_s, full_s = float(seconds.sum()), float(seconds[running.at(times_s) >= most].sum())
     return waited_s > SOON_S and full_s >= _MOSTLY * waited_s
