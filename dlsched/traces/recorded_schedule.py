@@ -99,6 +99,14 @@ class Free:
         rooms = [(server, each + (place < more)) for place, server in enumerate(servers)]
         return rooms if all(count <= self.free[server] for server, count in rooms) else None
 
+    def why_not(self, nodes: Sequence[str]) -> str:
+        """Say why a job is not on the nodes of its record."""
+        if not nodes:
+            return "the record names no nodes"
+        if not all(node in self.index for node in nodes):
+            return "it names nodes that are no servers of the instance, as there are more of them or others"
+        return "its nodes have no room, or not in equal parts"
+
     def first_fit(self, gpus: int) -> Rooms:
         """GPUs by server: the first server that holds the job, else free GPUs from the first server on."""
         fitting = self.free >= gpus
@@ -145,7 +153,7 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
     free = Free(instance.servers)
     schedule: dict[str, tuple[float, tuple[Share, ...]]] = {}
     off: list[float] = []  # relative, from the record
-    known = 0
+    elsewhere: Counter[str] = Counter()
     order = sorted(range(len(chosen.jobs)), key=lambda index: (starts_s[index], instance.jobs[index].begun is None))
     # In order of start, so that the free GPUs are those of the moment; jobs that have begun come before others.
     for index in order:
@@ -168,7 +176,8 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
             for share in placement:
                 by_server[free.index[share.server]] += share.replicas
             rooms = list(by_server.items())
-        known += recorded is not None and dict(recorded) == dict(rooms)
+        if recorded is None or dict(recorded) != dict(rooms):
+            elsewhere[free.why_not(record.nodes)] += 1
         free.take(rooms, start_s + lasted_s(record))
         off.append(abs(job.iterations * gangs.iteration_time(instance, job, placement) / lasted_s(record) - 1))
         schedule[job.id] = start_s, placement
@@ -180,12 +189,10 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
         return None, _unknown("with the stages given to them, ", figure(otherwise), " of ", figure(len(order)), words)
     if broken:
         return None, _broken(broken)
-    elsewhere = len(order) - known
-    where = "What happened: the trace does not say where jobs ran, or on nodes that are not the servers of the instance"
-    if not elsewhere:
-        return solution, []
-    jobs = figure(elsewhere), " of ", figure(len(order)), " jobs, placed first fit."
-    return solution, [Sentence(f"{where}, for ", *jobs)]
+    of_all = " of ", figure(len(order)), " jobs, placed first fit."
+    return solution, [
+        Sentence(f"What happened: {why}, for ", figure(count), *of_all) for why, count in sorted(elsewhere.items())
+    ]
 
 
 def _starts_s(chosen: Chosen) -> tuple[list[float], list[str]]:

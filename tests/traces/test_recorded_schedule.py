@@ -54,7 +54,7 @@ def test_starts_and_first_fit() -> None:
         "d": (Share(0, "s1", 3),),
     }
     assert objective(made.instance, schedule(made)) == 100.0 + 20.0 + 65.0 + 21.0
-    assert made.audit[-1].endswith("for 4 of 4 jobs, placed first fit.")
+    assert made.audit[-1] == "What happened: the record names no nodes, for 4 of 4 jobs, placed first fit."
 
 
 def test_the_nodes_of_the_record() -> None:
@@ -75,7 +75,8 @@ def test_the_nodes_of_the_record() -> None:
         "c": (Share(0, "n0", 1),),
         "d": (Share(0, "n2", 1),),
     }
-    assert made.audit[-1].endswith("for 2 of 4 jobs, placed first fit.")
+    assert "no servers of the instance" in made.audit[-2] and made.audit[-2].endswith("for 1 of 4 jobs, placed first fit.")
+    assert "its nodes have no room" in made.audit[-1] and made.audit[-1].endswith("for 1 of 4 jobs, placed first fit.")
     known = gangs_of(queue(job("a", 0.0, 0.0, 9.0, 5, nodes=("n2", "n1")), nodes=nodes))
     assert not any("first fit" in sentence for sentence in known.audit)
 
