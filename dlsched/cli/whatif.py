@@ -46,7 +46,10 @@ def run(
     out: Annotated[str, typer.Option("-o", "--out", metavar="FILE.html", help="The page to write.")],
     gpus: Annotated[
         str | None,
-        typer.Option(metavar="N[,N]", help="GPUs of the cluster, of today first; else what the trace shows."),
+        typer.Option(
+            metavar="N[,N]",
+            help="GPUs of the cluster, of today first, or POOL=N of one pool; else what the trace shows.",
+        ),
     ] = None,
     policies: Annotated[
         str | None,
@@ -77,7 +80,7 @@ def run(
     Results are kept: Ctrl-C ends it with what has ended, and the same command goes on.
     """
     from dlsched.evaluation.page import write_page
-    from dlsched.evaluation.question import methods_of
+    from dlsched.evaluation.question import methods_of, sizes_of
     from dlsched.evaluation.whatif import LARGEST_SOLUTION, content_of, data_of, question_of, seconds_of
     from dlsched.study.leader import require_engine
     from dlsched.study.reports.page import require_report
@@ -91,7 +94,8 @@ def run(
     path = _store_of(out, store)
     names = tuple(names_in(policies))
     methods_of(names, family)
-    sizes, window_s = _numbers(gpus), None if window is None else seconds_of(window)
+    sizes = (None,) if gpus is None else sizes_of(names_in(gpus), gpus)
+    window_s = None if window is None else seconds_of(window)
     question = question_of(
         read_queue(source, file, **own),
         policies=names,
@@ -160,19 +164,6 @@ def _command(file: str, out: str, options: Mapping[str, Value | None]) -> str:
         for word in ((name,) if value is True else (name, str(value)))
     ]
     return shlex.join(["dlsched", "whatif", file, *words_of_options, "-o", out])
-
-
-def _numbers(text: str | None) -> tuple[int | None, ...]:
-    if text is None:
-        return (None,)
-    found = []
-    for word in names_in(text):
-        if not word.isascii() or not word.isdigit() or not 1 <= int(word) <= 10**9 or int(word) in found:
-            raise UsageError(
-                where="gpus", found=repr(text), allowed="different integers >= 1 with commas, such as 400,480"
-            )
-        found.append(int(word))
-    return tuple(found)
 
 
 def _print(page: "PageContent") -> None:

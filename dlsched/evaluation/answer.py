@@ -70,9 +70,10 @@ def due(cluster: Cluster) -> str:
     def part(seconds: float) -> str:
         return f"{unit.words(seconds)} ({percent(seconds / shares.waited_s)})"
 
-    before_s = float((cluster.jobs.ready_s - cluster.jobs.submit_s).mean())
-    limits = f"dependencies and begin times {unit.words(before_s)}, arrays {unit.words(shares.users_s - before_s)}"
-    limits = limits if shares.users_s > 0 else "dependencies, begin times, arrays"
+    causes = {"dependencies": shares.dependencies_s, "begin times": shares.begin_s, "arrays": shares.arrays_s}
+    limits = ", ".join(
+        f"{cause} {unit.words(seconds)}" if shares.users_s > 0 else cause for cause, seconds in causes.items()
+    )
     how = ", as far as the record lets them be inferred" if cluster.inferred and shares.users_s > 0 else ""
     text += f". Of that, {part(shares.users_s)} is due to limits that users set themselves ({limits}{how}), "
     text += f"{part(shares.order_s)} to the order in which jobs were served, and {part(shares.rest_s)} the best policy keeps"
@@ -273,13 +274,22 @@ def known(estimates: bool, silent: int = 0) -> str:
     )
 
 
+def size_in_words(cluster: Cluster, today: Cluster, unit: str = "") -> str:
+    """Write the GPUs of a cluster, and those of its pools that are not as today where others are."""
+    changed = [
+        f"{name}: {gpus:,}" for name, (gpus, _) in cluster.pools.items() if gpus != today.pools.get(name, (gpus,))[0]
+    ]
+    whole = several(cluster.gpus, unit) if unit else f"{cluster.gpus:,}"
+    return f"{whole} ({', '.join(changed)})" if 0 < len(changed) < len(cluster.pools) else whole
+
+
 def smallest(clusters: Sequence[Cluster]) -> str:
     """Say how long jobs wait on larger clusters, and on which smaller one no longer than on the first, today's."""
     today, base = clusters[0], clusters[0].baseline
     if len(clusters) < 2 or base is None:
         return ""
     unit, waiting_s = unit_of(today), today.mean_s(base)
-    larger, enough = [], dict[int, tuple[str, Cluster]]()
+    larger, enough = [], list[tuple[str, Cluster]]()
     # Waits are compared over the jobs of today's cluster, all of which the other must hold.
     for cluster in clusters[1:]:
         index = in_common((today, cluster))[1]
@@ -287,27 +297,36 @@ def smallest(clusters: Sequence[Cluster]) -> str:
             continue  # this cluster cannot hold all jobs
         waits = {name: float(fate.waiting_s[index].mean()) for name, fate in cluster.fates.items() if name != HAPPENED}
         if cluster.gpus >= today.gpus:
-            larger += [f"{unit.words(waits[base])} on {cluster.gpus:,}"] if base in waits else []
+            larger += [f"{unit.words(waits[base])} on {size_in_words(cluster, today)}"] if base in waits else []
             continue
         best = min(waits, key=lambda name: waits[name], default=None)
         if best is not None and (waits[best] <= waiting_s or math.isclose(waits[best], waiting_s)):
-            enough[cluster.gpus] = best, cluster
+            enough.append((best, cluster))
     here = f"{unit.words(waiting_s)} on average"
     text = ", ".join([f"Waiting under `{base}` on {several(today.gpus, 'GPU')} is {here}", *larger])
     if all(cluster.gpus >= today.gpus for cluster in clusters):
         return " ".join([f"{text}.", *_no_room(today)])
     if not enough:
         return " ".join([f"{text}; no policy keeps it as short on any of the smaller clusters.", *_no_room(today)])
-    best, cluster = enough[min(enough)]
+    best, cluster = min(enough, key=lambda each: each[1].gpus)
     text += "; the smallest of these clusters on which a policy keeps it as short "
-    text += f"has {several(cluster.gpus, 'GPU')}, with `{best}`"
+    text += f"has {size_in_words(cluster, today, 'GPU')}, with `{best}`"
+    # a mean over all pools hides those that lose
+    least_s = NEGLIGIBLE * today.flow_s(base)
+    for name, (_, of) in today.pools.items():
+        pool_s = today.fates[base].waiting_s[of].mean(), cluster.fates[best].waiting_s[cluster.pools[name][1]].mean()
+        if len(today.pools) > 1 and pool_s[1] > pool_s[0] + least_s:
+            text += f", but in pool {name} waiting goes {from_to(*pool_s, unit)}"
     # no invitation to remove GPUs where that is hard on someone, or the model is off
     was_s, longest_s = (float(each.fates[name].waiting_s.max()) for each, name in ((today, base), (cluster, best)))
-    shares = today.shares
     if longest_s > was_s or today.off:
-        off_s = abs(shares.unexplained_s or 0.0) if shares is not None else 0.0
         unit = Unit.of(max(was_s, longest_s))
-        unexplained = f"{unit.words(off_s)} of today's mean waiting is not explained by the model"
+        off = today.off or {"": today.shares}
+        parts = [
+            f"{unit.words(abs(shares.unexplained_s or 0.0) if shares else 0.0)}{name and f' in pool {name}'}"
+            for name, shares in off.items()
+        ]
+        unexplained = f"{' and '.join(parts)} of today's mean waiting is not explained by the model"
         text += f", but there the longest wait goes {from_to(was_s, longest_s, unit)}, and {unexplained}"
     return " ".join([f"{text}.", *_no_room(cluster)])
 

@@ -58,7 +58,8 @@ class Fate:
 class Shares:
     """What the mean waiting of a job is due to, seconds.
 
-    ``waited_s``: what happened, or the usual policy where that is not known. ``users_s``: what users' own limits asked for.
+    ``waited_s``: what happened, or the usual policy where that is not known. ``users_s``: what users' own limits asked for, of
+    which ``dependencies_s`` and ``begin_s`` before a job was ready, the rest as its array was at its limit.
     ``unexplained_s``: what happened beyond that, less the same of the usual policy in the model; None: it is not known.
     ``order_s``: the usual policy less the best one tried, both beyond what users' own limits ask for.
     ``rest_s``: what the best one waits beyond them.
@@ -66,9 +67,16 @@ class Shares:
 
     waited_s: float
     users_s: float
+    dependencies_s: float
+    begin_s: float
     unexplained_s: float | None
     order_s: float
     rest_s: float
+
+    @property
+    def arrays_s(self) -> float:
+        """What limits of arrays asked for."""
+        return self.users_s - self.dependencies_s - self.begin_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +155,18 @@ class Cluster:
         first = usual if record is None else record
         users_s = float(first.users_s[of].mean())
         net_s, best_s = (mean_s(fate) - float(fate.users_s[of].mean()) for fate in (usual, new))
+        before_s, dependent = (self.jobs.ready_s - self.jobs.submit_s)[of], self.jobs.dependent[of]
+        causes_s = [float((before_s * which).mean()) for which in (dependent, ~dependent)]
         unexplained_s = None if record is None else mean_s(record) - users_s - net_s
-        return Shares(mean_s(first), users_s, unexplained_s, net_s - best_s, best_s)
+        return Shares(mean_s(first), users_s, *causes_s, unexplained_s, net_s - best_s, best_s)
+
+    @property
+    def classes(self) -> dict[str, BoolArray]:
+        """Which jobs are of each class, shape (I,), by its name; none where there is one class only."""
+        names = sorted({*self.jobs.classes})
+        return (
+            {name: np.array([each == name for each in self.jobs.classes]) for name in names} if len(names) > 1 else {}
+        )
 
     @property
     def off(self) -> dict[str, Shares]:
@@ -215,7 +233,8 @@ def _cluster(
     jobs = Jobs(
         tuple(chain.from_iterable(piece.jobs.ids for piece in pieces)),
         tuple(chain.from_iterable(piece.jobs.users for piece in pieces)),
-        *(np.concatenate([getattr(piece.jobs, name) for piece in pieces]) for name in Jobs._fields[2:]),
+        *(np.concatenate([getattr(piece.jobs, name) for piece in pieces]) for name in Jobs._fields[2:-1]),
+        tuple(chain.from_iterable(piece.jobs.classes for piece in pieces)),
     )
     of_pool = np.repeat([piece.pool for piece in pieces], [len(piece.jobs.ids) for piece in pieces])
     pools = {piece.pool: (piece.gpus, of_pool == piece.pool) for piece in pieces}

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dlsched import elastic_stream, srpt_mapping
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
 from dlsched.statistics.inference import Estimate, bootstrap_mean
@@ -134,7 +134,8 @@ def stretches(count: int, most: int = 20, fewest: int = 5) -> IntArray:
 class Jobs(NamedTuple):
     """Jobs as the trace has them, in the order of the instance: ids and users as text, figures of shape (I,), seconds.
 
-    ``ready_s``: from when on its user's own conditions let a job start, at or after ``submit_s``.
+    ``ready_s``: from when on its user's own conditions let a job start, at or after ``submit_s``; ``dependent``: whether that was
+    the end of an earlier job. ``classes``: as the source names them.
     """
 
     ids: tuple[str, ...]
@@ -143,6 +144,8 @@ class Jobs(NamedTuple):
     run_s: FloatArray
     gpus: IntArray
     ready_s: FloatArray
+    dependent: BoolArray
+    classes: tuple[str, ...]
 
     def by_users(self) -> tuple[IntArray, list[str]]:
         """User of every job, -1 where none is named, and the users, that of the most GPU time first."""
@@ -181,6 +184,8 @@ def jobs_of(instance: InstanceFile, recorded: Sequence[QueuedJob]) -> Jobs:
         np.array([job.duration_s for job in recorded], dtype=np.float64),
         np.array([job.gpus for job in recorded], dtype=np.int64),
         ready_s,
+        np.array([job.wall is not None and job.wall.dependent for job in recorded], dtype=np.bool_),
+        tuple(job.qos for job in recorded),
     )
 
 

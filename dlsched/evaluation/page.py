@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dlsched.core.arrays import FloatArray
+from dlsched.core.arrays import BoolArray, FloatArray
 from dlsched.core.files import write_text
 from dlsched.core.messages import printable, several
 from dlsched.core.quantities import percent, rounded
@@ -104,19 +104,39 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
 
 def pools_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | None:
     """Mean waiting time by pool and policy; None for one pool."""
-    if len(cluster.pools) < 2:
-        return None
-    rows = [
+    rows = [[name_cell(name, name), count_cell(gpus)] for name, (gpus, _) in cluster.pools.items()]
+    heads = [Column("pool", numbers=False), Column("GPUs")]
+    return _waits_table("pool", heads, rows, [of for _, of in cluster.pools.values()], cluster, looks, unit)
+
+
+def classes_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | None:
+    """Mean waiting time by class (QOS, priority class) and policy; None for one class."""
+    rows = [[name_cell(name or "(none)", name or "(none)")] for name in cluster.classes]
+    return _waits_table(
+        "class", [Column("class", numbers=False)], rows, [*cluster.classes.values()], cluster, looks, unit
+    )
+
+
+def _waits_table(
+    kind: str,
+    heads: Sequence[Column],
+    rows: Sequence[Sequence[Cell]],
+    members: Sequence[BoolArray],
+    cluster: Cluster,
+    looks: dict[str, Look],
+    unit: Unit,
+) -> Table | None:
+    """Jobs and mean waiting time by policy of every row's members, after its first cells; None for one row."""
+    whole = [
         [
-            name_cell(name, name),
-            count_cell(gpus),
+            *row,
             count_cell(int(of.sum())),
             *(cell_of(float(fate.waiting_s[of].mean()), unit) for fate in cluster.fates.values()),
         ]
-        for name, (gpus, of) in cluster.pools.items()
+        for row, of in zip(rows, members, strict=True)
     ]
-    heads = [Column("GPUs"), Column("jobs"), *(Column(looks[name].label) for name in cluster.fates)]
-    return Table(f"Mean waiting time by pool, {unit.name}", [Column("pool", numbers=False), *heads], rows)
+    columns = [*heads, Column("jobs"), *(Column(looks[name].label) for name in cluster.fates)]
+    return Table(f"Mean waiting time by {kind}, {unit.name}", columns, whole) if len(whole) > 1 else None
 
 
 def _plain(value: float) -> Cell:
@@ -357,7 +377,8 @@ def render(content: PageContent) -> str:
     clusters = [content.clusters[0], *others]
     sizes = clusters_table(clusters, of_all, unit)
     first, *more = content.sentences
-    sections = [_section(cluster, of_all, unit, index) for index, cluster in enumerate(clusters)]
+    titles = [answer.size_in_words(cluster, clusters[0], "GPU") for cluster in clusters]
+    sections = [_section(cluster, of_all, unit, index, titles[index]) for index, cluster in enumerate(clusters)]
     sizes_figure = waiting_figure(clusters, of_all, unit, sizes)
     return embedded(
         "whatif.html",
@@ -373,18 +394,19 @@ def render(content: PageContent) -> str:
     )
 
 
-def _section(cluster: Cluster, of_all: dict[str, Look], unit: Unit, index: int) -> dict[str, object]:
+def _section(cluster: Cluster, of_all: dict[str, Look], unit: Unit, index: int, title: str) -> dict[str, object]:
     sizes = sizes_table(cluster, of_all, unit)
     policies = policies_table(cluster, of_all, unit)
     figures = []
     if cluster.fates:
         figures = [waits_figure(cluster, of_all, policies), flow_figure(cluster, of_all, unit, sizes)]
     return {
-        "title": several(cluster.gpus, "GPU"),
+        "title": title,
         "anchor": f"gpus-{index}",
         "policies": policies,
         "sizes": sizes,
         "pools": pools_table(cluster, of_all, unit),
+        "classes": classes_table(cluster, of_all, unit),
         "users": users_table(cluster, of_all, unit),
         "winners": parts_of(answer.winners(cluster)),
         "figures": [figure for figure in figures if figure.traces],

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, cast
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import Refused, several
@@ -83,13 +83,17 @@ MOST_WARNINGS = 12
 LIMITS: Final = CellLimits(time_s=60.0)
 
 
+Size = int | None | tuple[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question for the evaluator.
 
     ``policies`` are methods of the family by name, or ``file.py:function`` from ``folder`` on; empty: those of ``POLICIES``.
     ``usual``: those of them of which the one that reproduces what happened best is the usual policy; empty: the first.
-    ``gpus`` are sizes of the cluster, today's first; None: chosen by ``instance_from``, whose further ``options`` there are.
+    ``gpus`` are sizes of the cluster, today's first; None: chosen by ``instance_from``, whose further ``options`` there are; a
+    pool and its GPUs: as today's, but for this pool.
     Submissions of ``window`` are cut every ``window_s`` seconds into instances that begin with the jobs present then; None: one
     instance. ``estimates``: policies know users' estimates instead of true running times. ``limits`` are of each policy and of
     the bound, on each window.
@@ -99,13 +103,29 @@ class Question:
     policies: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
     family: str = "srpt_mapping"
-    gpus: tuple[int | None, ...] = (None,)
+    gpus: tuple[Size, ...] = (None,)
     window: Window = Window(None, None)  # noqa: RUF009  frozen
     window_s: float | None = None
     estimates: bool = False
     folder: Path = Path()
     limits: CellLimits = LIMITS
     options: Mapping[str, object] = field(default_factory=dict)
+
+
+def sizes_of(given: Sequence[object], typed: str | None = None) -> tuple[Size, ...]:
+    """Read numbers of GPUs and ``POOL=N``, after what the trace shows if the first is of a pool; ``typed``: for errors."""
+    sizes: list[Size] = []
+    for each in given:
+        pool, equals, count = each.rpartition("=") if isinstance(each, str) else ("", "", each)
+        if isinstance(count, str) and count.isascii() and count.isdigit():
+            count = int(count[:10])
+        size = (pool, count) if equals else count
+        least = count is None or (isinstance(count, int) and 1 <= count <= 10**9)
+        if not least or bool(pool) != bool(equals) or size in sizes:
+            allowed = "different integers >= 1 with commas, such as 400,480, or POOL=N"
+            raise UsageError(where="gpus", found=repr(each if typed is None else typed), allowed=allowed)
+        sizes.append(cast(Size, size))
+    return (None, *sizes) if sizes and isinstance(sizes[0], tuple) else tuple(sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +163,18 @@ def pieces(question: Question) -> list[Piece]:
     methods_of(question.policies, question.family, question.folder)
     if not question.gpus:
         raise UsageError(where="gpus", found="none", allowed="one or more numbers of GPUs")
-    if question.family != "srpt_mapping":
+    gangs = question.family == "srpt_mapping"
+    pools = pools_of(question.queue) if gangs else {"": question.queue}
+    for size in question.gpus:
+        if isinstance(size, tuple) and (size[0] not in pools or len(pools) == 1):
+            allowed = (
+                f"a number, or a pool and its GPUs, of {', '.join(pools)}"
+                if len(pools) > 1
+                else "a number, of one pool"
+            )
+            raise UsageError(where="gpus", found=repr(f"{size[0]}={size[1]}"), allowed=allowed)
+    if not gangs:
         return [piece for size in range(len(question.gpus)) for piece in _pieces({"": question}, {}, size)]
-    pools = pools_of(question.queue)
     ranks, classes = ranks_of(list(pools.values()))
     notes = (classes,) if classes else ()
     parts = {
@@ -177,7 +206,7 @@ def _pieces(
     there = {name: part for name, part in parts.items() if _present(part)} or parts
     for pool, part in there.items():
         # what is inferred of the record is of the cluster on which it happened, whatever the size in question
-        today, gpus = (part.gpus[at] if len(parts) == 1 else _scaled(own, part.gpus[at])[pool] for at in (0, size))
+        today, gpus = (_size_of(pool, own, part.gpus, at) for at in (0, size))
         if part.family == "srpt_mapping":
             part = replace(part, queue=with_walls(part.queue, today or own[pool], ranks, servers.get(pool)))
         try:
@@ -209,6 +238,14 @@ def _gpus_of(queue: Queue, options: Mapping[str, object]) -> int:
     per = int(str(options.get("gpus_of_node", GPUS_OF_A_SERVER)))
     held = per * math.ceil(most_held(queue.jobs, queue.slices) / per)
     return sum(node.gpus for node in queue.nodes) or sum(queue.pools.values()) or max(1, held)
+
+
+def _size_of(pool: str, own: Mapping[str, int], sizes: Sequence[Size], at: int) -> int | None:
+    """GPUs of a pool on one of the clusters; None: of the only pool, as the record shows them."""
+    size = sizes[at]
+    if isinstance(size, tuple):
+        return size[1] if size[0] == pool else _size_of(pool, own, sizes, 0)
+    return size if len(own) == 1 else _scaled(own, size)[pool]
 
 
 def _scaled(own: Mapping[str, int], gpus: int | None) -> Mapping[str, int]:

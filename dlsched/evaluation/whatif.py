@@ -22,7 +22,18 @@ from dlsched.core.quantities import percent
 from dlsched.evaluation.answer import unit_of
 from dlsched.evaluation.clusters import HAPPENED, clusters_of
 from dlsched.evaluation.page import PageContent, render, write_page
-from dlsched.evaluation.question import FIRST_COME, LIMITS, Question, audit_of, methods_of, pieces, plan_of, usual_first
+from dlsched.evaluation.question import (
+    FIRST_COME,
+    LIMITS,
+    Question,
+    Size,
+    audit_of,
+    methods_of,
+    pieces,
+    plan_of,
+    sizes_of,
+    usual_first,
+)
 from dlsched.study.leader import StudyProgress
 from dlsched.study.leader import run as run_study
 from dlsched.study.plans.instance_entries import duration_s
@@ -36,6 +47,11 @@ if TYPE_CHECKING:
 
 
 ENDS = ("from_", "to")
+PARTS = (
+    *("dependencies_s", "begin_times_s", "array_limits_s"),
+    *("users_limits_s", "not_explained_s", "not_order_s", "order_s", "rest_s"),
+)
+"""What the waiting is due to, in the answer as JSON."""
 LARGEST_SOLUTION = 1 << 30  # bytes of a schedule as JSON: the figures are made of all of it
 
 
@@ -44,7 +60,7 @@ def question_of(
     *,
     policies: tuple[str, ...],
     family: str,
-    gpus: tuple[int | None, ...],
+    gpus: tuple[Size, ...],
     window_s: float | None,
     estimates: bool,
     time_s: float,
@@ -114,12 +130,20 @@ def data_of(content: PageContent) -> dict[str, object]:
     def waits(of: BoolArray | slice) -> dict[str, float]:
         return {_key(name, base): float(fate.waiting_s[of].mean()) for name, fate in today.fates.items()}
 
+    def row(of: BoolArray) -> dict[str, object]:
+        return {f"{policy}_waiting_s": wait_s for policy, wait_s in waits(of).items()} | parts(of)
+
     def parts(of: BoolArray | slice) -> dict[str, float | None]:
         shares = today.shares_of(of)
         if shares is None:
-            return dict.fromkeys(("users_limits_s", "not_explained_s", "not_order_s", "order_s", "rest_s"))
+            return dict.fromkeys(PARTS)
         not_order_s = shares.users_s + (shares.unexplained_s or 0.0)
         return {
+            **{
+                "dependencies_s": shares.dependencies_s,
+                "begin_times_s": shares.begin_s,
+                "array_limits_s": shares.arrays_s,
+            },
             **{"users_limits_s": shares.users_s, "not_explained_s": shares.unexplained_s, "not_order_s": not_order_s},
             **{"order_s": shares.order_s, "rest_s": shares.rest_s},
         }
@@ -134,14 +158,16 @@ def data_of(content: PageContent) -> dict[str, object]:
         **parts(slice(None)),
         "bound_flow_s": today.least_flow_s,
         "pools": [
-            {"name": name, "gpus": gpus, "jobs": int(of.sum())}
-            | {f"{policy}_waiting_s": wait_s for policy, wait_s in waits(of).items()}
-            | parts(of)
-            for name, (gpus, of) in today.pools.items()
+            {"name": name, "gpus": gpus, "jobs": int(of.sum())} | row(of) for name, (gpus, of) in today.pools.items()
         ],
+        "classes": [{"name": name, "jobs": int(of.sum())} | row(of) for name, of in today.classes.items()],
         "largest_wait_s": {_key(name, base): float(fate.waiting_s.max()) for name, fate in today.fates.items()},
         "clusters": [
-            {"gpus": each.gpus, "waiting_s": {_key(name, base): each.mean_s(name) for name in each.fates}}
+            {
+                "gpus": each.gpus,
+                "waiting_s": {_key(name, base): each.mean_s(name) for name in each.fates},
+                "pools": {name: gpus for name, (gpus, _) in each.pools.items()},
+            }
             for each in content.clusters
         ],
         "sentences": [sentence.replace("`", "") for sentence in content.sentences],
@@ -239,7 +265,7 @@ def whatif(
     trace: str | os.PathLike[str] | Queue,
     source: str | None = None,
     *,
-    gpus: int | Sequence[int] | None = None,
+    gpus: int | str | Sequence[int | str] | None = None,
     policies: Sequence[str] | None = None,
     family: str = "srpt_mapping",
     window: float | str | None = None,
@@ -261,7 +287,7 @@ def whatif(
     source
         What kind of file, such as ``slurm``.
     gpus
-        GPUs of the cluster, of today first; None: what the trace shows.
+        GPUs of the cluster, of today first, or ``pool=N``: as today, but for this pool; None: what the trace shows.
     policies
         Of the family, or ``file.py:function``, the usual one first; None: the family's own list.
     family
@@ -298,10 +324,7 @@ def whatif(
         raise UsageError(where="time limit", found=repr(time_limit), allowed="a number > 0")
     window_s = None if window is None else seconds_of(window)
     methods_of(policies or (), family)
-    counts = tuple(gpus) if isinstance(gpus, list | tuple | range) else (gpus,)
-    for count in counts:
-        if count is not None and not (isinstance(count, int) and count >= 1):
-            raise UsageError(where="gpus", found=repr(count), allowed="an integer >= 1, or a list of some")
+    counts = sizes_of(gpus if isinstance(gpus, list | tuple | range) else (gpus,))
     known = (*ENDS, *OF_EVALUATIONS, *(() if isinstance(trace, Queue) else READING))
     for name, value in options.items():
         if name not in known:

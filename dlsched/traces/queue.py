@@ -137,6 +137,7 @@ class Wall(NamedTuple):
     ready_s: float  # from then on its user's own conditions let it start
     at_once: int | None  # limit on concurrent tasks of its array
     rank: int  # of its class; larger ones are served first
+    dependent: bool = False  # it was ready when an earlier job of its user ended
 
 
 class QueuedJob(NamedTuple):

@@ -8,7 +8,8 @@ use on it at once, and at least as many as any other node of its pool with GPUs 
 *Ready.* A job waits for GPUs from the moment on at which its user's own conditions (dependencies, begin times) let it start:
 ``Eligible`` where the record states it. Where it does not, a job that starts within ``SOON_S`` of the end of an earlier job of
 its user is taken to have waited for that job, if GPUs enough for it were free in its pool for nearly all of its waiting, and no
-job that came earlier waited for GPUs meanwhile.
+job that came earlier waited for GPUs meanwhile. Where it is stated, a job that is ready within ``SOON_S`` of such an end is
+taken to depend on that job; what else it waits for is its begin time, or a hold.
 
 *Arrays.* Of an array at most as many tasks run at once as it states. Where it states nothing, but the most that ran at once
 ran nearly always when others waited though GPUs were free for them, this number is taken to be its limit.
@@ -18,7 +19,7 @@ passed jobs of the other, that came before and need no more GPUs, several times 
 """
 
 import math
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -133,10 +134,11 @@ def with_walls(queue: Queue, gpus: int, ranks: Mapping[str, int], servers: Mappi
     ``servers``: GPUs by name where jobs are consolidated: those free for a job are on as few servers as hold it when empty.
     """
     free = _Free((*queue.jobs, *queue.others, *queue.slices), gpus, servers or {})
-    ready, words = _ready_s(queue.jobs, free)
+    ends = _ends((*queue.jobs, *queue.others, *queue.slices))
+    ready, words = _ready_s(queue.jobs, free, _ends(queue.jobs))
     limits, inferred = _limits(queue, free)
     walled = tuple(
-        job._replace(wall=Wall(at_s, limits.get(job.array), ranks.get(job.qos, 0)))
+        job._replace(wall=Wall(at_s, limits.get(job.array), ranks.get(job.qos, 0), _depends(job, at_s, ends)))
         for job, at_s in zip(queue.jobs, ready, strict=True)
     )
     return replace(queue, jobs=walled, audit=(*queue.audit, *words, *inferred))
@@ -215,24 +217,39 @@ def _stated_s(job: QueuedJob) -> float:
     return job.submit_s if job.eligible_s is None else max(job.submit_s, job.eligible_s)
 
 
-def _ready_s(jobs: Sequence[QueuedJob], free: _Free) -> tuple[list[float], list[str]]:
+_Ends = Mapping[str, Sequence[tuple[float, float]]]
+"""When the jobs of every user ended, in order, and when each was sent."""
+
+
+def _ends(jobs: Iterable[QueuedJob]) -> _Ends:
+    ends: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for job in jobs:
+        if job.user and job.end_s is not None:
+            ends[job.user].append((job.end_s, job.submit_s))
+    return {user: sorted(own) for user, own in ends.items()}
+
+
+def _depends(job: QueuedJob, ready_s: float, ends: _Ends) -> bool:
+    """Whether a job was ready, later than it came, just when a job of its user ended that had come no later."""
+    own = ends.get(job.user, ())
+    just_ended = own[bisect_left(own, (ready_s - SOON_S,)) : bisect_right(own, (ready_s, math.inf))]
+    return ready_s > job.submit_s and any(submit_s <= job.submit_s < end_s for end_s, submit_s in just_ended)
+
+
+def _ready_s(jobs: Sequence[QueuedJob], free: _Free, ends: _Ends) -> tuple[list[float], list[str]]:
     """When every job could start for its user, and sentences on how that is known."""
     if any(job.eligible_s is not None for job in jobs):
         ready = [_stated_s(job) if job.start_s is None else min(_stated_s(job), job.start_s) for job in jobs]
         later = sum(at_s > job.submit_s for at_s, job in zip(ready, jobs, strict=True))
         words = "Jobs that their users' own conditions let start only after they were sent, as the record says"
         return ready, counted(words, later)
-    starts_s = _followers(jobs, free)
+    starts_s = _followers(jobs, free, ends)
     words = "Jobs taken to have waited for an earlier job of their user, at whose end they start though GPUs were free"
     return [starts_s.get(job.id, job.submit_s) for job in jobs], counted(words, len(starts_s))
 
 
-def _followers(jobs: Sequence[QueuedJob], free: _Free) -> dict[str, float]:
+def _followers(jobs: Sequence[QueuedJob], free: _Free, ends: _Ends) -> dict[str, float]:
     """The starts of jobs that waited for an earlier job of their user and not for GPUs, by id."""
-    ends: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for job in jobs:
-        if job.user and job.end_s is not None:
-            insort(ends[job.user], (job.end_s, job.submit_s))
     found, blocked_s = {}, -math.inf
     for job in sorted(jobs, key=lambda job: job.submit_s):
         if job.start_s is None or job.start_s <= job.submit_s + SOON_S:
@@ -240,11 +257,12 @@ def _followers(jobs: Sequence[QueuedJob], free: _Free) -> dict[str, float]:
         if not _enough(free, job, job.start_s):
             # a strict queue lets all that come later wait as long
             blocked_s = max(blocked_s, job.start_s)
-        elif not job.array and blocked_s <= job.submit_s + (1 - FREE) * (job.start_s - job.submit_s):
-            own = ends[job.user]
-            just_ended = own[bisect_left(own, (job.start_s - SOON_S,)) : bisect_right(own, (job.start_s, math.inf))]
-            if any(submit_s <= job.submit_s < end_s for end_s, submit_s in just_ended):
-                found[job.id] = job.start_s
+        elif (
+            not job.array
+            and blocked_s <= job.submit_s + (1 - FREE) * (job.start_s - job.submit_s)
+            and _depends(job, job.start_s, ends)
+        ):
+            found[job.id] = job.start_s
     return found
 
 

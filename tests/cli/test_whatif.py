@@ -314,6 +314,7 @@ def test_limits_of_arrays_are_in_the_model_of_gangs(here: Path, cli: Callable[..
     ended = cli(*ASKED, "--gpus", "8")
     assert "Arrays that say how many of their tasks may run at once: 1.\n" in ended.err
     assert "30 min on average. Of that, 30 min (100 %) is due to limits that users set themselves" in ended.out
+    assert "(dependencies 0 min, begin times 0 min, arrays 30 min" in ended.out
     streams = cli(*ASKED[:-1], "fifo-fixed", "--gpus", "8", "--family", "elastic_stream", "-s", "streams.sqlite")
     assert "only so many may run at once (1 of 7), a limit that is not in the model: 2.\n" in streams.err
     assert "Arrays of which only so many tasks might run at once have no such limit here: 2 tasks." in streams.out
@@ -337,11 +338,24 @@ def test_pools_dependencies_and_json(here: Path, cli: Callable[..., Ended]) -> N
     # mean waiting: 2 h for GPUs of one of four jobs, 4 h for a dependency of another
     assert data["waiting_s"] == {"happened": 5400.0, "usual": 5400.0, "fifo": 5400.0}
     assert (data["users_limits_s"], data["not_explained_s"], data["order_s"]) == (3600.0, 0.0, 0.0)
+    # no job of cid ended when the fourth was ready
+    assert (data["dependencies_s"], data["begin_times_s"], data["array_limits_s"]) == (0.0, 3600.0, 0.0)
+    assert data["classes"] == []
     assert [(pool["name"], pool["gpus"], pool["jobs"], pool["usual_waiting_s"]) for pool in data["pools"]] == [
         ("a", 2, 2, 3600.0),
         ("b", 4, 2, 7200.0),
     ]
     assert data["largest_wait_s"] == {"happened": 14400.0, "usual": 14400.0}
+    # pool a alone on 4 GPUs: its second job does not wait, b is as it was
+    larger = json.loads(cli(*ASKED, "--json", "--gpus", "a=4", "-s", "pool.sqlite").out)
+    assert [(each["gpus"], each["pools"]) for each in larger["clusters"]] == [
+        (6, {"a": 2, "b": 4}),
+        (8, {"a": 4, "b": 4}),
+    ]
+    assert [each["waiting_s"]["usual"] for each in larger["clusters"]] == [5400.0, 3600.0]
+    assert any("1 h on 8 (a: 4)" in sentence for sentence in larger["sentences"])
+    wrong = cli(*ASKED, "--gpus", "c=4", "-s", "wrong.sqlite")
+    assert wrong.code == 2 and "gpus: found 'c=4', allowed: a number, or a pool and its GPUs, of a, b" in wrong.err
     halved = json.loads(cli(*ASKED, "--json", "--gpus", "6,12", "-s", "sizes.sqlite").out)
     assert [each["gpus"] for each in halved["clusters"]] == [6, 12]
     assert halved["clusters"][1]["waiting_s"]["usual"] == 3600.0  # with 4 GPUs in a nobody waits for one

@@ -75,7 +75,9 @@ def test_the_nodes_of_the_record() -> None:
         "c": (Share(0, "n0", 1),),
         "d": (Share(0, "n2", 1),),
     }
-    assert "no servers of the instance" in made.audit[-2] and made.audit[-2].endswith("for 1 of 4 jobs, placed first fit.")
+    assert "no servers of the instance" in made.audit[-2] and made.audit[-2].endswith(
+        "for 1 of 4 jobs, placed first fit."
+    )
     assert "its nodes have no room" in made.audit[-1] and made.audit[-1].endswith("for 1 of 4 jobs, placed first fit.")
     known = gangs_of(queue(job("a", 0.0, 0.0, 9.0, 5, nodes=("n2", "n1")), nodes=nodes))
     assert not any("first fit" in sentence for sentence in known.audit)

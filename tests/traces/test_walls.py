@@ -65,6 +65,11 @@ def test_a_dependency_is_stated_or_inferred() -> None:
     assert walls(queue_of(first, second), 8) == [(0.0, None), (3.0, None)]
     stated = second._replace(eligible_s=HOUR)
     assert walls(queue_of(first, stated), 8) == [(0.0, None), (1.0, None)]
+    # by the end of the first, or by something else
+    at_end = second._replace(eligible_s=3 * HOUR, start_s=4 * HOUR, end_s=5 * HOUR)
+    for each, depends in ((second, True), (stated, False), (at_end, True), (at_end._replace(user="bob"), False)):
+        last = with_walls(queue_of(first, each), 8, {}).jobs[1].wall
+        assert last is not None and last.dependent == depends
     # on one GPU it waited for that
     assert walls(queue_of(first, second), 1) == [(0.0, None), (0.0, None)]
 
