@@ -57,14 +57,7 @@ LISTED = ListedFamily(
     formulations={"milp": "formulations.milp:build_milp"},
     options=by_name(
         Option("load", float, "X", "Work that arrives over capacity", "streams and gangs"),
-        Option(
-            "placement",
-            str,
-            "X",
-            "`any` servers, or `consolidated`: a job uses as few as it can",
-            "gangs",
-            choices=("any", "consolidated"),
-        ),
+        Option("placement", str, "X", "`any` servers, or as few as can be, `consolidated`", "gangs"),
     ),
     space=by_name(
         Option(

@@ -163,10 +163,8 @@ class Cluster:
     @property
     def classes(self) -> dict[str, BoolArray]:
         """Which jobs are of each class, shape (I,), by its name; none where there is one class only."""
-        names = sorted({*self.jobs.classes})
-        return (
-            {name: np.array([each == name for each in self.jobs.classes]) for name in names} if len(names) > 1 else {}
-        )
+        own, names = np.array(self.jobs.classes), sorted({*self.jobs.classes})
+        return {name: own == name for name in names} if len(names) > 1 else {}
 
     @property
     def off(self) -> dict[str, Shares]:

@@ -20,12 +20,6 @@ _OFF = 0.05  # part of the waiting from which a policy is off what happened
 _CLOSER = 0.5  # part of that which consolidation may leave
 
 
-def consolidated(instance: Instance) -> Instance:
-    """Return the same instance with consolidated placement."""
-    fields = {name: getattr(instance, name) for name in Instance.model_fields}
-    return Instance.model_construct(**fields | {"placement": "consolidated"})
-
-
 def servers_of(made: ImportedInstance) -> dict[str, int]:
     """GPUs of the servers by name; none where the record names no nodes."""
     known = isinstance(made.instance, Instance) and any(job.nodes for job in made.jobs)
@@ -52,12 +46,13 @@ def why_consolidated(windows: Sequence[ImportedInstance], first_come: Sequence[s
 
     def off_by_s(instances: Sequence[Instance]) -> float:
         """How far the first-come policy that comes closest is off what happened."""
-        return min((abs(_policy_s(name, instances) - happened_s) for name in first_come), default=0.0)
+        waits_s = ([_waiting_s(each, POLICIES[name](each)) for each in instances] for name in first_come)
+        return min((abs(math.fsum(each) - happened_s) for each in waits_s), default=0.0)
 
     off_s = off_by_s([instance for instance, _ in pairs])
     if off_s <= _OFF * happened_s:
         return []
-    closer_s = off_by_s([consolidated(instance) for instance, _ in pairs])
+    closer_s = off_by_s([instance.consolidating() for instance, _ in pairs])
     if closer_s > _CLOSER * off_s:
         return []
     text = "Placement is taken to be consolidated, as the first-come policy that comes closest to what happened is then off by "
@@ -74,23 +69,12 @@ def _shown(windows: Sequence[ImportedInstance], pairs: Sequence[tuple[Instance, 
                 count += 1
                 if {share.server for share in happened.jobs[job.id].placement} != set(record.nodes):
                     return []
-        if check(consolidated(instance), happened):
+        if check(instance.consolidating(), happened):
             return []
-    text = (
-        "Placement is consolidated, as all jobs on several GPUs were on as few servers as hold them when they are empty"
-    )
+    text = "Placement is consolidated, as all jobs on several GPUs were on as few servers as hold them when empty"
     return counted(text, count) if count >= FEWEST else []
 
 
-def _policy_s(name: str, instances: Sequence[Instance]) -> float:
-    """Seconds that all jobs wait under a policy, from their releases on."""
-    waits_s = []
-    for instance in instances:
-        schedule = POLICIES[name](instance)
-        assert schedule is not None  # what happened fits, so every job does
-        waits_s.append(_waiting_s(instance, schedule))
-    return math.fsum(waits_s)
-
-
-def _waiting_s(instance: Instance, schedule: Schedule) -> float:
+def _waiting_s(instance: Instance, schedule: Schedule | None) -> float:
+    assert schedule is not None  # what happened fits, so every job does
     return math.fsum(schedule.jobs[job.id].start_s - job.release_s for job in instance.jobs)

@@ -102,41 +102,28 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
     return Table(caption, columns, rows)
 
 
-def pools_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | None:
-    """Mean waiting time by pool and policy; None for one pool."""
-    rows = [[name_cell(name, name), count_cell(gpus)] for name, (gpus, _) in cluster.pools.items()]
-    heads = [Column("pool", numbers=False), Column("GPUs")]
-    return _waits_table("pool", heads, rows, [of for _, of in cluster.pools.values()], cluster, looks, unit)
-
-
-def classes_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | None:
-    """Mean waiting time by class (QOS, priority class) and policy; None for one class."""
-    rows = [[name_cell(name or "(none)", name or "(none)")] for name in cluster.classes]
-    return _waits_table(
-        "class", [Column("class", numbers=False)], rows, [*cluster.classes.values()], cluster, looks, unit
-    )
-
-
-def _waits_table(
-    kind: str,
-    heads: Sequence[Column],
-    rows: Sequence[Sequence[Cell]],
-    members: Sequence[BoolArray],
-    cluster: Cluster,
-    looks: dict[str, Look],
-    unit: Unit,
+def waits_table(
+    kind: str, parts: Mapping[str, tuple[int, BoolArray]], cluster: Cluster, looks: dict[str, Look], unit: Unit
 ) -> Table | None:
-    """Jobs and mean waiting time by policy of every row's members, after its first cells; None for one row."""
-    whole = [
+    """GPUs (0: not shown), jobs and mean waiting time by policy of parts of the jobs, by name; None for one part."""
+    if len(parts) < 2:
+        return None
+    rows = [
         [
-            *row,
+            name_cell(name or "(none)", name or "(none)"),
+            *([count_cell(gpus)] if gpus else []),
             count_cell(int(of.sum())),
             *(cell_of(float(fate.waiting_s[of].mean()), unit) for fate in cluster.fates.values()),
         ]
-        for row, of in zip(rows, members, strict=True)
+        for name, (gpus, of) in parts.items()
     ]
-    columns = [*heads, Column("jobs"), *(Column(looks[name].label) for name in cluster.fates)]
-    return Table(f"Mean waiting time by {kind}, {unit.name}", columns, whole) if len(whole) > 1 else None
+    heads = [
+        *(["GPUs"] if next(iter(parts.values()))[0] else []),
+        "jobs",
+        *(looks[name].label for name in cluster.fates),
+    ]
+    columns = [Column(kind, numbers=False), *map(Column, heads)]
+    return Table(f"Mean waiting time by {kind}, {unit.name}", columns, rows)
 
 
 def _plain(value: float) -> Cell:
@@ -377,8 +364,10 @@ def render(content: PageContent) -> str:
     clusters = [content.clusters[0], *others]
     sizes = clusters_table(clusters, of_all, unit)
     first, *more = content.sentences
-    titles = [answer.size_in_words(cluster, clusters[0], "GPU") for cluster in clusters]
-    sections = [_section(cluster, of_all, unit, index, titles[index]) for index, cluster in enumerate(clusters)]
+    sections = [
+        _section(cluster, of_all, unit, index) | {"title": answer.size_in_words(cluster, clusters[0], "GPU")}
+        for index, cluster in enumerate(clusters)
+    ]
     sizes_figure = waiting_figure(clusters, of_all, unit, sizes)
     return embedded(
         "whatif.html",
@@ -394,19 +383,20 @@ def render(content: PageContent) -> str:
     )
 
 
-def _section(cluster: Cluster, of_all: dict[str, Look], unit: Unit, index: int, title: str) -> dict[str, object]:
+def _section(cluster: Cluster, of_all: dict[str, Look], unit: Unit, index: int) -> dict[str, object]:
     sizes = sizes_table(cluster, of_all, unit)
     policies = policies_table(cluster, of_all, unit)
     figures = []
     if cluster.fates:
         figures = [waits_figure(cluster, of_all, policies), flow_figure(cluster, of_all, unit, sizes)]
     return {
-        "title": title,
         "anchor": f"gpus-{index}",
         "policies": policies,
         "sizes": sizes,
-        "pools": pools_table(cluster, of_all, unit),
-        "classes": classes_table(cluster, of_all, unit),
+        "parts": [
+            waits_table("pool", cluster.pools, cluster, of_all, unit),
+            waits_table("class", {name: (0, of) for name, of in cluster.classes.items()}, cluster, of_all, unit),
+        ],
         "users": users_table(cluster, of_all, unit),
         "winners": parts_of(answer.winners(cluster)),
         "figures": [figure for figure in figures if figure.traces],

@@ -11,7 +11,7 @@ from typing import Final, cast
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import Refused, several
-from dlsched.evaluation.consolidation import consolidated, servers_of, why_consolidated
+from dlsched.evaluation.consolidation import servers_of, why_consolidated
 from dlsched.evaluation.measures import Jobs, JobTimes, jobs_of, times_of
 from dlsched.families import FAMILIES
 from dlsched.srpt_mapping import Instance
@@ -167,11 +167,7 @@ def pieces(question: Question) -> list[Piece]:
     pools = pools_of(question.queue) if gangs else {"": question.queue}
     for size in question.gpus:
         if isinstance(size, tuple) and (size[0] not in pools or len(pools) == 1):
-            allowed = (
-                f"a number, or a pool and its GPUs, of {', '.join(pools)}"
-                if len(pools) > 1
-                else "a number, of one pool"
-            )
+            allowed = f"a number{', or a pool and its GPUs, of ' * (len(pools) > 1)}{', '.join(pools)}"
             raise UsageError(where="gpus", found=repr(f"{size[0]}={size[1]}"), allowed=allowed)
     if not gangs:
         return [piece for size in range(len(question.gpus)) for piece in _pieces({"": question}, {}, size)]
@@ -281,9 +277,8 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str, pool
 
 def _consolidated(piece: Piece, why: Sequence[str]) -> Piece:
     """Return the piece with consolidated placement."""
-    instance = piece.imported.instance
-    assert isinstance(instance, Instance)
-    instance = consolidated(instance)
+    assert isinstance(piece.imported.instance, Instance)
+    instance = piece.imported.instance.consolidating()
     recipe = recipe_of_instance(instance, piece.recipe.source)
     return replace(
         piece, imported=piece.imported._replace(instance=instance), recipe=recipe, audit=(*piece.audit, *why)

@@ -411,6 +411,11 @@ class Instance(InstanceFile):
         moved = [job.model_copy(update={"release_s": at_s}) for job, at_s in zip(jobs, own_s, strict=True)]
         return self._with(self.servers, moved)
 
+    def consolidating(self) -> "Instance":
+        """Return the same instance with consolidated placement."""
+        fields = {name: getattr(self, name) for name in Instance.model_fields}
+        return Instance.model_construct(**fields | {"placement": "consolidated"})
+
     def _with(self, servers: Sequence[Server], jobs: Sequence[Job]) -> "Instance":
         """Return the same instance with these servers and jobs, which are valid."""
         return Instance.model_construct(

@@ -139,7 +139,7 @@ class Servers:
 
     def take(self, placed: Placed) -> list[tuple[int, int]]:
         """Take the GPUs of a placement; return what to give back."""
-        taken = [(index, sum(row)) for index, row in placed]
+        taken = taken_of(placed)
         self.give([(index, -count) for index, count in taken])
         return taken
 
@@ -195,6 +195,11 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
     if servers.consolidated and len(packed) > len(placed):
         return placed
     return min(placed, packed, key=lambda each: servers.iteration_s(graph, each))
+
+
+def taken_of(placed: Placed) -> list[tuple[int, int]]:
+    """Return the GPUs that a placement takes, by the index of the server."""
+    return [(index, sum(row)) for index, row in placed]
 
 
 PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}

@@ -37,7 +37,7 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.dispatching import Aside, Begun, JobRun, going_on, schedule_of, with_own
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.placing import PLACES, Placed, Servers, placed_s, require_placeable
+from dlsched.srpt_mapping.placing import PLACES, Placed, Servers, placed_s, require_placeable, taken_of
 from dlsched.srpt_mapping.solution import Schedule, on_clock_of
 
 
@@ -131,15 +131,6 @@ class _Profile:
         """Take GPUs, by column, from one time to another, at which they are free."""
         first, last = self._step(start_s), self._step(end_s)
         self.free[first:last] -= gpus
-
-    def reserve_for(self, job: int, start_s: float, end_s: float) -> None:
-        """Take the GPUs on which a job will run, from one time to another."""
-        room = self.needs.gpus[[job]]
-        if self.needs.by_server:
-            placed = self.needs.place(job, self.least(start_s, end_s))
-            assert placed is not None  # they hold it from the start on
-            room = self.needs.counted((server, sum(row)) for server, row in placed)
-        self.reserve(start_s, end_s, room)
 
     def _step(self, at_s: float) -> int:
         """Index of the step that begins at a time, which is made if there is none."""
@@ -257,7 +248,9 @@ def _run(aside: Aside, lengths_s: FloatArray, reservations: int, begun: Begun | 
                 tick()
                 job, remaining = int(open_jobs[0]), remaining - 1
                 start_s = profile.earliest_s(job, float(lengths_s[job]))
-                profile.reserve_for(job, start_s, start_s + float(lengths_s[job]))
+                end_s = start_s + float(lengths_s[job])
+                later = needs.place(job, profile.least(start_s, end_s)) if needs.by_server else None
+                profile.reserve(start_s, end_s, needs.counted(taken_of(later)) if later else needs.gpus[[job]])
                 position += int(allowed[0]) + 1
                 continue
             if not len(fitting):
@@ -269,7 +262,7 @@ def _run(aside: Aside, lengths_s: FloatArray, reservations: int, begun: Begun | 
                 continue
             iteration_s = servers.iteration_s(jobs[job].graph, placed)
             end_s = now_s + _planned_s(jobs[job], iteration_s)
-            room = needs.counted((server, sum(row)) for server, row in placed)
+            room = needs.counted(taken_of(placed))
             if (profile.least(now_s, end_s) >= room).all():
                 ran[job] = JobRun(now_s, jobs[job].iterations * iteration_s, servers.placement(placed))
                 heapq.heappush(running, (now_s + ran[job].length_s, job, servers.take(placed)))

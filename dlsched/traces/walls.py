@@ -188,14 +188,11 @@ class _Free:
         """Those free on so many servers, the freest at every time; jobs take as many of each of their nodes."""
         on = [(each, node) for each in self._jobs for node in each.nodes if node in self._servers]
         changes = [(at_s, node, parts / len(each.nodes)) for each, node in on for at_s, parts in _held([each])]
-        free, steps = dict[str, float](self._servers), [(-math.inf, float(self._held[min(most, len(self._held)) - 1]))]
-        last = steps[0][1]
-        for at_s, node, parts in sorted(changes):
+        free, sums = dict[str, float](self._servers), [0.0, float(sum(nlargest(most, self._servers.values())))]
+        for _, node, parts in (changes := sorted(changes)):
             free[node] -= parts
-            now = sum(nlargest(most, free.values()))
-            steps.append((at_s, now - last))
-            last = now
-        return _Steps(steps)
+            sums.append(sum(nlargest(most, free.values())))
+        return _Steps(zip([-math.inf, *(at_s for at_s, _, _ in changes)], np.diff(sums).tolist(), strict=True))
 
 
 def _cut(from_s: float, to_s: float, *steps: _Steps) -> tuple[FloatArray, FloatArray]:

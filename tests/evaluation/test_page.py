@@ -130,17 +130,20 @@ def test_pools_stand_in_a_table_of_their_own() -> None:
     """Two of six jobs in one pool: their mean waits; a single pool has no table."""
     import numpy as np
 
-    from dlsched.evaluation.page import pools_table
+    from dlsched.evaluation.page import waits_table
     from dlsched.study.reports.page_parts import looks
 
     of = np.array([True, True, False, False, False, False])
     one = cluster({"fifo": SLOW, "sjf": FAST}, run_s=3600)
     object.__setattr__(one, "pools", {"a": (2, of), "b": (6, ~of)})
-    table = pools_table(one, looks(["fifo", "sjf"]), unit_of(one))
+    table = waits_table("pool", one.pools, one, looks(["fifo", "sjf"]), unit_of(one))
     assert table is not None
     # waits of 8 and 9 h, and of 10, 8, 9, 10 h
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["a", "2", "2", "8.50", "3.50"],
         ["b", "6", "4", "9.25", "4.25"],
     ]
-    assert pools_table(cluster({"fifo": SLOW}), looks(["fifo"]), unit_of(one)) is None
+    classes = waits_table("class", {"": (0, of), "high": (0, ~of)}, one, looks(["fifo", "sjf"]), unit_of(one))
+    assert classes is not None and [column.head for column in classes.columns][:2] == ["class", "jobs"]
+    assert [[cell.text for cell in row][:2] for row in classes.rows] == [["(none)", "2"], ["high", "4"]]
+    assert waits_table("pool", {}, cluster({"fifo": SLOW}), looks(["fifo"]), unit_of(one)) is None
