@@ -314,9 +314,10 @@ def smallest(clusters: Sequence[Cluster]) -> str:
     # a mean over all pools hides those that lose
     least_s = NEGLIGIBLE * today.flow_s(base)
     for name, (_, of) in today.pools.items():
-        pool_s = today.fates[base].waiting_s[of].mean(), cluster.fates[best].waiting_s[cluster.pools[name][1]].mean()
-        if len(today.pools) > 1 and pool_s[1] > pool_s[0] + least_s:
-            text += f", but in pool {name} waiting goes {from_to(*pool_s, unit)}"
+        before_s = float(today.fates[base].waiting_s[of].mean())
+        after_s = float(cluster.fates[best].waiting_s[cluster.pools[name][1]].mean())
+        if len(today.pools) > 1 and after_s > before_s + least_s:
+            text += f", but in pool {name} waiting goes {from_to(before_s, after_s, unit)}"
     # no invitation to remove GPUs where that is hard on someone, or the model is off
     was_s, longest_s = (float(each.fates[name].waiting_s.max()) for each, name in ((today, base), (cluster, best)))
     if longest_s > was_s or today.off:

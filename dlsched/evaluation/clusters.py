@@ -156,9 +156,9 @@ class Cluster:
         users_s = float(first.users_s[of].mean())
         net_s, best_s = (mean_s(fate) - float(fate.users_s[of].mean()) for fate in (usual, new))
         before_s, dependent = (self.jobs.ready_s - self.jobs.submit_s)[of], self.jobs.dependent[of]
-        causes_s = [float((before_s * which).mean()) for which in (dependent, ~dependent)]
+        dependencies_s, begin_s = (float((before_s * which).mean()) for which in (dependent, ~dependent))
         unexplained_s = None if record is None else mean_s(record) - users_s - net_s
-        return Shares(mean_s(first), users_s, *causes_s, unexplained_s, net_s - best_s, best_s)
+        return Shares(mean_s(first), users_s, dependencies_s, begin_s, unexplained_s, net_s - best_s, best_s)
 
     @property
     def classes(self) -> dict[str, BoolArray]:
