@@ -1,14 +1,14 @@
 """The answer to a question about a recorded queue in words; names of policies are between backticks."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from dlsched.core.messages import several
 from dlsched.core.quantities import percent, rounded, short, time_unit
-from dlsched.evaluation.clusters import HAPPENED, MOST_OUTSIDE, NEGLIGIBLE, Cluster, in_common
+from dlsched.evaluation.clusters import HAPPENED, MOST_OUTSIDE, NEGLIGIBLE, Cluster, Shares, in_common
 from dlsched.evaluation.measures import means_by, sizes_of
 from dlsched.statistics.inference import Estimate
 
@@ -322,7 +322,7 @@ def smallest(clusters: Sequence[Cluster]) -> str:
     was_s, longest_s = (float(each.fates[name].waiting_s.max()) for each, name in ((today, base), (cluster, best)))
     if longest_s > was_s or today.off:
         unit = Unit.of(max(was_s, longest_s))
-        off = today.off or {"": today.shares}
+        off: Mapping[str, Shares | None] = today.off or {"": today.shares}
         parts = [
             f"{unit.words(abs(shares.unexplained_s or 0.0) if shares else 0.0)}{name and f' in pool {name}'}"
             for name, shares in off.items()

@@ -231,8 +231,8 @@ def _cluster(
     jobs = Jobs(
         tuple(chain.from_iterable(piece.jobs.ids for piece in pieces)),
         tuple(chain.from_iterable(piece.jobs.users for piece in pieces)),
-        *(np.concatenate([getattr(piece.jobs, name) for piece in pieces]) for name in Jobs._fields[2:-1]),
         tuple(chain.from_iterable(piece.jobs.classes for piece in pieces)),
+        *(np.concatenate([getattr(piece.jobs, name) for piece in pieces]) for name in Jobs._fields[3:]),
     )
     of_pool = np.repeat([piece.pool for piece in pieces], [len(piece.jobs.ids) for piece in pieces])
     pools = {piece.pool: (piece.gpus, of_pool == piece.pool) for piece in pieces}

@@ -140,12 +140,12 @@ class Jobs(NamedTuple):
 
     ids: tuple[str, ...]
     users: tuple[str, ...]
+    classes: tuple[str, ...]
     submit_s: FloatArray
     run_s: FloatArray
     gpus: IntArray
     ready_s: FloatArray
     dependent: BoolArray
-    classes: tuple[str, ...]
 
     def by_users(self) -> tuple[IntArray, list[str]]:
         """User of every job, -1 where none is named, and the users, that of the most GPU time first."""
@@ -180,12 +180,12 @@ def jobs_of(instance: InstanceFile, recorded: Sequence[QueuedJob]) -> Jobs:
     return Jobs(
         tuple(job.id for job in recorded),
         tuple(job.user for job in recorded),
+        tuple(job.qos for job in recorded),
         ready_s - before_s,
         np.array([job.duration_s for job in recorded], dtype=np.float64),
         np.array([job.gpus for job in recorded], dtype=np.int64),
         ready_s,
         np.array([job.wall is not None and job.wall.dependent for job in recorded], dtype=np.bool_),
-        tuple(job.qos for job in recorded),
     )
 
 

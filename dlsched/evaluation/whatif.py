@@ -131,7 +131,7 @@ def data_of(content: PageContent) -> dict[str, object]:
         return {_key(name, base): float(fate.waiting_s[of].mean()) for name, fate in today.fates.items()}
 
     def row(of: BoolArray) -> dict[str, object]:
-        return {f"{policy}_waiting_s": wait_s for policy, wait_s in waits(of).items()} | parts(of)
+        return {**{f"{policy}_waiting_s": wait_s for policy, wait_s in waits(of).items()}, **parts(of)}
 
     def parts(of: BoolArray | slice) -> dict[str, float | None]:
         shares = today.shares_of(of)

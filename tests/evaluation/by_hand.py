@@ -41,8 +41,8 @@ def cluster(
     count = len(next(iter(flows_s.values())))
     ids, ones = tuple(f"j{index}" for index in range(count)), np.ones(count, dtype=np.int64)
     submits_s = np.arange(count, dtype=np.float64)
-    alike = np.zeros(count, dtype=np.bool_), ("",) * count
-    jobs = Jobs(ids, tuple(users) or ("",) * count, submits_s, np.full(count, run_s), ones, submits_s, *alike)
+    none, names = np.zeros(count, dtype=np.bool_), (tuple(users) or ("",) * count, ("",) * count)
+    jobs = Jobs(ids, *names, submits_s, np.full(count, run_s), ones, submits_s, none)
     fates = {
         name: Fate(
             np.array(flow_s) - run_s, np.array(flow_s), np.array(flow_s) / run_s, Part(1.0, 2.0), None, np.zeros(count)
