@@ -7,7 +7,7 @@ import io
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ collect_ignore = [
 ]  # scripts that test_typing.py has mypy read; no package, as that would shadow the standard library's
 
 
-gc.disable()  # until everything is collected: a tenth of that time
 SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").splitlines())
 """Tests of more than a second or so, by their names: ``make test`` leaves them to ``make test-slow``."""
 
@@ -36,11 +35,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-def pytest_collection_finish() -> None:
-    """Take modules and tests, which live to the end, out of what the garbage collector walks through."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector, and leave modules and tests, which live to the end, out of what it walks through."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @dataclass(frozen=True)
