@@ -138,9 +138,9 @@ def worth(decided: Decided, weights: Mapping[object, float]) -> float:
     return sum(weights.get(key, 0.0) * value for key, value in decided.items())
 
 
-def seeds() -> list[object]:
-    """A few in every run, the others in the campaigns."""
-    return [*range(SHORT), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(SHORT, CASES))]
+def seeds(campaigns: pytest.MarkDecorator) -> list[object]:
+    """A few in every run, the others marked as the campaigns'."""
+    return [*range(SHORT), *(pytest.param(seed, marks=campaigns) for seed in range(SHORT, CASES))]
 
 
 def weighted(numbers: random.Random, keys: Sequence[object]) -> dict[object, float] | None:

@@ -78,7 +78,7 @@ def ring_instance(numbers):
     return ring_allocation.Instance(name=f"drawn-{gpus}", gpus=gpus, jobs=jobs)
 
 
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds(pytest.mark.long))
 def test_ring_allocation(seed):
     """All allocations, laws and tables."""
     numbers = random.Random(seed)
@@ -93,7 +93,7 @@ def test_ring_allocation(seed):
     )
 
 
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds(pytest.mark.long))
 def test_async_sgd(seed):
     """All allocations; the throughputs of brute force come from the product form in exact arithmetic."""
     numbers = random.Random(seed)
@@ -188,7 +188,7 @@ def placements(instance):
         )
 
 
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds(pytest.mark.long))
 def test_matching_placement_by_worker(seed):
     """All placements, worker by worker, of equal workers too."""
     numbers = random.Random(seed)
@@ -208,7 +208,7 @@ def test_matching_placement_by_worker(seed):
     )
 
 
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds(pytest.mark.long))
 def test_matching_placement_by_counts(seed):
     """All counts of workers by type, of all objectives."""
     numbers = random.Random(seed)

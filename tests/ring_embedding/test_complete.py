@@ -99,7 +99,7 @@ def decided(embedding: Embedding) -> dict[tuple[str, str, int], float]:
     return {(job, server, slot): float(n) for slot, job, ring in placed for server, n in ring.workers.items()}
 
 
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds(pytest.mark.long))
 def test_side_constraints_are_brute_force(seed):
     """Two solvers, the model with rows of a user, and all embeddings that keep them."""
     numbers, forest = random.Random(seed), seed % 2 == 0
