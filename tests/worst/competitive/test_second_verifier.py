@@ -235,7 +235,8 @@ def test_neither_accepts_a_falsehood() -> None:
 
 
 def test_neither_accepts_a_falsehood_of_two_thousand() -> None:
-    """Of two and three jobs, and of two tables."""
-    refused, differing = forge([*OF_TWO[::3], MIXED, *OF_THREE[:4]], 2_000, 8)
-    assert refused >= 1_200
-    assert not differing
+    """1,900 of two jobs, some with two tables, and 100 of three jobs."""
+    for cases, count, seed in (([*OF_TWO[::3], MIXED], 1_900, 8), (OF_THREE[:2], 100, 9)):
+        refused, differing = forge(cases, count, seed)
+        assert refused >= count * 6 // 10
+        assert not differing
