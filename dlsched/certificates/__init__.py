@@ -16,9 +16,11 @@ certificate                     what it proves
                                 - C int p(t) dt, where each minimum may be replaced by anything below it
 ``PackingCertificate``          the same with rates of single jobs over time, less what those that fit together bring at
                                 most: see ``certificates.packing_prices``
+``CompletionsCertificate``      min of a weighted sum of flow times: branches over who completes when, with multipliers in
+                                their leaves: see ``certificates.completion_orders``
 ==============================  ======================================================================================
 
-Proof of the first two and the last: for a feasible x, y (b - A x) <= 0 (in the others: lambda (sum_j w_j -
+Proof of the first two and of prices: for a feasible x, y (b - A x) <= 0 (in the others: lambda (sum_j w_j -
 C), or the integral of p(t) times the units held less C). So adding it to the objective does not raise it,
 and the sum is at least what it is with every column at its own minimum. If a family maximises, the prices of
 its rows are >= 0 and the bound is an upper bound; the family's module ``certificate`` says what they prove.
@@ -29,6 +31,7 @@ Numbers are the exact values of the floats given; a sum is rounded down to a flo
 from dlsched.certificates.completion import busy_value, claimed, srpt_value
 from dlsched.certificates.exact import ExactRow, exact_multipliers, exact_sum, price_value, rounded_down, rounded_up
 from dlsched.certificates.kinds import (
+    CompletionsCertificate,
     DualsCertificate,
     LengthsCertificate,
     PackingCertificate,
@@ -38,6 +41,7 @@ from dlsched.certificates.kinds import (
 )
 
 __all__ = [
+    "CompletionsCertificate",
     "DualsCertificate",
     "ExactRow",
     "LengthsCertificate",

@@ -117,8 +117,35 @@ class PackingCertificate(_Kind):
     value: Finite
 
 
+class BranchData(TypedDict, total=False):
+    """Job ``first`` completes no later than job ``then``, or by the time ``by_s``, an arrival; or the multipliers of a leaf."""
+
+    first: Name
+    then: Name
+    by_s: Finite
+    multipliers: Annotated[tuple[NonNegative, ...], Field(strict=False)]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CompletionsCertificate(_Kind):
+    """A tree of branches over who completes when, with multipliers in its leaves, and the bound that they prove.
+
+    ``tree`` is in preorder: a branch is followed by the nodes that keep it, then by those that keep its opposite.
+    """
+
+    kind = "completions"
+    tree: Annotated[tuple[BranchData, ...], Field(strict=False)] = field(hash=False)
+    value: Finite
+
+
 AnyCertificate: TypeAlias = (
-    PriceCertificate | DualsCertificate | SrptCertificate | LengthsCertificate | PricesCertificate | PackingCertificate
+    PriceCertificate
+    | DualsCertificate
+    | SrptCertificate
+    | LengthsCertificate
+    | PricesCertificate
+    | PackingCertificate
+    | CompletionsCertificate
 )
 KINDS: dict[str, type[AnyCertificate]] = {each.kind: each for each in get_args(AnyCertificate)}
 

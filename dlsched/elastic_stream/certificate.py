@@ -21,6 +21,8 @@ t tick_s, exactly. Work is the float stops_at x epochs, which simulator and chec
 *Prices.* Every job by itself costs at least so much, weight x flow time and the prices of what it holds; all units together
 cost no more than C times the integral of the prices. What remains is a bound. What a job costs at least is computed with
 safely rounded floats (``certificates.time_prices``).
+
+*Completions.* Streams without ticks, their pauses left out (``certificates.completion_orders``).
 """
 
 import math
@@ -34,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.certificates import (
+    CompletionsCertificate,
     LengthsCertificate,
     PricesCertificate,
     SrptCertificate,
@@ -43,6 +46,8 @@ from dlsched.certificates import (
     rounded_down,
     srpt_value,
 )
+from dlsched.certificates.completion_orders import Branch, Leaf, MalleableJob, Moment, Pair, order_value, too_many
+from dlsched.certificates.kinds import BranchData
 from dlsched.certificates.slot_costs import Paid, Run, Speeds
 from dlsched.certificates.time_prices import Floats, Window, least_costs, mean_bound, require_steps
 from dlsched.core.elementary import geometric
@@ -349,6 +354,54 @@ def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:
     return exact_sum(map(mul, weights, map(Fraction, lengths))) / exact_sum(weights)
 
 
+def unverified(instance: Instance, tree: Sequence[BranchData]) -> str | None:
+    """Why a tree of completions is not verified, or None."""
+    jobs = [job for job in instance.jobs if job.work]
+    counts = sum(len(job.useful_counts(instance.units)) for job in jobs)
+    return too_many(len(jobs), counts, instance.units, len(tree))
+
+
+def completions_value(instance: Instance, tree: Sequence[BranchData]) -> Fraction:
+    """Weighted mean of flow times that a tree over completions proves, exactly; see ``CompletionsCertificate``.
+
+    ValueError: ticks, a job that does not fit, a node that is none, or a tree that is ``unverified`` or not complete.
+    """
+    reason = unverified(instance, tree) if instance.tick_s is None else "completions are of instances without ticks"
+    if reason is not None:
+        raise ValueError(reason)
+    records = [job for job in instance.jobs if job.work]
+    jobs = []
+    for job in records:
+        seconds: dict[int, Fraction] = {}
+        least: Fraction | None = None
+        for count in job.useful_counts(instance.units):
+            lasts = Fraction(job.work) * job.speed.exact_epoch_time_s(count)
+            if least is None or lasts < least:
+                seconds[count] = least = lasts
+        if least is None:
+            raise ValueError(f"job {job.id!r} needs more units than the cluster has")
+        jobs.append(MalleableJob(Fraction(job.arrival_s), Fraction(job.weight), seconds))
+    if not jobs:
+        raise ValueError("completions are of instances in which some job has work")
+    names = {job.id: number for number, job in enumerate(records)}
+    windows = {start: number for number, start in enumerate(sorted({job.arrival_s for job in records}))}
+
+    def node_of(node: BranchData) -> Branch | Leaf:
+        match node:
+            case {"multipliers": multipliers} if len(node) == 1:
+                return Leaf(multipliers)
+            case {"first": first, "then": then} if (
+                len(node) == 2 and first in names and then in names and first != then
+            ):
+                return Pair(names[first], names[then])
+            case {"first": first, "by_s": by_s} if len(node) == 2 and first in names and by_s in windows:
+                return Moment(names[first], windows[by_s], by=True)
+        raise ValueError("a node must be two jobs with work, such a job and an arrival, or multipliers")
+
+    total = exact_sum(Fraction(job.weight) for job in instance.jobs)
+    return order_value(jobs, instance.units, total, list(map(node_of, tree)))
+
+
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
     """Return the bound on the weighted mean of flow times that the certificate proves, exactly; jobs not named count as 0.
 
@@ -361,6 +414,8 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
         return length_value(instance, claimed(names, certificate.lengths, partial(exact_length_s, instance)))
     if isinstance(certificate, PricesCertificate):
         return _prices_value(instance, certificate)
+    if isinstance(certificate, CompletionsCertificate):
+        return completions_value(instance, certificate.tree)
     raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
 
 

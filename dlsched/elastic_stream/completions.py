@@ -14,34 +14,29 @@ row          what                                                               
 ``window``   seconds of window w = l_w, for all but the last                                     g_w
 ===========  ==================================================================================  ==========
 
-*Every stream keeps them.* Of two jobs one completes first, and all of its work is done while the other is unfinished. A job of
-which any work is done after a window is unfinished throughout it.
-
 *Branching.* Where the states of a solution can be put in order of time such that no job returns, it is a stream: in this order,
 no job completes later than it leaves the states. Else i returns, so that a state with i and without j meets one with j and
 without i in a window (branch: i completes first, or j), or a state of a later window has a job that an earlier one lacks
 (branch: it completes by the start of the later window, or not before). A branch takes states away, nothing else.
 
-*Bound.* For multipliers >= 0 that leave every state of the last window a reduced cost >= 0, the optimum is at least
-sum u + sum beta + sum_w l_w min_U (reduced cost of (w, U)), where the reduced cost of a state is its cost a second, less
-sum_{j in U} gamma_jw / l_w, less the largest sum_j s_j(n_j) theta_j of a configuration, theta_j = u_j + sum_{i in U} beta_ij -
-sum_{v < w} gamma_jv: a knapsack. Configurations with a negative reduced cost enter the program (column generation).
+*Bound.* That of ``certificates.completion_orders``, which also says why every stream keeps the rows, in floats. The largest gain
+of a state is a knapsack; configurations with a negative reduced cost enter the program (column generation).
 
-*Restarts* are left out: then the bound holds, and a stream without a pause that attains it is best.
-
-*Equal speeds.* Where i arrives no later than j, has no more work and no less weight, and the same speeds, some best stream
-completes i first: otherwise the two have equally much left at some time, and exchange their units from then on.
+*Restarts* are left out: then the bound holds, and a stream without a pause that attains it is best. Of two jobs of equal speeds
+one may be taken to complete first: the lemma of ``certificates.completion_orders``.
 """
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, count, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
+from dlsched.certificates.kinds import BranchData
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray, dot
 from dlsched.core.gap import FEASIBLE
 from dlsched.core.limits import Tick
@@ -57,10 +52,8 @@ _MOST_CELLS = 50_000_000  # of the knapsacks of all states
 _CLOSED = 1e-10  # relative difference from the incumbent at which a node is closed
 _ADDED = 64  # most configurations that enter at a time
 _NEAR = 0.3  # part of the gap up to which reduced costs pass a configuration on to the next nodes
-_RAISED, _LARGEST = (
-    16.0,
-    2.0**40,
-)  # factor by which the cost of undone work rises, and its largest multiple of the incumbent
+_RAISED = 16.0  # factor by which the cost of undone work rises
+_LARGEST = 2.0**40  # its largest multiple of the incumbent
 _ABOVE = 1 + 2.0**-49  # speeds are rounded up
 _ROUNDING = 2.0**-44  # of sums of some hundred terms
 _TINY = 1e-12  # relative size of seconds that count as none
@@ -76,17 +69,15 @@ def refusal(instance: Instance) -> str | None:
     if len(jobs) > MOST_JOBS:
         return f"{len(jobs)} jobs, and without ticks at most {MOST_JOBS} are searched"
     counts = sum(len(job.useful_counts(instance.units)) for job in jobs)
-    arrivals = sorted(job.arrival_s for job in jobs)
-    states = sum(2 ** (number + 1) for number in range(len(arrivals)))
-    if states * counts * instance.units > _MOST_CELLS:
+    if (2 ** (len(jobs) + 1) - 2) * counts * instance.units > _MOST_CELLS:
         return f"{counts} counts of {len(jobs)} jobs on {instance.units} units are too many to search without ticks"
     return None
 
 
 def search_completions(
     instance: Instance, total_s: float, *, found: Found, proven: Callable[[float], object], tick: Tick
-) -> bool:
-    """Search for the best stream, and return whether it ended before ``MOST_PROGRAMS``; ``refusal`` must be None.
+) -> "Ended":
+    """Search for the best stream, until all branches are closed or ``MOST_PROGRAMS`` are solved; ``refusal`` must be None.
 
     ``total_s``: weighted flow times of a stream that is known. ``found`` gets streams, some better than it, and returns whether
     they are; ``proven`` gets lower bounds on the weighted flow times, ascending; ``tick`` is called before every linear program.
@@ -95,14 +86,23 @@ def search_completions(
     return _Search(_Program(instance), total_s, found, proven, tick).run()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Ended(NamedTuple):
+    """Whether the search closed all branches, and the tree of a ``CompletionsCertificate``, of the last bound."""
+
+    closed: bool
+    tree: tuple[BranchData, ...]
+
+
+@dataclass(slots=True, eq=False)
 class _Node:
-    """States that are left, a bound, seconds by column, and the columns to begin with below."""
+    """States that are left, a bound and its multipliers, seconds by column, the columns to begin with below; the branches."""
 
     states: BoolArray
     bound: float
+    multipliers: FloatArray
     seconds: dict[int, float]
     columns: list[int]
+    below: "tuple[Branch, _Node, _Node] | None" = None
 
 
 class _Program:
@@ -262,11 +262,11 @@ class _Search:
         self.incumbent = math.ldexp(total_s, -self._unit)
         self.programs = 0
 
-    def run(self) -> bool:
-        """Branch until every node is closed, or too many programs are solved; return whether all are closed."""
+    def run(self) -> Ended:
+        """Branch until every node is closed, or too many programs are solved."""
         number = count()
         least = math.inf  # bound of all closed nodes
-        root = self._solve(self.program.root(), [])
+        root = self._solve(self.program.root())
         waiting = [(root.bound, next(number), root)]
         while waiting and self.programs < MOST_PROGRAMS:
             bound, _, node = heapq.heappop(waiting)
@@ -278,14 +278,34 @@ class _Search:
             if branches is None:  # a stream without pauses attains the bound, up to rounding
                 least, waiting = min(least, bound), []
                 break
-            for branch in branches:
-                below = self._solve(node.states & self.program.kept(branch), node.columns, bound)
+            one, two = [self._solve(node.states & self.program.kept(branch), node) for branch in branches]
+            node.below = branches[0], one, two
+            for below in (one, two):
                 if below.bound < self._cutoff:
                     heapq.heappush(waiting, (below.bound, next(number), below))
                 else:
                     least = min(least, below.bound)
-        self._prove(min([least, *(node.bound for _, _, node in waiting)]))
-        return not waiting
+        least = min([least, *(node.bound for _, _, node in waiting)])
+        self._prove(least)
+        return Ended(not waiting, tuple(self._tree(root, least)))
+
+    def _tree(self, root: _Node, bound: float) -> Iterator[BranchData]:
+        """The tree that proves a bound, in preorder, with multipliers in seconds of the mean flow time."""
+        program = self.program
+        records = [program.instance.jobs[index] for index in program.jobs]
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            if node.below is None or node.bound >= bound:
+                used = np.ldexp(np.maximum(node.multipliers, 0.0), self._unit) / program.instance.total_weight
+                yield {"multipliers": tuple(used.tolist())}
+                continue
+            (kind, job, other), one, two = node.below
+            waiting += [two, one]
+            if kind == "pair":
+                yield {"first": records[job].id, "then": records[other].id}
+            else:
+                yield {"first": records[job].id, "by_s": float(program.starts[other])}
 
     @property
     def _cutoff(self) -> float:
@@ -294,15 +314,20 @@ class _Search:
     def _prove(self, bound: float) -> None:
         self._proven(math.ldexp(min(bound, self.incumbent), self._unit))
 
-    def _solve(self, states: BoolArray, columns: Sequence[int], bound: float = 0.0) -> _Node:
+    def _solve(self, states: BoolArray, above: _Node | None = None) -> _Node:
         """Solve the program of a node by column generation, until its bound closes it or no configuration is missing."""
         program = self.program
+        node, columns = _Node(states, 0.0, np.zeros(0), {}, []), list[int]()
+        if above is not None:
+            node.bound, node.multipliers, columns = above.bound, above.multipliers, above.columns
         rows = np.flatnonzero(states)
         jobs, covered = len(program.jobs), len(program.right)
         if len(np.unique(program.window[rows])) < program.windows:
-            return _Node(states, math.inf, {}, [])
-        idle = (0,) * jobs
-        wait = [program.column(int(rows[program.window[rows] == w][-1]), idle) for w in range(program.windows - 1)]
+            node.bound = math.inf
+            return node
+        wait = [
+            program.column(int(rows[program.window[rows] == w][-1]), (0,) * jobs) for w in range(program.windows - 1)
+        ]
         active = dict.fromkeys([*(each for each in columns if states[program.of_column[each][0]]), *wait])
         undone = np.zeros((jobs, len(program.right) + program.windows - 1))
         for job in range(jobs):
@@ -325,9 +350,10 @@ class _Search:
                 isolated=False,
             )
             value, reduced, choices = program.priced(-answer.upper, rows)
-            bound = max(bound, value)
-            if bound >= self._cutoff:
-                return _Node(states, bound, {}, [])
+            if value > node.bound:
+                node.bound, node.multipliers = value, -answer.upper
+            if node.bound >= self._cutoff:
+                return node
             # Configurations whose reduced cost is below what their window brings enter, those that lack most first.
             brings = np.append(answer.equal, 0.0)[program.window[rows]]
             lacks = brings - reduced
@@ -344,12 +370,10 @@ class _Search:
                 continue
             break
         left = costs - dot(matrix.T, np.concatenate([-answer.upper, answer.equal]))
-        near = [
-            each for each, over in zip(numbers, left.tolist(), strict=False) if over <= _NEAR * (self.incumbent - bound)
-        ]
+        near = _NEAR * (self.incumbent - node.bound)
+        node.columns = [each for each, over in zip(numbers, left.tolist(), strict=False) if over <= near]
         least = _TINY * float(answer.x.sum())
-        seconds = {each: value for each, value in zip(numbers, answer.x.tolist(), strict=False) if value > least}
-        node = _Node(states, bound, seconds, near)
+        node.seconds = {each: value for each, value in zip(numbers, answer.x.tolist(), strict=False) if value > least}
         self._offer(node)
         return node
 

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from functools import partial
 
-from dlsched.certificates import PricesCertificate
+from dlsched.certificates import CompletionsCertificate, PricesCertificate, rounded_down
 from dlsched.core.errors import ContradictionError, PolicyError, SolverError, UsageError
 from dlsched.core.limits import Tick
 from dlsched.core.result import Certificate
@@ -13,6 +13,7 @@ from dlsched.elastic_stream import completions, slots
 from dlsched.elastic_stream.bounds import area, bounds, length, prices, quick_stream
 from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices
+from dlsched.elastic_stream.certificate import completions_value, unverified
 from dlsched.elastic_stream.formulations import milp
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn
 from dlsched.elastic_stream.instance import Instance
@@ -96,9 +97,15 @@ def _by_completions(instance: Instance, search: Search[Stream]) -> str:
             proven=lambda total_s: search.prove(total_s / weight, source=COMPLETIONS),
             tick=tick,
         )
-        if ended and any(job.restart_s for job in instance.jobs):
+        reason = unverified(instance, ended.tree)
+        if reason is None:
+            value = rounded_down(completions_value(instance, ended.tree))
+            search.prove(value, source="certificate", certificate=CompletionsCertificate(ended.tree, value))
+        else:
+            search.say(f"the bound has no certificate: {reason}")
+        if ended.closed and any(job.restart_s for job in instance.jobs):
             return "the search over completions leaves pauses out, and no stream attains its bound"
-        if ended:
+        if ended.closed:
             return "by rounding of the clock no stream attains the bound"
         return f"{completions.MOST_PROGRAMS} linear programs of the search over completions were not enough"
     return "no time was left for the search over completions"

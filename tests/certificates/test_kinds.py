@@ -5,6 +5,7 @@ import json
 import pytest
 
 from dlsched.certificates import (
+    CompletionsCertificate,
     DualsCertificate,
     LengthsCertificate,
     PackingCertificate,
@@ -26,6 +27,15 @@ KINDS = [
     PricesCertificate((0.0, 3.0), (0.5,), 1.0, {"2": (0.25,)}),
     PackingCertificate((0.0, 3.0), {"a": (0.5,)}, (), 1.0),
     PackingCertificate((), {}, ({"from_s": 0.0, "until_s": 1.0, "touching": "a", "charges": {"b": 2.0}},), 1.0),
+    CompletionsCertificate(
+        (
+            {"first": "a", "then": "b"},
+            {"first": "a", "by_s": 3.0},
+            *({"multipliers": (0.5,)},) * 2,
+            {"multipliers": ()},
+        ),
+        1.0,
+    ),
 ]
 
 
@@ -60,8 +70,11 @@ def test_what_is_written_is_read_back(certificate):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({}, "certificate.kind: found null, allowed: price, duals, srpt, lengths, prices, packing"),
-        ({"kind": "proof"}, 'certificate.kind: found "proof", allowed: price, duals, srpt, lengths, prices, packing'),
+        ({}, "certificate.kind: found null, allowed: price, duals, srpt, lengths, prices, packing, completions"),
+        (
+            {"kind": "proof"},
+            'certificate.kind: found "proof", allowed: price, duals, srpt, lengths, prices, packing, completions',
+        ),
         ({"kind": "price", "value": 1.0}, "certificate.price: found nothing, allowed: this field is required"),
         ({"kind": "price", "price": "1", "value": 1.0}, 'certificate.price: found "1", allowed: a number'),
         (

@@ -12,6 +12,7 @@ from dlsched import Limits
 from dlsched.core.limits import no_tick
 from dlsched.elastic_stream import Instance, check, objective, solve
 from dlsched.elastic_stream.bounds import quick_stream
+from dlsched.elastic_stream.certificate import completions_value
 from dlsched.elastic_stream.completions import MOST_JOBS, refusal, search_completions
 from dlsched.elastic_stream.exact import COMPLETIONS
 from dlsched.testing import elastic_stream_instances
@@ -61,7 +62,9 @@ def searched(instance):
         return True
 
     known = objective(instance, streams[0]) * weight
-    assert search_completions(instance, known, found=found, proven=bounds.append, tick=no_tick)
+    ended = search_completions(instance, known, found=found, proven=bounds.append, tick=no_tick)
+    assert ended.closed
+    assert completions_value(instance, ended.tree) == pytest.approx(bounds[-1] / weight, rel=1e-9)
     least = min(objective(instance, each) for each in streams) * weight
     assert least == pytest.approx(Orders(instance, least * (1 + 1e-7)).least(), rel=2e-8)
     assert least * (1 - 2e-9) <= bounds[-1] <= least * (1 + 1e-12)
