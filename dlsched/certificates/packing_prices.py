@@ -1,4 +1,4 @@
-"""Bounds from prices of single jobs over time, in whole numbers: which jobs fit together decides what they bring at most.
+"""Certificates ``packing``, of srpt_mapping, in whole numbers: prices of single jobs over time, and what a packing brings.
 
 Minimise the sum of the ends C_i = s_i + L_i, s_i >= r_i, where the jobs that run at any time fit together: those of a part
 take at most G units, job i g_i. A *packing* is a set of jobs that fit together; V(w) is the largest sum of w over one.

@@ -139,7 +139,7 @@ def summary_of(rows: Sequence[Compared]) -> Table:
     for group in groups:
         names, texts = table_of_group(group, KEYS)
         indices = {row.source for row in group.rows}
-        # What studies count stands in their table; gaps and total times are those of the answers here.
+        # Answers and ratios are those of a study's summary; gaps and total times are computed here.
         for line, cells in zip(group.lines, texts, strict=True):
             of_method = [row for row in rows if str(row.index) in indices and row.label == line.method]
             gaps = [row.gap for row in of_method if row.gap is not None]

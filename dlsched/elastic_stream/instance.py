@@ -10,7 +10,7 @@ code                  mathematics
 ``weight``            omega_j > 0, of the job's flow time
 ``epochs``            Q_j, epochs of the whole job, >= 0
 ``counts``            W_j, the allowed counts of units
-``speed``             tau_j(w), seconds per epoch on w units; f_j(w) = 1 / tau_j(w)
+``speed``             a table or a law: its ``epoch_time_s(w)`` is tau_j(w), seconds per epoch; f_j(w) = 1 / tau_j(w)
 ``restart_s``         seconds without progress at the start of every period of the job but its first
 ``stops_at``          the fraction of its work at which the job really ends; no policy sees it
 ``early_stop``        what policies may know of it: fractions and their probabilities

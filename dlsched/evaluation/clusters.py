@@ -60,7 +60,7 @@ class Shares:
 
     ``waited_s``: what happened, or the usual policy where that is not known. ``users_s``: what users' own limits asked for, of
     which ``dependencies_s`` and ``begin_s`` before a job was ready, the rest as its array was at its limit.
-    ``unexplained_s``: what happened beyond that, less the same of the usual policy in the model; None: it is not known.
+    ``unexplained_s``: recorded waiting beyond that, less the usual policy's in the model; None: it is not known.
     ``order_s``: the usual policy less the best one tried, both beyond what users' own limits ask for.
     ``rest_s``: what the best one waits beyond them.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dlsched.worst.proving import Proven
 
 
-NODES = 20_000
+NODE_LIMIT = 20_000
 """Node limit of a run without other limits: unlike a limit of time, it makes answers repeatable."""
 _DEFECTS = (TerminationStatus.SOLVER_ERROR,)
 _CUT_SHORT = (TerminationStatus.NODE_LIMIT, TerminationStatus.MEMORY_LIMIT)
@@ -85,7 +85,7 @@ class Judge:
 
     def __post_init__(self) -> None:
         self.budget = Budget(Limits(time_s=self.limits.time_s))
-        self.nodes = NODES if self.limits.nodes is None else self.limits.nodes
+        self.nodes = NODE_LIMIT if self.limits.nodes is None else self.limits.nodes
         self.evaluations = 0
         self.worst: Judged | None = None
         self.failures: dict[str, Failure] = {}
