@@ -16,7 +16,8 @@ from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.worst.competitive.own import OwnPolicy, own_policy
-from dlsched.worst.competitive.search import ARRIVAL, Found, Leaf, Search, Unbounded
+from dlsched.worst.competitive.runs import ARRIVAL, Unbounded
+from dlsched.worst.competitive.search import Found, Leaf, Search
 from dlsched.worst.competitive.stream import Speeds, play
 from dlsched.worst.competitive.verification import verify
 from dlsched.worst.competitive.witnesses import Point, Region, approaching, attaining, shown
@@ -283,12 +284,16 @@ def _proven(
     known = [each for each in uppers if each is not None]
     at_most = max(known) if len(known) == prod([len(setting.speeds)] * many) else None
     tables = [setting.speeds[each] for each in largest]
-    region = Region(tables, largest, *worst.worst)
-    # ties may go either way in a policy of the user's
-    point = None if setting.own or setting.method in _TIES else attaining(policy, tables, region, worst.ratio)
-    reached = True
-    if point is None:
-        point, reached = approaching(policy, tables, region, worst.ratio)
+    for run, prefix in worst.worst:
+        region = Region(tables, largest, run, prefix)
+        # ties may go either way in a policy of the user's
+        tied = None if setting.own or setting.method in _TIES else attaining(policy, tables, region, worst.ratio)
+        shows = approaching(policy, tables, region, worst.ratio) if tied is None else (tied, True)
+        if shows is not None:
+            break
+    else:
+        raise SolverError(f"{setting.method}: no instance was found that approaches a ratio of {worst.ratio}")
+    point, reached = shows
     ordered = [setting.speeds[each] for each in point.classes]
     label = setting.method.rpartition(":")[2]
     instance, schedule = shown(point, ordered, f"worst-{label}-{many}-jobs-{setting.units}-units")

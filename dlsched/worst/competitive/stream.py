@@ -15,10 +15,11 @@ The policy is the one that the simulator runs. It is asked at arrivals and ends,
 Seconds per epoch are whole numbers L / s(m), so that quotients of speeds are exact in floats too.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import inf, lcm
+from functools import cache
+from math import gcd, inf, lcm
 from numbers import Rational
 from typing import Self, cast
 
@@ -41,41 +42,44 @@ class Undecided(BaseException):
 class Facts:
     """Forms that are > 0 in the interior of a path's region; variables are too. ``undecided``: the first that they left open."""
 
-    def __init__(self, positive: Iterable[Coefficients] = ()) -> None:
-        self.positive = list(positive)
+    def __init__(self) -> None:
+        self.positive: list[tuple[int, ...]] = []
         self.undecided: Undecided | None = None
 
-    def sign(self, form: Coefficients) -> int:
-        """Return 1, 0 or -1; raises ``Undecided`` where no fact decides."""
-        if not any(form):
+    def sign(self, numbers: tuple[int, ...], below: int) -> int:
+        """Return 1, 0 or -1 for the form numbers / below; raises ``Undecided`` where no fact decides."""
+        if not any(numbers):
             return 0
-        if min(form) >= 0:
+        if min(numbers) >= 0:
             return 1
-        if max(form) <= 0:
+        if max(numbers) <= 0:
             return -1
-        negated = tuple(-each for each in form)
+        negated = tuple(-each for each in numbers)
         for fact in self.positive:
-            if above(form, fact):
+            if above(numbers, fact):
                 return 1
             if above(negated, fact):
                 return -1
-        self.undecided = self.undecided or Undecided(form)
+        self.undecided = self.undecided or Undecided(tuple(Fraction(each, below) for each in numbers))
         raise self.undecided
 
 
-def above(form: Coefficients, fact: Coefficients) -> bool:
+def above(form: tuple[int, ...], fact: tuple[int, ...]) -> bool:
     """Whether form >= c fact for some c > 0, coefficient by coefficient."""
-    # the range of c for which form - c fact has no negative coefficient
-    low, high = Fraction(0), None
+    # the range of c for which form - c fact has no negative coefficient, its ends as fractions
+    low, low_below, high, high_below = 0, 1, 1, 0
     for mine, its in zip(form, fact, strict=True):
         if its > 0:
-            most = mine / its
-            high = most if high is None or most < high else high
-        elif its < 0:
-            low = max(low, mine / its)
+            if mine <= 0:
+                return False
+            if mine * high_below < high * its:
+                high, high_below = mine, its
         elif mine < 0:
-            return False
-    return high is None or (high > 0 and low <= high)
+            if its == 0:
+                return False
+            if mine * low_below < low * its:
+                low, low_below = -mine, -its
+    return low * high_below <= high * low_below
 
 
 class _Number:
@@ -131,40 +135,51 @@ class _Number:
 
 
 class Form(_Number):
-    """A linear form of works and lengths."""
+    """A linear form of works and lengths: whole numbers over a common denominator, in lowest terms."""
 
-    __slots__ = ("coefficients", "facts")
+    __slots__ = ("below", "facts", "numbers")
 
-    def __init__(self, coefficients: Coefficients, facts: Facts) -> None:
-        self.coefficients, self.facts = coefficients, facts
+    def __init__(self, numbers: tuple[int, ...], facts: Facts, below: int = 1) -> None:
+        common_factor = gcd(below, *numbers)
+        if common_factor != 1:
+            numbers, below = tuple(each // common_factor for each in numbers), below // common_factor
+        self.numbers, self.facts, self.below = numbers, facts, below
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """Coefficients as fractions."""
+        return tuple(Fraction(each, self.below) for each in self.numbers)
 
     def _against(self, other: object) -> int:
         if isinstance(other, Form):
-            return self.facts.sign(tuple(a - b for a, b in zip(self.coefficients, other.coefficients, strict=True)))
+            difference = self - other
+            return self.facts.sign(difference.numbers, difference.below)
         constant = _constant(other)
         if abs(constant) > _SMALL:
             raise TypeError(f"a comparison with {other!r}, which is no multiple of a time")
-        return self.facts.sign(self.coefficients) or (constant < 0) - (constant > 0)
+        return self.facts.sign(self.numbers, self.below) or (constant < 0) - (constant > 0)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Form) and self.coefficients == other.coefficients
+        return isinstance(other, Form) and (self.numbers, self.below) == (other.numbers, other.below)
 
     def __hash__(self) -> int:
-        return hash(self.coefficients)
+        return hash((self.numbers, self.below))
 
     def __bool__(self) -> bool:
-        return any(self.coefficients)
+        return any(self.numbers)
 
     def __add__(self, other: object) -> "Form":
         if isinstance(other, Form):
-            return Form(tuple(a + b for a, b in zip(self.coefficients, other.coefficients, strict=True)), self.facts)
+            mine, its = other.below, self.below
+            numbers = [a * mine + b * its for a, b in zip(self.numbers, other.numbers, strict=True)]
+            return Form(tuple(numbers), self.facts, mine * its)
         if _constant(other) == 0:
             return self
         raise TypeError(f"a time plus {other!r}, which is no multiple of a time")
 
     def __mul__(self, other: object) -> "Form":
-        factor = _constant(other)
-        return Form(tuple(each * factor for each in self.coefficients), self.facts)
+        times, over = _constant(other).as_integer_ratio()
+        return Form(tuple([each * times for each in self.numbers]), self.facts, self.below * over)
 
     def __rtruediv__(self, other: object) -> "Quotient":
         return Quotient(_constant(other), self)
@@ -269,6 +284,7 @@ Speeds = tuple[Fraction, ...]
 Time = Form | Near
 
 
+@cache
 def common(speeds: Speeds) -> int:
     """Least common multiple L of the numerators of the speeds: an epoch is L units of work."""
     return lcm(*(speed.numerator for speed in speeds))

@@ -14,7 +14,8 @@ from itertools import permutations
 from dlsched.core.errors import SolverError
 from dlsched.elastic_stream.instance import Instance, Job
 from dlsched.elastic_stream.simulation.view import Policy
-from dlsched.worst.competitive.search import Allocation, Prefix, Whole, allocations, speed
+from dlsched.worst.competitive.programs import Allocation, Prefix, allocations, speed
+from dlsched.worst.competitive.runs import Whole
 from dlsched.worst.competitive.stream import Near, Speeds, common, epoch_times, play
 from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, value_of, vertex
 
@@ -59,7 +60,7 @@ class Region:
 
     def __init__(self, tables: Sequence[Speeds], classes: tuple[int, ...], run: Whole, prefix: Prefix) -> None:
         self.tables, self.classes, self.run = tables, classes, run
-        self.intervals = prefix.intervals()
+        self.intervals = prefix.intervals
         self.lengths = len(run.present)
         self.uses = [(m, v) for m, each in enumerate(self.intervals) for v in allocations(tables, each.present)]
         at = self.lengths
@@ -131,11 +132,11 @@ def attaining(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Re
 
 def approaching(
     policy: Callable[[], Policy], tables: Sequence[Speeds], region: Region, ratio: Fraction
-) -> tuple[Point, bool]:
-    """Return an instance that approaches a ratio, or the one that should, and whether it does; ``SolverError``: none is found."""
+) -> tuple[Point, bool] | None:
+    """Return an instance that approaches a ratio, or the one that should, and whether it does; None: the order has ties alone."""
     inside = region.inside()
     if inside is None:
-        raise SolverError(f"no instance was found that approaches a ratio of {ratio}")
+        return None
     point = region.point(region.worst(), inside)
     found = next(_reaching(policy, tables, point, ratio), None)
     return (point, False) if found is None else (found, True)

@@ -13,8 +13,8 @@ import dlsched
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.limits import Limits
 from dlsched.worst.competitive.own import own_policy
+from dlsched.worst.competitive.programs import Programs
 from dlsched.worst.competitive.proven import Supremum, prove_policy, speeds_of
-from dlsched.worst.competitive.search import Programs
 from dlsched.worst.competitive.verification import verify
 from tests.conftest import Ended
 from tests.worst.competitive.own_policies import Equal

@@ -97,10 +97,19 @@ def test_first_come_first_served_waits_for_all_before() -> None:
         assert Fraction(999, 1000) * jobs < proven.ratio < jobs
 
 
+def test_an_order_that_ties_alone_allow_is_not_shown() -> None:
+    """By hand: each job comes just before the last ends, a bit shorter: flow times 1 + 2 + 3 for 1 + 1 + 1, or ties."""
+    proven = prove_policy("sjf-fastest", speeds=speeds_of(FOUR), jobs=3)
+    assert proven.supremum == 2
+    assert Fraction(999, 1000) * 2 < proven.ratio < 2
+    assert verify(json.loads(json.dumps(proven.as_data()))).supremum == 2
+
+
+@pytest.mark.parametrize("speeds", [TWO, "1,7/4,9/4"])
 @pytest.mark.parametrize("method", POLICIES)
-def test_every_policy_is_proven_and_does_so_in_the_simulator(method: str) -> None:
-    """Two jobs on two units: the certificate holds, and the simulator comes to .999 of the supremum."""
-    proven = prove_policy(method, speeds=speeds_of(TWO), jobs=2)
+def test_every_policy_is_proven_and_does_so_in_the_simulator(method: str, speeds: str) -> None:
+    """Two jobs on two and three units: the certificate holds, and the simulator comes to .999 of the supremum."""
+    proven = prove_policy(method, speeds=speeds_of(speeds), jobs=2)
     assert verify(json.loads(json.dumps(proven.as_data()))).supremum == proven.supremum
     found = dlsched.solve(proven.instance, method=method).objective
     assert found is not None
