@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from math import lcm
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlsched.core.arrays import FloatArray, dot
 from dlsched.core.errors import SolverError
@@ -107,7 +107,7 @@ def _divisions(units: int, jobs: int) -> list[tuple[int, ...]]:
 _INFEASIBLE = 2
 _MET, _APART = 1e-7, 1e-6
 _DENOMINATORS = (1, 12, 120, 10**4, 10**7)
-Block = tuple[Any, FloatArray]
+Block = tuple[NDArray[np.object_], FloatArray]
 """Rows >= 0, as whole numbers and in floats: the right side negated, then coefficients of r, u, g and, in those of runs, h."""
 
 
