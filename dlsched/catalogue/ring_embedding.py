@@ -42,7 +42,11 @@ LISTED = ListedFamily(
         "paper-loss": "the paper's sizes, utilities from loss curves",
         "fair": "the least utility counts, one alpha-fair utility for all jobs",
     },
-    formulations={"arc": "formulations.linear:build_arc", "span": "formulations.linear:build_span"},
+    formulations={
+        "arc": "formulations.linear:build_arc",
+        "span": "formulations.linear:build_span",
+        "vectors": "formulations.vectors:VECTORS",
+    },
     options=by_name(
         Option("servers", int, "N", "Servers of the network", "rings only"),
         Option("slots", int, "N", "Slots of time", "rings only"),

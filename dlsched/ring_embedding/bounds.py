@@ -13,11 +13,11 @@ and ``slot.mapping_program`` bounds S_e by column generation. The pi come from a
 whose optimum is below the bound and meets it in the end; trials lie between its prices and the best known (Wentges 1997).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dlsched.algorithms.utility_tables import Floats, Integers, power_of_two
+from dlsched.algorithms.utility_tables import Floats, Integers, UtilityTable, power_of_two
 from dlsched.certificates import DualsCertificate
 from dlsched.columns.generation import Smoothing
 from dlsched.core.arrays import dot
@@ -103,6 +103,12 @@ def _named(ceilings: Ceilings, epoch: Epoch, relaxation: Relaxation) -> dict[str
     return {name: price for name, price in prices.items() if price > 0}
 
 
+def best_totals(tables: Sequence[UtilityTable], pi: Floats) -> float:
+    """sum_i max_z [mu_i - pi_i z] at prices of worker-slots."""
+    priced = zip(tables, pi.tolist(), strict=True)
+    return sum(float(np.max(table.values - price * np.arange(len(table.values)))) for table, price in priced)
+
+
 class Columns:
     """The search for the best prices of worker-slots, from those of the relaxation without rings on."""
 
@@ -125,7 +131,7 @@ class Columns:
 
         ``enough`` is called in every round and epoch, and may raise to stop the search.
         """
-        trial = self._pi
+        trial = self.pi
         for _ in range(_ROUNDS):
             fell = self._try(trial, enough or self.network.tick)
             if fell:
@@ -136,7 +142,7 @@ class Columns:
             trial = self.best.between(prices) if fell else prices
 
     @property
-    def _pi(self) -> Floats:
+    def pi(self) -> Floats:
         """The best prices of worker-slots known."""
         assert self.best.center is not None
         return self.best.center
@@ -144,18 +150,14 @@ class Columns:
     def certificate(self) -> DualsCertificate:
         """The certificate of the best prices."""
         ceilings = Ceilings(self.instance)
-        prices = dict(zip(self._names, self._pi.tolist(), strict=True))
+        prices = dict(zip(self._names, self.pi.tolist(), strict=True))
         for epoch, relaxation in self.relaxations.items():
             prices |= _named(ceilings, epoch, relaxation)
         return certified(ceilings, "columns", prices, self.network.tick)
 
     def _try(self, pi: Floats, tick: Callable[[], None]) -> bool:
         """Bound every epoch at these prices; return whether the bound fell."""
-        # sum_i max_z [mu_i - pi_i z]; the S_e of the epochs are added below.
-        total = sum(
-            float(np.max(table.values - price * np.arange(len(table.values))))
-            for table, price in zip(self.tables, pi.tolist(), strict=True)
-        )
+        total = best_totals(self.tables, pi)  # the S_e of the epochs are added below
         found: dict[Epoch, Relaxation] = {}
         for e, span in enumerate(self.spans):
             tick()

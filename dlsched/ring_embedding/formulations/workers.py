@@ -86,7 +86,40 @@ def require_few(variables: int) -> None:
         raise UsageError(f"the model has {variables} variables or more, allowed: up to {LARGEST}")
 
 
-class WorkersModel:
+class UtilityModel:
+    """A model whose goal is of worker-slots: ``of`` has those of every job as terms; what limits them is still to be added.
+
+    ``tables``: every job's utility without energy, and by its length the most worker-slots.
+    """
+
+    def __init__(self, instance: Instance, network: Network, tables: Sequence[UtilityTable]) -> None:
+        import pulp
+
+        self.instance, self.network, self.tables = instance, network, list(tables)
+        self.jobs = separable_labels([job.id for job in instance.jobs], "j")
+        self.unit = 1.0
+        self.problem = pulp.LpProblem("ring_embedding", pulp.LpMaximize)
+        self.y: dict[tuple[int, int, int], pulp.LpVariable] = {}
+        self.on: dict[tuple[int, int], pulp.LpVariable] = {}
+        self.of: list[Terms] = [[] for _ in instance.jobs]
+
+    def add(self, name: str, terms: Terms, right: float, *, sense: int = -1) -> None:
+        """Add a row ``terms <= right``, or one with another PuLP sense."""
+        import pulp
+
+        self.problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
+
+    def maximise(self, terms: Terms, constant: float = 0.0, unit: float = 1.0) -> None:
+        """Set the objective, in a unit that the model's name states where it is not 1."""
+        import pulp
+
+        self.unit = unit
+        if unit != 1:
+            self.problem.name += f"_in_units_of_2_to_the_{math.frexp(unit)[1] - 1}"
+        self.problem.setObjective(pulp.LpAffineExpression(terms, constant))
+
+
+class WorkersModel(UtilityModel):
     """A model with workers, the rows of servers and budgets, and a goal; rings are still to be added.
 
     ``tables``: every job's utility without energy, and by its length the most worker-slots; None: the instance's.
@@ -104,19 +137,15 @@ class WorkersModel:
     ) -> None:
         import pulp
 
-        self.instance, self.network = instance, Network(instance, budget)
-        self.jobs = separable_labels([job.id for job in instance.jobs], "j")
+        network = Network(instance, budget)
+        super().__init__(instance, network, tables or network.tables)
         nodes = separable_labels([node.id for node in instance.nodes], "n")
         self.nodes = {node.id: label for node, label in zip(instance.nodes, nodes, strict=True)}
         self.servers = [self.nodes[server.id] for server in instance.servers]
         require_few(instance.slots * int(np.count_nonzero(self.network.fits)))
-        self.complete, utilities = complete, tables or self.network.tables
-        self.tables = list(utilities) if complete else paying(self.network, utilities)
-        self.unit = 1.0
-        self.problem = pulp.LpProblem("ring_embedding", pulp.LpMaximize)
-        self.y: dict[tuple[int, int, int], pulp.LpVariable] = {}
-        self.on: dict[tuple[int, int], pulp.LpVariable] = {}
-        self.of: list[Terms] = [[] for _ in instance.jobs]
+        self.complete = complete
+        if not complete:
+            self.tables = paying(network, self.tables)
         # Workers of every job on every server that holds one; ``on`` only where the power of a server has a price.
         for i, t in self.rings():
             for s in self.hosts(i):
@@ -149,21 +178,6 @@ class WorkersModel:
         """Jobs and slots in which they may run."""
         jobs = enumerate(self.instance.jobs)
         return [(i, t) for i, job in jobs for t in range(job.arrival_slot, self.instance.slots + 1) if self.hosts(i)]
-
-    def add(self, name: str, terms: Terms, right: float, *, sense: int = -1) -> None:
-        """Add a row ``terms <= right``, or one with another PuLP sense."""
-        import pulp
-
-        self.problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
-
-    def maximise(self, terms: Terms, constant: float = 0.0, unit: float = 1.0) -> None:
-        """Set the objective, in a unit that the model's name states where it is not 1."""
-        import pulp
-
-        self.unit = unit
-        if unit != 1:
-            self.problem.name += f"_in_units_of_2_to_the_{math.frexp(unit)[1] - 1}"
-        self.problem.setObjective(pulp.LpAffineExpression(terms, constant))
 
     def _add_jobs(self) -> None:
         for i, t in self.rings():
@@ -282,7 +296,7 @@ def _add_something(model: WorkersModel) -> None:
     model.add("something", [(y, 1) for y in model.y.values()], 1, sense=pulp.LpConstraintGE)
 
 
-def add_sum(model: WorkersModel) -> None:
+def add_sum(model: UtilityModel) -> None:
     """Add the goal ``sum``."""
     unit = _unit(sum(table.most for table in model.tables))
     terms = [(g, gain / unit) for reached in _add_utilities(model, model.tables) for g, gain in reached]
@@ -292,7 +306,7 @@ def add_sum(model: WorkersModel) -> None:
     model.maximise(terms, sum(table.nothing for table in model.tables) / unit, unit)
 
 
-def add_least(model: WorkersModel) -> None:
+def add_least(model: UtilityModel) -> None:
     """Add the goal ``max_min``."""
     import pulp
 
@@ -314,7 +328,7 @@ def _unit(most: float) -> float:
     return 1.0 if 1 <= most <= 2**14 or most == 0 else power_of_two(most) / 2**10
 
 
-def _add_utilities(model: WorkersModel, tables: Sequence[UtilityTable]) -> list[Terms]:
+def _add_utilities(model: UtilityModel, tables: Sequence[UtilityTable]) -> list[Terms]:
     """Add steps of every job's utility; return them with what they gain."""
     import pulp
 
@@ -333,7 +347,7 @@ def _add_utilities(model: WorkersModel, tables: Sequence[UtilityTable]) -> list[
         gains.append([(g, step.gain) for g, step in zip(reached, found, strict=True)])
         widths: Terms = [(g, step.width) for g, step in zip(reached, found, strict=True)]
         if found:
-            model.add(f"utility_{label}", widths + [(y, -1) for y, _ in model.of[i]], 0)
+            model.add(f"utility_{label}", widths + [(y, -count) for y, count in model.of[i]], 0)
         for k, step in enumerate(found):
             if step.after is not None:
                 model.add(f"step_{label}_{k + 1}", [(reached[k], 1), (reached[step.after], -1)], 0)
