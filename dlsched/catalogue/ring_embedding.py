@@ -45,7 +45,7 @@ LISTED = ListedFamily(
     formulations={
         "arc": "formulations.linear:build_arc",
         "span": "formulations.linear:build_span",
-        "vectors": "formulations.vectors:VECTORS",
+        "vectors": "vectors:VECTORS",
     },
     options=by_name(
         Option("servers", int, "N", "Servers of the network", "rings only"),

@@ -33,7 +33,7 @@ from dlsched.version import VERSION
 if TYPE_CHECKING:
     import pulp
 
-_FIRST = ("milp", "vectors", "priced", "span", "arc")
+_FIRST = ("milp", "priced", "span", "arc")
 """Formulations that are taken where none is named, in this order."""
 _SMALL = 20_000
 """Number of columns with which a search is short, as a rule; with more another formulation is tried."""

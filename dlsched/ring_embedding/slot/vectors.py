@@ -1,12 +1,13 @@
 """What a slot can hold in all: vectors of workers by job whose rings fit side by side in a forest, the largest of them listed.
 
-Rings may lose workers, so what is below a vector n fits too, and only *maximal* vectors matter. They are joined over subtrees. A
-*state* of a subtree is the workers of every job in it, and of the jobs that have some which are *open*: a ring that crosses the
-link above, for which this link has room. The others are *closed*: the whole ring is inside. Two subtrees go together if no job that
+Rings may lose workers, so what is below a vector n fits too, and only *maximal* vectors matter. They are joined over subtrees.
+A *state* of a subtree is the workers of every job in it, and which of the jobs that have some are *open*: their rings cross the
+link above, which has room for them. The others are *closed*: the whole ring is inside. Two subtrees go together if no job that
 is closed in one has workers in the other. Of states with the same open and closed jobs the maximal ones remain.
 
-At prices pi of workers only vectors with pi n >= ``least`` are listed: a state goes if its value, and the largest values of all other
-parts, are less. Rows of servers and links are those of models (``algorithms.whole_rows``), so all that the checker tolerates fits.
+At prices pi of workers only vectors with pi n >= ``least`` are listed: a state goes if its value, and the largest values of all
+other parts, are less. Rows of servers and links are those of models (``algorithms.whole_rows``), so all that the checker
+tolerates fits.
 """
 
 import math

@@ -16,12 +16,12 @@ name                                mathematics
 
 In an embedding worth U or more every slot of epoch e holds a vector with pi n >= S_e - (D - U).
 
-*Proof.* The embedding is worth sum_i [mu_i(zeta_i z_i) - pi_i z_i] + sum_t pi n(t). Each term is at most its term of D. So what n(t)
-lacks of S_e is at most D - U.
+*Proof.* The embedding is worth sum_i [mu_i(zeta_i z_i) - pi_i z_i] + sum_t pi n(t). Each term is at most its term of D. So what
+n(t) lacks of S_e is at most D - U.
 
 So only these vectors are variables: the optimum is the model's or less than the cutoff U, whatever the prices are. Those of the
-linear program over vectors, to which ``VectorColumns`` comes close, leave few. Floats may be off: D - U is raised by ``ROOM`` of all that
-is added up, so that only too many vectors are listed.
+linear program over vectors, to which ``VectorColumns`` comes close, leave few. Floats may be off: D - U is raised by ``ROOM`` of
+all that is added up, so that only too many vectors are listed.
 """
 
 import math
@@ -30,14 +30,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.algorithms.utility_tables import Floats, Integers
+from dlsched.algorithms.utility_tables import Floats
 from dlsched.core.arrays import dot
 from dlsched.core.errors import UsageError
-from dlsched.core.limits import Budget
 from dlsched.ring_embedding.bounds import Columns, best_totals
 from dlsched.ring_embedding.checker import total
 from dlsched.ring_embedding.formulations.linear import build_span
-from dlsched.ring_embedding.formulations.workers import Found, Terms, UtilityModel, embedded, require_few
+from dlsched.ring_embedding.formulations.workers import Found, UtilityModel, embedded, require_few
 from dlsched.ring_embedding.heuristics.plan import Plan, ascend
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of
@@ -62,7 +61,7 @@ def build(
 
     ``prices``: numbers by job, separated by blanks; ``cutoff``: an objective; None: those of a plan and the program over vectors.
 
-    UsageError: paths are listed, energy has a price, the objective is no sum, a parameter is no number, or there is too much to list.
+    UsageError: paths are listed, energy has a price, the objective is no sum, a parameter is wrong, or too much is to be listed.
     """
     if complete:
         return build_span(instance, complete=True)
