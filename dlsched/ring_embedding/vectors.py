@@ -46,6 +46,7 @@ from dlsched.ring_embedding.rings.rows import Epoch, epochs
 from dlsched.ring_embedding.slot.vectors import Servers, SlotVectors, best_vectors
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.formulation import Formulation, Parametric
+from dlsched.solvers.outcome import Incumbent
 
 if TYPE_CHECKING:
     import pulp
@@ -103,7 +104,7 @@ def build_vectors(network: Network, pi: Floats, cutoff: float) -> "Formulation[p
     for span, several in chosen.items():
         model.add(f"slots_{span.first}", [(x, 1) for x in several], span.slots)
 
-    def decode(values: dict[str, float]) -> Embedding:
+    def decode(values: Incumbent) -> Embedding:
         found: Found = {}
         left = network.total.copy()  # worker-slots that the budget allows
         for span, several in chosen.items():

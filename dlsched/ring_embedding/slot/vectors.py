@@ -211,7 +211,8 @@ def maximal(vectors: Integers) -> Integers:
     if len(vectors) ** 2 <= cells:
         vectors = np.unique(vectors, axis=0)
         above = (vectors[:, None, :] <= vectors[None, :, :]).all(axis=2).sum(axis=1)
-        return vectors[above == 1]
+        alone: Integers = vectors[above == 1]
+        return alone
     present = np.zeros(shape, dtype=np.bool_)
     present[tuple(vectors.T)] = True
     # below: at or below some vector; beyond: strictly below one
