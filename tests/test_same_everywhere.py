@@ -35,6 +35,7 @@ ALLOWED = {
     "proofs/prover/relaxation.py": "the same",
     "proofs/prover/cuts.py": "the same",
     "solvers/lp.py": "the same",
+    "worst/competitive/game.py": "the same; the rationals that it leads to decide",
     "solvers/gurobi.py": "an expression of Gurobi's",
     "worst/proving/branch_and_bound.py": "says whether fractions may be tried: they decide",
     "testing/matching_placement.py": "an independent formula, compared with a tolerance",
