@@ -92,13 +92,15 @@ class _Tree:
     def _leaf(self, rows: Sequence[Item], without: frozenset[Item]) -> None:
         """Check the multipliers of a leaf, without some cells; ValueError where they prove less."""
         ratio, right, total = Fraction(0), Fraction(0), defaultdict[Item, Fraction](Fraction)
-        by: defaultdict[History, list[tuple[str, list[int], Fraction]]] = defaultdict(list)
+        by: defaultdict[History, list[tuple[str, tuple[int, ...], Fraction]]] = defaultdict(list)
         for row in rows:
-            of = [whole(each, "of", None) for each in listed(mapped(row, "rows").get("of"), "of")]
+            of = tuple(whole(each, "of") for each in listed(mapped(row, "rows").get("of"), "of"))
             by[_tuples(row.get("history"))].append((row.get("kind"), of, fraction(row.get("multiplier"), "multiplier")))
         for history, factors in by.items():
             if history not in self.histories or any(y < 0 and kind != "window" for kind, _, y in factors):
                 raise ValueError("rows: another history, or a multiplier below 0")
+            if not {(kind, of) for kind, of, _ in factors} <= set(self._rows(history)):
+                raise ValueError("rows: some that are none of the game's")
             ratio += sum(y * self.grid.optimum(history) for kind, _, y in factors if kind == "flow")
             right += sum(y * self._right(history, kind, of) for kind, of, y in factors)
             for cell, stages, units, speeds in self._columns(history):
@@ -109,6 +111,14 @@ class _Tree:
                     total[cell, units] += sum(of_cell)
         if ratio > 1 or right < self.ratio or any(each > 0 for each in total.values()):
             raise ValueError(f"rows: prove less than {self.ratio}")
+
+    def _rows(self, history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """All rows of a history."""
+        yield "flow", ()
+        yield from (("window", (window,)) for window in range(history[0][0], len(self.grid.releases) - 1))
+        stages = [(i, a) for i, (*_, work) in enumerate(history) for a, _ in enumerate(self.grid.ends(work))]
+        yield from (("work", each) for each in stages)
+        yield from (("pair", one + other) for one, other in product(stages, repeat=2) if one[0] != other[0])
 
     def _columns(self, history: History) -> Iterator[tuple[Cell, tuple[int, ...], tuple[int, ...], list[Fraction]]]:
         """Cells of a history that not each best policy avoids, stages done, allocations, and each job's speed."""
@@ -155,10 +165,8 @@ class _Tree:
             return speeds[of[0]] if stages[of[0]] == of[1] else Fraction(0)
         if kind == "window":
             return Fraction(cell[0] == of[0])
-        if kind == "pair" and of[0] != of[2]:
-            i, a, j, b = of
-            return part(i, a) * (stages[j] <= b) + part(j, b) * (stages[i] <= a)
-        raise ValueError(f"rows: {kind}")
+        i, a, j, b = of
+        return part(i, a) * (stages[j] <= b) + part(j, b) * (stages[i] <= a)
 
 
 def _tuples(data: Item) -> Item:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +16,11 @@ from dlsched.core.limits import Limits
 from dlsched.elastic_stream import checker
 from dlsched.elastic_stream.instance import Instance, Job
 from dlsched.elastic_stream.simulation.simulator import simulate
-from dlsched.worst.competitive.game import Game, Strategy, solve_game
+from dlsched.worst.competitive.game import Game, solve_game
 from dlsched.worst.competitive.game_verification import verify
 from dlsched.worst.competitive.grid import Grid, History
 from dlsched.worst.competitive.proven import POLICIES, speeds_of
+from dlsched.worst.competitive.strategy import Strategy
 from tests.worst.conftest import changed
 
 TWO, FOUR = "1,9/5", "1,9/5,5/2,31/10"
@@ -280,6 +282,36 @@ def test_certificates_are_verified_and_false_ones_refused(clairvoyant: bool) -> 
     side = data["tree"]["parts"][0]["without"]
     with pytest.raises(ValueError, match="conflict"):
         verify(changed(data, ("tree", "parts", 1, "without"), side))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"kind": "window", "of": [0], "multiplier": "9"},
+        {"kind": "window", "of": [-1], "multiplier": "-9"},
+        {"kind": "window", "of": [1], "multiplier": "9"},
+        {"kind": "work", "of": [0, -1], "multiplier": "9"},
+        {"kind": "pair", "of": [0, -1, 0, -1], "multiplier": "9"},
+        {"kind": "gift", "of": [], "multiplier": "9"},
+    ],
+    ids=range(6),
+)
+def test_rows_that_no_second_meets_prove_nothing(row: dict[str, Any]) -> None:
+    """Of a job that arrives at the second moment: windows before it or without an end, stages that it does not have."""
+    rows = [row | {"history": [[1, 0, 0]]}]
+    with pytest.raises(ValueError, match="none of the game's"):
+        verify(certificate(False) | {"at_least": "3/2", "at_most": "2", "tree": {"rows": rows}})
+
+
+def test_values_of_the_page() -> None:
+    """The rows of two jobs, and the first of three."""
+    page = (Path(__file__).parents[3] / "docs" / "competitive.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.count(" | ") == 7 and " = " in line]
+    assert len(rows) == 10
+    for speeds, works, moments, jobs, known, _, unknown, _ in rows:
+        if jobs == "2" or (speeds, works) == (TWO, "1,3"):
+            for text, clairvoyant in ((known, True), (unknown, False)):
+                assert game(speeds, int(jobs), works, moments, clairvoyant).value == Fraction(text.split(" = ")[0])
 
 
 @pytest.mark.parametrize(
