@@ -88,15 +88,13 @@ def page(found: dict[Cell, Found]) -> str:
             if not here:
                 continue
             for law in LAWS:
-                of = {
-                    cell[0]: Fraction(each["supremum"])
-                    for cell, each in here.items()
-                    if cell[1] == law and "supremum" in each
-                }
-                if of:
-                    least = min(of.values())
-                    names = [f"`{name}`" for name, value in of.items() if value == least]
-                    best.append([str(n), str(units), law, str(least), f"{float(least):.4f}", ", ".join(names)])
+                of_law = {cell[0]: each for cell, each in here.items() if cell[1] == law}
+                if of_law.keys() != POLICIES.keys():  # the least of all is not known yet
+                    continue
+                of = {name: Fraction(each["supremum"]) for name, each in of_law.items() if "supremum" in each}
+                least = min(of.values())
+                names = [f"`{name}`" for name in POLICIES if of.get(name) == least]
+                best.append([str(n), str(units), law, str(least), f"{float(least):.4f}", ", ".join(names)])
             rows = [
                 [f"`{method}`", *(shown(found.get((method, law, units, n))) for law in LAWS)]
                 for method in POLICIES

@@ -207,8 +207,9 @@ def maximal(vectors: Integers) -> Integers:
     """Vectors that no other one is above, each once, in lexicographic order."""
     shape = vectors.max(axis=0) + 1
     cells = math.prod(shape.tolist())
-    require(min(cells, len(vectors) ** 2), _CELLS)
-    if len(vectors) ** 2 <= cells:
+    pairs = len(vectors) * len(vectors)
+    require(min(cells, pairs), _CELLS)
+    if pairs <= cells:
         vectors = np.unique(vectors, axis=0)
         above = (vectors[:, None, :] <= vectors[None, :, :]).all(axis=2).sum(axis=1)
         alone: Integers = vectors[above == 1]

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
-from math import lcm
+from math import lcm, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,7 +228,7 @@ class Programs:
     def proving(self, run: Whole, prefix: Prefix, near: FloatArray, ratio: Fraction) -> Multipliers | None:
         """Return multipliers that prove a ratio, near those in floats; None if none are confirmed."""
         # larger ones satisfy the run's rows and need a larger ratio: between, short fractions satisfy both
-        found = self._short(run, prefix, near * max(1.0, float(ratio) / max(near[0], 1.0)) ** 0.5, ratio)
+        found = self._short(run, prefix, near * sqrt(max(1.0, float(ratio) / max(near[0], 1.0))), ratio)
         if found is None:
             _, inner = self._solved(run, prefix, float(ratio))
             found = None if inner is None else self._short(run, prefix, inner, ratio)
@@ -262,7 +262,8 @@ class Programs:
         whole = [scale, *(int(each * scale) for each in unknowns)]
         if min((*whole[1 : 1 + jobs], *whole[1 + 2 * jobs :])) < 0:
             return None
-        if any(each < 0 for each in self._block(run)[0] @ [scale, 0, *whole[1:]]):
+        values = np.array([scale, 0, *whole[1:]], dtype=object)
+        if any(each < 0 for each in (self._block(run)[0] * values).sum(axis=1)):
             return None
         work, arrival, rows = map(tuple, (unknowns[:jobs], unknowns[jobs : 2 * jobs], unknowns[2 * jobs :]))
         return Multipliers(work, arrival, rows, tuple(whole[: 1 + 2 * jobs]))
@@ -281,7 +282,8 @@ class Programs:
         """The least ratio that the rows of a state need, 1 / 0 for none."""
         rows, (scale, *whole) = self._block(state)[0], multipliers.whole
         above, below = 0, 1
-        for many, value in zip(rows[:, 1], rows[:, 2:] @ whole, strict=True):
+        values = (rows[:, 2:] * np.array(whole, dtype=object)).sum(axis=1)
+        for many, value in zip(rows[:, 1], values, strict=True):
             if -value * below > above * many:
                 above, below = -value, many
         return (above, below * scale) if below else (1, 0)
