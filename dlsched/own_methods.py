@@ -2,7 +2,7 @@
 
 A function of an instance returns a solution or its data, or None; with the parameter ``tick`` it gets a function for long
 loops, which ends it at a limit, with ``seed`` the run's. A class, or such a function, may also give a policy, an object with
-``decide``, which is simulated. The checker judges every answer; ``dlsched.solving`` kills it at a time limit.
+``decide``, which is simulated. The checker judges every answer; ``dlsched.solving`` kills a function that passes its time limit.
 """
 
 import base64

@@ -22,7 +22,8 @@ t tick_s, exactly. Work is the float stops_at x epochs, which simulator and chec
 cost no more than C times the integral of the prices. What remains is a bound. What a job costs at least is computed with
 safely rounded floats (``certificates.time_prices``).
 
-*Completions.* Streams without ticks, their pauses left out (``certificates.completion_orders``).
+*Completions.* Streams without ticks, their pauses left out: branches over who completes when, and multipliers at each leaf;
+``completions_value`` verifies them by ``certificates.completion_orders``.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Whether jobs are consolidated, each on as few servers as it can have: as a record shows it, or as policies reproduce it.
 
-*Shown*: every job on several GPUs was on as few of the servers as hold it when they are empty, and there are ``FEWEST`` of them.
-*Inferred*, where the record names no nodes: the waiting under every first-come policy is off what happened by more than a
-twentieth, and under one of them with consolidated placement by at most half as much.
+*Shown*: every job on several GPUs was on as few of the servers as hold it when they are empty, and there are at least
+``FEWEST`` such jobs. *Inferred*, where the record names no nodes: the waiting under even the closest first-come policy is off
+what happened by more than a twentieth, and with consolidated placement the closest is off by at most half of that.
 """
 
 import math

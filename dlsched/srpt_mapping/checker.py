@@ -13,7 +13,7 @@ minimise sum_i c_i,   c_i = start_i + n_i alpha_i(x_i)
 ``begun``     of a job that runs when the clock starts: start_i = r_i, and x is where it runs
 ``pool``      a job with a pool uses servers of that pool only
 ``limit``     at no time do more than ``limit`` jobs of a group run
-``consolidated``  where placement is: a job that has not begun uses no more servers than its pool needs to hold it when empty
+``consolidated``  only if ``placement`` is: a job that has not begun is on as few servers as its pool needs when empty
 
 A job may start before its release, or before the job whose GPUs it takes has ended, by 1e-9 of its own length or of that
 job's, and by the rounding of times on the clock of the file, which is coarse if the clock is late.

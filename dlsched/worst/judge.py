@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 NODE_LIMIT = 20_000
-"""Node limit of a run without other limits: unlike a limit of time, it makes answers repeatable."""
+"""Nodes of each run, the method's and the reference's, where none are given: unlike seconds, they make answers repeatable."""
 _DEFECTS = (TerminationStatus.SOLVER_ERROR,)
 _CUT_SHORT = (TerminationStatus.NODE_LIMIT, TerminationStatus.MEMORY_LIMIT)
 
