@@ -55,7 +55,11 @@ ALSO = {
     "dlsched.plots": {"dlsched.plots": None},
     "dlsched.statistics": {"dlsched.statistics": None},
     "dlsched.traces": {"dlsched.traces": None},
-    "dlsched.worst": {"dlsched.worst.proving": None},
+    "dlsched.worst": {
+        "dlsched.worst.proving": None,
+        "dlsched.worst.competitive.game": ["solve_game"],
+        "dlsched.worst.competitive.game_verification": ["verify"],
+    },
 }
 SEE = "see the module"  # so a docstring refers to that of its module, which no page shows otherwise
 PAGES = tuple(dict.fromkeys((*MODULES, *ALSO)))

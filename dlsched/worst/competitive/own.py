@@ -25,9 +25,10 @@ _CHANCE = {"time", "datetime", "random", "_random", "secrets", "uuid", "numpy.ra
 
 @dataclass(frozen=True)
 class OwnPolicy:
-    """Makes fresh policies of the user's; ``text`` names their class, and ``sha256`` is of the file in which it stands."""
+    """Makes fresh policies of the user's; ``text`` says where their class stands, ``sha256`` is of that file."""
 
     text: str
+    name: str
     sha256: str
     file: str
     thing: Callable[[], Any]
@@ -45,15 +46,16 @@ def own_policy(method: str | type[Policy]) -> OwnPolicy:
     """Find a policy by FILE.py:NAME, module:NAME or its class; UsageError: there is none, or its file cannot be read."""
     if isinstance(method, str):
         thing, file = import_of_user(method)
-        text = method
+        text, name = method, method.rpartition(":")[2]
     else:
         thing, file = method, file_of(method)
-        text = f"{Path(file).name}:{method.__qualname__}"
+        name = method.__qualname__
+        text = f"{Path(file).name}:{name}"
     try:
         code = Path(file).read_bytes()
     except OSError:
         raise UsageError(where="method", found=text, allowed="a class that stands in a file") from None
-    return OwnPolicy(text, hashlib.sha256(code).hexdigest(), file, thing)
+    return OwnPolicy(text, name, hashlib.sha256(code).hexdigest(), file, thing)
 
 
 class _Asked:
@@ -66,7 +68,7 @@ class _Asked:
 
     def decide(self, view: View) -> Mapping[int, int]:
         """Ask it; UsageError: its code does what a proof cannot follow, and where, or its answer is no allocation."""
-        with errors_of_user(self._own.text, self._own.file), _refusing_chance():
+        with errors_of_user(self._own.text, self._own.file), _refusing_chance(self._own.file):
             answer = self._policy.decide(view)
             wrong = _wrong(answer, view)
         if wrong:
@@ -90,10 +92,14 @@ def _wrong(answer: object, view: View) -> str:
 
 
 @contextmanager
-def _refusing_chance() -> Iterator[None]:
-    """Refuse calls of clocks and of random numbers."""
+def _refusing_chance(file: str) -> Iterator[None]:
+    """Refuse calls of clocks and of random numbers by the code of a file."""
 
     def called(frame: FrameType, event: str, function: Any) -> None:
+        # a function of C is called by this frame, one of Python is in it; callbacks of the garbage collector are others' calls
+        caller = frame if event == "c_call" else frame.f_back
+        if caller is None or caller.f_code.co_filename != file:
+            return
         if event == "c_call":
             owner = getattr(function, "__self__", None)
             named = [

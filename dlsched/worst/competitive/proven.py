@@ -269,7 +269,8 @@ def prove_policy(
             break
     if not found:
         if isinstance(ended, Stopped):
-            raise UsageError(f"limits: found a {ended} after {budget.nodes} linear programs, allowed: more") from None
+            found_so = f"a {ended} after {budget.nodes} linear programs"
+            raise UsageError(where="limits", found=found_so, allowed="more") from None
         raise KeyboardInterrupt
     return _proven(setting, found, ended, budget.nodes)
 
@@ -295,7 +296,7 @@ def _proven(
         raise SolverError(f"{setting.method}: no instance was found that approaches a ratio of {worst.ratio}")
     point, reached = shows
     ordered = [setting.speeds[each] for each in point.classes]
-    label = setting.method.rpartition(":")[2]
+    label = setting.method if setting.own is None else setting.own.name
     instance, schedule = shown(point, ordered, f"worst-{label}-{many}-jobs-{setting.units}-units")
     flow, _ = play(policy(), ordered, schedule.arrivals, schedule.works)
     ratio = flow.at / schedule.flow.at
