@@ -110,8 +110,9 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     """
     global _raised
     family = getattr(sys.modules.get("dlsched.core.family"), "Family", None)
-    study, checking, proof = (
-        sys.modules.get(f"dlsched.{name}") for name in ("study.leader", "study.checking", "proofs.proof")
+    study, checking, proof, supremum = (
+        sys.modules.get(f"dlsched.{name}")
+        for name in ("study.leader", "study.checking", "proofs.proof", "worst.competitive.proven")
     )
     keeping = [
         getattr(function, "__code__", None)
@@ -120,6 +121,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
             getattr(study, "run", None),
             getattr(checking, "check", None),
             getattr(proof, "prove", None),
+            getattr(supremum, "prove_policy", None),
         )
     ]
     importing = False

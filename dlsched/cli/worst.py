@@ -136,9 +136,8 @@ def run(
 
 def _said(worst: Worst, certificate: str | None, out: str | None, as_json: bool) -> int:
     """Write what was asked for; return the exit code."""
-    if worst.proof is not None and certificate is not None:
-        if isinstance(worst.proof, Supremum) and worst.proof.at_most is None:
-            raise UsageError(f"{certificate}: not written: what the ratio does not exceed is not proven yet")
+    unproven = isinstance(worst.proof, Supremum) and worst.proof.at_most is None
+    if worst.proof is not None and certificate is not None and not unproven:
         write_text(certificate, json_text(worst.proof.as_data()))
     if out is not None:
         write(worst.instance, out)
@@ -146,6 +145,8 @@ def _said(worst: Worst, certificate: str | None, out: str | None, as_json: bool)
         print_json(worst.as_data())
     elif out != "-":
         _print(worst)
+    if certificate is not None and unproven:
+        raise UsageError(f"{certificate}: not written: what the ratio does not exceed is not proven yet")
     if worst.failures:
         return FAILED
     if worst.ended == "interrupted":
