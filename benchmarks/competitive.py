@@ -55,7 +55,7 @@ def prove(cell: Cell) -> Found:
 
 
 def as_found(proven: Supremum) -> Found:
-    """What is kept of it."""
+    """The supremum, or an interval, as text."""
     if proven.supremum is not None:
         return {"supremum": str(proven.supremum), "attained": str(proven.attained)}
     return {"at_least": str(max(proven.ratio, Fraction(1))), "at_most": str(proven.at_most)}

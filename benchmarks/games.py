@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable
 
 from dlsched.elastic_stream import checker
-from dlsched.elastic_stream.instance import Instance, Job
 from dlsched.elastic_stream.simulation.simulator import simulate
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.worst.competitive.game import Game, solve_game
@@ -33,18 +32,9 @@ GRIDS = (
 
 def ratio(game: Game, policy: Callable[[], Policy]) -> float:
     """The largest ratio of a policy over the histories, in the simulator."""
-    grid, largest = game.grid, 0.0
+    largest = 0.0
     for history, best in game.optima.items():
-        jobs = [
-            Job(
-                id=f"j{number}",
-                arrival_s=float(grid.releases[moment]),
-                epochs=float(grid.works[work]),
-                epoch_time_s={units: float(1 / speed) for units, speed in enumerate(grid.speeds[table], 1)},
-            )
-            for number, (moment, table, work) in enumerate(history)
-        ]
-        stream = Instance(name="history", units=grid.units, jobs=jobs)
+        stream = game.grid.instance(history)
         largest = max(largest, sum(checker.flow_times(stream, simulate(stream, policy()))) / float(best))
     return largest
 

@@ -224,7 +224,7 @@ class _Tree:
         u, g, h = (_items(each, length, _rational) for each, length in zip(lists, lengths, strict=True))
         _require(min(u + h) >= 0, "a multiplier is negative")
         for count, speed, before, forms in columns:
-            _require(count + _dot(h, forms) <= _dot(u, speed) + _dot(g, before), "an interval of a run is left")
+            _require(count + _dot(h, forms) <= _dot(u, speed) + _dot(g, before), "no bound on an interval")
         for jobs, known in past:
             best = [0] * len(self.speeds[0])  # the most that the jobs so far are worth on so many units
             for job in jobs:

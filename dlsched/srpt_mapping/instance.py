@@ -399,7 +399,8 @@ class Instance(InstanceFile):
 
     def part(self, jobs: Sequence[int], servers: Sequence[int]) -> "Instance":
         """Return an instance with some of the jobs and servers, on the same clock."""
-        return self._with([self.servers[index] for index in servers], [self.jobs[index] for index in jobs])
+        own = [self.servers[index] for index in servers]
+        return self._with(servers=tuple(own), jobs=tuple(self.jobs[index] for index in jobs))
 
     def on_own_clock(self, indices: Sequence[int] | None = None) -> "Instance":
         """Return an instance with some of the jobs (None: all), in this order, the first of which is released at 0."""
@@ -409,21 +410,13 @@ class Instance(InstanceFile):
             return self
         own_s = from_the_first(releases_s)
         moved = [job.model_copy(update={"release_s": at_s}) for job, at_s in zip(jobs, own_s, strict=True)]
-        return self._with(self.servers, moved)
+        return self._with(jobs=tuple(moved))
 
     def consolidating(self) -> "Instance":
         """Return the same instance with consolidated placement."""
-        fields = {name: getattr(self, name) for name in Instance.model_fields}
-        return Instance.model_construct(**fields | {"placement": "consolidated"})
+        return self._with(placement="consolidated", source=self.source)
 
-    def _with(self, servers: Sequence[Server], jobs: Sequence[Job]) -> "Instance":
-        """Return the same instance with these servers and jobs, which are valid."""
-        return Instance.model_construct(
-            name=self.name,
-            intra_bandwidth_bytes_per_s=self.intra_bandwidth_bytes_per_s,
-            nic_bandwidth_bytes_per_s=self.nic_bandwidth_bytes_per_s,
-            servers=tuple(servers),
-            jobs=tuple(jobs),
-            groups=self.groups,
-            placement=self.placement,
-        )
+    def _with(self, **changes: object) -> "Instance":
+        """Return the same instance with other fields, which are valid; without its source and what is known of it."""
+        fields = {name: getattr(self, name) for name in Instance.model_fields if name not in ("source", "known")}
+        return Instance.model_construct(**fields | changes)

@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
 from dlsched.core.errors import InputError
 from dlsched.worst.certificates import Item, fraction, fractions, listed, mapped, whole
 from dlsched.worst.competitive.grid import Cell, Grid, History
 
-MOST_JOBS, MOST_UNITS = 3, 8
+MOST_JOBS, MOST_UNITS, MOST_HISTORIES = 3, 8, 2000
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,9 @@ def verify(data: Mapping[str, Item]) -> VerifiedGame:
         held = [[whole(each, "units", MOST_UNITS, 0) for each in listed(units, "units")] for _, units in pieces]
         seconds = [fraction(each, "seconds") for each, _ in pieces]
         plan[_tuples(entry.get("cell"))] = list(zip(seconds, held, strict=True))
-    histories = list(grid.histories())
+    histories = list(islice(grid.histories(), MOST_HISTORIES + 1))
+    if len(histories) > MOST_HISTORIES:
+        raise InputError(where="works, releases", found="more histories", allowed=f"at most {MOST_HISTORIES}")
     for history in histories:
         if grid.flow(plan, history) > at_most * grid.optimum(history):
             raise ValueError(f"plan: exceeds {at_most} on {history}")

@@ -9,6 +9,8 @@ from fractions import Fraction
 from itertools import accumulate, pairwise, product
 from typing import TypeAlias
 
+from dlsched.elastic_stream.instance import Instance, Job
+
 History: TypeAlias = tuple[tuple[int, int, int], ...]
 """Jobs as they arrive: moment, table of speeds and work of each, as positions in the grid."""
 Cell: TypeAlias = tuple[int, tuple[tuple[int, int, int | None, int, bool], ...]]
@@ -47,6 +49,19 @@ class Grid:
             job = moment, table, work
             if len(before) < self.jobs and (not before or job[:shown] >= before[-1][:shown]):
                 yield from self.histories((*before, job))
+
+    def instance(self, history: History) -> Instance:
+        """Return a history as a stream, on which policies of the simulator play."""
+        jobs = [
+            Job(
+                id=f"job{number}",
+                arrival_s=float(self.releases[moment]),
+                epochs=float(self.works[work]),
+                epoch_time_s={units: float(1 / speed) for units, speed in enumerate(self.speeds[table], 1)},
+            )
+            for number, (moment, table, work) in enumerate(history)
+        ]
+        return Instance(name="history", units=self.units, jobs=jobs)
 
     def ends(self, work: int) -> list[Fraction]:
         """Work at which each stage of a job of a work ends."""

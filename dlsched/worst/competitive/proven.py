@@ -224,8 +224,8 @@ def prove_policy(
     Parameters
     ----------
     method
-        Name of a policy; FILE.py:NAME of a class of your own, or that class. Its code is run here, and proven is the supremum
-        over the instances on which no two of its comparisons' sides are equal and no two events happen at once.
+        Name of a policy; FILE.py:NAME of a class of your own, or that class. Its code runs in this process, and its supremum is
+        that over instances without ties: no two events at one time, no two compared values equal.
     speeds
         One or more tables of speeds on 1, 2, ..., C units; a job has any of them.
     jobs

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 import dlsched
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.limits import Limits
 from dlsched.elastic_stream import checker
-from dlsched.elastic_stream.instance import Instance, Job
 from dlsched.elastic_stream.simulation.simulator import simulate
 from dlsched.worst.competitive.game import Game, solve_game
 from dlsched.worst.competitive.game_verification import verify
-from dlsched.worst.competitive.grid import Grid, History
+from dlsched.worst.competitive.grid import Grid
 from dlsched.worst.competitive.proven import POLICIES, speeds_of
 from dlsched.worst.competitive.strategy import Strategy
 from tests.worst.conftest import changed
@@ -56,26 +55,11 @@ def game(speeds: str, jobs: int, works: str, releases: str, clairvoyant: bool = 
     return solve_game(speeds_of(speeds), jobs, works.split(","), releases.split(","), clairvoyant=clairvoyant)
 
 
-@cache
-def instance(grid: Grid, history: History) -> Instance:
-    """The stream of a history."""
-    jobs = [
-        Job(
-            id=f"j{number}",
-            arrival_s=float(grid.releases[moment]),
-            epochs=float(grid.works[work]),
-            epoch_time_s={units: float(1 / speed) for units, speed in enumerate(grid.speeds[table], 1)},
-        )
-        for number, (moment, table, work) in enumerate(history)
-    ]
-    return Instance(name="history", units=grid.units, jobs=jobs)
-
-
 def ratio(found: Game, policy: Any) -> float:
     """The largest ratio of a policy in the simulator."""
     largest = 0.0
     for history, best in found.optima.items():
-        stream = instance(found.grid, history)
+        stream = found.grid.instance(history)
         ran = simulate(stream, policy())
         assert not checker.check(stream, ran)
         largest = max(largest, sum(checker.flow_times(stream, ran)) / float(best))
@@ -124,7 +108,7 @@ def test_optima_are_those_of_the_exact_method(grid: tuple[str, int, str, str]) -
     for history, best in found.optima.items():
         if history[0][0]:
             continue  # as one that begins sooner
-        result = dlsched.solve(instance(found.grid, history))
+        result = dlsched.solve(found.grid.instance(history))
         assert str(result.status) == "optimal"
         assert result.objective == pytest.approx(float(best) / len(history), rel=1e-8)
 
@@ -137,7 +121,7 @@ class Discrete:
         self.releases, self.works = list(map(float, self.grid.releases)), list(map(float, self.grid.works))
         self.optima = {}
         for history in found.optima:
-            solved = dlsched.solve(instance(self.grid, history)).objective
+            solved = dlsched.solve(self.grid.instance(history)).objective
             assert solved is not None
             self.optima[tuple(sorted(history))] = solved * len(history)
 
@@ -335,4 +319,12 @@ def test_a_stream_off_the_grid_is_refused() -> None:
     found = game(TWO, 2, "1,2", "0,1")
     other = Grid(found.grid.speeds, 2, (Fraction(7),), (Fraction(0),), True)
     with pytest.raises(UsageError, match="not of the grid"):
-        simulate(instance(other, ((0, 0, 0),)), Strategy(found.grid, found.plan))
+        simulate(other.instance(((0, 0, 0),)), Strategy(found.grid, found.plan))
+
+
+def test_a_grid_of_too_many_histories_is_refused_before_any_is_played() -> None:
+    """A file may name any number of works and moments."""
+    data = game(TWO, 2, "1,2", "0,1").as_data()
+    many = {name: [str(each) for each in range(1, 1000)] for name in ("works", "releases")}
+    with pytest.raises(InputError, match="more histories, allowed: at most 2000"):
+        verify(data | many)
