@@ -235,7 +235,8 @@ def test_a_study_that_is_ended_leaves_no_lock(number: signal.Signals, start: Any
 
 
 LATE = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in a shell's background
 import dlsched.cli
 from dlsched import __main__ as program
 
