@@ -19,6 +19,7 @@ from dlsched.srpt_mapping.dispatching import Begun
 from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance, Server
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
+from dlsched.traces.consolidation import shown_by_nodes
 from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, gpus_of_cluster
 from dlsched.traces.makers.ring_allocation import SCALING, Counts, allocation_at, counts_of
 from dlsched.traces.makers.srpt_mapping import cluster
@@ -51,6 +52,7 @@ class ClusterState(NamedTuple):
     assumed: frozenset[str]  # nodes of which nothing is known
     homeless: frozenset[str]  # jobs whose nodes are unknown or full
     audit: tuple[str, ...]
+    consolidated: bool = False  # jobs that start are on as few nodes as hold them when empty
 
     @property
     def free(self) -> dict[str, int]:
@@ -107,7 +109,9 @@ def standing(queue: Queue, moment: Snapshot, gpus: int, gpus_of_node: int) -> Cl
         audit += counted(
             f"{words} on nodes that are not known or have no such room, taken to stand on the emptiest", number
         )
-    return ClusterState(nodes, placed, frozenset(assumed), frozenset(each.job.id for each in homeless), tuple(audit))
+    shown = [] if assumed else shown_by_nodes(queue.jobs, sizes.values())
+    unknown = frozenset(each.job.id for each in homeless)
+    return ClusterState(nodes, placed, frozenset(assumed), unknown, (*audit, *shown), bool(shown))
 
 
 def _nodes(
@@ -204,7 +208,8 @@ def _shares(each: Present, now: ClusterState) -> tuple[Share, ...]:
 
 
 def _instance(now: ClusterState, jobs: Sequence[Mapping[str, object]]) -> Instance:
-    return cluster("now", None, [Server(id=name, gpus=gpus) for name, gpus in now.nodes.items()], jobs)
+    instance = cluster("now", None, [Server(id=name, gpus=gpus) for name, gpus in now.nodes.items()], jobs)
+    return instance.consolidating() if now.consolidated else instance
 
 
 def _from_now(moment: Snapshot, schedule: Schedule, now_s: float) -> Starts:

@@ -251,6 +251,21 @@ def test_pools_start_jobs_on_their_own_nodes() -> None:
     assert "Pool b: Jobs that need more than the 2 GPUs of the cluster, which wait for ever: 1." in advice.audit
 
 
+@pytest.mark.parametrize(("ended", "action"), [(17, ("start", {"n1": 1, "n2": 1}, 60.0)), (18, ("wait", {}, 130.0))])
+def test_jobs_start_on_as_few_nodes_as_the_record_shows(ended: int, action: tuple[str, dict[str, int], float]) -> None:
+    """With the two that run, 20 jobs on several GPUs had one node each: the next does not start on a GPU of either node."""
+    past = (QueuedJob(f"p{k}", "", "", k, k, k + 1.0, 1.0, 2, nodes=("n1",)) for k in range(ended))
+    runs = (
+        QueuedJob("r1", "", "", 30.0, 30.0, None, None, 3, nodes=("n1",), limit_s=100.0),
+        QueuedJob("r2", "", "", 30.0, 30.0, None, None, 3, nodes=("n2",), limit_s=200.0),
+    )
+    waits = QueuedJob("next", "", "", 50.0, None, None, None, 2, limit_s=10.0)
+    advice = decide(queue(*past, *runs, waits), method="fifo", at_s=60.0)
+    assert actions(advice)["next"] == (action[0], 2, *action[1:])
+    shown = "Placement is consolidated, as all jobs on several GPUs were on as few servers as hold them when empty: 20."
+    assert (shown in advice.audit) == (action[0] == "wait")
+
+
 def test_doubts_come_first() -> None:
     """Node n1 has four GPUs: over and twice cannot stand where they are said to; late is said to start at 200 s."""
     over = RUNS[0]._replace(id="over", nodes=("n1",), gpus=3)

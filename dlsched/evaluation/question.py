@@ -11,13 +11,13 @@ from typing import Final, cast
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import Refused, several
-from dlsched.evaluation.consolidation import servers_of, why_consolidated
 from dlsched.evaluation.measures import Jobs, JobTimes, jobs_of, times_of
 from dlsched.families import FAMILIES
 from dlsched.srpt_mapping import Instance
 from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
 from dlsched.study.recipes import Recipe, recipe_of_instance
+from dlsched.traces.consolidation import servers_of, why_consolidated
 from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, most_held
 from dlsched.traces.instances import instance_from
 from dlsched.traces.queue import Example, Figure, Queue, Sentence, Window, sentence_of

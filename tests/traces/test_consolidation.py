@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from dlsched.evaluation.consolidation import FEWEST
 from dlsched.evaluation.measures import times_of
 from dlsched.evaluation.question import Piece, Question, pieces
 from dlsched.srpt_mapping import Instance, check
 from dlsched.srpt_mapping.heuristics import POLICIES
+from dlsched.traces.consolidation import FEWEST
 from dlsched.traces.queue import Queue, QueuedJob, QueueNode
 
 NODES = tuple(QueueNode(f"n{index}", 4) for index in range(4))

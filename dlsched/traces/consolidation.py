@@ -6,15 +6,18 @@ what happened by more than a twentieth, and with consolidated placement the clos
 """
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from dlsched.srpt_mapping import Instance, Schedule, check
 from dlsched.srpt_mapping.heuristics import POLICIES
-from dlsched.traces.queue import Sentence, counted, figure
+from dlsched.traces.queue import QueuedJob, Sentence, counted, figure
 from dlsched.traces.selection import ImportedInstance
 
 FEWEST = 20
 """Least number of jobs on several GPUs of which it can be said that all were consolidated."""
+_SHOWN = "Placement is consolidated, as all jobs on several GPUs were on as few servers as hold them when empty"
 _MOST_JOBS = 20_000  # of which policies are run to infer it
 _OFF = 0.05  # part of the waiting from which a policy is off what happened
 _CLOSER = 0.5  # part of that which consolidation may leave
@@ -71,8 +74,16 @@ def _shown(windows: Sequence[ImportedInstance], pairs: Sequence[tuple[Instance, 
                     return []
         if check(instance.consolidating(), happened):
             return []
-    text = "Placement is consolidated, as all jobs on several GPUs were on as few servers as hold them when empty"
-    return counted(text, count) if count >= FEWEST else []
+    return counted(_SHOWN, count) if count >= FEWEST else []
+
+
+def shown_by_nodes(jobs: Iterable[QueuedJob], gpus_of_nodes: Iterable[int]) -> list[str]:
+    """Return the sentence where so many nodes as each job had show it, whatever its share of their GPUs; none: they do not."""
+    held = list(accumulate(sorted(gpus_of_nodes, reverse=True)))
+    several = [job for job in jobs if job.nodes and job.start_s is not None and 1 < job.gpus <= held[-1]]
+    if any(len(set(job.nodes)) > bisect_left(held, job.gpus) + 1 for job in several):
+        return []
+    return counted(_SHOWN, len(several)) if len(several) >= FEWEST else []
 
 
 def _waiting_s(instance: Instance, schedule: Schedule | None) -> float:
