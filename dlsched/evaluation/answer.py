@@ -327,8 +327,9 @@ def smallest(clusters: Sequence[Cluster]) -> str:
             f"{unit.words(abs(shares.unexplained_s or 0.0) if shares else 0.0)}{name and f' in pool {name}'}"
             for name, shares in off.items()
         ]
+        longest = [f"there the longest wait goes {from_to(was_s, longest_s, unit)}"] * (longest_s != was_s)
         unexplained = f"{' and '.join(parts)} of today's mean waiting is not explained by the model"
-        text += f", but there the longest wait goes {from_to(was_s, longest_s, unit)}, and {unexplained}"
+        text += f", but {', and '.join([*longest, unexplained])}"
     return " ".join([f"{text}.", *_no_room(cluster)])
 
 
