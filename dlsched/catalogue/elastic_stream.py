@@ -13,13 +13,21 @@ _ALIASES = {f"fifo-{sizing}": sizing for sizing in ("fixed", "equal", "marginal"
 """Cells of the grid that have a name of their own."""
 
 
-def _policy(name: str) -> ListedMethod:
-    return ListedMethod(name, "heuristic", function=f"heuristics:{name}")
+_PROMISES = {
+    **{"doubling": "HALF", "marginal": "ALL", "fixed": "EIGHT", "equal": "HALF", "weighted": "ALL"},
+    **{"fastest": "FASTEST", "srpt-fastest": "REMAINING", "sjf-fastest": "SHORTEST"},
+}
+"""Guarantees by method, or by sizing for all orders."""
+
+
+def _policy(name: str, function: str = "", **arguments: object) -> ListedMethod:
+    promise = _PROMISES.get(name, _PROMISES.get(str(arguments.get("sizing")), ""))
+    guarantee, function = promise and f"policies.guarantees:{promise}", f"heuristics:{function or name}"
+    return ListedMethod(name, "heuristic", function=function, arguments=arguments, guarantee=guarantee)
 
 
 def _cell(order: str, sizing: str) -> ListedMethod:
-    arguments = {"order": order, "sizing": sizing}
-    return ListedMethod(f"{order}-{sizing}", "heuristic", function="heuristics:ordered", arguments=arguments)
+    return _policy(f"{order}-{sizing}", "ordered", order=order, sizing=sizing)
 
 
 LISTED = ListedFamily(

@@ -1,7 +1,7 @@
 """The policies of elastic_stream as plain functions, from an instance to the stream they make of it.
 
 None means that a job needs more units than there are, which proves infeasibility. Each knows the present only. With
-``tick_s`` they decide at ticks alone. Ties go to the job that stands first in the file. Guarantee: none, of all of them;
+``tick_s`` they decide at ticks alone. Ties go to the job that stands first in the file. Guarantees: ``policies.guarantees``;
 costs and sources stand with the policies. ``step`` is called now and then with how far the simulation has come, ``tick``
 at every event; both may raise to stop it.
 """

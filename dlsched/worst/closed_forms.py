@@ -4,9 +4,10 @@ The proofs are in docs/worst_theory.md. Where possible, the numbers are exact in
 """
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Literal
 
-from dlsched import matching_placement, ring_allocation, ring_embedding, srpt_mapping
+from dlsched import elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
 from dlsched.core.elementary import float_power
 
 _LITTLE = 2.0**-20
@@ -137,6 +138,52 @@ def strict_family(gpus: int, short: int) -> srpt_mapping.Instance:
         servers=[srpt_mapping.Server(id="server", gpus=gpus)],
         jobs=[long, *after],
     )
+
+
+def waiting_family(jobs: int, length: int = 2**40, long: int = 1, units: int = 2) -> elastic_stream.Instance:
+    """``jobs`` at once, linear speeds: ``long`` of ``length`` seconds stand before others of one second, which wait for them.
+
+    In order of arrival the flow time is almost n times the optimum, with equal shares of two ``units`` and two long jobs 2n / 3.
+    """
+    return _stream("waiting", units, [(Fraction(), Fraction(length if job < long else 1)) for job in range(jobs)])
+
+
+def overtaking_family(jobs: int, together: int = 1, little: Fraction = Fraction(_LITTLE)) -> elastic_stream.Instance:
+    """Two units, linear speeds: a job, or a pair, is shorter by ``little`` than those before, and comes as long before their end.
+
+    ``sjf`` puts off all but the last ones, and has (n + 1) / 2 times the optimum but for a little; by equal shares of pairs
+    (``together`` = 2), of which the first is a single job for odd n, (n + 2) / 3 or (n^2 + 2n - 1) / (3n - 1).
+    """
+    rows, arrival = list[tuple[Fraction, Fraction]](), Fraction()
+    for group in range(-(-jobs // together)):
+        work, many = 1 - group * little, together if group or jobs % together == 0 else jobs % together
+        rows += [(arrival, work)] * many
+        arrival += many * work - little
+    return _stream("overtaking", 2, rows)
+
+
+def sharing_family(jobs: int, units: int) -> elastic_stream.Instance:
+    """Each job has as much work as equal shares leave of those before, and comes when they could all but one have ended.
+
+    With H = 1 + 1/2 + ... + 1/(n - 1), equal shares have (2n - 1 + H) / (1 + 2H) times the optimum if 1 .. n divide ``units``.
+    """
+    works = [Fraction(1)] * min(jobs, 2)
+    for present in range(2, jobs):
+        works.append(works[-1] * (1 - Fraction(units // present, units)))
+    return _stream("sharing", units, [(sum(works[1:job], Fraction()), work) for job, work in enumerate(works)])
+
+
+def crowd_family(jobs: int, little: float = _LITTLE) -> elastic_stream.Instance:
+    """All at once, n jobs on n units, of which each adds ``little`` to a speed of 1: ``srpt-fastest`` has almost (n + 1) / 2."""
+    return _stream("crowd", jobs, [(Fraction(), Fraction(1))] * jobs, little)
+
+
+def _stream(name: str, units: int, jobs: Sequence[Sequence[Fraction]], gain: float = 1) -> elastic_stream.Instance:
+    """Jobs by arrival and seconds on all units; their speed on m units is 1 + ``gain`` (m - 1)."""
+    times_s = {count: (1 + gain * (units - 1)) / (1 + gain * (count - 1)) for count in range(1, units + 1)}
+    rows = [{"id": f"job{k}", "arrival_s": float(a), "epochs": float(w)} for k, (a, w) in enumerate(jobs)]
+    data = [row | {"epoch_time_s": times_s} for row in rows]
+    return elastic_stream.Instance(name=f"{name}-{len(jobs)}-{units}", units=units, jobs=data)
 
 
 def _counts(most: int, counts: Literal["all", "powers"]) -> list[int]:

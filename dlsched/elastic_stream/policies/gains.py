@@ -89,7 +89,7 @@ class Doubling(_Resizing):
     """At every event: gives admitted jobs their smallest count, then doubles by time saved per added unit.
 
     Of the jobs for which 2w is allowed and fits, it doubles the one with the largest (cost_j(w) - cost_j(2w)) / w, as long as
-    that is positive. Guarantee: none. Knows speeds and the nominal work. Cost: O(A log A) an event for A <= C admitted jobs.
+    that is positive. Guarantee: ``guarantees``. Knows speeds and the nominal work. Cost: O(A log A) an event for A admitted jobs.
 
     Source: Capes et al. 2018, arXiv 1908.08082: jobs are stopped, resized and restarted. Only the abstract was available; the
     steps are our reconstruction.
@@ -107,7 +107,7 @@ class Marginal(_Resizing):
     order
         Order in which jobs are admitted, a name of ``ORDERS``; a job's key is taken at its smallest count.
 
-    Guarantee: none over time; at each event optimal for the time left if that is convex (Fox 1966). Knows speeds and the nominal
+    Guarantee: ``guarantees``; at each event optimal for the time left if that is convex (Fox 1966). Knows speeds and the nominal
     work. Cost: O(P + S log A) an event for P pairs of admitted jobs and counts, S <= C steps.
 
     Source: Peng et al., Optimus, EuroSys 2018, section 4.1.

@@ -172,7 +172,7 @@ class Queue:
     order, size
         A name of ``ORDERS``, and a rule for sizes: ``Fixed``, ``Fastest``, ``Knee``, or a function of view and job.
 
-    Guarantee: none. Knows speeds and the nominal work. Cost: that of ``algorithms.overtaking``; ``las`` looks at all jobs again
+    Guarantee: ``guarantees``. Knows speeds and the nominal work. Cost: that of ``algorithms.overtaking``; ``las`` sorts again
     at every event, and ``srpt`` with weights at the running jobs whenever one of them may be stopped.
     """
 
@@ -222,8 +222,8 @@ class EqualShare:
     order
         Order in which jobs are served if not all fit, a name of ``ORDERS``.
 
-    Guarantee: none. Knows the number of jobs; speeds and work only if the order uses them. Cost: O(n log n) an event, O(n) in
-    order of arrival.
+    Guarantee: ``guarantees``. Knows the number of jobs; speeds and work only if the order uses them. Cost: O(n log n) an event,
+    O(n) in order of arrival.
     """
 
     clairvoyant = False
