@@ -75,11 +75,11 @@ def _cut(rays, row):
 
 
 class _Policy:
-    """A policy for jobs of known speeds[job][units]; rank is their order of arrival. Ties go to the lower number."""
+    """A policy for jobs of known speeds[job][units] and weights; rank is their order of arrival. Ties go to the lower number."""
 
-    def __init__(self, method, speeds, rank):
+    def __init__(self, method, speeds, weights, rank):
         self.order, self.sizing = ALIASES.get(method, method).split("-")
-        self.units, self.speeds, self.rank = len(speeds[0]) - 1, speeds, rank
+        self.units, self.speeds, self.weights, self.rank = len(speeds[0]) - 1, speeds, weights, rank
 
     def _size(self, speeds, present):
         knee = max(n for n in range(1, self.units + 1) if 2 * speeds[n] >= n * speeds[1])
@@ -94,12 +94,13 @@ class _Policy:
             if self.order == "fifo":
                 return 1 if self.rank[one] < self.rank[other] else -1
             keys = left if self.order == "srpt" else works
-            times = [_times(keys[job], 1 / speeds[job][sizes[job]]) for job in (one, other)]
+            times = [_times(keys[job], 1 / (speeds[job][sizes[job]] * self.weights[job])) for job in (one, other)]
             known = sign(_sum(times[1], -1, times[0]))
             return (1 if one < other else -1) if known == 0 else known
 
         def saves(one, other):  # likewise where the next unit saves it more time; ties as admitted
-            steps = {job: 1 / speeds[job][given[job]] - 1 / speeds[job][given[job] + 1] for job in (one, other)}
+            seconds = {job: [1 / each for each in speeds[job][given[job] :][:2]] for job in (one, other)}
+            steps = {job: self.weights[job] * (now - then) for job, (now, then) in seconds.items()}
             known = sign(_sum(_times(left[one], steps[one]), -steps[other], left[other]))
             return before(one, other) if known == 0 else known
 
@@ -128,20 +129,20 @@ class _Policy:
             rates = {job: self.speeds[job][given[job]] for job in left}
             ends = [_times(left[job], 1 / rate) for job, rate in rates.items() if rate]
             passed = min([*ends, *(_sum(arrivals[job], -1, now) for job in coming[:1])])
-            now, flow = _sum(now, 1, passed), _sum(flow, len(left), passed)
+            now, flow = _sum(now, 1, passed), _sum(flow, sum(self.weights[job] for job in left), passed)
             left = {job: _sum(left[job], -rate, passed) for job, rate in rates.items()}
             come = {job: works[job] for job in coming if arrivals[job] == now}
             left, coming = {job: rest for job, rest in left.items() if any(rest)} | come, coming[len(come) :]
         return flow
 
 
-def _ratio(method, speeds, arrivals, works, pieces):
-    """Ratio of the policy's flow time to that of a schedule, after seeing that it is one; of forms its limit as e tends to 0."""
+def _ratio(method, speeds, weights, arrivals, works, pieces):
+    """Ratio of the policy's weighted flow time to that of a schedule, seen to be one; of forms its limit as e tends to 0."""
     jobs, size = range(len(works)), len(works[0])
     _require(all(_sign(arrivals[j]) >= 0 < _sign(works[j]) for j in jobs), "no arrival, or no work")
     _require(type(pieces) is list and len(pieces) <= MOST_PIECES, "no list of pieces of a schedule, or too many")
     order = sorted(jobs, key=lambda job: (arrivals[job], job))
-    played = _Policy(method, speeds, [order.index(job) for job in jobs]).flow(arrivals, works)
+    played = _Policy(method, speeds, weights, [order.index(job) for job in jobs]).flow(arrivals, works)
     now, left, measured = min(arrivals), [*works], _times(works[0], 0)
     for piece in pieces:
         length, units = _fields(piece, ["seconds", "units"])
@@ -153,7 +154,7 @@ def _ratio(method, speeds, arrivals, works, pieces):
             _require(rest == left[job] or arrivals[job] <= now, "a schedule runs a job before it arrives")
             if _sign(left[job]) > 0 >= _sign(rest):
                 end = _sum(now, 1, _times(left[job], 1 / speeds[job][given[job]]))
-                measured = _sum(_sum(measured, 1, end), -1, arrivals[job])
+                measured = _sum(measured, weights[job], _sum(end, -1, arrivals[job]))
             left[job] = rest
         now = _sum(now, 1, passed)
     _require(all(_sign(rest) <= 0 for rest in left), "a schedule leaves work")
@@ -162,11 +163,11 @@ def _ratio(method, speeds, arrivals, works, pieces):
 
 
 class _Tree:
-    """For one choice of tables: all runs of the policy from the arrival of job 0 on, against all orders of an optimum."""
+    """For one choice of classes: all runs of the policy from the arrival of job 0 on, against all orders of an optimum."""
 
-    def __init__(self, method, speeds, supremum):
-        self.jobs, self.speeds, self.supremum = len(speeds), speeds, supremum
-        self.policy = _Policy(method, speeds, range(self.jobs))
+    def __init__(self, method, speeds, weights, supremum):
+        self.jobs, self.speeds, self.weights, self.supremum = len(speeds), speeds, weights, supremum
+        self.policy = _Policy(method, speeds, weights, range(self.jobs))
         # Variables are works, and lengths of intervals: as many as events, each of which ends one.
         self.names = [*(f"w{j}" for j in range(self.jobs)), *(f"d{k}" for k in range(2 * self.jobs - 1))]
         self.unit = [tuple(Fraction(name == other) for other in self.names) for name in self.names]
@@ -189,12 +190,13 @@ class _Tree:
                 self.run(child, _cut(rays, row), left, arrived, past, [*splits, row])
             return
         if not left and arrived == self.jobs:
-            # Of each interval: jobs present, and its columns of W, A and H.
+            # Of each interval: the weight of the jobs present, and its columns of W, A and H.
             columns = []
             for k, (given, known) in enumerate(past, self.jobs):
                 speed = [self.speeds[job][given.get(job, 0)] for job in range(self.jobs)]
                 forms = [form[k] + _dot(form[: self.jobs], speed) for form in splits]
-                columns.append((len(given), speed, [int(job >= known) for job in range(self.jobs)], forms))
+                weight = sum(self.weights[job] for job in given)
+                columns.append((weight, speed, [int(job >= known) for job in range(self.jobs)], forms))
             self.optimum(*_fields(node, ["optimum"]), [0], 1, set(), columns)
             return
 
@@ -223,57 +225,66 @@ class _Tree:
         lists, lengths = _fields(node, ["work", "arrival", "rows"]), (self.jobs, self.jobs, len(columns[0][3]))
         u, g, h = (_items(each, length, _rational) for each, length in zip(lists, lengths, strict=True))
         _require(min(u + h) >= 0, "a multiplier is negative")
-        for count, speed, before, forms in columns:
-            _require(count + _dot(h, forms) <= _dot(u, speed) + _dot(g, before), "no bound on an interval")
+        for weight, speed, before, forms in columns:
+            _require(weight + _dot(h, forms) <= _dot(u, speed) + _dot(g, before), "no bound on an interval")
         for jobs, known in past:
             best = [0] * len(self.speeds[0])  # the most that the jobs so far are worth on so many units
             for job in jobs:
                 worth = _times(self.speeds[job], u[job])
                 best = [max(best[m - n] + worth[n] for n in range(m + 1)) for m in range(len(best))]
-            _require(best[-1] + sum(g[known:]) <= self.supremum * len(jobs), "an interval of an optimum is left")
+            most = self.supremum * sum(self.weights[job] for job in jobs)
+            _require(best[-1] + sum(g[known:]) <= most, "an interval of an optimum is left")
         later = range(arrived, self.jobs)
-        fast = all(u[job] * self.speeds[job][-1] <= self.supremum for job in [*present, *later])
+        fast = all(u[job] * self.speeds[job][-1] <= self.supremum * self.weights[job] for job in [*present, *later])
         _require(fast and all(sum(g[job:]) <= 0 for job in later), "multipliers leave what follows")
 
 
 def verify(data):
     """What a certificate proves, in a line; ValueError if it does not."""
-    names = "kind family method jobs units speeds supremum ratio instance schedule proof"
+    names = "kind family method jobs units speeds weights supremum ratio instance schedule proof"
+    data = {"weights": ["1"]} | data if type(data) is dict else data
     extra = ["limit"] if type(data) is dict and "limit" in data else []
-    kind, family, method, jobs, units, speeds, *claims = _fields(data, names.split() + extra)
+    kind, family, method, jobs, units, speeds, weights, *claims = _fields(data, names.split() + extra)
     _require((kind, family) == ("competitive", "elastic_stream"), "a certificate of another kind")
     _require(type(method) is str and method in {*ALIASES, *METHODS}, "a policy that this verifier does not know")
     _require(type(speeds) is list and 1 <= len(speeds) <= 4, "no tables of speeds, or too many")
-    _items(claims[4], len(speeds) ** _integer(jobs, 1, 6))
+    _require(type(weights) is list and 1 <= len(weights) <= 4, "no weights, or too many")
+    _items(claims[4], (len(speeds) * len(weights)) ** _integer(jobs, 1, 6))
     tables = [[Fraction(), *_items(each, _integer(units, 1, 64), _rational)] for each in speeds]
     _require(all(t[1] > 0 and all(a <= b for a, b in pairwise(t)) for t in tables), "speeds fall, or are not positive")
+    pairs = [*product(tables, _items(weights, len(weights), _rational))]
+    _require(all(weight > 0 for _, weight in pairs), "a weight is not positive")
     supremum, ratio = map(_rational, claims[:2])
-    # Each job of the instance has one of the tables, in a unit of work of its own.
+    # Each job of the instance has one of the tables, in a unit of work of its own, and one of the weights.
     kind, _, same, listed = _fields(claims[2], ["format", "name", "units", "jobs"])
     _require(kind == "dlsched/elastic_stream/1" and _integer(same, units, units), "an instance of another kind")
-    on, forms = [], []
+    on, forms, heavy = [], [], []
     for job in _items(listed, jobs):
-        _, times, *numbers = _fields(job, ["id", "epoch_time_s", "arrival_s", "epochs"])
+        job = {"weight": 1.0} | job if type(job) is dict else job
+        _, times, *numbers = _fields(job, ["id", "epoch_time_s", "arrival_s", "epochs", "weight"])
         numbers += _fields(times, [str(n) for n in range(1, units + 1)])
         _require(all(type(a) in (int, float) and (a == 0 or 1e-100 <= a <= 1e100) for a in numbers), "no number")
-        *numbers, times = [Fraction(a) for a in numbers[:2]], [Fraction(a) for a in numbers[2:]]
-        like = (all(a * s == times[0] * table[1] for a, s in zip(times, table[1:], strict=True)) for table in tables)
-        _require(min(times) and any(like), "a job of the instance has none of the tables")
+        arrival, epochs, weight, *times = map(Fraction, numbers)
+        like = (
+            all(a * s == times[0] * t[1] for a, s in zip(times, t[1:], strict=True)) and w == weight for t, w in pairs
+        )
+        _require(min(times) and any(like), "a job of the instance has none of the tables with none of the weights")
         on.append([Fraction(), *(1 / each for each in times)])
-        forms.append([(a,) for a in numbers[0]])
-    _require(_ratio(method, on, *zip(*forms, strict=True), claims[3]) == ratio, "the instance has another ratio")
+        heavy.append(weight)
+        forms.append([(arrival,), (epochs,)])
+    _require(_ratio(method, on, heavy, *zip(*forms, strict=True), claims[3]) == ratio, "the instance has another ratio")
     _require((ratio < supremum) == (len(extra) == 1) and ratio <= supremum, "ratio, supremum and limit do not agree")
-    index = partial(_integer, least=0, most=len(tables) - 1)
+    index = partial(_integer, least=0, most=len(pairs) - 1)
     if extra:
         classes, *numbers, pieces = _fields(claims[5], ["classes", "arrivals", "works", "schedule"])
         forms = [_items(each, jobs, lambda pair: tuple(_items(pair, 2, _rational))) for each in numbers]
-        own = [tables[each] for each in _items(classes, jobs, index)]
-        _require(_ratio(method, own, *forms, pieces) == supremum, "the limit is not the supremum")
+        own = zip(*(pairs[each] for each in _items(classes, jobs, index)), strict=True)
+        _require(_ratio(method, *own, *forms, pieces) == supremum, "the limit is not the supremum")
     roots = [_fields(entry, ["classes", "tree"]) for entry in claims[4]]
     chosen = [_items(classes, jobs, index) for classes, _ in roots]
-    _require(sorted(chosen) == [[*row] for row in product(range(len(tables)), repeat=jobs)], "a choice is missing")
+    _require(sorted(chosen) == [[*row] for row in product(range(len(pairs)), repeat=jobs)], "a choice is missing")
     for classes, root in roots:
-        tree = _Tree(method, [tables[each] for each in classes], supremum)
+        tree = _Tree(method, *zip(*(pairs[each] for each in classes), strict=True), supremum)
         rays = {ray: (1 << len(tree.unit)) - 1 - (1 << k) for k, ray in enumerate(tree.unit)}
         tree.run(root, rays, {0: tree.unit[0]}, 1, [], [])
     return (

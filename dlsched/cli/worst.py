@@ -19,7 +19,7 @@ from dlsched.core.limits import Budget, Limits
 from dlsched.core.messages import printable, several
 from dlsched.families import find_family, instance_from, write
 from dlsched.worst.competitive.proven import FAMILY as STREAM
-from dlsched.worst.competitive.proven import Supremum, prove_policy, speeds_of
+from dlsched.worst.competitive.proven import Supremum, prove_policy, speeds_of, weights_of
 from dlsched.worst.judge import Failure, Worst, proven_alone, with_proofs
 from dlsched.worst.proving import Proven
 from dlsched.worst.proving import prove as prove_supremum
@@ -82,6 +82,12 @@ def run(
             "several tables separated by ;",
         ),
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="W", help="With --speeds: weights that jobs may have, as 1,3; by default they all weigh the same."
+        ),
+    ] = None,
     certificate: Annotated[
         str | None, typer.Option(metavar="OUT", help="Write the proof there; `dlsched check` verifies it.")
     ] = None,
@@ -99,10 +105,10 @@ def run(
         raise UsageError(where="certificate", found="a path", allowed="one with --prove")
     options: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
     limits = Limits(time_s=time_limit, nodes=node_limit)
-    if speeds is not None or (prove and family == STREAM):
+    if speeds is not None or weights is not None or (prove and family == STREAM):
         searching = {"against": against, "preset": preset, **options}
         _require_speeds(family, prove, speeds, [name for name, value in searching.items() if value is not None])
-        worst = _policy_proven(method, jobs, gpus, str(speeds), seed, limits)
+        worst = _policy_proven(method, jobs, gpus, str(speeds), weights, seed, limits)
         return _said(worst, certificate, out, as_json)
     proofs: list[Proven] = []
     if prove:
@@ -168,19 +174,25 @@ def _gpus(family: str, preset: str | None, options: dict[str, Any]) -> int:
 def _require_speeds(family: str, prove: bool, speeds: str | None, others: list[str]) -> None:
     """Refuse --speeds where nothing is proven by it, and a proof of a policy without them."""
     if family != STREAM or not prove:
-        raise UsageError(where="speeds", found=repr(speeds), allowed=f"with --prove, for {STREAM}")
+        name, found = ("weights", "some") if speeds is None else ("speeds", repr(speeds))
+        raise UsageError(where=name, found=found, allowed=f"with --prove, for {STREAM}")
     if speeds is None:
         raise UsageError(where="speeds", found="none", allowed="speeds on 1, 2, ... units, to prove a policy")
     if others:
         raise UsageError(where=others[0], found="an option", allowed="none beside --speeds: nothing is searched")
 
 
-def _policy_proven(method: str, jobs: int | None, gpus: int | None, speeds: str, seed: int, limits: Limits) -> Worst:
+def _policy_proven(
+    method: str, jobs: int | None, gpus: int | None, speeds: str, weights: str | None, seed: int, limits: Limits
+) -> Worst:
     """Prove a policy of elastic_stream for a number of jobs and each smaller one."""
     many, tables = JOBS_PROVEN if jobs is None else jobs, speeds_of(speeds, gpus)
     words = ["dlsched", "worst", STREAM, "--method", method, "--jobs", str(many), "--gpus", str(len(tables[0]))]
-    proofs = _proofs(f"{STREAM}, {method}", many, limits, partial(prove_policy, method, speeds=tables))
-    return proven_alone(shlex.join([*words, "--speeds", speeds, "--prove"]), seed, *proofs)
+    classes = weights_of(weights or "1")
+    proofs = _proofs(f"{STREAM}, {method}", many, limits, partial(prove_policy, method, speeds=tables, weights=classes))
+    given = {"--weights": weights, "--time-limit": limits.time_s, "--node-limit": limits.nodes}
+    options = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    return proven_alone(shlex.join([*words, "--speeds", speeds, *options, "--prove"]), seed, *proofs)
 
 
 def _proofs(title: str, jobs: int, limits: Limits, prove: Callable[..., ProofT]) -> list[ProofT]:

@@ -337,14 +337,15 @@ def proven_alone(command: str, seed: int, *proofs: "Supremum") -> Worst:
     """
     proof = max(proofs, key=lambda each: (each.supremum is not None, each.supremum or each.ratio, -each.setting.jobs))
     ended: Ended = next((each.ended for each in proofs if each.ended != "budget"), "budget")
-    family, jobs = find_family(proof.instance.family), proof.setting.jobs
-    reference = float(proof.schedule.flow.at) / jobs
+    family = find_family(proof.instance.family)
+    weight = sum(job.get("weight", 1) for job in proof.instance.as_data()["jobs"])
+    reference = float(proof.schedule.flow.at) / weight
     worst = Worst(
         family=family.name,
         method=proof.setting.method,
         ratio=float(proof.ratio),
         found=None,
-        objective=float(proof.ratio * proof.schedule.flow.at) / jobs,
+        objective=float(proof.ratio * proof.schedule.flow.at) / weight,
         reference=reference,
         reference_kind="optimum" if proof.attained else "answer",
         evaluations=0,
@@ -352,7 +353,7 @@ def proven_alone(command: str, seed: int, *proofs: "Supremum") -> Worst:
         instance=proof.instance,
         ended=ended,
         command=command,
-        space="all arrivals and works, with the speeds given",
+        space=f"all arrivals and works, with the speeds {'given' if proof.setting.weights == (1,) else 'and weights given'}",
         proof=proof,
         proofs=tuple(sorted(proofs, key=lambda each: each.setting.jobs)),
     )

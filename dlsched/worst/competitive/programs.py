@@ -8,8 +8,8 @@ matters. So for one order of arrivals and ends the least flow time is a linear p
 A run of the policy and the first events of an optimal stream are given. For r, u, h >= 0 and g with
 
     p_k + sum_i h_i row_ik <= sum_j u_j W_jk + sum_j g_j A_jk                        for every interval k of the run
-    sum_j u_j s_j(v_j) + sum of g_j over jobs to come <= r (number of jobs present)  for every interval and allocation
-    u_j s_j(C) <= r, sum of g_i over jobs i >= j to come <= 0                        for what follows the given events
+    sum_j u_j s_j(v_j) + sum of g_j over jobs to come <= r (weight of jobs present)  for every interval and allocation
+    u_j s_j(C) <= r (weight of j), sum of g_i over jobs i >= j to come <= 0          for what follows the given events
 
 flow(policy) <= sum_j u_j w_j + sum_j g_j a_j <= r flow(optimum). The least such r is sought. Only the first rows
 depend on the run, and each other row on the jobs present and to come alone: so multipliers that satisfy the
@@ -132,10 +132,10 @@ class Multipliers:
 
 
 class Programs:
-    """Programs of jobs with these tables, in order of arrival."""
+    """Programs of jobs with these tables and weights, in order of arrival."""
 
-    def __init__(self, tables: Sequence[Speeds]) -> None:
-        self.tables, self.jobs = tables, len(tables)
+    def __init__(self, tables: Sequence[Speeds], weights: Sequence[int]) -> None:
+        self.tables, self.weights, self.jobs = tables, weights, len(tables)
         self._blocks: dict[Whole | State, Block] = {}
 
     def _block(self, part: Whole | State) -> Block:
@@ -150,18 +150,19 @@ class Programs:
     def _rows(self, part: Whole | State) -> Iterator[Sequence[Fraction | int]]:
         jobs = range(self.jobs)
         if isinstance(part, Whole):
-            for k, many in enumerate(part.present):
+            for k, weight in enumerate(part.present):
                 works, arrivals = ([each[k] for each in rows] for rows in (part.works, part.arrivals))
-                yield [-many, 0, *works, *arrivals, *(-each[k] for each in part.rows)]
+                yield [-weight, 0, *works, *arrivals, *(-each[k] for each in part.rows)]
             return
         coming = jobs[part.arrived :]
         if not part.last:
+            weight = sum(self.weights[job] for job in part.present)
             for v in allocations(self.tables, part.present):
                 speeds = [-speed(self.tables[j], v[j]) for j in jobs]
-                yield [0, len(part.present), *speeds, *(-int(j in coming) for j in jobs)]
+                yield [0, weight, *speeds, *(-int(j in coming) for j in jobs)]
             return
         for job in (*part.present, *coming):
-            yield [0, 1, *(-self.tables[j][-1] * (j == job) for j in jobs), *(0 for _ in jobs)]
+            yield [0, self.weights[job], *(-self.tables[j][-1] * (j == job) for j in jobs), *(0 for _ in jobs)]
         for job in coming:
             yield [0, 0, *(0 for _ in jobs), *(-int(j >= job) for j in jobs)]
 

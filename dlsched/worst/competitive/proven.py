@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise, product
-from math import prod
+from math import gcd, lcm
 from typing import Literal
 
 from dlsched.core.display import Brief
@@ -24,8 +24,8 @@ from dlsched.worst.competitive.witnesses import Point, Region, approaching, atta
 from dlsched.worst.proving.branch_and_bound import counting
 
 LARGEST = 10**6
-"""Largest numerator and denominator of a speed."""
-MOST_TABLES, MOST_UNITS = 4, 64
+"""Largest numerator and denominator of a speed, and of a weight."""
+MOST_TABLES, MOST_WEIGHTS, MOST_UNITS = 4, 4, 64
 _HUNDRED = 100
 
 
@@ -69,6 +69,29 @@ def speeds_of(text: str, units: int | None = None) -> tuple[tuple[Fraction, ...]
     return tuple(tables)
 
 
+def weights_of(text: str) -> tuple[int, ...]:
+    """Read the weights that jobs may have, fractions or decimals separated by ``,``, as prove_policy takes them.
+
+    >>> weights_of("1,1/3,2/3"), weights_of("2.5,2.5")
+    ((1, 2, 3), (1,))
+    """
+    return _coprime([_number(each, "weights") for each in text.split(",")])
+
+
+def _coprime(weights: Sequence[Fraction]) -> tuple[int, ...]:
+    """Different weights as whole numbers without a common divisor, ascending: no ratio depends on their unit."""
+    if not weights or min(weights) <= 0:
+        raise UsageError(where="weights", found=", ".join(map(str, weights[:8])), allowed="positive ones")
+    scale = lcm(*(each.denominator for each in weights))
+    common = gcd(*(int(each * scale) for each in weights))
+    whole = sorted({int(each * scale) // common for each in weights})
+    if len(whole) > MOST_WEIGHTS or whole[-1] > LARGEST:
+        found = ", ".join(map(str, whole[:8]))
+        allowed = f"at most {MOST_WEIGHTS}, in whole numbers of at most {LARGEST}"
+        raise UsageError(where="weights", found=found, allowed=allowed)
+    return tuple(whole)
+
+
 def _of_law(part: str, name: str, argument: str, units: int) -> tuple[Fraction, ...]:
     if name == "linear":
         if argument:
@@ -80,14 +103,15 @@ def _of_law(part: str, name: str, argument: str, units: int) -> tuple[Fraction, 
     return tuple(_LAWS[name](n, value) for n in range(1, units + 1))
 
 
-def _number(text: str) -> Fraction:
+def _number(text: str, where: str = "speeds") -> Fraction:
     try:
         value = Fraction(text.strip()) if len(text) < len(str(LARGEST)) * 3 and "e" not in text.lower() else None
     except (ValueError, ZeroDivisionError):
         value = None
     if value is None or max(abs(value.numerator), value.denominator) > LARGEST:
-        allowed = f"fractions or decimals of at most {LARGEST}, linear, power:P or amdahl:F"
-        raise UsageError(where="speeds", found=repr(text[:40]), allowed=allowed)
+        laws = ", linear, power:P or amdahl:F" if where == "speeds" else ""
+        allowed = f"fractions or decimals of at most {LARGEST}{laws}"
+        raise UsageError(where=where, found=repr(text[:40]), allowed=allowed)
     return value
 
 
@@ -134,11 +158,12 @@ _TIES = ("myopic",)
 
 @dataclass(frozen=True)
 class Setting:
-    """The question: a policy, a number of jobs, and their tables of speeds on 1, 2, ... units."""
+    """The question: a policy, a number of jobs, the tables of speeds on 1, 2, ... units and the weights that they may have."""
 
     method: str
     jobs: int
     speeds: tuple[Speeds, ...]
+    weights: tuple[int, ...] = (1,)
     own: OwnPolicy | None = None
 
     @property
@@ -151,16 +176,26 @@ class Setting:
         """Units of the cluster."""
         return len(self.speeds[0])
 
+    @property
+    def choices(self) -> list[tuple[int, ...]]:
+        """All choices of a class for each job, of the tables' first with each weight, then of the next."""
+        return list(product(range(len(self.speeds) * len(self.weights)), repeat=self.jobs))
+
+    def chosen(self, classes: Sequence[int]) -> tuple[list[Speeds], list[int]]:
+        """Return the tables and weights of a choice."""
+        pairs = list(product(self.speeds, self.weights))
+        return [pairs[each][0] for each in classes], [pairs[each][1] for each in classes]
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Supremum(Brief):
-    """The supremum of the ratio of a policy's total flow time to the optimum's, over all arrivals and works.
+    """The supremum of the ratio of a policy's total weighted flow time to the optimum's, over all arrivals and works.
 
     ``supremum``: None if the search was stopped, or found no instance that approaches ``at_most``; ``at_most``: what the ratio
     is proven not to exceed, None if that is not known yet; ``ratio``: flow time of the policy on ``instance``, a worst one or
     close to it, over that of ``schedule``, in the numbers of the instance; ``limit``: what is approached, or attained by numbers
     that floats cannot say, if the instance has not the supremum; ``programs``: linear programs solved; ``trees``: leaves of the
-    proof, for each choice of tables; ``ended``: ``budget`` where nothing stopped it.
+    proof, for each choice of classes; ``ended``: ``budget`` where nothing stopped it.
     """
 
     setting: Setting
@@ -187,6 +222,8 @@ class Supremum(Brief):
         if asked.own is not None:
             data["code_sha256"] = asked.own.sha256
         data |= {"units": asked.units, "speeds": [[str(each) for each in table] for table in asked.speeds]}
+        if asked.weights != (1,):
+            data["weights"] = [str(each) for each in asked.weights]
         data |= self._ends()
         data |= {"ratio": str(self.ratio), "instance": self.instance.as_data()}
         data["schedule"] = [{"seconds": str(time.at), "units": list(units)} for time, units in self.schedule.pieces]
@@ -213,6 +250,7 @@ def prove_policy(
     method: str | type[Policy],
     *,
     speeds: Sequence[Sequence[Fraction | int | str]],
+    weights: Sequence[Fraction | int | str] = (1,),
     jobs: int = 2,
     limits: Limits | None = None,
     progress: ProgressCallback | None = None,
@@ -228,6 +266,8 @@ def prove_policy(
         that over instances without ties: no two events at one time, no two compared values equal.
     speeds
         One or more tables of speeds on 1, 2, ..., C units; a job has any of them.
+    weights
+        Weights of flow times; a job has any of them. They are taken as whole numbers without a common divisor.
     jobs
         Number of jobs.
     limits
@@ -252,12 +292,12 @@ def prove_policy(
         raise UsageError(where="method", found=f"{name!r}{why}", allowed=f"{', '.join(POLICIES)}, or FILE.py:CLASS")
     if not 1 <= jobs <= MOST_JOBS:
         raise UsageError(where="jobs", found=jobs, allowed=f"1 to {MOST_JOBS}")
-    setting = Setting(name, jobs, tuple(tuple(Fraction(each) for each in table) for table in speeds), own)
+    tables = tuple(tuple(Fraction(each) for each in table) for table in speeds)
+    setting = Setting(name, jobs, tables, _coprime([Fraction(each) for each in weights]), own)
     budget, found = Budget(limits), dict[tuple[int, ...], Found]()
     ended: BaseException | None = None
-    for classes in product(range(len(setting.speeds)), repeat=jobs):
-        tables = [setting.speeds[each] for each in classes]
-        search = Search(setting.policy, tables, counting(budget, progress))
+    for classes in setting.choices:
+        search = Search(setting.policy, *setting.chosen(classes), counting(budget, progress))
         try:
             found[classes] = search.run()
         except Unbounded as unbounded:
@@ -278,27 +318,26 @@ def prove_policy(
 def _proven(
     setting: Setting, found: dict[tuple[int, ...], Found], ended: BaseException | None, programs: int
 ) -> Supremum:
-    """Make an instance of the largest ratio, that of the first choice of tables of several."""
+    """Make an instance of the largest ratio, that of the first choice of classes of several."""
     largest = max(found, key=lambda classes: found[classes].ratio)
     policy, many, worst = setting.policy, setting.jobs, found[largest]
     uppers = [each.at_most for each in found.values()]
     known = [each for each in uppers if each is not None]
-    at_most = max(known) if len(known) == prod([len(setting.speeds)] * many) else None
-    tables = [setting.speeds[each] for each in largest]
+    at_most = max(known) if len(known) == len(setting.choices) else None
     for run, prefix in worst.worst:
-        region = Region(tables, largest, run, prefix)
+        region = Region(*setting.chosen(largest), largest, run, prefix)
         # ties may go either way in a policy of the user's
-        tied = None if setting.own or setting.method in _TIES else attaining(policy, tables, region, worst.ratio)
-        shows = approaching(policy, tables, region, worst.ratio) if tied is None else (tied, True)
+        tied = None if setting.own or setting.method in _TIES else attaining(policy, region, worst.ratio)
+        shows = approaching(policy, region, worst.ratio) if tied is None else (tied, True)
         if shows is not None:
             break
     else:
         raise SolverError(f"{setting.method}: no instance was found that approaches a ratio of {worst.ratio}")
     point, reached = shows
-    ordered = [setting.speeds[each] for each in point.classes]
+    ordered = setting.chosen(point.classes)
     label = setting.method if setting.own is None else setting.own.name
-    instance, schedule = shown(point, ordered, f"worst-{label}-{many}-jobs-{setting.units}-units")
-    flow, _ = play(policy(), ordered, schedule.arrivals, schedule.works)
+    instance, schedule = shown(point, *ordered, f"worst-{label}-{many}-jobs-{setting.units}-units")
+    flow, _ = play(policy(), *ordered, schedule.arrivals, schedule.works)
     ratio = flow.at / schedule.flow.at
     if ended is None and ratio > worst.ratio:
         raise SolverError(f"{setting.method}: {ratio} was reached, but {worst.ratio} is proven to be the supremum")

@@ -107,9 +107,10 @@ class Number:
 
 @dataclass
 class Job:
-    """A job present: seconds per epoch on 1, 2, ... units, arrival, epochs in all and left, service and units."""
+    """A job present: seconds per epoch on 1, 2, ... units, weight, arrival, epochs in all and left, service and units."""
 
     times: tuple[Fraction, ...]
+    weight: Fraction
     came: Number
     epochs: Number
     remaining: Number
@@ -125,11 +126,10 @@ def scale_of(speeds: Sequence[Fraction]) -> int:
 class Replay:
     """A policy at work; also the view that it gets, with the names of ``simulation.view.View``."""
 
-    weighted = False
     wake_s = None
 
-    def __init__(self, policy: Policy, units: int, zero: Number) -> None:
-        self.policy, self.units, self.zero = policy, units, zero
+    def __init__(self, policy: Policy, units: int, zero: Number, weighted: bool) -> None:
+        self.policy, self.units, self.zero, self.weighted = policy, units, zero, weighted
         self.now_s = self.passed_s = zero
         self.jobs: dict[int, Job] = {}
         self.arrived: list[int] = []
@@ -138,17 +138,17 @@ class Replay:
 
     tick = staticmethod(no_tick)
 
-    def come(self, job: int, speeds: Sequence[Fraction], work: Number) -> None:
+    def come(self, job: int, speeds: Sequence[Fraction], weight: Fraction, work: Number) -> None:
         """Let a job arrive."""
         scale = scale_of(speeds)
         epochs = work / scale
-        self.jobs[job] = Job(tuple(scale / each for each in speeds), self.now_s, epochs, epochs, self.zero)
+        self.jobs[job] = Job(tuple(scale / each for each in speeds), weight, self.now_s, epochs, epochs, self.zero)
         self.arrived.append(job)
 
     def go(self, job: int) -> Job:
         """Let a job end."""
         gone = self.jobs.pop(job)
-        self.flow = self.flow + (self.now_s - gone.came)
+        self.flow = self.flow + (self.now_s - gone.came) * gone.weight
         self.ended.append(job)
         return gone
 
@@ -202,9 +202,9 @@ class Replay:
         """Epochs of the whole job."""
         return self.jobs[job].epochs
 
-    def weight(self, job: int) -> int:
-        """1: all jobs weigh the same."""
-        return 1
+    def weight(self, job: int) -> Fraction:
+        """Weight of its flow time; 1 if all jobs weigh the same."""
+        return self.jobs[job].weight if self.weighted else Fraction(1)
 
     def restart_s(self, job: int) -> int:
         """0: changes cost nothing."""

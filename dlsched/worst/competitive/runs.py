@@ -20,7 +20,7 @@ Step = tuple[str, Coefficients | None]
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """A run to its end: its path, jobs present in each interval; works, arrivals and rows >= 0 in lengths of intervals."""
+    """A run to its end: path, weight of the jobs present in each interval; works, arrivals and rows >= 0 in their lengths."""
 
     path: tuple[Step, ...]
     present: tuple[int, ...]
@@ -36,8 +36,10 @@ class Unbounded(Exception):  # noqa: N818  an answer: the ratio has no bound
         super().__init__(", ".join(name for name, form in path if form is None))
 
 
-def runs(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[[], None]) -> Iterator[Whole]:
-    """Yield all runs of a policy on jobs of these tables, in order of arrival.
+def runs(
+    policy: Callable[[], Policy], tables: Sequence[Speeds], weights: Sequence[int], tick: Callable[[], None]
+) -> Iterator[Whole]:
+    """Yield all runs of a policy on jobs of these tables and weights, in order of arrival.
 
     ``TypeError``: its decisions are not linear; ``Unbounded``: it lets jobs wait for ever.
     """
@@ -45,14 +47,16 @@ def runs(policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[
     while waiting:
         tick()
         path = waiting.pop()
-        found = _played(policy, tables, path)
+        found = _played(policy, tables, weights, path)
         if isinstance(found, Whole):
             yield found
         else:
             waiting += [(*path, step) for step in reversed(found)]
 
 
-def _played(policy: Callable[[], Policy], tables: Sequence[Speeds], path: tuple[Step, ...]) -> Whole | list[Step]:
+def _played(
+    policy: Callable[[], Policy], tables: Sequence[Speeds], weights: Sequence[int], path: tuple[Step, ...]
+) -> Whole | list[Step]:
     """Play a path; return the whole run, or the steps that may follow."""
     jobs = len(tables)
     # works of the jobs, and lengths between their 2 J events
@@ -64,7 +68,7 @@ def _played(policy: Callable[[], Policy], tables: Sequence[Speeds], path: tuple[
 
     zero = Form((0,) * size, facts)
     works = [variable(job) for job in range(jobs)]
-    run = Run(policy(), ExactView(len(tables[0]), zero), zero)
+    run = Run(policy(), ExactView(len(tables[0]), zero, weights), zero)
     present, ended = list[int](), dict[int, Coefficients]()
     arrivals, rows, positive = list[Form](), list[Coefficients](), list[tuple[int, ...]]()
     for at, (name, form) in enumerate(path):
@@ -72,11 +76,11 @@ def _played(policy: Callable[[], Policy], tables: Sequence[Speeds], path: tuple[
             continue
         if at:
             run.wait(variable(jobs + len(present)))
-            present.append(len(run.view.present))
+            present.append(sum(weights[job] for job in run.view.present))
         if name == ARRIVAL:
             job = len(arrivals)
             arrivals.append(form_of(run.view.now_s))
-            run.admit(job, tables[job], works[job] / common(tables[job]))
+            run.admit(job, tables[job], weights[job], works[job] / common(tables[job]))
         else:
             job = int(name.split()[1])
             # the work done until the end is the job's work: solves for it in lengths

@@ -56,11 +56,17 @@ _SHORT = 10**4
 
 
 class Search:
-    """A search for the supremum of a policy for jobs of these tables, in order of arrival; it may be stopped anywhere."""
+    """A search for the supremum of a policy, jobs of these tables and weights in order of arrival; it may be stopped anywhere."""
 
-    def __init__(self, policy: Callable[[], Policy], tables: Sequence[Speeds], tick: Callable[[int], None]) -> None:
-        self._policy, self._tables, self._tick = policy, tables, tick
-        self._programs = Programs(tables)
+    def __init__(
+        self,
+        policy: Callable[[], Policy],
+        tables: Sequence[Speeds],
+        weights: Sequence[int],
+        tick: Callable[[int], None],
+    ) -> None:
+        self._policy, self._tables, self._weights, self._tick = policy, tables, weights, tick
+        self._programs = Programs(tables, weights)
         self._roots: list[Node] = []
         self._listed = False  # whether all runs have their roots
         # the largest ratio of a whole order so far; what leaves prove, if that is more
@@ -84,7 +90,7 @@ class Search:
         linear; ``Unbounded``: there is none.
         """
         groups: dict[object, list[tuple[Whole, Multipliers]]] = {}
-        for run in runs(self._policy, self._tables, lambda: self._tick(0)):
+        for run in runs(self._policy, self._tables, self._weights, lambda: self._tick(0)):
             self._groups[run] = groups.setdefault((run.present, run.works, run.arrivals), [])
             self._roots += self._solved(run, Prefix(len(self._tables)))
         self._listed = True

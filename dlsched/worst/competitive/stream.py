@@ -297,9 +297,10 @@ def epoch_times(speeds: Speeds) -> dict[int, Fraction]:
 
 @dataclass(slots=True)
 class Present:
-    """A job that has arrived and not ended: its times per epoch, arrival, epochs, epochs left, units and service."""
+    """A job that has arrived and not ended: times per epoch, weight, arrival, epochs, epochs left, units and service."""
 
     times: Mapping[int, Fraction]
+    weight: Fraction
     arrival: Time
     epochs: Time
     remaining: Time
@@ -310,10 +311,11 @@ class Present:
 class ExactView:
     """What a policy sees of a run on exact numbers; names and meanings as those of ``simulation.view.View``."""
 
-    weighted, cached, wake_s, tick = False, None, None, staticmethod(no_tick)
+    cached, wake_s, tick = None, None, staticmethod(no_tick)
 
-    def __init__(self, units: int, zero: Time) -> None:
+    def __init__(self, units: int, zero: Time, weights: Sequence[int]) -> None:
         self.units, self.now_s, self.passed_s = units, zero, zero
+        self.weighted = len(set(weights)) > 1
         self.present: dict[int, Present] = {}
         self.arrived: list[int] = []
         self.ended: list[int] = []
@@ -357,8 +359,8 @@ class ExactView:
         return self.present[job].epochs
 
     def weight(self, job: int) -> Fraction:
-        """1: all jobs weigh the same."""
-        return Fraction(1)
+        """Weight of the job's flow time, 1 where all jobs weigh the same."""
+        return self.present[job].weight if self.weighted else Fraction(1)
 
     def restart_s(self, job: int) -> Fraction:
         """0: changes cost nothing."""
@@ -392,15 +394,17 @@ class Run:
     flow: Time
     ends: dict[int, Time] = field(default_factory=dict)
 
-    def admit(self, job: int, speeds: Speeds, work: Time) -> None:
+    def admit(self, job: int, speeds: Speeds, weight: int, work: Time) -> None:
         """Let a job arrive now."""
-        self.view.present[job] = Present(epoch_times(speeds), self.view.now_s, work, work, attained=self.flow * 0)
+        now, none = self.view.now_s, self.flow * 0
+        self.view.present[job] = Present(epoch_times(speeds), Fraction(weight), now, work, work, attained=none)
         self.view.arrived.append(job)
 
     def end(self, job: int) -> None:
         """Let a job end now."""
         self.ends[job] = self.view.now_s
-        self.flow = self.flow + self.view.now_s - self.view.present.pop(job).arrival
+        gone = self.view.present.pop(job)
+        self.flow = self.flow + (self.view.now_s - gone.arrival) * gone.weight
         self.view.ended.append(job)
 
     def decide(self) -> dict[int, int]:
@@ -426,12 +430,12 @@ class Run:
 
 
 def play(
-    policy: Policy, tables: Sequence[Speeds], arrivals: Sequence[Near], works: Sequence[Near]
+    policy: Policy, tables: Sequence[Speeds], weights: Sequence[int], arrivals: Sequence[Near], works: Sequence[Near]
 ) -> tuple[Near, list[Near]]:
-    """Run a fresh policy on jobs in the order of the file; return its total flow time, and the ends."""
+    """Run a fresh policy on jobs in the order of the file; return its total weighted flow time, and the ends."""
     zero = Near(0)
     units = len(tables[0])
-    run = Run(policy, ExactView(units, zero), zero)
+    run = Run(policy, ExactView(units, zero, weights), zero)
     coming = sorted(range(len(works)), key=lambda job: (arrivals[job], job))[::-1]
     while coming or run.view.present:
         running = {job: each for job, each in run.view.present.items() if each.units}
@@ -444,6 +448,6 @@ def play(
                 run.end(job)
         while coming and arrivals[coming[-1]] <= now:
             job = coming.pop()
-            run.admit(job, tables[job], works[job] * Fraction(1, common(tables[job])))
+            run.admit(job, tables[job], weights[job], works[job] * Fraction(1, common(tables[job])))
         run.decide()
     return cast("Near", run.flow), [cast("Near", run.ends[job]) for job in range(len(works))]

@@ -1,6 +1,7 @@
 """Verifier of certificates of suprema of policies: in rationals, without a solver, and without code of the search.
 
-*Not more.* ``proof`` has a tree for every choice of tables for the jobs, which are named in order of arrival. The
+*Not more.* A class of jobs has a table of speeds and a weight. ``proof`` has a tree for every choice of classes for
+the jobs, which are named in order of arrival. The
 verifier plays the policy's own code along it, on linear forms of the works w_j and of the lengths d_k between
 events. A node lists all events that may come next, or splits on the sign of a form; a decision has to follow
 from the splits. Where all jobs have ended, a second tree lists the events of an optimal stream in the same
@@ -17,7 +18,7 @@ infinitely small, whose quotient is the supremum but for multiples of e. A certi
 the supremum has no limit.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,7 +38,9 @@ from dlsched.worst.competitive.replay import Number, Replay, Vector
 __all__ = ["Verified", "verify"]
 
 
-MOST_JOBS, MOST_UNITS = 6, 64
+MOST_JOBS, MOST_UNITS, MOST_WEIGHTS = 6, 64, 64
+Class = tuple[tuple[Fraction, ...], Fraction]
+"""Speeds on 1, 2, ... units, and the weight."""
 _OTHERS: dict[str, Callable[[], Policy]] = {
     "equal": lambda: policies.EqualShare("fifo"),
     "fixed": lambda: policies.Queue("fifo", policies.Fixed()),
@@ -58,7 +61,7 @@ class Claim:
     policy: Callable[[], Policy]
     jobs: int
     units: int
-    speeds: tuple[tuple[Fraction, ...], ...]
+    classes: tuple[Class, ...]
     supremum: Fraction
     is_supremum: bool
     ratio: Fraction
@@ -76,6 +79,9 @@ def claim_from(data: Mapping[str, object], own: OwnPolicy | None = None) -> Clai
     speeds = tuple(fractions(row, "speeds", units) for row in listed(data.get("speeds"), "speeds"))
     if not speeds or any(row[0] <= 0 or list(row) != sorted(row) for row in speeds):
         raise InputError(where="speeds", found="other speeds", allowed="positive ones that do not fall")
+    weights = fractions(data.get("weights", ["1"]), "weights")
+    if not 1 <= len(weights) <= MOST_WEIGHTS or min(weights) <= 0:
+        raise InputError(where="weights", found="other weights", allowed=f"1 to {MOST_WEIGHTS} positive ones")
     method, limit = data.get("method"), data.get("limit")
     if not isinstance(method, str):
         raise InputError(where="method", found=repr(method), allowed="the name of a policy")
@@ -88,7 +94,7 @@ def claim_from(data: Mapping[str, object], own: OwnPolicy | None = None) -> Clai
         own or _policy(method),
         jobs,
         units,
-        speeds,
+        tuple(product(speeds, weights)),
         fraction(data.get(upper), upper),
         upper == "supremum",
         fraction(data.get("ratio"), "ratio"),
@@ -118,10 +124,10 @@ class _Open(BaseException):
 
 def cover(claim: Claim) -> int:
     """Check all trees; return the number of leaves. ValueError where one does not prove the supremum."""
-    last, choices = len(claim.speeds) - 1, len(claim.speeds) ** claim.jobs
+    last, choices = len(claim.classes) - 1, len(claim.classes) ** claim.jobs
     if len(claim.proof) != choices:  # before the choices are listed: there may be many
         raise InputError(
-            where="proof", found=f"{len(claim.proof):,} trees", allowed=f"{choices:,}, one for each choice of tables"
+            where="proof", found=f"{len(claim.proof):,} trees", allowed=f"{choices:,}, one for each choice of classes"
         )
     found = [mapped(each, "proof") for each in claim.proof]
     classes = [
@@ -131,10 +137,10 @@ def cover(claim: Claim) -> int:
         for entry in found
     ]
     if sorted(classes) != list(product(range(last + 1), repeat=claim.jobs)):
-        raise ValueError("proof: does not have one tree for each choice of tables")
+        raise ValueError("proof: does not have one tree for each choice of classes")
     nodes = count(1)
     return sum(
-        _Cover(claim, [claim.speeds[each] for each in row], nodes).run([], mapped(entry.get("tree"), "proof.tree"))
+        _Cover(claim, [claim.classes[each] for each in row], nodes).run([], mapped(entry.get("tree"), "proof.tree"))
         for row, entry in zip(classes, found, strict=True)
     )
 
@@ -160,10 +166,11 @@ def positive(form: Vector, known: Sequence[Vector]) -> bool:
 
 
 class _Cover:
-    """The trees of one choice of tables."""
+    """The trees of one choice of classes."""
 
-    def __init__(self, claim: Claim, tables: Sequence[Sequence[Fraction]], nodes: Iterator[int]) -> None:
-        self.claim, self.tables, self.jobs = claim, tables, claim.jobs
+    def __init__(self, claim: Claim, classes: Sequence[Class], nodes: Iterator[int]) -> None:
+        self.claim, self.jobs = claim, claim.jobs
+        self.tables, self.weights = zip(*classes, strict=True)
         self.size = 3 * claim.jobs - 1
         self.names = [*(f"w{j}" for j in range(self.jobs)), *(f"d{k}" for k in range(2 * self.jobs - 1))]
         self.nodes = nodes  # of all trees together
@@ -197,7 +204,9 @@ class _Cover:
         if next(self.nodes) > MOST_NODES:
             raise InputError(where="proof", found="more nodes", allowed=f"at most {MOST_NODES:,} in all trees")
 
-    def _replay(self, path: Sequence[str | Vector]) -> tuple[Replay, list[int], list[int], list[Vector], list[Vector]]:
+    def _replay(
+        self, path: Sequence[str | Vector]
+    ) -> tuple[Replay, list[int], list[Fraction], list[Vector], list[Vector]]:
         """Play the policy along a path; return its state, and the run as sums of lengths."""
         known: list[Vector] = []
         splits: list[Vector] = []
@@ -218,20 +227,20 @@ class _Cover:
             return Number(tuple(Fraction(int(k == at)) for k in range(self.size)), sign)
 
         zero = Number((Fraction(0),) * self.size, sign)
-        replay = Replay(self.claim.policy(), self.claim.units, zero)
-        present, works, arrivals = list[int](), [zero.times] * self.jobs, list[Vector]()
+        replay = Replay(self.claim.policy(), self.claim.units, zero, len(set(self.weights)) > 1)
+        present, works, arrivals = list[Fraction](), [zero.times] * self.jobs, list[Vector]()
         ends: list[int] = []
         events = [_NEXT, *path]
         for at, event in enumerate(events):
             if not isinstance(event, str):
                 continue
             if at:
-                present.append(len(replay.jobs))
+                present.append(self._weight(replay.jobs))
                 replay.pass_by(unit(self.jobs + len(present) - 1))
             if event == _NEXT:
                 job = len(arrivals)
                 arrivals.append(replay.now_s.times)
-                replay.come(job, self.tables[job], unit(job))
+                replay.come(job, self.tables[job], self.weights[job], unit(job))
             else:
                 job = int(event.removeprefix("end "))
                 gone = replay.go(job)
@@ -273,9 +282,9 @@ class _Cover:
         h = fractions(node.get("rows"), "rows", len(rows))
         if min((*u, *h), default=Fraction(0)) < 0:
             raise ValueError("multipliers: below 0")
-        for k, many in enumerate(present):
+        for k, weight in enumerate(present):
             at = jobs + k
-            left = many + sum(y * self._coefficient(row, at, works) for y, row in zip(h, rows, strict=True))
+            left = weight + sum(y * self._coefficient(row, at, works) for y, row in zip(h, rows, strict=True))
             right = sum(u[j] * works[j][at] + g[j] * arrivals[j][at] for j in range(jobs))
             if left > right:
                 raise ValueError(f"multipliers: prove less than {ratio} in interval {k} of the policy")
@@ -284,17 +293,20 @@ class _Cover:
             here = [job for job in range(arrived) if job not in ended]
             if event is None:
                 break
-            if self._best(u, here) + sum(g[arrived:]) > ratio * len(here):
+            if self._best(u, here) + sum(g[arrived:]) > ratio * self._weight(here):
                 raise ValueError(f"multipliers: prove less than {ratio} in an interval of the optimum")
             if event == _NEXT:
                 arrived += 1
             else:
                 ended.add(int(event.removeprefix("end ")))
         for job in range(jobs):
-            if job not in ended and u[job] * self.tables[job][-1] > ratio:
+            if job not in ended and u[job] * self.tables[job][-1] > ratio * self.weights[job]:
                 raise ValueError(f"multipliers: prove less than {ratio} for the work of job {job} at the end")
             if job >= arrived and sum(g[job:]) > 0:
                 raise ValueError(f"multipliers: prove less than {ratio} for the arrival of job {job} at the end")
+
+    def _weight(self, jobs: Iterable[int]) -> Fraction:
+        return sum((self.weights[job] for job in jobs), Fraction(0))
 
     def _coefficient(self, row: Vector, at: int, works: Sequence[Vector]) -> Fraction:
         """Coefficient of a length in a row whose works are replaced by their sums of lengths."""
@@ -353,27 +365,30 @@ def instance_ratio(claim: Claim) -> tuple[InstanceFile, Fraction]:
     if instance.units != claim.units or len(jobs) != claim.jobs or instance.tick_s is not None:
         raise ValueError("instance: has other units, another number of jobs, or ticks")
     for job in plain["jobs"]:
-        if not job.keys() <= {"id", "arrival_s", "epochs", "epoch_time_s"}:
-            raise ValueError(f"instance: job {job['id']!r} has more than an arrival, epochs and times")
-    tables, works = [], []
+        if not job.keys() <= {"id", "arrival_s", "epochs", "epoch_time_s", "weight"}:
+            raise ValueError(f"instance: job {job['id']!r} has more than an arrival, epochs, times and a weight")
+    classes, works = [], []
     for job in jobs:
         times = [
             Fraction(dict(zip(job.epoch_time_s.counts, job.epoch_time_s.times_s, strict=True)).get(k, -1))
             for k in range(1, claim.units + 1)
         ]
         fitting = [
-            row for row in claim.speeds if all(t * s == times[0] * row[0] for t, s in zip(times, row, strict=True))
+            (row, weight)
+            for row, weight in claim.classes
+            if weight == Fraction(job.weight)
+            and all(t * s == times[0] * row[0] for t, s in zip(times, row, strict=True))
         ]
         if not fitting or len(job.epoch_time_s.counts) != claim.units or times[0] <= 0:
-            raise ValueError(f"instance: job {job.id!r} has none of the speeds")
-        tables.append(fitting[0])
-        works.append(_number(Fraction(job.epochs) * times[0] * fitting[0][0]))
+            raise ValueError(f"instance: job {job.id!r} has none of the speeds, or of the weights")
+        classes.append(fitting[0])
+        works.append(_number(Fraction(job.epochs) * times[0] * fitting[0][0][0]))
     arrivals = [_number(Fraction(job.arrival_s)) for job in jobs]
     pieces = []
     for piece in claim.schedule:
         seconds = _number(fraction(mapped(piece, "schedule").get("seconds"), "schedule.seconds"))
         pieces.append((seconds, _units(claim, piece)))
-    policy, schedule = _flows(claim, tables, arrivals, works, pieces, "schedule")
+    policy, schedule = _flows(claim, classes, arrivals, works, pieces, "schedule")
     return instance, policy.times[0] / schedule.times[0]
 
 
@@ -381,8 +396,8 @@ def limit_ratio(claim: Claim) -> Fraction:
     """Return the ratio that the limit approaches; ValueError where it is no instance with a schedule."""
     if claim.limit is None:
         raise ValueError("limit: none, but the instance does not attain the supremum")
-    classes = listed(claim.limit.get("classes"), "limit.classes", claim.jobs)
-    tables = [claim.speeds[whole(each, "limit.classes", len(claim.speeds) - 1, 0)] for each in classes]
+    chosen = listed(claim.limit.get("classes"), "limit.classes", claim.jobs)
+    classes = [claim.classes[whole(each, "limit.classes", len(claim.classes) - 1, 0)] for each in chosen]
 
     def pairs(name: str) -> list[Number]:
         found = listed(claim.limit and claim.limit.get(name), f"limit.{name}", claim.jobs)
@@ -392,7 +407,7 @@ def limit_ratio(claim: Claim) -> Fraction:
     for piece in listed(claim.limit.get("schedule"), "limit.schedule"):
         seconds = fractions(mapped(piece, "limit.schedule").get("seconds"), "limit.schedule.seconds", 2)
         pieces.append((_number(*seconds), _units(claim, piece)))
-    policy, schedule = _flows(claim, tables, pairs("arrivals"), pairs("works"), pieces, "limit")
+    policy, schedule = _flows(claim, classes, pairs("arrivals"), pairs("works"), pieces, "limit")
     if schedule.times[0] <= 0:
         raise ValueError("limit: the flow time of its schedule is infinitely small")
     return policy.times[0] / schedule.times[0]
@@ -407,13 +422,13 @@ def _units(claim: Claim, piece: dict[str, Item]) -> list[int]:
 
 def _flows(
     claim: Claim,
-    tables: Sequence[Sequence[Fraction]],
+    classes: Sequence[Class],
     arrivals: Sequence[Number],
     works: Sequence[Number],
     pieces: Sequence[tuple[Number, list[int]]],
     where: str,
 ) -> tuple[Number, Number]:
-    """Flow times of the policy and of the schedule."""
+    """Weighted flow times of the policy and of the schedule."""
     zero = _number(Fraction(0))
     if any(not work > 0 for work in works) or any(arrival < 0 for arrival in arrivals):
         raise ValueError(f"{where}: a work is not above 0, or an arrival is below it")
@@ -431,21 +446,20 @@ def _flows(
             if now < arrivals[job]:
                 raise ValueError(f"{where}: job {job} works before it arrives")
             before = remaining[job]
-            remaining[job] = before - seconds * tables[job][many - 1]
+            remaining[job] = before - seconds * classes[job][0][many - 1]
             # the job ends within this piece; counting its whole length never flatters the schedule
             if before > 0 and remaining[job] <= 0:
-                flow = flow + (now + seconds - arrivals[job])
+                flow = flow + (now + seconds - arrivals[job]) * classes[job][1]
         now = now + seconds
     if any(each > 0 for each in remaining):
         raise ValueError(f"{where}: some work is never done")
-    return _policy_flow(claim, tables, arrivals, works), flow
+    return _policy_flow(claim, classes, arrivals, works), flow
 
 
-def _policy_flow(
-    claim: Claim, tables: Sequence[Sequence[Fraction]], arrivals: Sequence[Number], works: Sequence[Number]
-) -> Number:
-    """Flow time of the policy: at each moment all jobs end and arrive that are due, then it is asked once."""
-    replay = Replay(claim.policy(), claim.units, _number(Fraction(0)))
+def _policy_flow(claim: Claim, classes: Sequence[Class], arrivals: Sequence[Number], works: Sequence[Number]) -> Number:
+    """Weighted flow time of the policy: at each moment all jobs end and arrive that are due, then it is asked once."""
+    weighted = len({weight for _, weight in classes}) > 1
+    replay = Replay(claim.policy(), claim.units, _number(Fraction(0)), weighted)
     coming = list(range(claim.jobs))
     coming.sort(key=lambda job: (arrivals[job], job))
     running: list[int] = []
@@ -461,6 +475,6 @@ def _policy_flow(
                 replay.go(job)
         while coming and arrivals[coming[0]] <= replay.now_s:
             job = coming.pop(0)
-            replay.come(job, tables[job], works[job])
+            replay.come(job, *classes[job], works[job])
         running = replay.ask()
     return replay.flow

@@ -58,8 +58,10 @@ class Point:
 class Region:
     """The lengths of a run and the times of an optimum's order of events, as one cone."""
 
-    def __init__(self, tables: Sequence[Speeds], classes: tuple[int, ...], run: Whole, prefix: Prefix) -> None:
-        self.tables, self.classes, self.run = tables, classes, run
+    def __init__(
+        self, tables: Sequence[Speeds], weights: Sequence[int], classes: tuple[int, ...], run: Whole, prefix: Prefix
+    ) -> None:
+        self.tables, self.weights, self.classes, self.run = tables, weights, classes, run
         self.intervals = prefix.intervals
         self.lengths = len(run.present)
         self.uses = [(m, v) for m, each in enumerate(self.intervals) for v in allocations(tables, each.present)]
@@ -67,9 +69,10 @@ class Region:
         jobs = range(len(tables))
         # each use of an allocation is a variable: the seconds that the optimum spends on it
         self.flow_optimum: Equation = {
-            at + k: Fraction(len(self.intervals[m].present)) for k, (m, _) in enumerate(self.uses)
+            at + k: Fraction(sum(weights[job] for job in self.intervals[m].present))
+            for k, (m, _) in enumerate(self.uses)
         }
-        self.flow_policy: Equation = {k: Fraction(many) for k, many in enumerate(run.present)}
+        self.flow_policy: Equation = {k: Fraction(weight) for k, weight in enumerate(run.present)}
         self.arrivals: list[Equation] = []
         self.works: list[Equation] = []
         for job in jobs:
@@ -123,34 +126,33 @@ class Region:
         )
 
 
-def attaining(policy: Callable[[], Policy], tables: Sequence[Speeds], region: Region, ratio: Fraction) -> Point | None:
+def attaining(policy: Callable[[], Policy], region: Region, ratio: Fraction) -> Point | None:
     """Return an instance that attains a ratio, with its jobs in the order that makes ties go so; None if none does."""
     at = region.worst()
     point = region.point(at, [Fraction(0)] * len(at))
-    return next(_reaching(policy, tables, point, ratio), None) if all(point.works) else None
+    return next(_reaching(policy, region, point, ratio), None) if all(point.works) else None
 
 
-def approaching(
-    policy: Callable[[], Policy], tables: Sequence[Speeds], region: Region, ratio: Fraction
-) -> tuple[Point, bool] | None:
+def approaching(policy: Callable[[], Policy], region: Region, ratio: Fraction) -> tuple[Point, bool] | None:
     """Return an instance that approaches a ratio, or the one that should, and whether it does; None: the order has ties alone."""
     inside = region.inside()
     if inside is None:
         return None
     point = region.point(region.worst(), inside)
-    found = next(_reaching(policy, tables, point, ratio), None)
+    found = next(_reaching(policy, region, point, ratio), None)
     return (point, False) if found is None else (found, True)
 
 
-def _reaching(policy: Callable[[], Policy], tables: Sequence[Speeds], point: Point, ratio: Fraction) -> Iterator[Point]:
-    for order in permutations(range(len(tables))):
+def _reaching(policy: Callable[[], Policy], region: Region, point: Point, ratio: Fraction) -> Iterator[Point]:
+    for order in permutations(range(len(region.tables))):
         ordered = point.ordered(order)
-        flow, _ = play(policy(), [tables[job] for job in order], ordered.arrivals, ordered.works)
+        tables, weights = [region.tables[job] for job in order], [region.weights[job] for job in order]
+        flow, _ = play(policy(), tables, weights, ordered.arrivals, ordered.works)
         if flow.at == ratio * point.flow.at:
             yield ordered
 
 
-def shown(point: Point, tables: Sequence[Speeds], name: str) -> tuple[Instance, Point]:
+def shown(point: Point, tables: Sequence[Speeds], weights: Sequence[int], name: str) -> tuple[Instance, Point]:
     """Return an instance in floats that are exact, and its schedule, the point or one close to it, with the flow that it has."""
     # a limit is shown at a small e, as small as floats can write exactly
     limit = any(number.toward for number in (*point.arrivals, *point.works))
@@ -177,15 +179,18 @@ def shown(point: Point, tables: Sequence[Speeds], name: str) -> tuple[Instance, 
             arrival_s=float(real.arrivals[k].at * scale),
             epochs=float(epochs[k] * scale),
             epoch_time_s={units: float(time) for units, time in epoch_times(tables[k]).items()},
+            weight=float(weights[k]),
         )
         for k in range(len(tables))
     ]
     schedule = real.mapped(lambda number: number * scale)
-    return Instance(name=name, units=len(tables[0]), jobs=jobs), replace(schedule, flow=_measured(schedule, tables))
+    return Instance(name=name, units=len(tables[0]), jobs=jobs), replace(
+        schedule, flow=_measured(schedule, tables, weights)
+    )
 
 
-def _measured(schedule: Point, tables: Sequence[Speeds]) -> Near:
-    """Flow time of a schedule; a job ends with the piece in which its work is done."""
+def _measured(schedule: Point, tables: Sequence[Speeds], weights: Sequence[int]) -> Near:
+    """Weighted flow time of a schedule; a job ends with the piece in which its work is done."""
     remaining, flow, now = [work.at for work in schedule.works], Near(0), Near(0)
     for seconds, units in schedule.pieces:
         now = now + seconds
@@ -193,5 +198,5 @@ def _measured(schedule: Point, tables: Sequence[Speeds]) -> Near:
             before = remaining[job]
             remaining[job] = before - seconds.at * speed(tables[job], count)
             if before > 0 >= remaining[job]:
-                flow = flow + now - schedule.arrivals[job]
+                flow = flow + (now - schedule.arrivals[job]) * weights[job]
     return flow

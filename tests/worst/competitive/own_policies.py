@@ -121,6 +121,18 @@ class Wakes:
         return {job: 1 for job in view}
 
 
+class Smith:
+    """All units that are of use for the job with the least time left over its weight, the rest for the other."""
+
+    def decide(self, view: View) -> dict[int, int]:
+        """Serve in order."""
+        free, units = view.units, dict.fromkeys(view, 0)
+        for job in sorted(view, key=lambda job: (view.time_left_s(job, view.fastest(job)) / view.weight(job), job)):
+            units[job] = view.fastest(job) * (view.fastest(job) <= free)
+            free -= units[job]
+        return units
+
+
 class Greedy:
     """Refused: more units than there are."""
 
