@@ -29,6 +29,7 @@ from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
 from dlsched.ring_embedding.solution import Embedding
+from dlsched.ring_embedding.vectors import VectorColumns, solve_vectors
 from dlsched.solvers.conclude import settled, solve_and_conclude
 from dlsched.solvers.cpsat import run, status_of, version
 from dlsched.solvers.formulation import Formulation
@@ -219,8 +220,8 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
     """Run a greedy, the relaxation and its plan; then close the gap by exact programs and better bounds.
 
     One slot: the program over mappings, closed exactly, in a forest by CP-SAT on the links that rings span. Several: S-shaped
-    totals by SCIP; slot by slot ascent; the bound of column generation; and in small instances CP-SAT on circuits. After the
-    proof, the search goes on until objective and bound meet within ``CLOSED``, without limits only in small instances. A failed
+    totals by SCIP; slot by slot ascent; the bound of column generation; vectors of slots; and in small instances CP-SAT on circuits.
+    After the proof, the search goes on until objective and bound meet within ``CLOSED``, without limits only in small instances. A failed
     or missing solver is an error before the proof, and a message after it.
     """
     try:
@@ -261,11 +262,10 @@ def _search(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     if not all(table.concave for table in plan.tables):
         plan = _by_totals(network, relaxed, plan, search)
     _ascend(plan, search)
-    if not _enough(instance, search):
-        _by_columns(network, relaxed, search)
+    refused = "" if _enough(instance, search) else _by_columns(network, relaxed, search)
     if _enough(instance, search):
         return TerminationStatus.OPTIMAL
-    return _by_programs(instance, search, "its programs have nothing left to try")
+    return _by_programs(instance, search, refused or "its programs have nothing left to try")
 
 
 def _enough(instance: Instance, search: Search[Embedding]) -> bool:
@@ -359,16 +359,26 @@ def _one_slot(network: Network, search: Search[Embedding]) -> TerminationStatus:
     return _by_programs(instance, search, "too many rings lie within the gap, or a solver reached its nodes")
 
 
-def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -> None:
-    """Prove the bound of column generation; follow its optimum by a plan, improved slot by slot."""
+def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -> str:
+    """Prove the bound of column generation; follow its optimum by a plan, improved slot by slot; then solve by vectors of slots.
+
+    Return why there are too many vectors, if so.
+    """
+    instance = network.instance
     columns = search_columns(network, relaxed, search)
-    if _enough(network.instance, search):
-        return
+    if _enough(instance, search):
+        return ""
     totals = np.zeros(len(network.total))
     for (job, _), amount in columns.by_epoch.items():
         totals[job] += amount
     other = _follow(network, columns.by_epoch, np.minimum(totals, network.total), search)
     _ascend(other, search)
+    if network.forest and not (instance.charges or search.proven) and (small(instance) or search.budget.limited):
+        try:
+            solve_vectors(search, VectorColumns(network, relaxed, columns.pi), lambda: limits_of(search, NODES))
+        except UsageError as error:
+            return str(error)
+    return ""
 
 
 def _by_programs(instance: Instance, search: Search[Embedding], otherwise: str) -> TerminationStatus:

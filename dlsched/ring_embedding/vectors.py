@@ -25,16 +25,23 @@ all that is added up, so that only too many vectors are listed.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dlsched.algorithms.utility_tables import Floats
+from dlsched.columns.generation import Smoothing
 from dlsched.core.arrays import dot
 from dlsched.core.errors import UsageError
+from dlsched.core.gap import CLOSED
+from dlsched.core.limits import Limits
+from dlsched.core.search import Search
+from dlsched.core.status import Sense
 from dlsched.ring_embedding.bounds import Columns, best_totals
-from dlsched.ring_embedding.checker import total
+from dlsched.ring_embedding.checker import check, total
 from dlsched.ring_embedding.formulations.linear import build_span
 from dlsched.ring_embedding.formulations.workers import Found, UtilityModel, embedded, require_few
 from dlsched.ring_embedding.heuristics.plan import Plan, ascend
@@ -45,14 +52,22 @@ from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.rows import Epoch, epochs
 from dlsched.ring_embedding.slot.vectors import Servers, SlotVectors, best_vectors
 from dlsched.ring_embedding.solution import Embedding
+from dlsched.solvers.conclude import conclude
 from dlsched.solvers.formulation import Formulation, Parametric
+from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.outcome import Incumbent
+from dlsched.version import VERSION
 
 if TYPE_CHECKING:
     import pulp
 
 ROOM = 2.0**-32
 """Part of all that is added up by which D - U is raised."""
+NODES = 2000
+"""Node limit of the solver if there are no limits."""
+LISTED = f"dlsched vectors of slots {VERSION}"
+_PARTS = 1 / 16, 1 / 4, 1.0
+"""Parts of the way from the bound to the incumbent, where cutoffs lie one after the other."""
 
 
 def build(
@@ -124,10 +139,14 @@ def vectors_within(network: Network, pi: Floats, cutoff: float) -> dict[Epoch, S
     """Vectors that the slots of each epoch can hold in an embedding worth ``cutoff`` or more, and maybe some more."""
     able = {span: _servers(network, span) for span in epochs(network.instance)}
     best = {span: best_vectors(servers, pi) for span, servers in able.items()}
-    at_most = best_totals(network.tables, pi), math.fsum(span.slots * most for span, (_, most) in best.items())
-    room = ROOM * (sum(float(table.upper[-1]) for table in network.tables) + abs(cutoff) + at_most[0] + at_most[1])
-    slack = max(0.0, at_most[0] + at_most[1] - cutoff) + room
+    at_most = best_totals(network.tables, pi) + math.fsum(span.slots * most for span, (_, most) in best.items())
+    slack = max(0.0, at_most - cutoff) + _room(network, at_most, cutoff)
     return {span: SlotVectors(able[span], pi, most - slack) for span, (_, most) in best.items()}
+
+
+def _room(network: Network, *values: float) -> float:
+    """What rounding may take from a sum of these values and of utilities."""
+    return ROOM * (sum(float(table.upper[-1]) for table in network.tables) + math.fsum(map(abs, values)))
 
 
 def _servers(network: Network, span: Epoch) -> Servers:
@@ -136,10 +155,11 @@ def _servers(network: Network, span: Epoch) -> Servers:
 
 
 class VectorColumns(Columns):
-    """The search for the best prices of worker-slots by the vectors of slots in place of their relaxations."""
+    """The search for the best prices of worker-slots by the vectors of slots in place of their relaxations, from ``prices`` on."""
 
-    def __init__(self, network: Network, relaxed: Relaxed) -> None:
+    def __init__(self, network: Network, relaxed: Relaxed, prices: Floats) -> None:
         super().__init__(network, relaxed)
+        self.best = Smoothing(Sense.MAXIMIZE, prices)
         self._servers = [_servers(network, span) for span in self.spans]
 
     def approach(self) -> Floats:
@@ -160,17 +180,46 @@ class VectorColumns(Columns):
             order = np.argsort(-dot(found.rows, pi), kind="stable")[:_JOINING]
             self.points += [(e, 0.0, vector) for vector in found.rows[order].astype(np.float64)]
             value += span.slots * most
-        return self.best.keep(pi, value)
+        return self.best.keep(pi, value + _room(self.network, value))
 
 
 _ROUNDS, _NEAR = 20, 1e-5
 _JOINING = 100  # vectors of an epoch that join the program in a round
 
 
+def solve_vectors(search: Search[Embedding], columns: VectorColumns, limits: Callable[[], Limits]) -> None:
+    """Prove the bound of vectors; then solve their model with SCIP for cutoffs from near the bound down to the incumbent.
+
+    A cutoff near the bound leaves few vectors, whose best embedding is the optimum if it is worth the cutoff.
+    UsageError: too much is to be listed.
+    """
+    try:
+        pi = columns.approach()
+    finally:
+        if math.isfinite(top := columns.best.bound):
+            search.prove(top, source=LISTED)
+    for part in _PARTS:
+        if search.objective is None or search.closed(CLOSED):
+            return
+        cutoff = search.objective if part == 1 else top - part * (top - search.objective)
+        built = replace(build_vectors(columns.network, pi, cutoff), limit=cutoff)
+        conclude(search, solve_milp(built.model, solver="scip", limits=limits()), built)
+
+
 def _parameters(network: Network) -> tuple[list[float], float]:
-    """Prices of worker-slots, and the objective of a good plan."""
-    relaxed = relax(network.instance)
+    """Prices of worker-slots, and the objective of the best embedding that a plan and the model lead to."""
+    instance = network.instance
+    relaxed = relax(instance)
     plan = Plan(network)
     plan.place(relaxed.by_epoch, relaxed.totals)
     ascend(plan)
-    return VectorColumns(network, relaxed).approach().tolist(), float(total(network.instance, plan.embedding()))
+    rings = Columns(network, relaxed)
+    rings.search()
+    columns = VectorColumns(network, relaxed, rings.pi)
+    search = Search[Embedding](
+        objective=partial(total, instance), check=partial(check, instance), sense=Sense.MAXIMIZE, limits=Limits()
+    )
+    search.offer(plan.embedding(), source="plan")
+    solve_vectors(search, columns, lambda: Limits(nodes=NODES))
+    assert search.objective is not None
+    return columns.pi.tolist(), search.objective

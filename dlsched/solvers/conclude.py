@@ -74,11 +74,11 @@ def conclude(
         search.offer(formulation.decode(outcome.values), source=outcome.solver)
     if outcome.bound is not None:
         _prove(search, Bounded(outcome.bound, outcome.solver, outcome.slack), formulation)
-    return settled(search, outcome.status, outcome.solver)
+    return settled(search, outcome.status, outcome.solver) if formulation.limit is None else outcome.status
 
 
 def _prove(search: Search[SolutionT], known: Bounded, formulation: Formulation[ModelT, SolutionT]) -> None:
-    """Record what a solver's bound proves, weakened by its tolerances, and no weaker than the constant where that bounds."""
+    """Record what a solver's bound proves of all solutions, weakened by its tolerances; no weaker than a constant that bounds."""
     bound = known.bound * formulation.unit + formulation.constant
     slack = known.slack * abs(formulation.unit)
     least = search.constant if search.sense is Sense.MINIMIZE and not search.of_model else -math.inf
@@ -90,6 +90,8 @@ def _prove(search: Search[SolutionT], known: Bounded, formulation: Formulation[M
             bound = incumbent
     else:
         bound = bound + slack if search.sense is Sense.MAXIMIZE else max(bound - slack, least)
+    if formulation.limit is not None and search.sense.better(formulation.limit, bound):
+        bound = formulation.limit
     search.prove(bound, source=known.solver)
 
 

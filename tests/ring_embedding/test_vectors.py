@@ -93,6 +93,18 @@ def test_prices_leave_the_best_vectors():
     assert {row for row, value in values.items() if value >= least} <= listed
 
 
+def test_sums_cut_off_prove_no_best_vector():
+    """Where sums that the jobs' most workers cut off are all that is near the limit, the best is found below, as listed in full."""
+    network = Network(dlsched.read(INSTANCES / "mixed-8x6x5-seed1.json"))
+    servers, prices = Servers(network, range(6)), np.array([0.55, 0.316, 0.55, 0.9, 1.1, 0.55, 1.1, 1.1])
+    listed = SlotVectors(servers, prices, 14.0).rows
+    most = max(math.fsum(p * n for p, n in zip(prices, row, strict=True)) for row in listed.tolist())
+    assert most > 14.0
+    assert best_vectors(servers, prices)[1] == pytest.approx(most, rel=1e-12)
+    known = [2, 0, 8, 2, 4, 6, 0, 0]  # of the instance's optimum
+    assert most >= math.fsum(p * n for p, n in zip(prices, known, strict=True))
+
+
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -183,8 +183,9 @@ def best_vectors(servers: Servers, prices: Floats, known: float = 0.0) -> tuple[
     least, share = known * (1 - 2.0**-40) or math.inf, 0.0
     while True:
         found = SlotVectors(servers, prices, least)
-        if len(found.rows):
-            return found, float(dot(found.rows, prices).max())
+        # sums cut off at the most workers of a job may be worth less than ``least``: these alone prove no highest value
+        if len(found.rows) and (most := float(dot(found.rows, prices).max())) >= least:
+            return found, most
         share = min(1.0, share * 2 or _NEAR)
         least = found.limit * (1 - share)
 
