@@ -220,9 +220,9 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
     """Run a greedy, the relaxation and its plan; then close the gap by exact programs and better bounds.
 
     One slot: the program over mappings, closed exactly, in a forest by CP-SAT on the links that rings span. Several: S-shaped
-    totals by SCIP; slot by slot ascent; the bound of column generation; vectors of slots; and in small instances CP-SAT on circuits.
-    After the proof, the search goes on until objective and bound meet within ``CLOSED``, without limits only in small instances. A failed
-    or missing solver is an error before the proof, and a message after it.
+    totals by SCIP; slot by slot ascent; the bound of column generation; vectors of slots; and in small instances CP-SAT on
+    circuits. After the proof, the search goes on until objective and bound meet within ``CLOSED``, without limits only in small
+    instances. A failed or missing solver is an error before the proof, and a message after it.
     """
     try:
         status = _search(instance, search)

@@ -155,7 +155,7 @@ def _servers(network: Network, span: Epoch) -> Servers:
 
 
 class VectorColumns(Columns):
-    """The search for the best prices of worker-slots by the vectors of slots in place of their relaxations, from ``prices`` on."""
+    """The search for the best prices of worker-slots, from ``prices`` on, by vectors of slots in place of their relaxations."""
 
     def __init__(self, network: Network, relaxed: Relaxed, prices: Floats) -> None:
         super().__init__(network, relaxed)

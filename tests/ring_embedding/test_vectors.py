@@ -94,7 +94,7 @@ def test_prices_leave_the_best_vectors():
 
 
 def test_sums_cut_off_prove_no_best_vector():
-    """Where sums that the jobs' most workers cut off are all that is near the limit, the best is found below, as listed in full."""
+    """Where only sums that the jobs' most workers cut off come near the limit, the best is found below, as listed in full."""
     network = Network(dlsched.read(INSTANCES / "mixed-8x6x5-seed1.json"))
     servers, prices = Servers(network, range(6)), np.array([0.55, 0.316, 0.55, 0.9, 1.1, 0.55, 1.1, 1.1])
     listed = SlotVectors(servers, prices, 14.0).rows
