@@ -50,7 +50,8 @@ class Geometry(NamedTuple):
 # The driver's order: creations there and the placements that ``-lgi`` then lists. 3g goes to 4 (``-cgi 9,19,14,19``), 2g
 # to 4 before 0 and 1g to 6 before 4 (``-cgi 19,19,14,9``, which leaves 3g no start), then to 0, 1, 2, 3
 # (``-cgi 14,19,19,19,19,19``). 2g to 0 before 2 and 1g to 5 before 0: identifiers of instances that others report of
-# ``-cgi 14,14,14,20`` and of seven 1g. Nothing tells the order of 1g with the memory of 2g: ascending.
+# ``-cgi 14,14,14,20`` and of seven 1g. Nothing tells the order of 1g with the memory of 2g: ascending. The guide's first
+# example seems to put 3g at 0 before 4: it lists the instances of a board that numbers them by swapped halves.
 _EIGHT: Final = (
     Profile(1, (6, 4, 5, 0, 1, 2, 3)),
     Profile(2, (0, 2, 4, 6)),
