@@ -49,17 +49,18 @@ MOST_JOBS = 10
 MOST_PROGRAMS = 10_000
 """Linear programs after which the search gives up."""
 _MOST_CELLS = 50_000_000  # of the knapsacks of all states
-_CLOSED = 1e-10  # relative difference from the incumbent at which a node is closed
+CLOSED = 1e-10  # relative difference from the incumbent at which a node is closed
 _ADDED = 64  # most configurations that enter at a time
 _NEAR = 0.3  # part of the gap up to which reduced costs pass a configuration on to the next nodes
 _RAISED = 16.0  # factor by which the cost of undone work rises
 _LARGEST = 2.0**40  # its largest multiple of the incumbent
-_ABOVE = 1 + 2.0**-49  # speeds are rounded up
-_ROUNDING = 2.0**-44  # of sums of some hundred terms
+ABOVE = 1 + 2.0**-49  # speeds are rounded up
+ROUNDING = 2.0**-44  # of sums of some hundred terms
 _TINY = 1e-12  # relative size of seconds that count as none
-_DONE = FEASIBLE / 8  # part of a period by which work may be left at its end
+DONE = FEASIBLE / 8  # part of a period by which work may be left at its end
 
 Found = Callable[[Stream], object]
+Proven = Callable[[float], object]
 Branch = tuple[str, int, int]
 
 
@@ -74,16 +75,14 @@ def refusal(instance: Instance) -> str | None:
     return None
 
 
-def search_completions(
-    instance: Instance, total_s: float, *, found: Found, proven: Callable[[float], object], tick: Tick
-) -> "Ended":
+def search_completions(instance: Instance, total_s: float, found: Found, proven: Proven, tick: Tick) -> "Ended":
     """Search for the best stream, until all branches are closed or ``MOST_PROGRAMS`` are solved; ``refusal`` must be None.
 
     ``total_s``: weighted flow times of a stream that is known. ``found`` gets streams, some better than it, and returns whether
     they are; ``proven`` gets lower bounds on the weighted flow times, ascending; ``tick`` is called before every linear program.
     Numbers are double precision, with bounds rounded safely. SolverError: HiGHS fails.
     """
-    return _Search(_Program(instance), total_s, found, proven, tick).run()
+    return _Search(Program(instance), total_s, found, proven, tick).run()
 
 
 class Ended(NamedTuple):
@@ -105,7 +104,7 @@ class _Node:
     below: "tuple[Branch, _Node, _Node] | None" = None
 
 
-class _Program:
+class Program:
     """The states of an instance, the columns (configurations of states) met so far, and the rows of the linear program."""
 
     def __init__(self, instance: Instance) -> None:
@@ -125,7 +124,7 @@ class _Program:
         self.power = math.frexp(max(least[-1] for least in seconds))[1]
         self.weight = math.frexp(max(job.weight for job in records))[1]
         self.weights = np.ldexp(np.array([job.weight for job in records]), -self.weight)
-        self.speeds = [_ABOVE / np.ldexp(np.array(each), -self.power) for each in seconds]
+        self.speeds = [ABOVE / np.ldexp(np.array(each), -self.power) for each in seconds]
         self.lengths = np.array([math.ldexp(float(b - a), -self.power) for a, b in pairwise(self.starts)])
         self._make_states()
         self.pairs = list(combinations(range(len(records)), 2))
@@ -215,15 +214,15 @@ class _Program:
         # What rounding may hide of each reduced cost: a part of the sums of all sizes that enter it.
         fastest = np.array([speeds[-1] for speeds in self.speeds])
         sizes = (present * (fastest * (work + beta.sum(axis=1) + gamma.sum(axis=0)))).sum(axis=1)
-        error = _ROUNDING * (sizes + cost + gained)
+        error = ROUNDING * (sizes + cost + gained)
         most = gained + error
         limited = last & (most > 0)
-        scale = float(min(1.0, np.min(cost[limited] / most[limited], initial=1.0))) * (1 - _ROUNDING)
+        scale = float(min(1.0, np.min(cost[limited] / most[limited], initial=1.0))) * (1 - ROUNDING)
         parts = [
             float(np.min((cost - scale * most)[window == w])) * length for w, length in enumerate(self.lengths.tolist())
         ]
         parts += [scale * value for value in (*work.tolist(), *pair.tolist())]
-        bound = math.fsum(parts) - _ROUNDING * math.fsum(map(abs, parts))
+        bound = math.fsum(parts) - ROUNDING * math.fsum(map(abs, parts))
         return bound, cost - gained, choices
 
     def _knapsacks(self, worth: FloatArray) -> tuple[FloatArray, list[IntArray]]:
@@ -254,9 +253,7 @@ class _Program:
 class _Search:
     """Best-first search over branches; costs are in the program's units."""
 
-    def __init__(
-        self, program: _Program, total_s: float, found: Found, proven: Callable[[float], object], tick: Tick
-    ) -> None:
+    def __init__(self, program: Program, total_s: float, found: Found, proven: Proven, tick: Tick) -> None:
         self.program, self._found, self._proven, self._tick = program, found, proven, tick
         self._unit = program.power + program.weight
         self.incumbent = math.ldexp(total_s, -self._unit)
@@ -309,7 +306,7 @@ class _Search:
 
     @property
     def _cutoff(self) -> float:
-        return self.incumbent * (1 - _CLOSED)
+        return self.incumbent * (1 - CLOSED)
 
     def _prove(self, bound: float) -> None:
         self._proven(math.ldexp(min(bound, self.incumbent), self._unit))
@@ -420,7 +417,7 @@ class _Walk:
     Times are floats, kept as fractions, so that every period does exactly the work that is subtracted.
     """
 
-    def __init__(self, program: _Program) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
         records = [program.instance.jobs[index] for index in program.jobs]
         self.remaining = [Fraction(job.work) for job in records]
@@ -472,7 +469,7 @@ class _Walk:
 
     def _serve(self, configuration: tuple[int, ...], lasts: Fraction) -> None:
         """Give every job its units for so many seconds, rounded up to a time of the clock, or until it is done."""
-        start, until = self.now, _clock(self.now + lasts)
+        start, until = self.now, clock(self.now + lasts)
         self.now = until
         if until == start:
             return
@@ -481,19 +478,19 @@ class _Walk:
                 continue
             units, time = self.program.counts[job][place - 1], self.times[job][place - 1]
             needed = self.remaining[job] * time
-            end = min(until, _clock(start + needed))
+            end = min(until, clock(start + needed))
             spans = self.periods[job]
             since = start
             if spans and spans[-1][1] == start and spans[-1][2] == units:
                 since = spans.pop()[0]
             spans.append((since, end, units))
             left = needed - (end - start)
-            self.remaining[job] = left / time if left > Fraction(_DONE) * (end - since) else Fraction(0)
+            self.remaining[job] = left / time if left > Fraction(DONE) * (end - since) else Fraction(0)
             if not self.remaining[job]:
                 self.ends[job] = start + needed
 
 
-def _clock(time: Fraction) -> Fraction:
+def clock(time: Fraction) -> Fraction:
     """The first float from a time on."""
     rounded = float(time)
     return Fraction(rounded if Fraction(rounded) >= time else math.nextafter(rounded, math.inf))

@@ -9,11 +9,12 @@ from dlsched.core.limits import Tick
 from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.elastic_stream import completions, slots
+from dlsched.elastic_stream import completions, restarts, slots
 from dlsched.elastic_stream.bounds import area, bounds, length, prices, quick_stream
 from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices
 from dlsched.elastic_stream.certificate import completions_value, unverified
+from dlsched.elastic_stream.completions import Found, Proven
 from dlsched.elastic_stream.formulations import milp
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn
 from dlsched.elastic_stream.instance import Instance
@@ -25,6 +26,7 @@ from dlsched.version import VERSION
 
 SLOTS = f"dlsched slots {VERSION}"
 COMPLETIONS = f"dlsched completions {VERSION}"
+RESTARTS = f"dlsched restarts {VERSION}"
 
 # By effort, ascending; the policies that are not named look at few jobs an event.
 _SLOW = ("equal", "marginal", "weighted", "doubling", "exploratory", "priced", "myopic")
@@ -71,7 +73,7 @@ def _in_hindsight(instance: Instance, search: Search[Stream]) -> TerminationStat
     if not search.proven:
         _plan(instance, search)
     if not search.proven:
-        reason = completions.refusal(instance) or _by_completions(instance, search)
+        reason = completions.refusal(instance) or _by_orders(instance, search)
         if not search.proven:
             _plan(instance, search)
         if not search.proven:
@@ -79,36 +81,47 @@ def _in_hindsight(instance: Instance, search: Search[Stream]) -> TerminationStat
     return _status(search)
 
 
-def _by_completions(instance: Instance, search: Search[Stream]) -> str:
-    """Search over orders of completion, in half of the time left; return why it ended if it proves no optimum."""
-    assert search.objective is not None
-    weight = instance.total_weight
-    enough = _share(search, 1 / 2)
+def _by_orders(instance: Instance, search: Search[Stream]) -> str:
+    """Search over orders of completion, then with restarts over divisions; return why it ended if that proves no optimum.
 
-    def tick() -> None:
-        enough()
-        search.tick(1)
-
+    Each has half of the time left.
+    """
     with suppress(_Enough):
-        ended = completions.search_completions(
-            instance,
-            search.objective * weight,
-            found=lambda stream: not search.violations(stream) and search.offer(stream, source=COMPLETIONS),
-            proven=lambda total_s: search.prove(total_s / weight, source=COMPLETIONS),
-            tick=tick,
-        )
+        ended = completions.search_completions(instance, *_searched(instance, search, COMPLETIONS))
         reason = unverified(instance, ended.tree)
         if reason is None:
             value = rounded_down(completions_value(instance, ended.tree))
             search.prove(value, source="certificate", certificate=CompletionsCertificate(ended.tree, value))
         else:
             search.say(f"the bound has no certificate: {reason}")
-        if ended.closed and any(job.restart_s for job in instance.jobs):
-            return "the search over completions leaves pauses out, and no stream attains its bound"
-        if ended.closed:
+        most, closed = completions.MOST_PROGRAMS, ended.closed
+        if any(job.restart_s for job in instance.jobs) and not search.proven:
+            reason = restarts.refusal(instance)
+            if reason is not None:
+                return f"the search over completions leaves pauses out, and no stream attains its bound; {reason}"
+            most = restarts.MOST_PROGRAMS
+            closed = restarts.search_restarts(instance, *_searched(instance, search, RESTARTS))
+        if closed:
             return "by rounding of the clock no stream attains the bound"
-        return f"{completions.MOST_PROGRAMS} linear programs of the search over completions were not enough"
+        return f"{most} linear programs of the search over completions were not enough"
     return "no time was left for the search over completions"
+
+
+def _searched(instance: Instance, search: Search[Stream], source: str) -> tuple[float, Found, Proven, Tick]:
+    """What a search over orders begins with: the least weighted flow times known, and whom it tells of streams, bounds and steps."""
+    assert search.objective is not None
+    weight, enough = instance.total_weight, _share(search, 1 / 2)
+
+    def tick() -> None:
+        enough()
+        search.tick(1)
+
+    return (
+        search.objective * weight,
+        lambda stream: not search.violations(stream) and search.offer(stream, source=source),
+        lambda total_s: search.prove(total_s / weight, source=source),
+        tick,
+    )
 
 
 def run_plan(instance: Instance, search: Search[Stream]) -> TerminationStatus:

@@ -62,7 +62,7 @@ def searched(instance):
         return True
 
     known = objective(instance, streams[0]) * weight
-    ended = search_completions(instance, known, found=found, proven=bounds.append, tick=no_tick)
+    ended = search_completions(instance, known, found, bounds.append, no_tick)
     assert ended.closed
     assert completions_value(instance, ended.tree) == pytest.approx(bounds[-1] / weight, rel=1e-9)
     least = min(objective(instance, each) for each in streams) * weight
@@ -176,7 +176,7 @@ def test_a_limit_keeps_stream_and_bound():
         return not check(instance, candidate)
 
     with pytest.raises(StopIteration):
-        search_completions(instance, known, found=found, proven=bounds.append, tick=tick)
+        search_completions(instance, known, found, bounds.append, tick)
     assert bounds == sorted(bounds)
     assert 0 < bounds[-1] <= full.objective * instance.total_weight
     assert streams
@@ -193,14 +193,3 @@ def test_what_is_refused():
     result = solve(many)
     assert result.bound_source != COMPLETIONS
     assert str(result.status) == "optimal" or "no proven optimum" in result.message
-
-
-def test_restarts_leave_a_bound():
-    """Without pauses a job of 10 s stops for one of 2 s, 7 s in the mean; a pause of 3 s makes that 8.5; none is better."""
-    jobs = (0.0, 1.0, {1: 10.0}, {"restart_s": 3.0}), (4.0, 1.0, {1: 2.0})
-    result = solve(stream(*jobs, units=1))
-    assert (result.objective, str(result.status)) == (pytest.approx(8.5), "feasible")
-    assert result.bound >= 7.0 - 1e-6
-    assert "leaves pauses out" in result.message
-    never = (0.0, 1.0, {1: 10.0}, {"restart_s": 3.0}), (9.0, 1.0, {1: 20.0})
-    assert str(solve(stream(*never, units=1)).status) == "optimal"
