@@ -38,10 +38,10 @@ import numpy as np
 
 from dlsched.certificates.kinds import BranchData
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray, dot
-from dlsched.core.gap import FEASIBLE
 from dlsched.core.limits import Tick
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
+from dlsched.elastic_stream.walk import Walk
 from dlsched.solvers.lp import linear_program
 
 MOST_JOBS = 10
@@ -52,12 +52,11 @@ _MOST_CELLS = 50_000_000  # of the knapsacks of all states
 CLOSED = 1e-10  # relative difference from the incumbent at which a node is closed
 _ADDED = 64  # most configurations that enter at a time
 _NEAR = 0.3  # part of the gap up to which reduced costs pass a configuration on to the next nodes
-_RAISED = 16.0  # factor by which the cost of undone work rises
-_LARGEST = 2.0**40  # its largest multiple of the incumbent
+RAISED = 16.0  # factor by which the cost of undone work rises
+LARGEST = 2.0**40  # its largest multiple of the incumbent
 ABOVE = 1 + 2.0**-49  # speeds are rounded up
 ROUNDING = 2.0**-44  # of sums of some hundred terms
-_TINY = 1e-12  # relative size of seconds that count as none
-DONE = FEASIBLE / 8  # part of a period by which work may be left at its end
+TINY = 1e-12  # relative size of seconds that count as none
 
 Found = Callable[[Stream], object]
 Proven = Callable[[float], object]
@@ -357,19 +356,19 @@ class _Search:
             entering = [
                 program.column(int(rows[row]), program.configuration(choices, row))
                 for row in np.argsort(-lacks, kind="stable")[:_ADDED].tolist()
-                if lacks[row] > _TINY * self.incumbent
+                if lacks[row] > TINY * self.incumbent
             ]
-            if any(each not in active for each in entering) and value < answer.objective * (1 - _TINY):
+            if any(each not in active for each in entering) and value < answer.objective * (1 - TINY):
                 active |= dict.fromkeys(entering)
                 continue
-            if answer.x[-jobs:].max() > _TINY and price < _LARGEST * self.incumbent:
-                price *= _RAISED
+            if answer.x[-jobs:].max() > TINY and price < LARGEST * self.incumbent:
+                price *= RAISED
                 continue
             break
         left = costs - dot(matrix.T, np.concatenate([-answer.upper, answer.equal]))
         near = _NEAR * (self.incumbent - node.bound)
         node.columns = [each for each, over in zip(numbers, left.tolist(), strict=False) if over <= near]
-        least = _TINY * float(answer.x.sum())
+        least = TINY * float(answer.x.sum())
         node.seconds = {each: value for each, value in zip(numbers, answer.x.tolist(), strict=False) if value > least}
         self._offer(node)
         return node
@@ -405,92 +404,41 @@ class _Search:
     def _offer(self, node: _Node) -> None:
         """Make a stream of a solution, and keep its cost if it is better."""
         program = self.program
-        total, stream = _Walk(program).follow(node.seconds)
+        total, stream = _follow(program, node.seconds)
         cost = math.ldexp(float(total), -self._unit)
         if cost < self.incumbent and self._found(stream):
             self.incumbent = cost
 
 
-class _Walk:
-    """A stream that spends seconds on configurations one after another; a job that has more work than planned is served longer.
+def _follow(program: Program, seconds: dict[int, float]) -> tuple[Fraction, Stream]:
+    """Weighted flow times, and the stream that spends seconds on columns; states of fewer jobs come later in their window.
 
-    Times are floats, kept as fractions, so that every period does exactly the work that is subtracted.
+    A job that has more work than planned is served longer.
     """
+    walk = Walk(program.instance, program.jobs)
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        records = [program.instance.jobs[index] for index in program.jobs]
-        self.remaining = [Fraction(job.work) for job in records]
-        self.times = [
-            [Fraction(job.speed.epoch_time_s(units)) for units in counts]
-            for job, counts in zip(records, program.counts, strict=True)
-        ]
-        self.ends: list[Fraction | None] = [None] * len(records)
-        self.periods: list[list[tuple[Fraction, Fraction, int]]] = [[] for _ in records]
-        self.now = program.starts[0]
+    def place(column: int) -> tuple[int, int, int, tuple[int, ...]]:
+        state, configuration = program.of_column[column]
+        return int(program.window[state]), -int(program.unfinished[state].sum()), state, configuration
 
-    def follow(self, seconds: dict[int, float]) -> tuple[Fraction, Stream]:
-        """Weighted flow times in seconds, and the stream; states of fewer jobs come later in their window."""
-        program = self.program
+    def finish(job: int) -> None:
+        division = [0] * len(program.jobs)
+        division[job] = program.counts[job][-1]
+        walk.serve(division, walk.needed(job, division[job]))
 
-        def place(column: int) -> tuple[int, int, int, tuple[int, ...]]:
-            state, configuration = program.of_column[column]
-            return int(program.window[state]), -int(program.unfinished[state].sum()), state, configuration
-
-        order = sorted(seconds, key=place)
-        for at, column in enumerate(order):
-            state, configuration = program.of_column[column]
-            self.now = max(self.now, program.starts[program.window[state]])
-            self._serve(configuration, Fraction(math.ldexp(seconds[column], program.power)))
-            # Who leaves here with a hair of work left is served alone until it is done.
-            coming = {
-                job for later in order[at + 1 :] for job, place in enumerate(program.of_column[later][1]) if place
-            }
-            for job, left in enumerate(self.remaining):
-                if left > 0 and job not in coming and program.first[job] <= program.window[state]:
-                    self._finish(job)
-        for job in sorted(range(len(self.remaining)), key=lambda job: self.remaining[job] * self.times[job][-1]):
-            if self.remaining[job] > 0:
-                self.now = max(self.now, program.starts[program.first[job]])
-                self._finish(job)
-        total = Fraction(0)
-        periods = {}
-        for job, index in enumerate(program.jobs):
-            record, end = program.instance.jobs[index], self.ends[job]
-            assert end is not None
-            total += Fraction(record.weight) * (end - Fraction(record.arrival_s))
-            periods[record.id] = [(float(start), float(until), units) for start, until, units in self.periods[job]]
-        return total, Stream(periods)
-
-    def _finish(self, job: int) -> None:
-        places = [0] * len(self.remaining)
-        places[job] = len(self.times[job])
-        self._serve(tuple(places), self.remaining[job] * self.times[job][-1])
-
-    def _serve(self, configuration: tuple[int, ...], lasts: Fraction) -> None:
-        """Give every job its units for so many seconds, rounded up to a time of the clock, or until it is done."""
-        start, until = self.now, clock(self.now + lasts)
-        self.now = until
-        if until == start:
-            return
-        for job, place in enumerate(configuration):
-            if not place or not self.remaining[job]:
-                continue
-            units, time = self.program.counts[job][place - 1], self.times[job][place - 1]
-            needed = self.remaining[job] * time
-            end = min(until, clock(start + needed))
-            spans = self.periods[job]
-            since = start
-            if spans and spans[-1][1] == start and spans[-1][2] == units:
-                since = spans.pop()[0]
-            spans.append((since, end, units))
-            left = needed - (end - start)
-            self.remaining[job] = left / time if left > Fraction(DONE) * (end - since) else Fraction(0)
-            if not self.remaining[job]:
-                self.ends[job] = start + needed
-
-
-def clock(time: Fraction) -> Fraction:
-    """The first float from a time on."""
-    rounded = float(time)
-    return Fraction(rounded if Fraction(rounded) >= time else math.nextafter(rounded, math.inf))
+    order = sorted(seconds, key=place)
+    for at, column in enumerate(order):
+        state, configuration = program.of_column[column]
+        walk.now = max(walk.now, program.starts[program.window[state]])
+        division = [counts[k - 1] if k else 0 for counts, k in zip(program.counts, configuration, strict=True)]
+        walk.serve(division, Fraction(math.ldexp(seconds[column], program.power)))
+        # Who leaves here with a hair of work left is served alone until it is done.
+        coming = {job for later in order[at + 1 :] for job, place in enumerate(program.of_column[later][1]) if place}
+        for job, left in enumerate(walk.remaining):
+            if left > 0 and job not in coming and program.first[job] <= program.window[state]:
+                finish(job)
+    for job in sorted(range(len(program.jobs)), key=lambda job: walk.needed(job, program.counts[job][-1])):
+        if walk.remaining[job] > 0:
+            walk.now = max(walk.now, program.starts[program.first[job]])
+            finish(job)
+    return walk.finished()

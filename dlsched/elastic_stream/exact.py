@@ -108,7 +108,7 @@ def _by_orders(instance: Instance, search: Search[Stream]) -> str:
 
 
 def _searched(instance: Instance, search: Search[Stream], source: str) -> tuple[float, Found, Proven, Tick]:
-    """What a search over orders begins with: the least weighted flow times known, and whom it tells of streams, bounds and steps."""
+    """What a search over orders begins with: weighted flow times known, and what takes its streams, bounds and steps."""
     assert search.objective is not None
     weight, enough = instance.total_weight, _share(search, 1 / 2)
 

@@ -1,4 +1,4 @@
-"""Brute force over orders of events and divisions of units, for streams without ticks but with restarts; knows the instance only."""
+"""Brute force over orders of events and divisions of units, for streams without ticks; knows the instance only."""
 
 import math
 from fractions import Fraction
