@@ -134,7 +134,8 @@ class _Search:
                     continue
                 if node.at == len(node.order):
                     self._offer(node)
-                waiting += sorted(self._below(node), key=lambda node: -node.bound)
+                else:
+                    waiting += sorted(self._below(node), key=lambda node: -node.bound)
         self._prove(math.inf)
         return True
 
@@ -160,10 +161,8 @@ class _Search:
                     following = range(window + (not completing), min(window + 2, program.windows))
                     waiting += [((*order, (state, completing)), each, left) for each in following]
 
-    def _below(self, node: _Node) -> Iterator[_Node]:
+    def _below(self, node: _Node) -> list[_Node]:
         """The nodes with one more interval that the incumbent does not close."""
-        if node.at == len(node.order):
-            return
         state, completing = node.order[node.at]
         completes = completing >> np.arange(len(self.program.jobs)) & 1 == 1
         divisions, units = self.divisions[state], self.units[self.divisions[state]]
@@ -185,7 +184,7 @@ class _Search:
                 solved += self._solved(child._replace(at=node.at + 1), [node, *solved[-2:]])
             if node.spare:
                 solved += self._solved(child._replace(spare=node.spare - 1), [node, *solved[-2:]])
-        yield from solved
+        return solved
 
     def _solved(self, node: _Node, known: Sequence[_Node]) -> list[_Node]:
         """The node with its bound, or none if this, or the multipliers of nodes that are known, close it."""
