@@ -9,12 +9,13 @@ from dlsched.core.limits import Tick
 from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.elastic_stream import completions, restarts, slots
+from dlsched.elastic_stream import slots
+from dlsched.elastic_stream.any_time import completions, restarts
+from dlsched.elastic_stream.any_time.completions import Found, Proven
 from dlsched.elastic_stream.bounds import area, bounds, length, prices, quick_stream
 from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices
 from dlsched.elastic_stream.certificate import completions_value, unverified
-from dlsched.elastic_stream.completions import Found, Proven
 from dlsched.elastic_stream.formulations import milp
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn
 from dlsched.elastic_stream.instance import Instance

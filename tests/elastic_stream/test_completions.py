@@ -11,9 +11,9 @@ import dlsched
 from dlsched import Limits
 from dlsched.core.limits import no_tick
 from dlsched.elastic_stream import Instance, check, objective, solve
+from dlsched.elastic_stream.any_time.completions import MOST_JOBS, refusal, search_completions
 from dlsched.elastic_stream.bounds import quick_stream
 from dlsched.elastic_stream.certificate import completions_value
-from dlsched.elastic_stream.completions import MOST_JOBS, refusal, search_completions
 from dlsched.elastic_stream.exact import COMPLETIONS
 from dlsched.testing import elastic_stream_instances
 

@@ -9,9 +9,9 @@ import pytest
 from dlsched.certificates import CompletionsCertificate
 from dlsched.core.limits import no_tick
 from dlsched.elastic_stream import objective, solve
+from dlsched.elastic_stream.any_time.completions import search_completions
 from dlsched.elastic_stream.bounds import quick_stream
 from dlsched.elastic_stream.certificate import completions_value, verify
-from dlsched.elastic_stream.completions import search_completions
 from dlsched.families import family_of
 from dlsched.results.reading import claim_from
 from dlsched.results.verification import verify_claim

@@ -8,9 +8,9 @@ from hypothesis import given
 
 from dlsched.core.limits import no_tick
 from dlsched.elastic_stream import Instance, check, objective, solve
+from dlsched.elastic_stream.any_time.restarts import MOST_JOBS, refusal, search_restarts
 from dlsched.elastic_stream.bounds import quick_stream
 from dlsched.elastic_stream.exact import RESTARTS
-from dlsched.elastic_stream.restarts import MOST_JOBS, refusal, search_restarts
 from dlsched.testing import elastic_stream_instances
 
 from .pauses import Divisions

@@ -39,9 +39,9 @@ import numpy as np
 from dlsched.certificates.kinds import BranchData
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray, dot
 from dlsched.core.limits import Tick
+from dlsched.elastic_stream.any_time.walk import Walk
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
-from dlsched.elastic_stream.walk import Walk
 from dlsched.solvers.lp import linear_program
 
 MOST_JOBS = 10

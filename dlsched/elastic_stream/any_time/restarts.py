@@ -28,9 +28,19 @@ import numpy as np
 
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray, dot
 from dlsched.core.limits import Tick
-from dlsched.elastic_stream.completions import ABOVE, CLOSED, LARGEST, RAISED, ROUNDING, TINY, Found, Program, Proven
+from dlsched.elastic_stream.any_time.completions import (
+    ABOVE,
+    CLOSED,
+    LARGEST,
+    RAISED,
+    ROUNDING,
+    TINY,
+    Found,
+    Program,
+    Proven,
+)
+from dlsched.elastic_stream.any_time.walk import Walk
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.walk import Walk
 
 MOST_JOBS = 5
 """Jobs with work up to which streams with restarts are searched."""

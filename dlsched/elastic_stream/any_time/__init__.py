@@ -1,0 +1,1 @@
+"""Exact searches for streams whose units may change at any time."""
