@@ -5,6 +5,7 @@ import pytest
 from dlsched.algorithms.utility_tables import upper_hull
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import (
+    Instance,
     check,
     doubling,
     equal,
@@ -374,3 +375,12 @@ def test_shares_and_worths_out_of_range_are_refused(values):
     """A share outside (0, 1], a worth that is negative or not finite."""
     with pytest.raises(UsageError, match=r"(share|worth): found .*, allowed: a number"):
         Priced(*values)
+
+
+@pytest.mark.parametrize("units", [4, 6, 12, 32])
+@pytest.mark.parametrize("policy", [weighted, priced])
+def test_equal_jobs_of_linear_speed_go_one_after_another(policy, units):
+    """By hand: alike jobs end at 1, 2 and 3 times what one takes alone; rounding of C / m makes no steps of its own."""
+    job = {"arrival_s": 0.0, "epochs": 8.0, "epoch_time_s": {m: units / m for m in range(1, units + 1)}}
+    instance = Instance(name="alike", units=units, jobs=[job | {"id": name} for name in "abc"])
+    assert sorted(flow_times(instance, policy(instance))) == pytest.approx([8, 16, 24])

@@ -7,6 +7,7 @@ present: from the work left, or from prices at which the present jobs would be d
 import math
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from dlsched.elastic_stream.simulation.view import View
 MOST_COUNTS = 32
 """Most counts of a job that are weighed; a job with more keeps about this many in geometric steps, and its fastest."""
 
+_LINE = 1 + 1e-12  # ratio of slopes up to which they are equal
 _RECENT = 0.1  # weight of the latest time between events in the running mean of these times
 _RATIO = 1.12  # ratio of a price of the grid to the next smaller one
 _LEAST = 0.02  # job ends per second of all units: the smallest price of the grid besides 0
@@ -59,8 +61,14 @@ class _Weighing:
         curves = {job: self._weighted_points(view, job, weight) for job, weight in weights.items()}
         steps = []
         for job, curve in curves.items():
-            corners = upper_hull(curve)
-            for (low, less), (high, more) in zip([(0, 0.0), *corners], corners, strict=False):
+            corners = [(0, 0.0)]
+            for high, more in upper_hull(curve):
+                # steps of one slope but for rounding are one step, or equal jobs would share what one should have
+                (before, low), (last, height) = [(0, 0.0), *corners][-2:]
+                if last and (height - low) * (high - last) <= (more - height) * (last - before) * _LINE:
+                    corners.pop()
+                corners.append((high, more))
+            for (low, less), (high, more) in pairwise(corners):
                 steps.append(((less - more) / (high - low), job, low, high))
         allocation, free, self._price = dict.fromkeys(curves, 0), view.units, 0.0
         for negated, job, low, high in sorted(steps):

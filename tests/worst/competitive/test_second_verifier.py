@@ -171,9 +171,10 @@ def _supremum(data: Data, generator: random.Random) -> None:
     for at, key in list(places(data)):
         if key in ("work", "arrival", "rows") and isinstance(at[key], list):
             at[key] = [str(Fraction(value) * factor) for value in at[key]]
-    data["supremum"] = str(max(Fraction(1), Fraction(data["supremum"]) * factor))
+    name = "supremum" if "supremum" in data else "at_most"
+    data[name] = str(max(Fraction(1), Fraction(data[name]) * factor))
     if generator.random() < 0.5:
-        data["ratio"] = data["supremum"]
+        data["ratio"] = data[name]
         data.pop("limit", None)
 
 
