@@ -99,9 +99,11 @@ def verify_supremum(
         )
     jobs = several(len(proven.instance.as_data()["jobs"]), "job")
     if of_policy:
-        tables = "; ".join(", ".join(row) for row in cast("list[list[str]]", data["speeds"]))
+        tables = "any concave speeds"
+        if isinstance(data["speeds"], list):
+            tables = "speeds " + "; ".join(", ".join(row) for row in cast("list[list[str]]", data["speeds"]))
         weights = f", weights {', '.join(cast('list[str]', data['weights']))}" if "weights" in data else ""
-        asked = f"{data['method']}, {jobs} on {data['units']} units, speeds {tables}{weights}"
+        asked = f"{data['method']}, {jobs} on {data['units']} units, {tables}{weights}"
     else:
         asked = f"{data['method']}, {jobs} on {data['gpus']}, {data['tables']} tables, counts {data['counts']}"
     supremum = f"the supremum of objective / optimum is {proven.supremum} ({proven.leaves} leaves, exact arithmetic)"

@@ -18,8 +18,9 @@ from dlsched.core.files import json_text, require_writable, write_text
 from dlsched.core.limits import Budget, Limits
 from dlsched.core.messages import printable, several
 from dlsched.families import find_family, instance_from, write
+from dlsched.worst.competitive.concave import CONCAVE, GAP, AllTables, prove_all_tables
 from dlsched.worst.competitive.proven import FAMILY as STREAM
-from dlsched.worst.competitive.proven import Supremum, prove_policy, speeds_of, weights_of
+from dlsched.worst.competitive.proven import Supremum, number_of, prove_policy, speeds_of, weights_of
 from dlsched.worst.judge import Failure, Worst, proven_alone, with_proofs
 from dlsched.worst.proving import Proven
 from dlsched.worst.proving import prove as prove_supremum
@@ -79,7 +80,7 @@ def run(
         typer.Option(
             metavar="S",
             help="With --prove, elastic_stream: speeds on 1, 2, ... units, as 1,9/5,5/2; linear, power:4/5 or amdahl:1/10; "
-            "several tables separated by ;",
+            "several tables separated by ;; or concave: any concave table.",
         ),
     ] = None,
     weights: Annotated[
@@ -87,6 +88,10 @@ def run(
         typer.Option(
             metavar="W", help="With --speeds: weights that jobs may have, as 1,3; by default they all weigh the same."
         ),
+    ] = None,
+    gap: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="With --speeds concave: the ends may be so far apart, as 1/1000, the default."),
     ] = None,
     certificate: Annotated[
         str | None, typer.Option(metavar="OUT", help="Write the proof there; `dlsched check` verifies it.")
@@ -105,10 +110,12 @@ def run(
         raise UsageError(where="certificate", found="a path", allowed="one with --prove")
     options: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
     limits = Limits(time_s=time_limit, nodes=node_limit)
+    if gap is not None and speeds != CONCAVE:
+        raise UsageError(where="gap", found=repr(gap), allowed=f"with --speeds {CONCAVE}")
     if speeds is not None or weights is not None or (prove and family == STREAM):
         searching = {"against": against, "preset": preset, **options}
         _require_speeds(family, prove, speeds, [name for name, value in searching.items() if value is not None])
-        worst = _policy_proven(method, jobs, gpus, str(speeds), weights, seed, limits)
+        worst = _policy_proven(method, jobs, gpus, str(speeds), weights, gap, seed, limits)
         return _said(worst, certificate, out, as_json)
     proofs: list[Proven] = []
     if prove:
@@ -183,14 +190,30 @@ def _require_speeds(family: str, prove: bool, speeds: str | None, others: list[s
 
 
 def _policy_proven(
-    method: str, jobs: int | None, gpus: int | None, speeds: str, weights: str | None, seed: int, limits: Limits
+    method: str,
+    jobs: int | None,
+    gpus: int | None,
+    speeds: str,
+    weights: str | None,
+    gap: str | None,
+    seed: int,
+    limits: Limits,
 ) -> Worst:
     """Prove a policy of elastic_stream for a number of jobs and each smaller one."""
-    many, tables = JOBS_PROVEN if jobs is None else jobs, speeds_of(speeds, gpus)
-    words = ["dlsched", "worst", STREAM, "--method", method, "--jobs", str(many), "--gpus", str(len(tables[0]))]
-    classes = weights_of(weights or "1")
-    proofs = _proofs(f"{STREAM}, {method}", many, limits, partial(prove_policy, method, speeds=tables, weights=classes))
-    given = {"--weights": weights, "--time-limit": limits.time_s, "--node-limit": limits.nodes}
+    many = JOBS_PROVEN if jobs is None else jobs
+    if speeds == CONCAVE:
+        if gpus is None or weights is not None:
+            name, allowed = ("gpus", "a number of units") if gpus is None else ("weights", "none")
+            raise UsageError(where=name, found=repr(weights), allowed=f"{allowed}, with --speeds {CONCAVE}")
+        width = GAP if gap is None else number_of(gap, "gap")
+        prove: Callable[..., Supremum] = partial(prove_all_tables, method, units=gpus, gap=width)
+    else:
+        tables = speeds_of(speeds, gpus)
+        gpus, classes = len(tables[0]), weights_of(weights or "1")
+        prove = partial(prove_policy, method, speeds=tables, weights=classes)
+    words = ["dlsched", "worst", STREAM, "--method", method, "--jobs", str(many), "--gpus", str(gpus)]
+    proofs = _proofs(f"{STREAM}, {method}", many, limits, prove)
+    given = {"--weights": weights, "--gap": gap, "--time-limit": limits.time_s, "--node-limit": limits.nodes}
     options = [word for name, value in given.items() if value is not None for word in (name, str(value))]
     return proven_alone(shlex.join([*words, "--speeds", speeds, *options, "--prove"]), seed, *proofs)
 
@@ -213,6 +236,9 @@ def _proofs(title: str, jobs: int, limits: Limits, prove: Callable[..., ProofT])
 def _proven(proof: Proven | Supremum) -> str:
     """For people: how bad the method is at most, and with how many jobs."""
     jobs = several(proof.setting.jobs, "job")
+    if isinstance(proof, AllTables) and proof.ended == "budget":
+        table = ", ".join(map(str, proof.setting.speeds[0]))
+        return f"{jobs}: at least {proof.ratio}, on the speeds {table}; at most {proof.at_most} on any concave ones"
     if isinstance(proof, Supremum) and proof.supremum is None:
         most = "not bounded yet" if proof.at_most is None else f"at most {proof.at_most}"
         why = (

@@ -353,7 +353,7 @@ def proven_alone(command: str, seed: int, *proofs: "Supremum") -> Worst:
         instance=proof.instance,
         ended=ended,
         command=command,
-        space=f"all arrivals and works, with the speeds {'given' if proof.setting.weights == (1,) else 'and weights given'}",
+        space=proof.space,
         proof=proof,
         proofs=tuple(sorted(proofs, key=lambda each: each.setting.jobs)),
     )

@@ -4,7 +4,8 @@
 question                      modules
 ============================  ===================================================================================
 supremum of a policy          ``proven`` (the call), ``search`` on ``runs`` and ``programs``, ``witnesses``
-its verifier                  ``verification`` on ``replay``, which share nothing with the search
+over all concave tables       ``concave`` on ``tables``; verified by ``table_verification``
+its verifier                  ``verification``, ``tree_verification`` and ``claims`` on ``replay``: share nothing with the search
 policies of the user's own    ``own``
 the game against any policy   ``game`` on ``grid``; ``strategy`` plays it, ``game_verification`` verifies its value
 ============================  ===================================================================================

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from math import lcm, sqrt
 
 import numpy as np
@@ -105,7 +106,7 @@ def _divisions(units: int, jobs: int) -> list[tuple[int, ...]]:
 
 
 _INFEASIBLE = 2
-_MET, _APART = 1e-7, 1e-6
+_MET, _APART = (1e-7, 1e-9, 1e-11), 1e-6
 _DENOMINATORS = (1, 12, 120, 10**4, 10**7)
 Block = tuple[NDArray[np.object_], FloatArray]
 """Rows >= 0, as whole numbers and in floats: the right side negated, then coefficients of r, u, g and, in those of runs, h."""
@@ -132,10 +133,11 @@ class Multipliers:
 
 
 class Programs:
-    """Programs of jobs with these tables and weights, in order of arrival."""
+    """Programs of jobs with these tables and weights, in order of arrival; or all with any one table between ``corners``."""
 
-    def __init__(self, tables: Sequence[Speeds], weights: Sequence[int]) -> None:
+    def __init__(self, tables: Sequence[Speeds], weights: Sequence[int], corners: Sequence[Speeds] = ()) -> None:
         self.tables, self.weights, self.jobs = tables, weights, len(tables)
+        self._corners: list[Sequence[Speeds]] = [*([corner] * len(tables) for corner in corners)] or [tables]
         self._blocks: dict[Whole | State, Block] = {}
 
     def _block(self, part: Whole | State) -> Block:
@@ -157,12 +159,13 @@ class Programs:
         coming = jobs[part.arrived :]
         if not part.last:
             weight = sum(self.weights[job] for job in part.present)
-            for v in allocations(self.tables, part.present):
-                speeds = [-speed(self.tables[j], v[j]) for j in jobs]
+            for v, tables in product(allocations(self.tables, part.present), self._corners):
+                speeds = [-speed(tables[j], v[j]) for j in jobs]
                 yield [0, weight, *speeds, *(-int(j in coming) for j in jobs)]
             return
         for job in (*part.present, *coming):
-            yield [0, self.weights[job], *(-self.tables[j][-1] * (j == job) for j in jobs), *(0 for _ in jobs)]
+            largest = max(tables[job][-1] for tables in self._corners)
+            yield [0, self.weights[job], *(-largest * (j == job) for j in jobs), *(0 for _ in jobs)]
         for job in coming:
             yield [0, 0, *(0 for _ in jobs), *(-int(j >= job) for j in jobs)]
 
@@ -213,18 +216,21 @@ class Programs:
         """Return the least r, and multipliers that prove it, from an optimum in floats; None if none are confirmed."""
         parts: list[Whole | State] = [run, *prefix.parts]
         rows = [row for part in parts for row in self._block(part)[0].tolist()]
-        met: list[Equation] = [
-            {k - 1: Fraction(each) for k, each in enumerate(row) if k} | {RIGHT: Fraction(-row[0])}
-            for row, slack in zip(rows, dot(self._floats(run, prefix), np.array([1.0, *near])), strict=True)
-            if slack < _MET
-        ]
-        signed = (k for k in range(len(near)) if not self.jobs + 1 < k <= 2 * self.jobs)
-        met += [{k: Fraction(1)} for k in signed if near[k] < _MET]
-        exact = solution(met, len(near))
-        multipliers = None if exact is None else self._confirmed(run, exact[1:])
-        if exact is None or multipliers is None or not self.prove(multipliers, prefix, exact[0]):
-            return None
-        return exact[0], multipliers
+        slacks = dot(self._floats(run, prefix), np.array([1.0, *near]))
+        signed = [k for k in range(len(near)) if not self.jobs + 1 < k <= 2 * self.jobs]
+        # rows that almost meet where two speeds are almost equal are apart by less than others are met
+        for largest in _MET:
+            met: list[Equation] = [
+                {k - 1: Fraction(each) for k, each in enumerate(row) if k} | {RIGHT: Fraction(-row[0])}
+                for row, slack in zip(rows, slacks, strict=True)
+                if slack < largest
+            ]
+            met += [{k: Fraction(1)} for k in signed if near[k] < largest]
+            exact = solution(met, len(near))
+            multipliers = None if exact is None else self._confirmed(run, exact[1:])
+            if exact is not None and multipliers is not None and self.prove(multipliers, prefix, exact[0]):
+                return exact[0], multipliers
+        return None
 
     def proving(self, run: Whole, prefix: Prefix, near: FloatArray, ratio: Fraction) -> Multipliers | None:
         """Return multipliers that prove a ratio, near those in floats; None if none are confirmed."""

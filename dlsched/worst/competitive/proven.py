@@ -19,6 +19,7 @@ from dlsched.worst.competitive.own import OwnPolicy, own_policy
 from dlsched.worst.competitive.runs import ARRIVAL, Unbounded
 from dlsched.worst.competitive.search import Found, Leaf, Search
 from dlsched.worst.competitive.stream import Speeds, play
+from dlsched.worst.competitive.tables import unflat
 from dlsched.worst.competitive.verification import verify
 from dlsched.worst.competitive.witnesses import Point, Region, approaching, attaining, shown
 from dlsched.worst.proving.branch_and_bound import counting
@@ -60,7 +61,7 @@ def speeds_of(text: str, units: int | None = None) -> tuple[tuple[Fraction, ...]
             _require_units(units)
             tables.append(_of_law(part, name, argument, units))
         else:
-            tables.append(tuple(_number(each) for each in part.split(",")))
+            tables.append(tuple(number_of(each) for each in part.split(",")))
             units = len(tables[-1]) if units is None else units
     if len(tables) > MOST_TABLES:
         raise UsageError(where="speeds", found=f"{len(tables)} tables", allowed=f"at most {MOST_TABLES}")
@@ -75,7 +76,7 @@ def weights_of(text: str) -> tuple[int, ...]:
     >>> weights_of("1,1/3,2/3"), weights_of("2.5,2.5")
     ((1, 2, 3), (1,))
     """
-    return _coprime([_number(each, "weights") for each in text.split(",")])
+    return _coprime([number_of(each, "weights") for each in text.split(",")])
 
 
 def _coprime(weights: Sequence[Fraction]) -> tuple[int, ...]:
@@ -97,13 +98,14 @@ def _of_law(part: str, name: str, argument: str, units: int) -> tuple[Fraction, 
         if argument:
             raise UsageError(where="speeds", found=repr(part), allowed="linear, without a number")
         return tuple(Fraction(n) for n in range(1, units + 1))
-    value = _number(argument)
+    value = number_of(argument)
     if not 0 <= value <= 1:
         raise UsageError(where="speeds", found=repr(part), allowed=f"{name}:P with P from 0 to 1")
     return tuple(_LAWS[name](n, value) for n in range(1, units + 1))
 
 
-def _number(text: str, where: str = "speeds") -> Fraction:
+def number_of(text: str, where: str = "speeds") -> Fraction:
+    """Read a fraction or a decimal; UsageError: it is none, or too long."""
     try:
         value = Fraction(text.strip()) if len(text) < len(str(LARGEST)) * 3 and "e" not in text.lower() else None
     except (ValueError, ZeroDivisionError):
@@ -210,6 +212,11 @@ class Supremum(Brief):
     ended: Literal["budget", "limit", "interrupted"] = "budget"
 
     @property
+    def space(self) -> str:
+        """Of what instances it speaks."""
+        return f"all arrivals and works, with the speeds {'given' if self.setting.weights == (1,) else 'and weights given'}"
+
+    @property
     def attained(self) -> bool:
         """Whether an instance has the supremum: the one that is shown, or one that floats cannot say exactly."""
         exact = self.limit is not None and not any(each.toward for each in (*self.limit.arrivals, *self.limit.works))
@@ -229,7 +236,7 @@ class Supremum(Brief):
         data["schedule"] = [{"seconds": str(time.at), "units": list(units)} for time, units in self.schedule.pieces]
         if self.limit is not None:
             data["limit"] = _limit(self.limit)
-        data["proof"] = [{"classes": list(each), "tree": _tree(leaves)} for each, leaves in self.trees.items()]
+        data["proof"] = [{"classes": list(each), "tree": tree_of(leaves)} for each, leaves in self.trees.items()]
         return data
 
     def brief(self) -> dict[str, object]:
@@ -309,13 +316,17 @@ def prove_policy(
             break
     if not found:
         if isinstance(ended, Stopped):
-            found_so = f"a {ended} after {budget.nodes} linear programs"
-            raise UsageError(where="limits", found=found_so, allowed="more") from None
+            raise too_early(ended, budget.nodes)
         raise KeyboardInterrupt
-    return _proven(setting, found, ended, budget.nodes)
+    return shown_by(setting, found, ended, budget.nodes)
 
 
-def _proven(
+def too_early(stopped: Stopped, programs: int) -> UsageError:
+    """Nothing was proven before a limit was reached."""
+    return UsageError(where="limits", found=f"a {stopped} after {programs} linear programs", allowed="more")
+
+
+def shown_by(
     setting: Setting, found: dict[tuple[int, ...], Found], ended: BaseException | None, programs: int
 ) -> Supremum:
     """Make an instance of the largest ratio, that of the first choice of classes of several."""
@@ -377,8 +388,11 @@ def _limit(point: Point) -> dict[str, object]:
     return {"classes": list(point.classes), "arrivals": arrivals, "works": works, "schedule": schedule}
 
 
-def _tree(leaves: Sequence[Leaf]) -> dict[str, object]:
-    """Leaves as nested objects: the run's events and splits, then the optimum's events."""
+def tree_of(leaves: Sequence[Leaf], weights: int = 0) -> dict[str, object]:
+    """Leaves as nested objects: the run's events and splits, then the optimum's events.
+
+    On a simplex of tables, with so many weights, a coefficient is a polynomial: a list, by monomial.
+    """
     root: dict[str, object] = {}
     for run, prefix, multipliers in leaves:
         node = root
@@ -388,7 +402,13 @@ def _tree(leaves: Sequence[Leaf]) -> dict[str, object]:
                 node = _child(_child(node, "events"), name)
             else:
                 names = [*(f"w{job}" for job in range(jobs)), *(f"d{k}" for k in range(2 * jobs - 1))]
-                node["split"] = {at: str(value) for at, value in zip(names, form, strict=True) if value}
+                rows = zip(*unflat(form, len(names), weights).values(), strict=True)
+                values = [[str(each) for each in row] if weights else str(row[0]) for row in rows]
+                node["split"] = {
+                    at: value
+                    for at, value in zip(names, values, strict=True)
+                    if any(form[names.index(at) :: len(names)])
+                }
                 node = _child(node, name)
         node = _child(node, "optimum")
         for event in prefix.events[1:]:

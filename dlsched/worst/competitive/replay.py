@@ -7,18 +7,100 @@ its sign; a vector divided into a constant is kept as such.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import lcm
-from typing import cast
+from operator import add
+from typing import Any, cast
 
 from dlsched.core.limits import no_tick
 from dlsched.elastic_stream.simulation.view import Policy
 
-Vector = tuple[Fraction, ...]
+Vector = tuple[Any, ...]
+"""Of Fractions; of ``OfTable``, too, where the table is not given."""
 Sign = Callable[[Vector], int]
+"""With an attribute ``zero``, whether a vector is 0, where that is not seen from its numbers."""
 _TINY = Fraction(1, 10**100)
 
 
-def _plain(value: object) -> Fraction:
+class OfTable:
+    """A number that depends on the table: coefficients by exponents of its speeds and of further variables.
+
+    ``tables`` has the number of both, and tells signs. A speed has the numerator 1: an epoch is one unit of work.
+    """
+
+    numerator = 1
+
+    def __init__(self, terms: dict[tuple[int, ...], Fraction], tables: Any) -> None:
+        self.terms, self.tables = {at: each for at, each in terms.items() if each}, tables
+
+    def _of(self, other: Any) -> "OfTable":
+        return other if isinstance(other, OfTable) else OfTable({(0,) * self.tables.width: _plain(other)}, self.tables)
+
+    def __add__(self, other: Any) -> "OfTable":
+        terms = dict(self.terms)
+        for at, each in self._of(other).terms.items():
+            terms[at] = terms.get(at, Fraction(0)) + each
+        return OfTable(terms, self.tables)
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Number):
+            return NotImplemented
+        terms: dict[tuple[int, ...], Fraction] = {}
+        for (one, a), (two, b) in product(self.terms.items(), self._of(other).terms.items()):
+            at = tuple(map(add, one, two))
+            terms[at] = terms.get(at, Fraction(0)) + a * b
+        return OfTable(terms, self.tables)
+
+    def __neg__(self) -> "OfTable":
+        return OfTable({at: -each for at, each in self.terms.items()}, self.tables)
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __truediv__(self, other: Any) -> "OfTable":
+        found: OfTable = self * (1 / other if isinstance(other, OfTable) else 1 / _plain(other))
+        return found
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if isinstance(other, Number):
+            return NotImplemented
+        if len(self.terms) != 1:
+            raise ValueError("the policy divides by a sum of speeds")
+        ((at, factor),) = self.terms.items()
+        return OfTable({tuple(-each for each in at): _plain(other) / factor}, self.tables)
+
+    def _against(self, other: Any) -> int:
+        sign: int = self.tables.sign(self - other)
+        return sign
+
+    def __lt__(self, other: Any) -> bool:
+        return self._against(other) < 0
+
+    def __gt__(self, other: Any) -> bool:
+        return self._against(other) > 0
+
+    def __le__(self, other: Any) -> bool:
+        return self._against(other) <= 0
+
+    def __ge__(self, other: Any) -> bool:
+        return self._against(other) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        return not isinstance(other, Number) and self._against(other) == 0
+
+    __hash__ = None  # type: ignore[assignment]
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, OfTable):
+        return value
     if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, Number):
         raise ValueError(f"the policy computes with {value!r}")
     return value if isinstance(value, Fraction) else Fraction(cast("float", getattr(value, "item", lambda: value)()))
@@ -33,7 +115,7 @@ class Number:
     def _compare(self, other: object) -> int:
         if not isinstance(other, Number):
             value = _plain(other)
-            if abs(value) > _TINY or (value and self.over is not None):
+            if isinstance(value, OfTable) or abs(value) > _TINY or (value and self.over is not None):
                 raise ValueError(f"the policy compares a time with {value}")
             return self.sign(self.times) or (value < 0) - (value > 0)
         if (self.over is None) != (other.over is None):
@@ -58,14 +140,19 @@ class Number:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Number):
             if self.over is None or other.over is None:
-                return self.over is other.over and self.times == other.times
+                difference = tuple(a - b for a, b in zip(self.times, other.times, strict=True))
+                return self.over is other.over and self._zero(difference)
             return all(self.times[0] * b == other.times[0] * a for a, b in zip(self.over, other.over, strict=True))
-        return other == 0 and not any(self.times)
+        return other == 0 and self._zero(self.times)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __bool__(self) -> bool:
-        return any(self.times)
+        return not self._zero(self.times)
+
+    def _zero(self, form: Vector) -> bool:
+        zero: Callable[[Vector], bool] | None = getattr(self.sign, "zero", None)
+        return not any(form) if zero is None else zero(form)
 
     def _scaled(self, factor: Fraction) -> "Number":
         return Number(tuple(each * factor for each in self.times), self.sign, self.over)

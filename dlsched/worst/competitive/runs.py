@@ -7,11 +7,22 @@ events that may come next, or with the last job: then works and arrivals are sum
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import lcm
+from typing import Any
 
 from dlsched.elastic_stream.simulation.view import Policy
-from dlsched.worst.competitive.stream import Coefficients, ExactView, Facts, Form, Run, Speeds, Undecided, common
+from dlsched.worst.competitive.stream import (
+    Coefficients,
+    ExactView,
+    Facts,
+    Form,
+    Run,
+    Speeds,
+    Undecided,
+    common,
+    epoch_times,
+)
+from dlsched.worst.competitive.tables import Cut, Simplex, TableFacts, Varying, in_lengths
 
 ARRIVAL = "arrival"
 Step = tuple[str, Coefficients | None]
@@ -20,7 +31,10 @@ Step = tuple[str, Coefficients | None]
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """A run to its end: path, weight of the jobs present in each interval; works, arrivals and rows >= 0 in their lengths."""
+    """A run to its end: path, weight of the jobs present in each interval; works, arrivals and rows >= 0 in their lengths.
+
+    On a simplex of tables an interval stands there once for each monomial: ``tables.in_lengths``.
+    """
 
     path: tuple[Step, ...]
     present: tuple[int, ...]
@@ -37,17 +51,21 @@ class Unbounded(Exception):  # noqa: N818  an answer: the ratio has no bound
 
 
 def runs(
-    policy: Callable[[], Policy], tables: Sequence[Speeds], weights: Sequence[int], tick: Callable[[], None]
+    policy: Callable[[], Policy],
+    tables: Sequence[Speeds],
+    weights: Sequence[int],
+    tick: Callable[[], None],
+    simplex: Simplex | None = None,
 ) -> Iterator[Whole]:
-    """Yield all runs of a policy on jobs of these tables and weights, in order of arrival.
+    """Yield all runs of a policy on jobs of these tables and weights, in order of arrival; or on all tables of a simplex.
 
-    ``TypeError``: its decisions are not linear; ``Unbounded``: it lets jobs wait for ever.
+    ``TypeError``: its decisions are not linear; ``Unbounded``: it lets jobs wait for ever; ``Cut``: it decides by the table.
     """
     waiting: list[tuple[Step, ...]] = [((ARRIVAL, None),)]
     while waiting:
         tick()
         path = waiting.pop()
-        found = _played(policy, tables, weights, path)
+        found = _played(policy, tables, weights, path, simplex)
         if isinstance(found, Whole):
             yield found
         else:
@@ -55,22 +73,34 @@ def runs(
 
 
 def _played(
-    policy: Callable[[], Policy], tables: Sequence[Speeds], weights: Sequence[int], path: tuple[Step, ...]
+    policy: Callable[[], Policy],
+    tables: Sequence[Speeds],
+    weights: Sequence[int],
+    path: tuple[Step, ...],
+    simplex: Simplex | None,
 ) -> Whole | list[Step]:
     """Play a path; return the whole run, or the steps that may follow."""
     jobs = len(tables)
     # works of the jobs, and lengths between their 2 J events
     size = jobs + 2 * jobs - 1
-    facts = Facts()
+    facts = Facts() if simplex is None else TableFacts(simplex, size)
 
-    def variable(index: int) -> Form:
-        return Form(tuple(int(k == index) for k in range(size)), facts)
+    # seconds per epoch, and units of work of an epoch
+    if isinstance(facts, TableFacts):
+        times: Any = [facts.times()] * jobs
+        epochs = [1] * jobs
+    else:
+        times, epochs = [epoch_times(each) for each in tables], [common(each) for each in tables]
 
-    zero = Form((0,) * size, facts)
+    def variable(index: int) -> Any:
+        numbers = tuple(int(k == index) for k in range(size))
+        return facts.form(numbers) if isinstance(facts, TableFacts) else Form(numbers, facts)
+
+    zero = variable(-1)
     works = [variable(job) for job in range(jobs)]
     run = Run(policy(), ExactView(len(tables[0]), zero, weights), zero)
     present, ended = list[int](), dict[int, Coefficients]()
-    arrivals, rows, positive = list[Form](), list[Coefficients](), list[tuple[int, ...]]()
+    arrivals, rows, positive = list[Coefficients](), list[Coefficients](), list[tuple[int, ...]]()
     for at, (name, form) in enumerate(path):
         if form is not None:
             continue
@@ -79,12 +109,12 @@ def _played(
             present.append(sum(weights[job] for job in run.view.present))
         if name == ARRIVAL:
             job = len(arrivals)
-            arrivals.append(form_of(run.view.now_s))
-            run.admit(job, tables[job], weights[job], works[job] / common(tables[job]))
+            arrivals.append(form_of(run.view.now_s).coefficients)
+            run.admit(job, times[job], weights[job], works[job] / epochs[job])
         else:
             job = int(name.split()[1])
             # the work done until the end is the job's work: solves for it in lengths
-            spent = (works[job] / common(tables[job]) - run.view.present[job].remaining) * common(tables[job])
+            spent = (works[job] / epochs[job] - run.view.present[job].remaining) * epochs[job]
             ended[job] = form_of(spent).coefficients
             run.end(job)
         splits = _splits(path[at + 1 :])
@@ -96,8 +126,10 @@ def _played(
         facts.positive[:] = [*positive, *(form_of(each.remaining).numbers for each in run.view.present.values())]
         try:
             running = run.decide()
-        except Undecided:
+        except (Undecided, Cut):
             assert at + 1 + len(splits) == len(path)
+        if isinstance(facts, TableFacts) and facts.cut is not None:
+            raise facts.cut
         if facts.undecided is not None:  # a policy may have caught it
             form = facts.undecided.form
             return [("positive", form), ("negative", form)]
@@ -106,26 +138,15 @@ def _played(
             if not more and not running:
                 raise Unbounded(path)
             return [(event, None) for event in (*more, *(f"end {job}" for job in running))]
-    lengths = [ended[job][jobs:] for job in range(jobs)]
-
-    def in_lengths(form: Coefficients) -> Coefficients:
-        return tuple(
-            form[jobs + k] + sum((form[job] * lengths[job][k] for job in range(jobs)), Fraction(0))
-            for k in range(2 * jobs - 1)
-        )
-
-    return Whole(
-        path,
-        tuple(present),
-        tuple(lengths),
-        tuple(each.coefficients[jobs:] for each in arrivals),
-        tuple(in_lengths(row) for row in rows),
-    )
+    variables = 0 if simplex is None else simplex.size
+    done = [ended[job] for job in range(jobs)]
+    many, lengths, forms = in_lengths(variables, jobs, present, done, [*arrivals, *rows])
+    return Whole(path, many, tuple(lengths), tuple(forms[:jobs]), tuple(forms[jobs:]))
 
 
-def form_of(number: object) -> Form:
+def form_of(number: object) -> Form | Varying:
     """Return a number that has to be a form."""
-    assert isinstance(number, Form)
+    assert isinstance(number, Form | Varying)
     return number
 
 

@@ -18,6 +18,7 @@ from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.worst.competitive.programs import Multipliers, Prefix, Programs
 from dlsched.worst.competitive.runs import Unbounded, Whole, runs
 from dlsched.worst.competitive.stream import Speeds
+from dlsched.worst.competitive.tables import Simplex
 
 Leaf = tuple[Whole, Prefix, Multipliers]
 
@@ -56,7 +57,11 @@ _SHORT = 10**4
 
 
 class Search:
-    """A search for the supremum of a policy, jobs of these tables and weights in order of arrival; it may be stopped anywhere."""
+    """A search for the supremum of a policy, jobs of these tables and weights in order of arrival; it may be stopped anywhere.
+
+    With a ``simplex`` of tables jobs have any one of it, and what is found is not below the supremum: each run and order has the
+    same multipliers on all tables. Nothing less than ``least`` is proven.
+    """
 
     def __init__(
         self,
@@ -64,14 +69,17 @@ class Search:
         tables: Sequence[Speeds],
         weights: Sequence[int],
         tick: Callable[[int], None],
+        simplex: Simplex | None = None,
+        least: Fraction = Fraction(0),
     ) -> None:
         self._policy, self._tables, self._weights, self._tick = policy, tables, weights, tick
-        self._programs = Programs(tables, weights)
+        self._simplex = simplex
+        self._programs = Programs(tables, weights, () if simplex is None else simplex.corners)
         self._roots: list[Node] = []
         self._listed = False  # whether all runs have their roots
         # the largest ratio of a whole order so far; what leaves prove, if that is more
         self._incumbent: tuple[Fraction, tuple[Whole, Prefix]] | None = None
-        self._at_most = Fraction(0)
+        self._at_most = least
         # multipliers that prove some leaf: of a run, how many it has seen of its group, and those of runs of the same lengths
         self._known: dict[Whole, list[Multipliers]] = {}
         self._seen: dict[Whole, int] = {}
@@ -81,7 +89,7 @@ class Search:
     @property
     def _target(self) -> Fraction | None:
         """What leaves have to prove."""
-        return None if self._incumbent is None else max(self._incumbent[0], self._at_most)
+        return max(self._incumbent[0], self._at_most) if self._incumbent else self._at_most or None
 
     def run(self) -> Found:
         """Find the supremum.
@@ -90,7 +98,7 @@ class Search:
         linear; ``Unbounded``: there is none.
         """
         groups: dict[object, list[tuple[Whole, Multipliers]]] = {}
-        for run in runs(self._policy, self._tables, self._weights, lambda: self._tick(0)):
+        for run in runs(self._policy, self._tables, self._weights, lambda: self._tick(0), self._simplex):
             self._groups[run] = groups.setdefault((run.present, run.works, run.arrivals), [])
             self._roots += self._solved(run, Prefix(len(self._tables)))
         self._listed = True
@@ -108,9 +116,9 @@ class Search:
                 node = nodes[0]
                 for each in nodes[1:]:
                     heapq.heappush(waiting, (-each.bound, next(order), each))
-        assert self._incumbent is not None
-        supremum = self._incumbent[0]
-        return Found(supremum, supremum, self._ratios(), self._parts()[0])
+        target = self._target
+        assert target is not None
+        return Found(target, target, self._ratios(), self._parts()[0])
 
     def stopped(self) -> Found | None:
         """Return what is proven so far, after ``run`` was interrupted, without a limit; None: nothing is."""
@@ -185,11 +193,20 @@ class Search:
         if node.prefix.whole:
             least = self._programs.least(node.run, node.prefix, node.near)
             if least is None:
+                least = self._rounded(node)
+            if least is None:
                 raise SolverError(f"no rationals confirm a bound of {node.bound!r}")
             if target is None or least[0] > target:
                 self._incumbent = least[0], (node.run, node.prefix)
             node.multipliers = least[1]
         return node.multipliers is not None
+
+    def _rounded(self, node: Node) -> tuple[Fraction, Multipliers] | None:
+        """Return a ratio that is a little larger than the least, and multipliers that prove it."""
+        assert node.near is not None
+        ratio = Fraction(math.ceil(node.bound * _HAIR * _SHORT), _SHORT)
+        multipliers = self._programs.proving(node.run, node.prefix, node.near, ratio)
+        return None if multipliers is None else (ratio, multipliers)
 
     def _multipliers(self, run: Whole) -> list[Multipliers]:
         """Multipliers that hold for a run."""

@@ -82,7 +82,7 @@ def above(form: tuple[int, ...], fact: tuple[int, ...]) -> bool:
     return low * high_below <= high * low_below
 
 
-class _Number:
+class Number:
     """Arithmetic and comparisons, by sums, products with constants, and the sign of a difference."""
 
     __slots__ = ()
@@ -119,10 +119,10 @@ class _Number:
         return self * -1
 
     def __truediv__(self, other: object) -> Self:
-        return self * (1 / _constant(other))
+        return self * (1 / constant_of(other))
 
     def __sub__(self, other: object) -> Self:
-        return self + (-other if isinstance(other, _Number) else -_constant(other))
+        return self + (-other if isinstance(other, Number) else -constant_of(other))
 
     def __rsub__(self, other: object) -> Self:
         return -self + other
@@ -134,7 +134,7 @@ class _Number:
         raise TypeError("a float of a time: a proof knows sums and comparisons of times only")
 
 
-class Form(_Number):
+class Form(Number):
     """A linear form of works and lengths: whole numbers over a common denominator, in lowest terms."""
 
     __slots__ = ("below", "facts", "numbers")
@@ -154,10 +154,8 @@ class Form(_Number):
         if isinstance(other, Form):
             difference = self - other
             return self.facts.sign(difference.numbers, difference.below)
-        constant = _constant(other)
-        if abs(constant) > _SMALL:
-            raise TypeError(f"a comparison with {other!r}, which is no multiple of a time")
-        return self.facts.sign(self.numbers, self.below) or (constant < 0) - (constant > 0)
+        beside = sign_beside(other)
+        return self.facts.sign(self.numbers, self.below) or beside
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Form) and (self.numbers, self.below) == (other.numbers, other.below)
@@ -173,19 +171,19 @@ class Form(_Number):
             mine, its = other.below, self.below
             numbers = [a * mine + b * its for a, b in zip(self.numbers, other.numbers, strict=True)]
             return Form(tuple(numbers), self.facts, mine * its)
-        if _constant(other) == 0:
+        if constant_of(other) == 0:
             return self
         raise TypeError(f"a time plus {other!r}, which is no multiple of a time")
 
     def __mul__(self, other: object) -> "Form":
-        times, over = _constant(other).as_integer_ratio()
+        times, over = constant_of(other).as_integer_ratio()
         return Form(tuple([each * times for each in self.numbers]), self.facts, self.below * over)
 
     def __rtruediv__(self, other: object) -> "Quotient":
-        return Quotient(_constant(other), self)
+        return Quotient(constant_of(other), self)
 
 
-class Quotient(_Number):
+class Quotient(Number):
     """A constant over a time that is > 0; sums are of quotients over the same time."""
 
     __slots__ = ("below", "factor")
@@ -199,7 +197,7 @@ class Quotient(_Number):
         if isinstance(other, Quotient):
             difference = other.below * self.factor - self.below * other.factor
             return (difference > 0) - (difference < 0)
-        if _constant(other) == 0:
+        if constant_of(other) == 0:
             return (self.factor > 0) - (self.factor < 0)
         raise TypeError(f"a comparison of a quotient with {other!r}")
 
@@ -217,15 +215,15 @@ class Quotient(_Number):
     def __add__(self, other: object) -> "Quotient":
         if isinstance(other, Quotient) and other.below == self.below:
             return Quotient(self.factor + other.factor, self.below)
-        if not isinstance(other, Quotient | Form) and _constant(other) == 0:
+        if not isinstance(other, Quotient | Form) and constant_of(other) == 0:
             return self
         raise TypeError("a sum of quotients by different forms")
 
     def __mul__(self, other: object) -> "Quotient":
-        return Quotient(self.factor * _constant(other), self.below)
+        return Quotient(self.factor * constant_of(other), self.below)
 
 
-class Near(_Number):
+class Near(Number):
     """a + b e, with an infinitely small e > 0: for instances as close to a limit as one likes."""
 
     __slots__ = ("at", "toward")
@@ -256,18 +254,27 @@ class Near(_Number):
         return Near(self.at + near.at, self.toward + near.toward)
 
     def __mul__(self, other: object) -> "Near":
-        factor = _constant(other)
+        factor = constant_of(other)
         return Near(self.at * factor, self.toward * factor)
 
     def __rtruediv__(self, other: object) -> "Quotient":
-        return Quotient(_constant(other), self)
+        return Quotient(constant_of(other), self)
 
 
 def _near(other: object) -> Near:
-    return other if isinstance(other, Near) else Near(_constant(other))
+    return other if isinstance(other, Near) else Near(constant_of(other))
 
 
-def _constant(other: object) -> Fraction:
+def sign_beside(other: object) -> int:
+    """Sign of 0 minus a constant, infinitely small beside a form; TypeError for others."""
+    constant = constant_of(other)
+    if abs(constant) > _SMALL:
+        raise TypeError(f"a comparison with {other!r}, which is no multiple of a time")
+    return (constant < 0) - (constant > 0)
+
+
+def constant_of(other: object) -> Fraction:
+    """A number as a fraction; TypeError: it is none."""
     if isinstance(other, Fraction):
         return other
     if isinstance(other, Rational | float):
@@ -275,7 +282,7 @@ def _constant(other: object) -> Fraction:
     item = getattr(other, "item", None)  # a number of NumPy
     if item is not None:
         return Fraction(item())
-    if isinstance(other, _Number):
+    if isinstance(other, Number):
         raise TypeError("a product or quotient of two times, which is not linear")
     raise TypeError(f"{other!r} is no number")
 
@@ -394,10 +401,10 @@ class Run:
     flow: Time
     ends: dict[int, Time] = field(default_factory=dict)
 
-    def admit(self, job: int, speeds: Speeds, weight: int, work: Time) -> None:
-        """Let a job arrive now."""
+    def admit(self, job: int, times: Mapping[int, Fraction], weight: int, work: Time) -> None:
+        """Let a job with these seconds per epoch, by units, and these epochs arrive now."""
         now, none = self.view.now_s, self.flow * 0
-        self.view.present[job] = Present(epoch_times(speeds), Fraction(weight), now, work, work, attained=none)
+        self.view.present[job] = Present(times, Fraction(weight), now, work, work, attained=none)
         self.view.arrived.append(job)
 
     def end(self, job: int) -> None:
@@ -448,6 +455,6 @@ def play(
                 run.end(job)
         while coming and arrivals[coming[-1]] <= now:
             job = coming.pop()
-            run.admit(job, tables[job], weights[job], works[job] * Fraction(1, common(tables[job])))
+            run.admit(job, epoch_times(tables[job]), weights[job], works[job] * Fraction(1, common(tables[job])))
         run.decide()
     return cast("Near", run.flow), [cast("Near", run.ends[job]) for job in range(len(works))]

@@ -18,307 +18,20 @@ infinitely small, whose quotient is the supremum but for multiples of e. A certi
 the supremum has no limit.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import count, product
+from itertools import pairwise
 
-from dlsched.core.errors import InputError
 from dlsched.core.instance import InstanceFile
-from dlsched.core.messages import shown
-from dlsched.elastic_stream import policies
-from dlsched.elastic_stream.heuristics import SIZINGS
-from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.families import instance_from
 from dlsched.worst.certificates import Item, Verified, fraction, fractions, listed, mapped, require_ratio, whole
+from dlsched.worst.competitive.claims import Claim, Class, claim_from
 from dlsched.worst.competitive.own import OwnPolicy
 from dlsched.worst.competitive.replay import Number, Replay, Vector
+from dlsched.worst.competitive.table_verification import cover_concave
+from dlsched.worst.competitive.tree_verification import cover
 
 __all__ = ["Verified", "verify"]
-
-
-MOST_JOBS, MOST_UNITS, MOST_WEIGHTS = 6, 64, 64
-Class = tuple[tuple[Fraction, ...], Fraction]
-"""Speeds on 1, 2, ... units, and the weight."""
-_OTHERS: dict[str, Callable[[], Policy]] = {
-    "equal": lambda: policies.EqualShare("fifo"),
-    "fixed": lambda: policies.Queue("fifo", policies.Fixed()),
-    "doubling": policies.Doubling,
-    "marginal": policies.Marginal,
-    "myopic": policies.Myopic,
-    "weighted": policies.Weighted,
-}
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A certificate, read; ``policy`` makes a fresh policy, and the last four fields are as in the file.
-
-    ``supremum``: what no ratio exceeds; ``is_supremum``: whether it is stated to be one that is reached or approached.
-    """
-
-    policy: Callable[[], Policy]
-    jobs: int
-    units: int
-    classes: tuple[Class, ...]
-    supremum: Fraction
-    is_supremum: bool
-    ratio: Fraction
-    instance: Mapping[str, Item]
-    schedule: Sequence[Item]
-    limit: Mapping[str, Item] | None
-    proof: Sequence[Item]
-
-
-def claim_from(data: Mapping[str, object], own: OwnPolicy | None = None) -> Claim:
-    """Read a certificate; InputError where it has another form, or is of other code than that of ``own``."""
-    if data.get("kind") != "competitive" or data.get("family") != "elastic_stream":
-        raise InputError(where="kind", found=repr(data.get("kind")), allowed="competitive, of elastic_stream")
-    jobs, units = whole(data.get("jobs"), "jobs", MOST_JOBS), whole(data.get("units"), "units", MOST_UNITS)
-    speeds = tuple(fractions(row, "speeds", units) for row in listed(data.get("speeds"), "speeds"))
-    if not speeds or any(row[0] <= 0 or list(row) != sorted(row) for row in speeds):
-        raise InputError(where="speeds", found="other speeds", allowed="positive ones that do not fall")
-    weights = fractions(data.get("weights", ["1"]), "weights")
-    if not 1 <= len(weights) <= MOST_WEIGHTS or min(weights) <= 0:
-        raise InputError(where="weights", found="other weights", allowed=f"1 to {MOST_WEIGHTS} positive ones")
-    method, limit = data.get("method"), data.get("limit")
-    if not isinstance(method, str):
-        raise InputError(where="method", found=repr(method), allowed="the name of a policy")
-    of_code = data.get("code_sha256")
-    if of_code != (None if own is None else own.sha256):
-        found = "none" if own is None else own.sha256
-        raise InputError(where="the code of the policy (sha256)", found=found, allowed=shown(of_code))
-    upper = "supremum" if "supremum" in data else "at_most"
-    return Claim(
-        own or _policy(method),
-        jobs,
-        units,
-        tuple(product(speeds, weights)),
-        fraction(data.get(upper), upper),
-        upper == "supremum",
-        fraction(data.get("ratio"), "ratio"),
-        mapped(data.get("instance"), "instance"),
-        listed(data.get("schedule"), "schedule"),
-        None if limit is None else mapped(limit, "limit"),
-        listed(data.get("proof"), "proof"),
-    )
-
-
-def _policy(method: str) -> Callable[[], Policy]:
-    if method in _OTHERS:
-        return _OTHERS[method]
-    order, _, sizing = method.partition("-")
-    if order not in policies.ORDERS or sizing not in SIZINGS:
-        raise InputError(where="method", found=repr(method), allowed="a policy that can be proven")
-    return lambda: SIZINGS[sizing](order)
-
-
-MOST_NODES, MOST_SPLITS = 2_000_000, 200
-_NEXT = "arrival"
-
-
-class _Open(BaseException):
-    """A sign that does not follow from the path; policies that catch errors let it pass."""
-
-
-def cover(claim: Claim) -> int:
-    """Check all trees; return the number of leaves. ValueError where one does not prove the supremum."""
-    last, choices = len(claim.classes) - 1, len(claim.classes) ** claim.jobs
-    if len(claim.proof) != choices:  # before the choices are listed: there may be many
-        raise InputError(
-            where="proof", found=f"{len(claim.proof):,} trees", allowed=f"{choices:,}, one for each choice of classes"
-        )
-    found = [mapped(each, "proof") for each in claim.proof]
-    classes = [
-        tuple(
-            whole(each, "proof.classes", last, 0) for each in listed(entry.get("classes"), "proof.classes", claim.jobs)
-        )
-        for entry in found
-    ]
-    if sorted(classes) != list(product(range(last + 1), repeat=claim.jobs)):
-        raise ValueError("proof: does not have one tree for each choice of classes")
-    nodes = count(1)
-    return sum(
-        _Cover(claim, [claim.classes[each] for each in row], nodes).run([], mapped(entry.get("tree"), "proof.tree"))
-        for row, entry in zip(classes, found, strict=True)
-    )
-
-
-def positive(form: Vector, known: Sequence[Vector]) -> bool:
-    """Whether a form is > 0: it is c times a known one, c > 0, or 0, plus a form without negative coefficients."""
-    if any(form) and min(form) >= 0:
-        return True
-    for row in known:
-        # the range of c for which form - c row has no negative coefficient
-        least, most = Fraction(0), None
-        for f, r in zip(form, row, strict=True):
-            if r == 0 and f < 0:
-                break
-            if r > 0:
-                most = f / r if most is None else min(most, f / r)
-            elif r < 0:
-                least = max(least, f / r)
-        else:
-            if most is None or (most > 0 and least <= most):
-                return True
-    return False
-
-
-class _Cover:
-    """The trees of one choice of classes."""
-
-    def __init__(self, claim: Claim, classes: Sequence[Class], nodes: Iterator[int]) -> None:
-        self.claim, self.jobs = claim, claim.jobs
-        self.tables, self.weights = zip(*classes, strict=True)
-        self.size = 3 * claim.jobs - 1
-        self.names = [*(f"w{j}" for j in range(self.jobs)), *(f"d{k}" for k in range(2 * self.jobs - 1))]
-        self.nodes = nodes  # of all trees together
-
-    def run(self, path: list[str | Vector], node: Mapping[str, Item]) -> int:
-        """Check a node of the policy's tree; a path has events by name, and rows of splits."""
-        self._count()
-        if "split" in node:
-            if sum(not isinstance(each, str) for each in path) > MOST_SPLITS:
-                raise ValueError("proof: too many splits")
-            coefficients = mapped(node["split"], "split")
-            if not coefficients.keys() <= set(self.names):
-                raise ValueError(f"split: unknown names in {sorted(coefficients)}")
-            form = tuple(fraction(coefficients.get(name, "0"), "split") for name in self.names)
-            negated = tuple(-each for each in form)
-            return self.run([*path, form], mapped(node.get("positive"), "positive")) + self.run(
-                [*path, negated], mapped(node.get("negative"), "negative")
-            )
-        arrived = 1 + path.count(_NEXT)
-        replay, ends, present, works, arrivals = self._replay(path)
-        if arrived == self.jobs and not replay.jobs:
-            rows = [row for row in path if not isinstance(row, str)]
-            return self._optimum((present, works, arrivals, rows), [_NEXT], mapped(node.get("optimum"), "optimum"))
-        events = [*([_NEXT] if arrived < self.jobs else []), *(f"end {job}" for job in ends)]
-        children = mapped(node.get("events"), "events")
-        if set(children) != set(events) or not events:
-            raise ValueError(f"events: found {sorted(children)}, but {sorted(events)} may come next")
-        return sum(self.run([*path, event], mapped(child, event)) for event, child in children.items())
-
-    def _count(self) -> None:
-        if next(self.nodes) > MOST_NODES:
-            raise InputError(where="proof", found="more nodes", allowed=f"at most {MOST_NODES:,} in all trees")
-
-    def _replay(
-        self, path: Sequence[str | Vector]
-    ) -> tuple[Replay, list[int], list[Fraction], list[Vector], list[Vector]]:
-        """Play the policy along a path; return its state, and the run as sums of lengths."""
-        known: list[Vector] = []
-        splits: list[Vector] = []
-
-        undecided: list[Vector] = []
-
-        def sign(form: Vector) -> int:
-            if not any(form):
-                return 0
-            if positive(form, known):
-                return 1
-            if positive(tuple(-each for each in form), known):
-                return -1
-            undecided.append(form)
-            raise _Open
-
-        def unit(at: int) -> Number:
-            return Number(tuple(Fraction(int(k == at)) for k in range(self.size)), sign)
-
-        zero = Number((Fraction(0),) * self.size, sign)
-        replay = Replay(self.claim.policy(), self.claim.units, zero, len(set(self.weights)) > 1)
-        present, works, arrivals = list[Fraction](), [zero.times] * self.jobs, list[Vector]()
-        ends: list[int] = []
-        events = [_NEXT, *path]
-        for at, event in enumerate(events):
-            if not isinstance(event, str):
-                continue
-            if at:
-                present.append(self._weight(replay.jobs))
-                replay.pass_by(unit(self.jobs + len(present) - 1))
-            if event == _NEXT:
-                job = len(arrivals)
-                arrivals.append(replay.now_s.times)
-                replay.come(job, self.tables[job], self.weights[job], unit(job))
-            else:
-                job = int(event.removeprefix("end "))
-                gone = replay.go(job)
-                scale = gone.times[0] * self.tables[job][0]
-                works[job] = tuple(
-                    scale * (a - b) for a, b in zip(gone.epochs.times, gone.remaining.times, strict=True)
-                )
-            for following in events[at + 1 :]:
-                if isinstance(following, str):
-                    break
-                splits.append(following)
-            # positive on the path: its splits, and what every present job has left
-            known[:] = [*splits, *(job.remaining.times for job in replay.jobs.values())]
-            with suppress(_Open):
-                ends = replay.ask()
-            if undecided:  # a policy may have caught it
-                raise ValueError(f"proof: a decision does not follow from the splits after {event}")
-        return replay, ends, present, works, arrivals
-
-    def _optimum(self, run: Item, events: list[str], node: Mapping[str, Item]) -> int:
-        """Check a node of the optimum's tree."""
-        self._count()
-        if "work" in node:
-            self._leaf(run, events, node)
-            return 1
-        arrived = events.count(_NEXT)
-        open_ = [job for job in range(arrived) if f"end {job}" not in events]
-        expected = {*([_NEXT] if arrived < self.jobs else []), *(f"end {job}" for job in open_)}
-        children = mapped(node.get("events"), "events")
-        if set(children) != expected or not expected:
-            raise ValueError(f"events: found {sorted(children)}, but {sorted(expected)} may come next in the optimum")
-        return sum(self._optimum(run, [*events, event], mapped(child, event)) for event, child in children.items())
-
-    def _leaf(self, run: Item, events: Sequence[str], node: Mapping[str, Item]) -> None:
-        """Check multipliers against a run and the optimum's events; ValueError where they prove less."""
-        present, works, arrivals, rows = run
-        jobs, ratio = self.jobs, self.claim.supremum
-        u, g = (fractions(node.get(name), name, jobs) for name in ("work", "arrival"))
-        h = fractions(node.get("rows"), "rows", len(rows))
-        if min((*u, *h), default=Fraction(0)) < 0:
-            raise ValueError("multipliers: below 0")
-        for k, weight in enumerate(present):
-            at = jobs + k
-            left = weight + sum(y * self._coefficient(row, at, works) for y, row in zip(h, rows, strict=True))
-            right = sum(u[j] * works[j][at] + g[j] * arrivals[j][at] for j in range(jobs))
-            if left > right:
-                raise ValueError(f"multipliers: prove less than {ratio} in interval {k} of the policy")
-        arrived, ended = 1, set[int]()
-        for event in [*events[1:], None]:
-            here = [job for job in range(arrived) if job not in ended]
-            if event is None:
-                break
-            if self._best(u, here) + sum(g[arrived:]) > ratio * self._weight(here):
-                raise ValueError(f"multipliers: prove less than {ratio} in an interval of the optimum")
-            if event == _NEXT:
-                arrived += 1
-            else:
-                ended.add(int(event.removeprefix("end ")))
-        for job in range(jobs):
-            if job not in ended and u[job] * self.tables[job][-1] > ratio * self.weights[job]:
-                raise ValueError(f"multipliers: prove less than {ratio} for the work of job {job} at the end")
-            if job >= arrived and sum(g[job:]) > 0:
-                raise ValueError(f"multipliers: prove less than {ratio} for the arrival of job {job} at the end")
-
-    def _weight(self, jobs: Iterable[int]) -> Fraction:
-        return sum((self.weights[job] for job in jobs), Fraction(0))
-
-    def _coefficient(self, row: Vector, at: int, works: Sequence[Vector]) -> Fraction:
-        """Coefficient of a length in a row whose works are replaced by their sums of lengths."""
-        return row[at] + sum((row[j] * works[j][at] for j in range(self.jobs)), Fraction(0))
-
-    def _best(self, u: Sequence[Fraction], here: Sequence[int]) -> Fraction:
-        """Largest sum of u_j s_j(v_j) over all divisions of the units among some jobs."""
-        best = [Fraction(0)] * (self.claim.units + 1)
-        for job in here:
-            worth = [Fraction(0), *(u[job] * each for each in self.tables[job])]
-            best = [max(best[used - v] + worth[v] for v in range(used + 1)) for used in range(len(best))]
-        return best[-1]
 
 
 def verify(data: Mapping[str, object], own: OwnPolicy | None = None) -> Verified:
@@ -332,7 +45,7 @@ def verify(data: Mapping[str, object], own: OwnPolicy | None = None) -> Verified
         The certificate does not prove what it states.
     """
     claim = claim_from(data, own)
-    leaves = cover(claim)
+    leaves = cover(claim) if claim.classes else cover_concave(claim)
     instance, ratio = instance_ratio(claim)
     require_ratio(claim.ratio, claim.supremum, ratio)
     if ratio != claim.supremum and claim.is_supremum:
@@ -342,6 +55,15 @@ def verify(data: Mapping[str, object], own: OwnPolicy | None = None) -> Verified
     elif claim.limit is not None:
         raise ValueError("limit: found one, but the instance attains the supremum, or none is stated")
     return Verified(claim.supremum, ratio, instance, leaves, interval=not claim.is_supremum)
+
+
+def concave_table(times: Sequence[Fraction]) -> list[tuple[Fraction, ...]]:
+    """Return the speeds of these times per epoch, alone in a list; none if they fall, or gains grow."""
+    if min(times) <= 0:
+        return []
+    speeds = [Fraction(0), *(times[0] / each for each in times)]
+    gains = [after - before for before, after in pairwise(speeds)]
+    return [tuple(speeds[1:])] if gains == sorted(gains, reverse=True) and gains[-1] >= 0 else []
 
 
 MOST_PIECES = 10_000
@@ -367,15 +89,16 @@ def instance_ratio(claim: Claim) -> tuple[InstanceFile, Fraction]:
     for job in plain["jobs"]:
         if not job.keys() <= {"id", "arrival_s", "epochs", "epoch_time_s", "weight"}:
             raise ValueError(f"instance: job {job['id']!r} has more than an arrival, epochs, times and a weight")
-    classes, works = [], []
+    classes, works = list[Class](), list[Number]()
     for job in jobs:
         times = [
             Fraction(dict(zip(job.epoch_time_s.counts, job.epoch_time_s.times_s, strict=True)).get(k, -1))
             for k in range(1, claim.units + 1)
         ]
+        given = claim.classes or (classes[:1] or [(row, Fraction(1)) for row in concave_table(times)])
         fitting = [
             (row, weight)
-            for row, weight in claim.classes
+            for row, weight in given
             if weight == Fraction(job.weight)
             and all(t * s == times[0] * row[0] for t, s in zip(times, row, strict=True))
         ]
@@ -410,7 +133,7 @@ def limit_ratio(claim: Claim) -> Fraction:
     policy, schedule = _flows(claim, classes, pairs("arrivals"), pairs("works"), pieces, "limit")
     if schedule.times[0] <= 0:
         raise ValueError("limit: the flow time of its schedule is infinitely small")
-    return policy.times[0] / schedule.times[0]
+    return Fraction(policy.times[0] / schedule.times[0])
 
 
 def _units(claim: Claim, piece: dict[str, Item]) -> list[int]:

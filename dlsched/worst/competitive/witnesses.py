@@ -19,7 +19,7 @@ from dlsched.worst.competitive.runs import Whole
 from dlsched.worst.competitive.stream import Near, Speeds, common, epoch_times, play
 from dlsched.worst.proving.branch_and_bound import RIGHT, Equation, value_of, vertex
 
-_MET, _LARGEST = 1e-9, 2**53
+_MET, _LARGEST = (1e-9, 1e-11), 2**53
 _ROUNDED = Fraction(2**40)
 """Largest number of an instance that floats cannot say exactly."""
 _CLOSE = (24, 16, 12, 10, 8, 6)
@@ -105,7 +105,8 @@ class Region:
         """Maximise a form for a flow time of 1; rows >= 0."""
         size = self.lengths + len(self.uses) + bool(more)
         equal: list[Equation] = [*self.arrivals, {**self.flow_optimum, RIGHT: Fraction(1)}]
-        exact = vertex(cost, [*rows, *more], equal, size, _MET, method="highs-ds")
+        tries = (vertex(cost, [*rows, *more], equal, size, met, method="highs-ds") for met in _MET)
+        exact = next(filter(None, tries), None)
         if exact is None:
             raise SolverError("a worst instance: no rationals confirm the one that floats found")
         return exact

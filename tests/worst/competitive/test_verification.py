@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dlsched.core.errors import DlschedError, InputError
-from dlsched.worst.competitive import verification
+from dlsched.worst.competitive import tree_verification
 from dlsched.worst.competitive.proven import prove_policy, speeds_of
 from dlsched.worst.competitive.verification import verify
 from tests.worst.conftest import changed
@@ -163,9 +163,9 @@ def test_nodes_are_counted_in_all_trees(monkeypatch: pytest.MonkeyPatch) -> None
     }
     optima = json.dumps(entry["tree"]).count('"optimum"')  # nodes that have an optimum are nodes too
     one = nodes(entry["tree"]) + optima
-    monkeypatch.setattr(verification, "MOST_NODES", 4 * one)
+    monkeypatch.setattr(tree_verification, "MOST_NODES", 4 * one)
     assert verify(several).leaves == 4 * verify(data).leaves
-    monkeypatch.setattr(verification, "MOST_NODES", 4 * one - 1)
+    monkeypatch.setattr(tree_verification, "MOST_NODES", 4 * one - 1)
     assert verify(data).supremum == Fraction(6, 5)
     with pytest.raises(InputError, match=r"proof: found more nodes, allowed: at most"):
         verify(several)
