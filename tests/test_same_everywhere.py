@@ -40,7 +40,7 @@ ALLOWED = {
     "worst/proving/branch_and_bound.py": "says whether fractions may be tried: they decide",
     "testing/matching_placement.py": "an independent formula, compared with a tolerance",
     "cluster/topologies.py": "whole powers of integers",
-    "worst/competitive/verification.py": "the same",
+    "worst/competitive/tree_verification.py": "the same",
     "cluster/replica_placement.py": "the same",
     "cluster/published.py": "the same",
     "matching_placement/formulations/assignment.py": "the same",

@@ -147,7 +147,7 @@ class _Tables:
 
         def length(edge: tuple[int, int]) -> Fraction:
             one, other = (cell.corners[each] for each in edge)
-            return sum(((a - b) ** 2 for a, b in zip(one, other, strict=True)), Fraction(0))
+            return sum(((a - b) * (a - b) for a, b in zip(one, other, strict=True)), Fraction(0))
 
         first, second = max(combinations(range(len(cell.corners)), 2), key=length)
         self._cut(cell, first, second, Fraction(1, 2))

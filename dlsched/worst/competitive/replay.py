@@ -10,12 +10,13 @@ from fractions import Fraction
 from itertools import product
 from math import lcm
 from operator import add
-from typing import Any, cast
+from typing import cast
 
 from dlsched.core.limits import no_tick
 from dlsched.elastic_stream.simulation.view import Policy
+from dlsched.worst.certificates import Item
 
-Vector = tuple[Any, ...]
+Vector = tuple[Item, ...]
 """Of Fractions; of ``OfTable``, too, where the table is not given."""
 Sign = Callable[[Vector], int]
 """With an attribute ``zero``, whether a vector is 0, where that is not seen from its numbers."""
@@ -30,19 +31,19 @@ class OfTable:
 
     numerator = 1
 
-    def __init__(self, terms: dict[tuple[int, ...], Fraction], tables: Any) -> None:
+    def __init__(self, terms: dict[tuple[int, ...], Fraction], tables: Item) -> None:
         self.terms, self.tables = {at: each for at, each in terms.items() if each}, tables
 
-    def _of(self, other: Any) -> "OfTable":
+    def _of(self, other: Item) -> "OfTable":
         return other if isinstance(other, OfTable) else OfTable({(0,) * self.tables.width: _plain(other)}, self.tables)
 
-    def __add__(self, other: Any) -> "OfTable":
+    def __add__(self, other: Item) -> "OfTable":
         terms = dict(self.terms)
         for at, each in self._of(other).terms.items():
             terms[at] = terms.get(at, Fraction(0)) + each
         return OfTable(terms, self.tables)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Item) -> Item:
         if isinstance(other, Number):
             return NotImplemented
         terms: dict[tuple[int, ...], Fraction] = {}
@@ -54,17 +55,17 @@ class OfTable:
     def __neg__(self) -> "OfTable":
         return OfTable({at: -each for at, each in self.terms.items()}, self.tables)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Item) -> Item:
         return self + -other
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Item) -> Item:
         return -self + other
 
-    def __truediv__(self, other: Any) -> "OfTable":
+    def __truediv__(self, other: Item) -> "OfTable":
         found: OfTable = self * (1 / other if isinstance(other, OfTable) else 1 / _plain(other))
         return found
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Item) -> Item:
         if isinstance(other, Number):
             return NotImplemented
         if len(self.terms) != 1:
@@ -72,20 +73,20 @@ class OfTable:
         ((at, factor),) = self.terms.items()
         return OfTable({tuple(-each for each in at): _plain(other) / factor}, self.tables)
 
-    def _against(self, other: Any) -> int:
+    def _against(self, other: Item) -> int:
         sign: int = self.tables.sign(self - other)
         return sign
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Item) -> bool:
         return self._against(other) < 0
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Item) -> bool:
         return self._against(other) > 0
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Item) -> bool:
         return self._against(other) <= 0
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Item) -> bool:
         return self._against(other) >= 0
 
     def __eq__(self, other: object) -> bool:
@@ -98,7 +99,7 @@ class OfTable:
         return bool(self.terms)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> Item:
     if isinstance(value, OfTable):
         return value
     if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, Number):

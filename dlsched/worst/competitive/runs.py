@@ -7,8 +7,9 @@ events that may come next, or with the last job: then works and arrivals are sum
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import lcm
-from typing import Any
+from typing import cast
 
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.worst.competitive.stream import (
@@ -87,14 +88,14 @@ def _played(
 
     # seconds per epoch, and units of work of an epoch
     if isinstance(facts, TableFacts):
-        times: Any = [facts.times()] * jobs
+        times = cast("list[dict[int, Fraction]]", [facts.times()] * jobs)
         epochs = [1] * jobs
     else:
         times, epochs = [epoch_times(each) for each in tables], [common(each) for each in tables]
 
-    def variable(index: int) -> Any:
+    def variable(index: int) -> Form:
         numbers = tuple(int(k == index) for k in range(size))
-        return facts.form(numbers) if isinstance(facts, TableFacts) else Form(numbers, facts)
+        return cast("Form", facts.form(numbers)) if isinstance(facts, TableFacts) else Form(numbers, facts)
 
     zero = variable(-1)
     works = [variable(job) for job in range(jobs)]

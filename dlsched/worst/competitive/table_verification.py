@@ -11,7 +11,6 @@ of their own, in ``ties``.
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, count, product
-from typing import Any
 
 from dlsched.core.errors import InputError
 from dlsched.worst.certificates import Item, fraction, fractions, listed, mapped, whole
@@ -209,7 +208,7 @@ class _TableCover(Cover):
 
     def __init__(self, claim: Claim, corners: Sequence[Table], nodes: Iterator[int]) -> None:
         self.tables_between = between = _Between(corners)
-        speeds: Any = [between.power(k) for k in range(claim.units)]
+        speeds: Item = [between.power(k) for k in range(claim.units)]
         super().__init__(claim, [(speeds, Fraction(1))] * claim.jobs, nodes)
         self.corners = [(corner,) * claim.jobs for corner in corners]
 
@@ -217,7 +216,7 @@ class _TableCover(Cover):
         """Signs for one run."""
         return _TableSigns(self.tables_between)
 
-    def coefficient(self, value: Item) -> Any:
+    def coefficient(self, value: Item) -> Item:
         """Read a coefficient of a split: a polynomial in the weights, by monomial."""
         if value == "0":
             return Fraction(0)
@@ -229,7 +228,7 @@ class _TableCover(Cover):
         none = (0,) * self.claim.units
         return OfTable({(*none, *at): each for at, each in zip(order, factors, strict=True)}, self.tables_between)
 
-    def exceeds(self, left: Any, right: Any) -> bool:
+    def exceeds(self, left: Item, right: Item) -> bool:
         """Whether a row is not shown to hold on all tables."""
         (row,) = self.tables_between.vectors([(left - right,)])
         return any(each > 0 for each in row)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import count, product
-from typing import Any
 
 from dlsched.core.errors import InputError
 from dlsched.worst.certificates import Item, fraction, fractions, listed, mapped, whole
@@ -123,11 +122,11 @@ class Cover:
         """Signs for one run."""
         return Signs([])
 
-    def coefficient(self, value: Item) -> Any:
+    def coefficient(self, value: Item) -> Item:
         """Read a coefficient of a split."""
         return fraction(value, "split")
 
-    def exceeds(self, left: Any, right: Any) -> bool:
+    def exceeds(self, left: Item, right: Item) -> bool:
         """Whether a row is broken."""
         return bool(left > right)
 
@@ -228,7 +227,7 @@ class Cover:
     def _weight(self, jobs: Iterable[int]) -> Fraction:
         return sum((self.weights[job] for job in jobs), Fraction(0))
 
-    def _coefficient(self, row: Vector, at: int, works: Sequence[Vector]) -> Any:
+    def _coefficient(self, row: Vector, at: int, works: Sequence[Vector]) -> Item:
         """Coefficient of a length in a row whose works are replaced by their sums of lengths."""
         return row[at] + sum((row[j] * works[j][at] for j in range(self.jobs)), Fraction(0))
 
