@@ -49,7 +49,7 @@ MOST_JOBS = 10
 MOST_PROGRAMS = 10_000
 """Linear programs after which the search gives up."""
 _MOST_CELLS = 50_000_000  # of the knapsacks of all states
-CLOSED = 1e-10  # relative difference from the incumbent at which a node is closed
+_CLOSED = 1e-10  # relative difference from the incumbent at which a node is closed
 _ADDED = 64  # most configurations that enter at a time
 _NEAR = 0.3  # part of the gap up to which reduced costs pass a configuration on to the next nodes
 RAISED = 16.0  # factor by which the cost of undone work rises
@@ -249,14 +249,31 @@ class Program:
         return tuple(places)
 
 
-class _Search:
-    """Best-first search over branches; costs are in the program's units."""
+class Searching:
+    """What a search keeps: the incumbent's cost in the program's units, and programs solved."""
 
     def __init__(self, program: Program, total_s: float, found: Found, proven: Proven, tick: Tick) -> None:
         self.program, self._found, self._proven, self._tick = program, found, proven, tick
         self._unit = program.power + program.weight
         self.incumbent = math.ldexp(total_s, -self._unit)
         self.programs = 0
+
+    @property
+    def _cutoff(self) -> float:
+        return self.incumbent * (1 - _CLOSED)
+
+    def _prove(self, bound: float) -> None:
+        self._proven(math.ldexp(min(bound, self.incumbent), self._unit))
+
+    def _keep(self, total: Fraction, stream: Stream) -> None:
+        """Keep the cost of a stream, weighted seconds, if it is better."""
+        cost = math.ldexp(float(total), -self._unit)
+        if cost < self.incumbent and self._found(stream):
+            self.incumbent = cost
+
+
+class _Search(Searching):
+    """Best-first search over branches."""
 
     def run(self) -> Ended:
         """Branch until every node is closed, or too many programs are solved."""
@@ -302,13 +319,6 @@ class _Search:
                 yield {"first": records[job].id, "then": records[other].id}
             else:
                 yield {"first": records[job].id, "by_s": float(program.starts[other])}
-
-    @property
-    def _cutoff(self) -> float:
-        return self.incumbent * (1 - CLOSED)
-
-    def _prove(self, bound: float) -> None:
-        self._proven(math.ldexp(min(bound, self.incumbent), self._unit))
 
     def _solve(self, states: BoolArray, above: _Node | None = None) -> _Node:
         """Solve the program of a node by column generation, until its bound closes it or no configuration is missing."""
@@ -370,7 +380,7 @@ class _Search:
         node.columns = [each for each, over in zip(numbers, left.tolist(), strict=False) if over <= near]
         least = TINY * float(answer.x.sum())
         node.seconds = {each: value for each, value in zip(numbers, answer.x.tolist(), strict=False) if value > least}
-        self._offer(node)
+        self._keep(*_follow(program, node.seconds))
         return node
 
     def _branches(self, node: _Node) -> tuple[Branch, Branch] | None:
@@ -400,14 +410,6 @@ class _Search:
             return None
         kind, job, other = best = max(parted, key=lambda branch: (parted[branch], branch))
         return best, (kind, other, job) if kind == "pair" else ("after", job, other)
-
-    def _offer(self, node: _Node) -> None:
-        """Make a stream of a solution, and keep its cost if it is better."""
-        program = self.program
-        total, stream = _follow(program, node.seconds)
-        cost = math.ldexp(float(total), -self._unit)
-        if cost < self.incumbent and self._found(stream):
-            self.incumbent = cost
 
 
 def _follow(program: Program, seconds: dict[int, float]) -> tuple[Fraction, Stream]:

@@ -1,21 +1,14 @@
 r"""Exact search over orders of events and divisions of the units, for streams without ticks whose jobs pause when they restart.
 
-*Intervals.* Some best stream of J jobs that arrive at W moments has at most J + W - 1 intervals between changes of units (proof:
-docs/elastic_stream.md). An *order* is a sequence of groups of events (arrivals, completions) that happen at a time, with a state
-before each: its window, from one arrival to the next, and its jobs. So a group of g events allows g - 1 more intervals in all.
-
-*Search.* Depth first in each order over the division of one interval after another, each with the pauses that it costs: at each
+An *order* is a sequence of groups of events (arrivals at W moments, completions of J jobs), with a state before each: its window
+between arrivals, and its jobs. Some best stream has at most J + W - 1 intervals between changes of units, so a group of g events
+allows g - 1 more in all. In each order the search decides on the division of one interval after another, depth first. At each
 start on n but its first, job j loses f_j(n) restart_j of its work. What follows may spend seconds x on any division of any later
-state, at any time: minimise sum cost x, where sum s_j x >= 1 + what j lost, and window w, but for the last, lasts l_w. Here
-s_j = f_j(n) = 1 / L_j(n) on the count that j holds, or where it never ran. Else a period on n begins with a pause, lasts at most
-restart_j + L_j(n), and does at most s_j = 1 / (restart_j + L_j(n)) of the work a second.
+state: minimise sum cost x, where sum s_j x >= 1 + what j lost, and window w, but for the last, lasts l_w. Here s_j = 1 / L_j(n)
+on the count n that j holds, or where it never ran, else 1 / (restart_j + L_j(n)): at most that is done in a period with a pause.
 
 *Bound.* For any u >= 0, sum u_j (1 + what j lost) + sum_w l_w min (cost - sum_j u_j s_j) over the divisions in window w, if none
-in the last window gains more than it costs: else u is scaled down.
-
-*Rules.* A best stream of fewest intervals, none a mere pause, keeps these, as more work is done by a change that is later, or
-sooner: no job changes to fewer units, or stops, if what it holds is free beside the others of the next interval, nor to more if
-these were free in the interval before, in which it was present. And a job runs when it completes.
+in the last window gains more than it costs: else u is scaled down. Proofs, also of the rules: docs/elastic_stream.md.
 """
 
 import math
@@ -28,17 +21,8 @@ import numpy as np
 
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray, dot
 from dlsched.core.limits import Tick
-from dlsched.elastic_stream.any_time.completions import (
-    ABOVE,
-    CLOSED,
-    LARGEST,
-    RAISED,
-    ROUNDING,
-    TINY,
-    Found,
-    Program,
-    Proven,
-)
+from dlsched.elastic_stream.any_time import completions
+from dlsched.elastic_stream.any_time.completions import ROUNDING, TINY, Found, Program, Proven, Searching
 from dlsched.elastic_stream.any_time.walk import Walk
 from dlsched.elastic_stream.instance import Instance
 
@@ -51,6 +35,7 @@ MOST_PROGRAMS = 200_000
 _MOST_PIVOTS = 200  # of a linear program; what it has by then is a bound, too
 _LEAST = 1e-11  # share of work a second that counts in a pivot
 
+Columns = tuple[FloatArray, FloatArray, list[int]]  # speeds (J, N), costs, first column of every window
 Order = tuple[tuple[int, int], ...]  # state of the program, jobs that complete at its end as bits
 
 
@@ -90,40 +75,27 @@ class _Node(NamedTuple):
     seconds: Sequence[float]
 
 
-class _Search:
-    """Depth first within each order, orders of least bound first; costs are in the program's units."""
+class _Search(Searching):
+    """Depth first within each order, orders of least bound first."""
 
     def __init__(self, program: Program, total_s: float, found: Found, proven: Proven, tick: Tick) -> None:
-        self.program, self._found, self._proven, self._tick = program, found, proven, tick
-        self._unit = program.power + program.weight
-        self.incumbent = math.ldexp(total_s, -self._unit)
+        super().__init__(program, total_s, found, proven, tick)
         self.least = math.inf  # bound of complete streams that, by rounding, do not attain it
-        self.programs = 0
         # The divisions by job: units, shares of the work a second at once and after a pause, and what a pause loses of it.
-        self.units: IntArray = np.array([()], dtype=np.int64)
-        speeds, slow, lost = [], [], []
+        units, rows = program.instance.units, list[list[int]]([[]])
         for counts in program.counts:
-            rows = [
-                [*row, n] for row in self.units.tolist() for n in [0, *counts] if sum(row) + n <= program.instance.units
-            ]
-            self.units = np.array(rows)
-        for job, (index, counts) in enumerate(zip(program.jobs, program.counts, strict=True)):
+            rows = [[*row, n] for row in rows for n in [0, *counts] if sum(row) + n <= units]
+        self.units: IntArray = np.array(rows)
+        self.free = units - self.units.sum(axis=1)
+        self.speeds, self.slow, self.lost = np.zeros((3, *self.units.shape))
+        for job, (index, counts, speeds) in enumerate(zip(program.jobs, program.counts, program.speeds, strict=True)):
             places = np.searchsorted([0, *counts], self.units[:, job])
             pause = math.ldexp(program.instance.jobs[index].restart_s, -program.power)
-            speeds.append(np.append(0.0, program.speeds[job])[places])
-            slow.append(np.append(0.0, ABOVE / (1 / program.speeds[job] + pause))[places])
-            lost.append(pause * speeds[-1])
-        self.speeds, self.slow, self.lost = (np.array(each).T for each in (speeds, slow, lost))
-        self.free = program.instance.units - self.units.sum(axis=1)
+            self.speeds[:, job] = np.append(0.0, speeds)[places]
+            self.slow[:, job] = np.append(0.0, completions.ABOVE / (1 / speeds + pause))[places]
+            self.lost[:, job] = pause * self.speeds[:, job]
         # of each state
         self.divisions = [np.flatnonzero(~self.units[:, ~present].any(axis=1)) for present in program.present]
-
-    @property
-    def _cutoff(self) -> float:
-        return self.incumbent * (1 - CLOSED)
-
-    def _prove(self, bound: float) -> None:
-        self._proven(math.ldexp(min(bound, self.least, self._cutoff), self._unit))
 
     def run(self) -> bool:
         """Close every order, or solve too many programs."""
@@ -134,7 +106,7 @@ class _Search:
             roots += self._solved(root, roots[-4:])
         roots.sort(key=lambda node: node.bound)
         for root in roots:
-            self._prove(root.bound)
+            self._prove(min(root.bound, self.least, self._cutoff))
             waiting = [root]
             while waiting:
                 if self.programs >= MOST_PROGRAMS:
@@ -146,7 +118,7 @@ class _Search:
                     self._offer(node)
                 else:
                     waiting += sorted(self._below(node), key=lambda node: -node.bound)
-        self._prove(math.inf)
+        self._prove(min(self.least, self._cutoff))
         return True
 
     def _orders(self) -> Iterator[Order]:
@@ -210,24 +182,24 @@ class _Search:
         matrix = np.concatenate([self.speeds[taken], *(speeds[each] for each in open_)]).T
         costs = np.repeat(program.cost[states], sizes)
         starts = np.searchsorted(np.repeat(program.window[states], sizes), np.arange(program.windows)).tolist()
-        if any(self._bound(node, matrix, costs, starts, each.multipliers) >= self._cutoff for each in known):
+        columns = matrix, costs, starts
+        if any(self._bound(node, columns, each.multipliers) >= self._cutoff for each in known):
             return []
         price = 4 * self.incumbent
         while True:
             self._tick()
             self.programs += 1
-            multipliers, seconds, undone = self._program(node, matrix, costs, starts, price)
-            bound = self._bound(node, matrix, costs, starts, multipliers)
+            multipliers, seconds, undone = self._program(node, columns, price)
+            bound = self._bound(node, columns, multipliers)
             if bound >= self._cutoff:
                 return []
-            if undone <= TINY or price >= LARGEST * self.incumbent:
+            if undone <= TINY or price >= completions.LARGEST * self.incumbent:
                 return [node._replace(bound=bound, multipliers=multipliers, seconds=seconds[: len(taken)].tolist())]
-            price *= RAISED
+            price *= completions.RAISED
 
-    def _bound(
-        self, node: _Node, matrix: FloatArray, costs: FloatArray, starts: list[int], multipliers: FloatArray
-    ) -> float:
+    def _bound(self, node: _Node, columns: Columns, multipliers: FloatArray) -> float:
         """The bound of multipliers, rounded safely."""
+        matrix, costs, starts = columns
         gains = dot(multipliers, matrix)
         most = gains + ROUNDING * (costs + gains)
         ratios = costs[starts[-1] :] / np.maximum(most[starts[-1] :], costs[starts[-1] :])
@@ -238,13 +210,12 @@ class _Search:
             parts.append(length * float(left[start:end].min()))
         return math.fsum(parts) - ROUNDING * math.fsum(map(abs, parts))
 
-    def _program(
-        self, node: _Node, matrix: FloatArray, costs: FloatArray, starts: list[int], price: float
-    ) -> tuple[FloatArray, FloatArray, float]:
+    def _program(self, node: _Node, columns: Columns, price: float) -> tuple[FloatArray, FloatArray, float]:
         """Multipliers of the work, seconds of the columns, and the most that a row lacks, which costs ``price``.
 
         Simplex method on a dense tableau; arithmetic by elements gives the same on all processors.
         """
+        matrix, costs, starts = columns
         jobs, number = matrix.shape
         right = np.concatenate([node.work, self.program.lengths])
         table = np.zeros((len(right) + 1, number + jobs + 1))
@@ -282,9 +253,6 @@ class _Search:
                 needed = [walk.needed(job, held) for job, held in enumerate(units) if completing >> job & 1]
                 lasts = max(moments[-1] - walk.now, *needed, Fraction(0))
             walk.serve(units, lasts)
-        total, stream = walk.finished()
-        cost = math.ldexp(float(total), -self._unit)
-        if cost < self.incumbent and self._found(stream):
-            self.incumbent = cost
+        self._keep(*walk.finished())
         if node.bound < self._cutoff:
             self.least = min(self.least, node.bound)
