@@ -1,9 +1,9 @@
 """Compare ``exact`` with plain models in CP-SAT, HiGHS, SCIP and PyJobShop on every shipped instance, 60 s each.
 
-``exact`` runs as ``solve`` runs it. Peers get the plain models of ``plain_models.py``, one thread each, without a start;
-building the model is part of their time. A peer without a model of an instance (alpha-fair placements, streams without
-ticks, gangs that have begun, models of over 200,000 columns) has no run there. Answers are decoded and judged by the
-checker of the family.
+``exact`` runs as ``solve`` runs it, on the one core that all methods have (``taskset -c 0``). Peers get the plain models of
+``plain_models.py``, one thread each, without a start; building the model is part of their time. A peer without a model of
+an instance (alpha-fair placements, streams without ticks, gangs that have begun, models of over 200,000 columns) has no
+run there. Answers are decoded and judged by the checker of the family.
 
 *Proves*: it says that its answer is optimal within the limit, and that answer is within 1e-5 of the best of all methods.
 CP-SAT and PyJobShop prove of rounded times, HiGHS and SCIP within their tolerances. *Gap*: of its own answer to its own
@@ -33,6 +33,7 @@ from table import machine, markdown
 
 import dlsched
 from dlsched import srpt_mapping
+from dlsched.core.status import Sense
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
@@ -108,9 +109,11 @@ class Judged:
     def __init__(self, name: str, runs: dict[str, Run]) -> None:
         self.name, self.family = name, name.split("/")[0]
         self.runs = {method: run for method, run in runs.items() if "none" not in run}
-        exact, found = runs["exact"], [run["objective"] for run in self.runs.values() if run["objective"] is not None]
-        self.constant = exact["constant"]
-        self.best = (min if exact["objective"] >= exact["bound"] else max)(found)
+        found = [run["objective"] for run in self.runs.values() if run["objective"] is not None]
+        instance = dlsched.read(ROOT / "instances" / f"{name}.json")
+        minimised = dlsched.FAMILIES[self.family].sense_for(instance) is Sense.MINIMIZE
+        self.constant = runs["exact"]["constant"]
+        self.best = (min if minimised else max)(found)
 
     def off(self, method: str) -> float:
         """How far the answer of a method is from the best of all, 1 without an answer."""
@@ -168,7 +171,7 @@ def page(runs: dict[str, dict[str, Run]], limit_s: float) -> str:
         "## Where another method does better",
         markdown(["instance", "method", "what"], lost) if lost else "Nowhere.",
         f"## Protocol\n\n{protocol}",
-        f"`python benchmarks/peers.py`, {machine()}.",
+        f"`taskset -c 0 python benchmarks/peers.py`, {machine()}.",
     ]
     return "\n\n".join(part.rstrip("\n") for part in text) + "\n"
 

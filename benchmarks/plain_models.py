@@ -84,8 +84,11 @@ def _choices(table: Any, ids: list[str], capacity: int, answer: Callable[[dict[s
 
 
 def _ring_allocation(instance: ring_allocation.Instance) -> Plain | None:
-    ids = [job.id for job in instance.jobs]
-    return _choices(gpu_table(instance, most_pairs=MOST_COLUMNS), ids, instance.gpus, ring_allocation.Allocation)
+    try:
+        table = gpu_table(instance, most_pairs=MOST_COLUMNS)
+    except UsageError:  # too many columns
+        return None
+    return _choices(table, [job.id for job in instance.jobs], instance.gpus, ring_allocation.Allocation)
 
 
 def _async_sgd(instance: async_sgd.Instance) -> Plain | None:
@@ -188,7 +191,7 @@ def _complete(instance: Any) -> Plain | None:
         formulation = dlsched.formulate(instance, complete=True)
     except UsageError:
         return None
-    return Plain(formulation.model, formulation.decode)
+    return Plain(formulation.model, formulation.decode, formulation.unit)
 
 
 _LINEAR: dict[type, Callable[[Any], Plain | None]] = {

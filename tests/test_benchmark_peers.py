@@ -103,3 +103,10 @@ def test_a_stopped_comparison_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--again", "async_sgd/*"])
     peers.main()
     assert calls.count("two-servers") == 2
+
+
+def test_the_best_answer_of_a_utility_is_the_largest():
+    """Also where ``exact`` proves it, so that its bound is its answer."""
+    exact, other = run(257.0, 257.0, 5.0), run(241.0, 257.5, 60.0, proven=False)
+    judged = peers.Judged("ring_embedding/small-5x5x5-seed4", {"exact": exact, "CP-SAT": other})
+    assert judged.best == 257.0 and judged.off("exact") == 0 and peers.losses(judged) == []
