@@ -17,7 +17,7 @@ from table import machine, markdown
 
 from dlsched import srpt_mapping
 from dlsched.core.limits import Limits
-from dlsched.srpt_mapping.placing import layouts, lengths_s
+from dlsched.srpt_mapping.layouts import layouts, lengths_s
 
 CASES = [
     *(("mixed", 6, 8, seed, 3.0) for seed in range(6)),

@@ -29,7 +29,7 @@ from dlsched import srpt_mapping
 from dlsched.core.limits import Limits
 from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import layouts, lengths_s
+from dlsched.srpt_mapping.layouts import layouts, lengths_s
 from dlsched.traces import import_philly_gangs
 
 TRACE = Path(__file__).parents[2] / "shared" / "data" / "philly_jobs.csv"

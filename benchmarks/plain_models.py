@@ -32,7 +32,7 @@ from dlsched.matching_placement.arrays import arrays, placement
 from dlsched.matching_placement.formulations.milp import configurations, count_configurations
 from dlsched.ring_allocation.costs import complete_table as gpu_table
 from dlsched.solvers.milp import solve_milp
-from dlsched.srpt_mapping.placing import Layout, layouts, lengths_s, timed
+from dlsched.srpt_mapping.layouts import Layout, layouts, lengths_s, timed
 
 MOST_COLUMNS = 200_000
 """Beyond it PuLP alone takes longer than the limit of a minute."""

@@ -187,7 +187,7 @@ def planned_gangs(moment: Snapshot, now: ClusterState, method: str) -> tuple[Sta
     if not fit:
         return {}, words
     running = [
-        _gang_record(each.job, each.left_s, 0.0) | {"begun": [share._asdict() for share in _shares(each, now)]}
+        _gang_record(each.job, each.left_s, 0.0) | {"begun": [share.as_data() for share in _shares(each, now)]}
         for each in moment.holding
     ]
     schedule = solved(_instance(now, [*running, *(_gang_record(each.job, each.left_s, 0.0) for each in fit)]), method)

@@ -36,7 +36,7 @@ ACROSS = {("async_sgd.streams", "elastic_stream")}
 """What a module of a family may import of another family."""
 SHORT = ("cpsat",)
 """The solver that comes first in every run; the others in the campaigns."""
-PLAIN = {"instance", "solution", "objectives", "arrays"}
+PLAIN = {"instance", "servers", "solution", "objectives", "arrays"}
 """Modules of a family that its checker may reach: the data and plain arithmetic, no search, bound, model or draw."""
 
 

@@ -97,6 +97,7 @@ class ListedMethod:
     seeded: bool = False
     warm: str = ""
     require: str = ""
+    for_some: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

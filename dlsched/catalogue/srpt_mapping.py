@@ -10,6 +10,11 @@ def _policy(name: str, function: str, guarantee: str = "", module: str = "heuris
     return ListedMethod(name, "heuristic", function=f"{module}:{function}", guarantee=guarantee)
 
 
+def _of_slices(name: str) -> ListedMethod:
+    run = f"methods:run_{name.replace('-', '_')}"
+    return ListedMethod(name, "heuristic", run, require="slices:require_slices", for_some=True)
+
+
 LISTED = ListedFamily(
     name="srpt_mapping",
     methods=(
@@ -37,6 +42,10 @@ LISTED = ListedFamily(
         _policy("fifo-backfill", "fifo_backfill"),
         _policy("easy", "easy", module="reservations"),
         _policy("conservative", "conservative", module="reservations"),
+        _of_slices("first-fit"),
+        _of_slices("best-fit"),
+        _of_slices("dot-product"),
+        _of_slices("fgd"),
         ListedMethod("annealing", "heuristic", "methods:run_annealing", seeded=True),
         ListedMethod("plan", "heuristic", "methods:run_plan", seeded=True, require="planning:require_few_jobs"),
         ListedMethod("bound", "bound", "methods:run_bound"),
@@ -53,6 +62,9 @@ LISTED = ListedFamily(
         "published": "published models as pipelines with replicas",
         "recurring": "groups of like jobs, wrong predictions",
         "uneven-servers": "servers of 1, 2, 4 and 8 GPUs",
+        "shared": "shares of GPUs, and whole ones",
+        "openb": "shares and whole GPUs as in Alibaba's trace openb",
+        "mig": "MIG profiles of an A100",
     },
     formulations={"milp": "formulations.milp:build_milp"},
     options=by_name(

@@ -95,6 +95,8 @@ def compare_one(
     rows: list[Compared] = []
     interrupted = False
     for method in methods:
+        if not method.runs_unasked(instance):
+            continue
         rows.append(_method_row(family, instance, method, limits, seed, watch))
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
         if interrupted:
@@ -220,7 +222,7 @@ def methods_of(family: AnyFamily, wanted: Sequence[MethodLike] | None) -> list[A
     """Return the methods that are wanted of a family; None: all but its bounds."""
     if wanted is None:
         return [method for method in family.methods.values() if method.kind != "bound"]
-    chosen, times = [method_of(family, each) for each in wanted], Counter[str]()
+    chosen, times = [replace(method_of(family, each), for_some=False) for each in wanted], Counter[str]()
     for place, method in enumerate(chosen):
         times[method.name] += 1
         if times[method.name] > 1 and ":" in method.name:  # two functions of one name, such as lambdas

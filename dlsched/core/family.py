@@ -100,6 +100,8 @@ class Method(Generic[InstanceT, SolutionT]):
         nothing else runs.
     require
         Raises ``UsageError`` for instances that the method refuses, if that is quickly seen; called first.
+    for_some
+        Whether it is made for the few instances that ``require`` takes: it runs on others only where it is named.
     """
 
     name: str
@@ -110,12 +112,23 @@ class Method(Generic[InstanceT, SolutionT]):
     seeded: bool = False
     warm: Callable[[InstanceT, Search[SolutionT]], None] | None = None
     require: Callable[[InstanceT], None] | None = None
+    for_some: bool = False
 
     @property
     def promise(self) -> str:
         """The guarantee in words."""
         words = {"exact": "proven optimum", "bound": "proven bound, with certificate"}
         return words.get(self.kind, "none" if self.guarantee is None else self.guarantee.words)
+
+    def runs_unasked(self, instance: InstanceT) -> bool:
+        """Whether it runs on an instance where no method is named."""
+        if not self.for_some or self.require is None:
+            return True
+        try:
+            self.require(instance)
+        except UsageError:
+            return False
+        return True
 
     def follow(self, instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
         """Run the method, beginning with the user's start if there is one (Stopped: a limit; UsageError: it refuses)."""
@@ -329,6 +342,7 @@ def methods_of(
             seeded=method.seeded,
             warm=listed.load(method.warm) if method.warm else None,
             require=listed.load(method.require) if method.require else None,
+            for_some=method.for_some,
         )
         for method in listed.methods
     }

@@ -16,6 +16,7 @@ from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_plac
 from dlsched.srpt_mapping.generator import example, generate
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance, Job, Server, Stage
+from dlsched.srpt_mapping.layouts import usage_of
 from dlsched.srpt_mapping.methods import METHODS
 from dlsched.srpt_mapping.placing import Servers, compact, heavy_edge
 from dlsched.srpt_mapping.planning import anneal
@@ -66,19 +67,31 @@ def draw(instance: Instance, answers: Sequence[tuple[str, Schedule]], path: Path
     from dlsched.plots import Gang, GangRow, draw_gangs
 
     releases_s = {job.id: job.release_s for job in instance.jobs}
-    rows = []
+    lanes, rows = _lanes(instance), []
     for label, schedule in answers:
         ends_s = completion_times(instance, schedule)
         gangs = {}
         for job, start in schedule.jobs.items():
-            gpus: Counter[int] = Counter()
-            for share in start.placement:
-                gpus[instance.server_index[share.server]] += share.replicas
-            gangs[job] = Gang(start.start_s, ends_s[job], gpus)
+            usage = usage_of(instance, instance.jobs[instance.index[job]], start.placement)
+            taken = Counter({lane: sum(usage[each.start : each.stop]) for lane, each in enumerate(lanes.values())})
+            gangs[job] = Gang(start.start_s, ends_s[job], +taken)
         flows_s = [max(ends_s[job] - release_s, 0.0) for job, release_s in releases_s.items()]
         rows.append(GangRow(label, gangs, flows_s))
-    servers = {server.id: server.gpus for server in instance.servers}
-    return draw_gangs(rows, path, servers=servers, releases_s=releases_s, title=instance.name, width=width_in)
+    sizes = {name: sum(instance.capacities[each.start : each.stop]) for name, each in lanes.items()}
+    unit = "GPUs" if instance.units == 1 else f"of {instance.units} parts of a GPU each"
+    return draw_gangs(rows, path, servers=sizes, releases_s=releases_s, title=instance.name, width=width_in, unit=unit)
+
+
+def _lanes(instance: Instance) -> dict[str, range]:
+    """The columns of what a figure shows, by name: servers; where jobs take slices, also single GPUs."""
+    lanes: dict[str, range] = {}
+    for server, columns in zip(instance.servers, instance.columns, strict=True):
+        if not instance.sliced or server.slicing == "none":
+            lanes[server.id] = columns
+            continue
+        slots = len(columns) // server.gpus
+        lanes |= {f"{server.id}/{gpu}": columns[gpu * slots : (gpu + 1) * slots] for gpu in range(server.gpus)}
+    return lanes
 
 
 _OBJECTIVE = Objective(

@@ -17,7 +17,7 @@ from dlsched.core.search import CONTRADICTION
 from dlsched.srpt_mapping.bounds import combined
 from dlsched.srpt_mapping.checker import flow_times
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import Layouts, Picked, lengths_s, picked_of, timed
+from dlsched.srpt_mapping.layouts import Layouts, Picked, lengths_s, picked_of, timed
 from dlsched.srpt_mapping.solution import Schedule, Start, on_clock_of
 
 _CLOSED = 0.9 * MEETING

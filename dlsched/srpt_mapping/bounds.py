@@ -120,15 +120,17 @@ def prices(
 
 def few_enough(instance: Instance) -> bool:
     """Whether ``packing`` takes the instance."""
-    return len(instance.jobs) <= MOST_JOBS and instance.total_gpus <= MOST_GPUS
+    return len(instance.jobs) <= MOST_JOBS and instance.total_units <= MOST_GPUS
 
 
 def require_few(instance: Instance) -> None:
     """Refuse what ``packing`` would need too long for; UsageError: too many jobs or GPUs."""
     if len(instance.jobs) > MOST_JOBS:
         raise UsageError(where="packing", found=f"{len(instance.jobs):,} jobs", allowed=f"at most {MOST_JOBS}")
-    if instance.total_gpus > MOST_GPUS:
-        raise UsageError(where="packing", found=f"{instance.total_gpus:,} GPUs", allowed=f"at most {MOST_GPUS:,}")
+    if instance.total_units > MOST_GPUS:
+        what = "GPUs" if instance.units == 1 else f"GPUs of {instance.units} units"
+        found = f"{instance.total_gpus:,} {what}"
+        raise UsageError(where="packing", found=found, allowed=f"at most {MOST_GPUS:,} in all")
 
 
 def packing(
@@ -163,7 +165,8 @@ def packing(
     require_few(instance)
     jobs = rigid_jobs(instance, tick, exact_best_length_s)
     first_s = min(job.release_s for job in instance.jobs)
-    parts = [Part(np.array(own), sum(instance.servers[m].gpus for m in servers)) for own, servers in instance.parts]
+    sizes = [(own, sum(instance.servers[m].gpus for m in servers)) for own, servers in instance.parts]
+    parts = [Part(np.array(own), gpus * instance.units) for own, gpus in sizes]
     begun = np.array([job.begun is not None for job in instance.jobs])
     known_s = pooled_starts(jobs) if starts_s is None else np.array(starts_s) - first_s
     best: PackingPrices | None = None
@@ -220,8 +223,8 @@ def rigid_jobs(
     return RigidJobs(
         np.array(from_the_first([job.release_s for job in instance.jobs])),
         np.array(list(_of_every_job(instance, length_s, tick).values())),
-        np.array([job.gpus for job in instance.jobs], dtype=np.float64),
-        instance.total_gpus,
+        np.array([instance.units_of(job) for job in instance.jobs], dtype=np.float64),
+        instance.total_units,
     )
 
 

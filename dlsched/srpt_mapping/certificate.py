@@ -13,6 +13,9 @@ nor than the k-th smallest r_i + n_i alpha_i (``certificates.srpt_value``); so t
 *Prices.* A job holds g_i of G GPUs from its start on for n_i alpha_i seconds at least, wherever it is placed, without a
 pause: see ``certificates.time_prices``.
 
+*Slices.* Where jobs take slices, g_i and G are counted in units of a GPU (``Instance.units``): a job on a slice takes as many
+as the slice has, and no GPU has room for more than all of its units at a time.
+
 *Packing.* The jobs of a part that run at one time take at most its GPUs; alpha_i is that of the best placement, by search:
 see ``certificates.packing_prices``.
 """
@@ -84,7 +87,8 @@ def _placed_s(instance: Instance, job: Job) -> Fraction:
 
 def exact_size_s(instance: Instance, index: int, tick: Tick = no_tick) -> Fraction:
     """Seconds of the job on the virtual machine, at least: n_i g_i alpha_i / G."""
-    return exact_length_s(instance, index, tick) * instance.jobs[index].gpus / instance.part_gpus[index]
+    units = instance.part_gpus[index] * instance.units
+    return exact_length_s(instance, index, tick) * instance.units_of(instance.jobs[index]) / units
 
 
 def exact_length_s(instance: Instance, index: int, tick: Tick = no_tick) -> Fraction:
@@ -116,9 +120,9 @@ def prices_value(instance: Instance, breakpoints: Sequence[float], prices: Seque
     """Sum of completion times that prices of a GPU and second prove; errors as ``certificates.time_prices``."""
     # shorter lengths prove less, so rounding down is safe
     lengths = [rounded_down(exact_length_s(instance, index)) for index in range(len(instance.jobs))]
-    gpus = [job.gpus for job in instance.jobs]
+    units = [instance.units_of(job) for job in instance.jobs]
     releases = [job.release_s for job in instance.jobs]
-    return rigid_value(releases, lengths, gpus, instance.total_gpus, breakpoints, prices)
+    return rigid_value(releases, lengths, units, instance.total_units, breakpoints, prices)
 
 
 def packing_prices_value(instance: Instance, certificate: PackingCertificate) -> Fraction:
@@ -128,13 +132,13 @@ def packing_prices_value(instance: Instance, certificate: PackingCertificate) ->
         PackedJob(
             job.release_s,
             rounded_down(exact_best_length_s(instance, index)),  # shorter lengths prove less
-            job.gpus,
+            instance.units_of(job),
             part[index],
             job.begun is not None,
         )
         for index, job in enumerate(instance.jobs)
     ]
-    totals = [sum(instance.servers[m].gpus for m in servers) for _, servers in instance.parts]
+    totals = [sum(instance.servers[m].gpus for m in servers) * instance.units for _, servers in instance.parts]
 
     def indexed(figures: Mapping[str, Figure]) -> dict[int, Figure]:
         for name in figures:

@@ -15,6 +15,12 @@ minimise sum_i c_i,   c_i = start_i + n_i alpha_i(x_i)
 ``limit``     at no time do more than ``limit`` jobs of a group run
 ``consolidated``  only if ``placement`` is: a job that has not begun is on as few servers as its pool needs when empty
 
+Where some job takes a slice, servers whose ``slicing`` is not none are looked at GPU by GPU, in place of ``gpus``:
+
+``share``     at no time do the jobs that run take more than a GPU of any GPU; jobs with a share are on servers of shares; each
+              job names the GPUs that it takes, one or several, all different
+``profile``   at no time do two jobs take one slot; a job with a profile begins at one of the profile's starts
+
 A job may start before its release, or before the job whose GPUs it takes has ended, by 1e-9 of its own length or of that
 job's, and by the rounding of times on the clock of the file, which is coarse if the clock is late.
 The checker computes all figures from the definitions, by code of its own.
@@ -27,10 +33,18 @@ from collections.abc import Mapping, Sequence
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import rounding, tolerance
 from dlsched.core.result import Violation
-from dlsched.srpt_mapping.instance import Instance, Job
+from dlsched.srpt_mapping.instance import Instance, Job, Server
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
 
 _LATEST_S = 1e101  # times of instances are at most 1e100
+_THOUSANDTHS = 1000  # of a GPU
+_FULL = {
+    "gpus": "{used} of {most} GPUs are used",
+    "limit": "{used} jobs run, not {most},",
+    "share": "{used} of {most} thousandths are taken",
+    "profile": "{used} jobs take the slot",
+}
+"""Rules that hold at any time, and what is said where more is taken than there is."""
 Times = dict[str, tuple[float, float]]  # start and seconds of jobs
 Event = tuple[
     float, int, str, int
@@ -104,6 +118,8 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
             broken += _elsewhere(job, schedule.jobs[job.id], tolerance(length_s) + rounding(job.release_s, start_s))
         if job.pool is not None:
             broken += _outside(instance, job, schedule.jobs[job.id].placement)
+        if instance.sliced:
+            broken += _wrong_slices(instance, job, schedule.jobs[job.id].placement)
         if instance.placement == "consolidated" and job.begun is None:
             broken += _scattered(instance, job, schedule.jobs[job.id].placement)
     return broken + _overfull(instance, schedule, times)
@@ -114,6 +130,10 @@ def infeasible(instance: Instance) -> str | None:
     for job in instance.jobs:
         if job.gpus > instance.total_gpus:
             return f"job {job.id!r} takes {job.gpus} GPUs, all servers together have {instance.total_gpus}"
+        if job.slice is not None:
+            able = [each for each in instance.servers if job.pool is None or job.pool in each.pools]
+            if not any(_has_slice(each, job) for each in able):
+                return f"job {job.id!r} takes {_slice_in_words(job)}, and no server that it may use has such slices"
         if job.pool is not None:
             gpus = sum(server.gpus for server in instance.servers if job.pool in server.pools)
             if job.gpus > gpus:
@@ -232,7 +252,7 @@ def _elsewhere(job: Job, start: Start, allowed_s: float) -> list[Violation]:
         message = f"it runs at {job.release_s!r} s, and is to start at {start.start_s!r} s"
         return [Violation("begun", job.id, off_s, message)]
     runs = {(part.stage, part.server): part.replicas for part in job.begun or ()}
-    if {(stage, server): replicas for stage, server, replicas in start.placement} != runs:
+    if {(share.stage, share.server): share.replicas for share in start.placement} != runs:
         return [Violation("begun", job.id, message="it is not where it runs already")]
     return []
 
@@ -240,18 +260,29 @@ def _elsewhere(job: Job, start: Start, allowed_s: float) -> list[Violation]:
 def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Violation]:
     """The first moment at which each server is overfull, or each group beyond its limit; a very short run is a moment."""
     # GPUs are free again a tolerance before the end; a moment must not lie within runs on the same GPUs
-    events: dict[str, list[Event]] = {"gpus": [], "limit": []}
-    moments: dict[str, list[Event]] = {"gpus": [], "limit": []}
+    events: dict[str, list[Event]] = {rule: [] for rule in _FULL}
+    moments: dict[str, list[Event]] = {rule: [] for rule in _FULL}
     gpus = {server.id: server.gpus for server in instance.servers}
     limits = {group.id: group.limit for group in instance.groups}
     group_of = {job.id: job.group or "" for job in instance.jobs}
+    most: dict[str, Mapping[str, int]] = {
+        "gpus": gpus,
+        "limit": limits,
+        "share": defaultdict(lambda: _THOUSANDTHS),
+        "profile": defaultdict(lambda: 1),
+    }
     for name, (start_s, length_s) in times.items():
         end_s = start_s + length_s
         freed_s = end_s - tolerance(length_s) - rounding(end_s)
+        takes: list[tuple[str, str, int]] = []
         used: dict[str, int] = defaultdict(int)
         for share in schedule.jobs[name].placement:
-            used[share.server] += share.replicas
-        takes = [("gpus", server, count) for server, count in used.items()]
+            server = instance.servers[instance.server_index[share.server]]
+            if instance.sliced and server.slicing != "none":
+                takes += _taken(instance.jobs[instance.index[name]], server, share)
+            else:
+                used[share.server] += share.replicas
+        takes += [("gpus", where, count) for where, count in used.items()]
         group = group_of[name]
         if group in limits:
             takes.append(("limit", group, 1))
@@ -261,14 +292,14 @@ def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Viol
             else:
                 moments[rule].append((start_s, 1, where, count))
     broken: list[Violation] = []
-    for rule, most in (("gpus", gpus), ("limit", limits)):
-        first = _too_many(rule, most, events[rule])
+    for rule in _FULL:
+        first = _too_many(rule, most[rule], events[rule])
         if moments[rule]:
             later = [
                 (at_s + rounding(at_s) if kind else at_s, kind, where, count)
                 for at_s, kind, where, count in events[rule]
             ]
-            first = _too_many(rule, most, [*later, *moments[rule]]) | first
+            first = _too_many(rule, most[rule], [*later, *moments[rule]]) | first
         broken += first.values()
     return broken
 
@@ -282,11 +313,68 @@ def _too_many(rule: str, most: Mapping[str, int], events: Sequence[Event]) -> di
         if kind != 1:
             busy[where] = used
         if used > most[where] and where not in broken:
-            what = (
-                f"{used} of {most[where]} GPUs are used" if rule == "gpus" else f"{used} jobs run, not {most[where]},"
-            )
+            what = _FULL[rule].format(used=used, most=most[where])
             broken[where] = Violation(rule, where, float(used - most[where]), f"{what} from {time_s!r} s on")
     return broken
+
+
+def _has_slice(server: Server, job: Job) -> bool:
+    """Whether a server is cut into slices of which a job may take one."""
+    if job.profile is not None:
+        return server.geometry is not None and job.profile in server.geometry.profiles
+    return server.slicing == "shares"
+
+
+def _slice_in_words(job: Job) -> str:
+    return f"{job.gpu_share} of a GPU" if job.profile is None else f"a slice {job.profile!r}"
+
+
+def _wrong_slices(instance: Instance, job: Job, placement: tuple[Share, ...]) -> list[Violation]:
+    """Violation by a job that names no GPUs, others than there are, or a slice that they do not have."""
+    seen: set[tuple[str, int]] = set()
+    rule = "share" if job.profile is None else "profile"
+    for share in placement:
+        server = instance.servers[instance.server_index[share.server]]
+        wrong = None
+        if job.slice is not None and not _has_slice(server, job):
+            wrong = f"it takes {_slice_in_words(job)}, which server {server.id!r} does not have"
+        elif server.slicing == "none":
+            wrong = f"GPUs of server {server.id!r}, which has no slices, have no numbers" if share.gpus else None
+        elif type(share.gpus) is not tuple or len(share.gpus) != share.replicas:
+            wrong = f"it names GPUs {share.gpus!r} of {server.id!r}, for {share.replicas} replicas"
+        elif not all(type(gpu) is int and 0 <= gpu < server.gpus for gpu in share.gpus):
+            wrong = f"it names GPUs {share.gpus!r} of {server.id!r}, which has {server.gpus}, counted from 0"
+        elif len(set(share.gpus)) < len(share.gpus) or seen & {(server.id, gpu) for gpu in share.gpus}:
+            wrong = f"it names a GPU of {server.id!r} twice"
+        if wrong is None and job.profile is not None and server.geometry is not None:
+            starts = server.geometry.profiles[job.profile].starts
+            if type(share.slot) is not int or share.slot not in starts:
+                wrong = (
+                    f"it begins at slot {share.slot!r}, {job.profile!r} begins at {', '.join(map(str, sorted(starts)))}"
+                )
+        elif wrong is None and share.slot is not None:
+            wrong = f"it names slot {share.slot!r}, but takes no profile"
+        if wrong is not None:
+            return [Violation(rule, job.id, message=wrong)]
+        seen |= {(server.id, gpu) for gpu in share.gpus}
+    return []
+
+
+def _taken(job: Job, server: Server, share: Share) -> list[tuple[str, str, int]]:
+    """What a share takes of the GPUs of a server with slices: thousandths of each GPU, or its slots."""
+    shape = server.geometry
+    if type(share.gpus) is not tuple:
+        return []
+    if shape is None:
+        count = round(_THOUSANDTHS * job.gpu_share)
+        return [("share", f"{server.id}/{gpu}", count) for gpu in share.gpus]
+    if job.profile is None:
+        slots = range(shape.slots)
+    elif job.profile in shape.profiles and type(share.slot) is int:
+        slots = range(share.slot, share.slot + shape.profiles[job.profile].size)
+    else:
+        return []
+    return [("profile", f"{server.id}/{gpu}/{slot}", 1) for gpu in share.gpus for slot in slots]
 
 
 def _gpus(instance: Instance, server: str) -> int:

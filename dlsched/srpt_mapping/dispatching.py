@@ -21,6 +21,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing import Placed, Rule, Servers
+from dlsched.srpt_mapping.slices import servers_of
 from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts
 
 
@@ -162,6 +163,7 @@ def dispatch(
     waiting: Waiting | None = None,
     least_s: Sequence[float] = (),
     begun: Begun | None = None,
+    slices: str = "best-fit",
     tick: Tick = no_tick,
 ) -> Schedule:
     """Run the queue to its end.
@@ -184,6 +186,8 @@ def dispatch(
     begun
         Jobs that run when the clock starts, beside those of the instance that have begun: they go on, and no other job starts
         earlier; a job has waited since it joined. UsageError: they hold more GPUs of a server than it has.
+    slices
+        The rule of ``slices.SLICE_RULES`` that places jobs on slices.
     tick
         Called for every job that the queue considers; it may raise to stop.
 
@@ -191,7 +195,7 @@ def dispatch(
     """
     begun = with_own(instance, begun)
     waited_s = () if begun is None else [max(0.0, begun.at_s - join_s) for join_s in joins_s]
-    aside = Aside(instance, Servers(instance), by_class(instance, keys), place, waiting, least_s, waited_s)
+    aside = Aside(instance, servers_of(instance, slices), by_class(instance, keys), place, waiting, least_s, waited_s)
     return schedule_of(instance, run_queue(aside, joins_s, backfill=backfill, begun=begun, tick=tick))
 
 
@@ -252,8 +256,9 @@ def run_queue(
 
     def start(job: int, placed: Placed, now_s: float) -> None:
         length_s = jobs[job].iterations * servers.iteration_s(jobs[job].graph, placed)
-        ran[job] = JobRun(now_s, length_s, servers.placement(placed))
-        heapq.heappush(running, (now_s + length_s, job, servers.take(placed)))
+        placement, taken = servers.start(placed, jobs[job])
+        ran[job] = JobRun(now_s, length_s, placement)
+        heapq.heappush(running, (now_s + length_s, job, taken))
 
     # events in order of time: ends and arrivals, then waits that are over, then starts
     while arriving or running or aside:
@@ -276,7 +281,7 @@ def run_queue(
         while (first := queue.first(servers)) is not None:
             tick()
             queue.pop(first)
-            placed = aside.place(jobs[first].graph, servers.within(jobs[first].pool))
+            placed = servers.place(aside.place, jobs[first])
             if not aside.steps(first, placed, now_s):
                 start(first, placed, now_s)
     return [ran[job] for job in range(len(jobs))]
@@ -308,8 +313,11 @@ class _Queue:
 
     def __init__(self, keys: Sequence[float], instance: Instance, *, backfill: bool) -> None:
         self._keys, self._jobs = keys, instance.jobs
-        self._kinds = [(job.pool, job.gpus if backfill else 0) for job in instance.jobs]
-        self._heaps: defaultdict[tuple[str | None, int], list[tuple[float, int]]] = defaultdict(list)
+        self._sliced = instance.sliced
+        self._kinds = [
+            (job.pool, job.gpus if backfill else 0, job.slice if backfill else None) for job in instance.jobs
+        ]
+        self._heaps: defaultdict[tuple[str | None, int, int | str | None], list[tuple[float, int]]] = defaultdict(list)
         # by group how many more jobs may run, and those that wait for one to end, in order
         self._left = {group.id: group.limit for group in instance.groups}
         self._full: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
@@ -323,8 +331,9 @@ class _Queue:
         while True:
             heads = [
                 heap[0][:2]
-                for (pool, gpus), heap in self._heaps.items()
-                if heap and servers.fits(gpus or self._jobs[heap[0][1]].gpus, pool)
+                for (pool, gpus, _), heap in self._heaps.items()
+                if heap
+                and (self._fits(heap[0][1], servers) if self._sliced else servers.fits(gpus or self._gpus(heap), pool))
             ]
             best = min(heads, default=None)
             if best is None:
@@ -335,6 +344,15 @@ class _Queue:
             # its group is at its limit: it does not keep others from starting
             heapq.heappop(self._heaps[self._kinds[best[1]]])
             heapq.heappush(self._full[group], best)
+
+    def _gpus(self, heap: list[tuple[float, int]]) -> int:
+        """GPUs of the head of a heap."""
+        return self._jobs[heap[0][1]].gpus
+
+    def _fits(self, index: int, servers: Servers) -> bool:
+        """Whether a job fits, where some take slices."""
+        job = self._jobs[index]
+        return servers.fits(job.gpus, job.pool) if job.slice is None else servers.fits_slice(job)
 
     def pop(self, job: int) -> None:
         """Take out the job that ``first`` named, which counts for its group until it leaves."""

@@ -21,10 +21,12 @@ from dlsched.solvers.conclude import settled
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.blocks import Block, blocks_of, whole_bound_s, whole_schedule
 from dlsched.srpt_mapping.bounds import combined, few_enough, packing, prices
-from dlsched.srpt_mapping.heuristics import POLICIES, WARM, one_by_one
+from dlsched.srpt_mapping.heuristics import POLICIES, RESERVING, WARM, fifo, one_by_one
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import Layouts, Picked, Servers, compact, layouts, mode_jobs, picked_of
+from dlsched.srpt_mapping.layouts import Layouts, Picked, layouts, mode_jobs, picked_of
+from dlsched.srpt_mapping.placing import Servers, compact
 from dlsched.srpt_mapping.planning import LARGEST, anneal, plan
+from dlsched.srpt_mapping.slices import SLICE_RULES
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.version import VERSION
 
@@ -78,12 +80,15 @@ def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int =
     """Offer the answers of all policies; return the incumbent after and before, and theirs. Each counts as ``nodes`` nodes."""
     schedules = [search.incumbent]
     for name, policy in POLICIES.items():
-        if name != WARM:
+        if name != WARM and not (instance.sliced and name in RESERVING):
             search.tick(nodes)
             schedule = policy(instance, tick=search.tick)
             assert schedule is not None  # there is an incumbent
             search.offer(schedule, source=name)
             schedules.append(schedule)
+    for rule in SLICE_RULES if instance.sliced else ():
+        search.tick(nodes)
+        search.offer(fifo(instance, backfill=True, slices=rule, tick=search.tick), source=rule)
     return [search.incumbent, *schedules]
 
 
@@ -145,7 +150,7 @@ class Closing:
             for each in certificates:
                 none, windows = (0.0,) * (len(each.breakpoints) - 1), []
                 if isinstance(each, PricesCertificate):
-                    rates = np.array([[job.gpus * price for price in each.prices] for job in jobs])
+                    rates = np.array([[self._instance.units_of(job) * price for price in each.prices] for job in jobs])
                 else:
                     rates = np.array([each.rates.get(job.id, none) for job in jobs])
                     windows = _charged(each, [job.id for job in jobs], first_s)
@@ -227,7 +232,7 @@ class Closing:
             mode_jobs(block.instance, block.choices),
             block.flow_s,
             kinds=kinds,
-            priced=len(block.instance.servers),
+            priced=block.instance.columns[-1].stop,
             prices=priced,
             better=better,
             tick=self._search.tick,
@@ -336,7 +341,7 @@ def _in_turns(
 
 def _by_heuristics(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:
     """``plan`` and ``annealing``, each as without the other: what the methods find, ``exact`` finds too."""
-    if len(instance.jobs) <= LARGEST:
+    if len(instance.jobs) <= LARGEST and not instance.sliced:
         plan_incumbent(instance, search, schedules)
     anneal_incumbent(instance, search, schedules[0])
 

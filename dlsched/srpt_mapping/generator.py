@@ -11,6 +11,9 @@ preset                    what it is
 ``published``             published models on V100, cut into 1, 2 or 4 stages of 1 to 8 replicas, at most 16 GPUs
 ``recurring``             users' groups of like jobs; predictions wrong by a lognormal factor, as lengths within groups
 ``uneven-servers``        the jobs of ``mixed`` on servers of 1, 2, 4 and 8 GPUs
+``shared``                jobs on shares of a GPU, a tenth to three quarters, and on 1, 2 and 4 GPUs
+``openb``                 shares and numbers of GPUs with the frequencies of the pods of Alibaba's trace openb
+``mig``                   profiles of an A100-40GB, and pairs of GPUs
 ========================  ========================================================================================
 
 Servers have 8 GPUs, or 2 or 4 where at most four such servers hold all; the last has the rest. Those of
@@ -22,7 +25,7 @@ published stages are rounded to four significant digits, releases to nine.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -31,6 +34,7 @@ import numpy as np
 from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.published import PublishedModel, published_stages
+from dlsched.cluster.slicing import GEOMETRIES
 from dlsched.core.arguments import drawing, require_arguments, require_positive
 from dlsched.core.elementary import exp, four_digits, log, log_uniform, lognormal
 from dlsched.core.errors import UsageError
@@ -64,6 +68,27 @@ _CHOSEN = (
 
 # The four in the middle are quantiles of Philly's durations; the ends, and lines between the logarithms, are ours.
 _QUANTILES = {0.0: 10.0, 0.05: 48.0, 0.5: 1144.0, 0.95: 43648.0, 0.99: 254884.0, 1.0: 1e6}
+
+
+_MIG = "A100-40GB"
+SLICING: Mapping[str, Mapping[str, str]] = {
+    "shared": {"slicing": "shares"},
+    "openb": {"slicing": "shares"},
+    "mig": {"slicing": _MIG},
+}
+_SLICES: dict[str, dict[float | str, float]] = {
+    # ours
+    "shared": {0.1: 1, 0.25: 2, 0.5: 2, 0.75: 1, 1: 2, 2: 1, 4: 1},
+    # Alibaba, cluster-trace-gpu-v2023, openb_pod_list_default.csv: num_gpu and gpu_milli of all pods with GPUs that occur in
+    # more than 10 of the 7,064 pods
+    "openb": {
+        **{0.81: 1078, 0.47: 750, 0.32: 328, 0.65: 253, 0.23: 140, 0.46: 128, 0.59: 75, 0.16: 74, 0.55: 72, 0.22: 62},
+        **{0.37: 47, 0.11: 24, 0.48: 19, 1: 3911, 8: 44, 2: 16, 4: 15},
+    },
+    # ours
+    "mig": {"1g.5gb": 3, "2g.10gb": 2, "3g.20gb": 2, "4g.20gb": 1, "7g.40gb": 1, 2: 1},
+}
+"""By preset what jobs take, shares of a GPU, profiles, or numbers of GPUs, with weights."""
 
 
 def example() -> Instance:
@@ -136,7 +161,7 @@ def generate(
     else:
         drawn = [_job(generator, cluster, preset, used) for _ in range(jobs)]
     # a span at which the GPU-seconds needed are the load times those that the cluster has
-    gpu_s = [job["iterations"] * (_graph(job["stages"]).gpus * cluster.iteration_s(job)) for job in drawn]
+    gpu_s = [job["iterations"] * (_gpus(job) * cluster.iteration_s(job)) for job in drawn]
     span_s = math.fsum(gpu_s) / (load * total)
     if not 0 < span_s < 1e15:
         raise UsageError(where="load", found=load, allowed="one at which arrivals span up to 1e15 s")
@@ -149,7 +174,7 @@ def generate(
         source="\n".join([command, *_sources(used)]),
         intra_bandwidth_bytes_per_s=_INTRA,
         nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size, **SLICING.get(preset, {})} for index, size in enumerate(sizes)],
         jobs=[
             {"id": f"j{index}", "release_s": float(f"{release_s:.9g}"), **job}
             for index, (job, release_s) in enumerate(zip(drawn, releases, strict=True))
@@ -183,6 +208,13 @@ def _graph(stages: Sequence[Drawn]) -> JobGraph:
     return JobGraph(*(tuple(stage[name] for stage in stages) for name in Stage.model_fields))
 
 
+def _gpus(job: Drawn) -> float:
+    """GPUs that a job takes, or the part of one."""
+    if "profile" in job:
+        return GEOMETRIES[_MIG].profiles[job["profile"]].size / GEOMETRIES[_MIG].slots
+    return float(job.get("gpu_share", _graph(job["stages"]).gpus))
+
+
 def _even_sizes(gpus: int) -> list[int]:
     """GPUs of servers of one size; the last has the rest."""
     size = 2 if gpus <= 8 else 4 if gpus <= 16 else 8
@@ -206,6 +238,8 @@ def _job(generator: np.random.Generator, cluster: _Cluster, preset: str, used: l
         used.append(model)
     elif preset == "data-parallel":
         job = {"stages": _chain(generator, _size(generator, _POWERS, cluster.gpus), 1)}
+    elif preset in _SLICES:
+        job = _sliced(generator, _SLICES[preset], cluster.gpus)
     elif preset == "single-gpu":
         length_s = _quantile_s(generator.random())
         job = {"stages": _chain(generator, _size(generator, _MOSTLY_ONE, cluster.gpus), 1)}
@@ -213,6 +247,17 @@ def _job(generator: np.random.Generator, cluster: _Cluster, preset: str, used: l
         heavier = _HEAVIER if preset == "communication-heavy" else 1.0
         job = {"stages": _chain(generator, _size(generator, _GPUS, cluster.gpus), 4, heavier)}
     return {"iterations": cluster.iterations(job, length_s), **job}
+
+
+def _sliced(generator: np.random.Generator, chances: Mapping[float | str, float], gpus: int) -> Drawn:
+    """A job on a share of a GPU, on a profile, or on whole GPUs, of those that the cluster holds."""
+    needs = [need for need in chances if isinstance(need, str) or need <= gpus]
+    weights = np.array([chances[need] for need in needs])
+    need = needs[int(generator.choice(len(needs), p=weights / weights.sum()))]
+    if isinstance(need, str) or need < 1:
+        stage = _stage(1, four_digits(log_uniform(generator, *_ITERATION_S)), 0.0, 0.0)
+        return {"stages": [stage], **({"profile": need} if isinstance(need, str) else {"gpu_share": need})}
+    return {"stages": _chain(generator, int(need), 1)}
 
 
 def _size(generator: np.random.Generator, chances: dict[int, float], gpus: int) -> int:

@@ -48,8 +48,9 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.dispatching import PATIENT, Begun, Waiting, dispatch
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.placing import PLACES, Servers, compact, in_order, placed_s, require_placeable
-from dlsched.srpt_mapping.solution import Schedule, Start, begun_starts, on_clock_of
+from dlsched.srpt_mapping.placing import PLACES, Placed, Servers, compact, in_order, placed_s, require_placeable
+from dlsched.srpt_mapping.slices import SLICE_RULES, servers_of
+from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts, on_clock_of
 
 SPEEDS = ("placed", "low")
 
@@ -100,8 +101,8 @@ def a_srpt(
         ends_s = np.empty(len(own.jobs))
         # pools that share no servers have virtual machines of their own
         for jobs, servers in own.parts:
-            gpus = sum(own.servers[index].gpus for index in servers)
-            sizes = [own.jobs[index].predicted * own.jobs[index].gpus * alpha[index] / gpus for index in jobs]
+            units = sum(own.servers[index].gpus for index in servers) * own.units
+            sizes = [own.jobs[index].predicted * own.units_of(own.jobs[index]) * alpha[index] / units for index in jobs]
             ends_s[jobs] = srpt_completions(np.array([own.jobs[index].release_s for index in jobs]), np.array(sizes))
         return ends_s.tolist(), ends_s.tolist()
 
@@ -118,7 +119,7 @@ def shortest_first(
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted length first; None when infeasible. No guarantee; cost as ``dispatch``."""
-    order = _at_release(lambda job, least_s: job.predicted * least_s, tick)
+    order = _at_release(lambda job, units, least_s: job.predicted * least_s, tick)
     return _queued(instance, order, backfill, place, waiting, begun, tick)
 
 
@@ -132,7 +133,7 @@ def least_work_first(
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted GPU-seconds first; None when infeasible. No guarantee; cost as ``dispatch``."""
-    order = _at_release(lambda job, least_s: job.predicted * job.gpus * least_s, tick)
+    order = _at_release(lambda job, units, least_s: job.predicted * units * least_s, tick)
     return _queued(instance, order, backfill, place, waiting, begun, tick)
 
 
@@ -143,12 +144,15 @@ def fifo(
     place: str = "heavy-edge",
     waiting: Waiting | None = None,
     begun: Begun | None = None,
+    slices: str = "best-fit",
     tick: Tick = no_tick,
 ) -> Schedule | None:
-    """Start jobs in the order of their release; None when infeasible. No guarantee; cost as ``dispatch``."""
-    return _queued(
-        instance, _at_release(lambda job, least_s: job.release_s, tick), backfill, place, waiting, begun, tick
-    )
+    """Start jobs in the order of their release; None when infeasible. No guarantee; cost as ``dispatch``.
+
+    ``slices``: of ``SLICE_RULES``, which places jobs on slices of GPUs.
+    """
+    order = _at_release(lambda job, units, least_s: job.release_s, tick)
+    return _queued(instance, order, backfill, place, waiting, begun, tick, slices)
 
 
 def one_by_one(instance: Instance) -> Schedule | None:
@@ -156,7 +160,7 @@ def one_by_one(instance: Instance) -> Schedule | None:
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)
-    empty = Servers(instance)
+    empty = servers_of(instance)
     kinds = {(job.graph, job.pool) for job in instance.jobs}
     placed = {(graph, pool): in_order(graph, empty.within(pool)) for graph, pool in kinds}
     length_s = {kind: empty.iteration_s(kind[0], placement) for kind, placement in placed.items()}
@@ -168,9 +172,16 @@ def one_by_one(instance: Instance) -> Schedule | None:
         last_s = max(last_s, job.release_s + job.iterations * runs_s)
     waiting = [job for job in instance.jobs if job.id not in starts]
     for job in sorted(waiting, key=lambda job: job.predicted * length_s[job.graph, job.pool]):
-        starts[job.id] = Start(last_s + elapsed_s, tuple(empty.named(placed[job.graph, job.pool])))
+        starts[job.id] = Start(last_s + elapsed_s, _alone(empty, job, placed[job.graph, job.pool]))
         elapsed_s += job.iterations * length_s[job.graph, job.pool]
     return Schedule(starts)
+
+
+def _alone(empty: Servers, job: Job, placed: Placed) -> tuple[Share, ...]:
+    """The shares of a job that runs alone."""
+    shares, taken = empty.start(empty.place(lambda graph, servers: placed, job), job)
+    empty.give(taken)
+    return shares
 
 
 a_srpt_strict = partial(a_srpt, waiting=None, speeds="low")
@@ -190,12 +201,13 @@ _Order = Callable[[Instance], tuple[Sequence[float], Sequence[float]]]
 """From an instance on its own clock to when jobs join the queue, and their keys."""
 
 
-def _at_release(key: Callable[[Job, float], float], tick: Tick) -> _Order:
-    """Jobs join at their release; keys from a job and its alpha_i."""
+def _at_release(key: Callable[[Job, int, float], float], tick: Tick) -> _Order:
+    """Jobs join at their release; keys from a job, the units that it takes, and its alpha_i."""
 
     def order(own: Instance) -> tuple[Sequence[float], Sequence[float]]:
         alpha = placed_s(own, compact, tick=tick)
-        return [job.release_s for job in own.jobs], [key(job, each) for job, each in zip(own.jobs, alpha, strict=True)]
+        keys = [key(job, own.units_of(job), each) for job, each in zip(own.jobs, alpha, strict=True)]
+        return [job.release_s for job in own.jobs], keys
 
     return order
 
@@ -208,10 +220,12 @@ def _queued(
     waiting: Waiting | None,
     begun: Begun | None,
     tick: Tick,
+    slices: str = "best-fit",
 ) -> Schedule | None:
     """Run a policy on the instance's own clock; UsageError for an unknown rule of placement."""
-    if place not in PLACES:
-        raise UsageError(where="place", found=repr(place), allowed=", ".join(PLACES))
+    for where, name, allowed in (("place", place, PLACES.keys()), ("slices", slices, SLICE_RULES.keys())):
+        if name not in allowed:
+            raise UsageError(where=where, found=repr(name), allowed=", ".join(allowed))
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)
@@ -228,6 +242,7 @@ def _queued(
         waiting=waiting,
         least_s=least_s,
         begun=None if begun is None else begun.since(min(job.release_s for job in instance.jobs)),
+        slices=slices,
         tick=tick,
     )
     return Schedule(on_clock_of(instance, own, schedule) | ({} if begun is None else dict(begun.starts)))
@@ -252,6 +267,7 @@ STRICT = Guarantee[Instance](
     lambda instance: (
         infeasible(instance) is None
         and not instance.consolidated
+        and not instance.sliced
         and all(
             job.begun is None and job.pool is None and not job.priority and not any(instance.slots(job))
             for job in instance.jobs
@@ -259,6 +275,9 @@ STRICT = Guarantee[Instance](
     ),
     lambda instance, optimum: factor(instance) * optimum * (1 + _ROUNDING),
 )
+
+RESERVING = ("easy", "conservative")
+"""Policies that reserve whole GPUs, and know no slices."""
 
 POLICIES: dict[str, Callable[..., Schedule | None]] = dict(LISTED.functions("heuristic"))
 """From an instance to a schedule; ``tick`` is called while they run."""

@@ -16,6 +16,8 @@ code                              mathematics
 ``pool``, ``pools``               a job runs on servers of its pool only; without one on any
 ``groups``                        l_k = ``limit``, how many jobs of the group run at once at most
 ``placement``                     consolidated: a job uses at most ``most_servers`` servers
+``slicing``                       how the GPUs of a server are cut: not at all, into shares, or into slots
+``gpu_share``, ``profile``        the slice of one GPU that a job takes: a share, or slots; ``columns`` has what they share
 ================================  ===================================================================================
 """
 
@@ -33,13 +35,18 @@ from pydantic import Field, model_validator
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.job_graph import Stage as Stage
-from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import FOUND, Refused
 from dlsched.core.part import Data, Part
 from dlsched.core.ranges import MODERATE, Range, Ranges
 from dlsched.core.ticks import from_the_first
+from dlsched.srpt_mapping.servers import Group as Group
+from dlsched.srpt_mapping.servers import Held as Held
+from dlsched.srpt_mapping.servers import Server as Server
 
 _CLASSES = 2**31  # priorities of workload managers are 32-bit integers
+_MOST_COLUMNS = 1_000_000  # GPUs or slots that are looked at one by one
+_MILLI = 1000  # shares are multiples of a thousandth, as gpu_milli counts them
 _ODD = 0.5, 60  # a range of ordinary numbers, for tests
 _SENT = Range(searched=(0.0, 1e10), ties=(1, 4), edges=(16, 64), tested=_ODD)
 RANGES: Ranges = {
@@ -57,6 +64,7 @@ RANGES: Ranges = {
         searched=(1.0, 1000.0), of_presets=(1, 1e6), ties=(1, 2, 10), edges=tuple(range(1, 9)), tested=(1, 60.5)
     ),
     "jobs[].predicted_iterations": Range(searched=(1.0, 1e6), ties=(0.01,)),
+    "jobs[].gpu_share": Range(allowed=(0.001, 1.0), ties=(0.5, 0.25)),
     "jobs[].priority": Range(allowed=(-_CLASSES, _CLASSES), ties=(-1, 0, 1)),
     "jobs[].limit_s": Range(allowed=MODERATE, ties=(1, 4, 16)),
     "groups[].limit": Range(ties=(1, 2)),
@@ -77,29 +85,6 @@ _Wall = tuple[str, str | int | None]  # a server, a pool or a group
 Placement = Literal["any", "consolidated"]
 
 
-class Server(Part):
-    """A server: its name, unique in the instance, how many GPUs it has, and the pools (partitions, queues) that may use it."""
-
-    id: Name
-    gpus: Count
-    pools: Annotated[tuple[Name, ...], Field(strict=False)] = ()
-
-
-class Group(Part):
-    """A group of jobs, such as the tasks of an array, of which at most ``limit`` run at once."""
-
-    id: Name
-    limit: Count
-
-
-class Held(Part):
-    """Replicas of a stage, counted from 0, that run on a server, by its id."""
-
-    stage: Annotated[int, Field(ge=0)]
-    server: Name
-    replicas: Count
-
-
 class Job(Part):
     """A gang: it takes a GPU for every replica of its chain of stages, all at once, and keeps them to its end.
 
@@ -108,7 +93,9 @@ class Job(Part):
     ``groups`` of the instance may limit how many jobs of a group run at once. ``begun``: where it runs already, all of its
     replicas: it starts at its release, the earliest of all, exactly there; None: it has not begun. ``pool``: it runs on servers
     of this pool only; None: on any. ``priority``: its class; policies serve larger ones first. ``limit_s``: seconds from its
-    start by which its user said that it ends; only reservations know it; None: what policies see.
+    start by which its user said that it ends; only reservations know it; None: what policies see. ``gpu_share``: the share of one
+    GPU that it takes, in whole thousandths, and ``profile``: the kind of slice, both of a job of one stage and one replica; it
+    runs on a server whose ``slicing`` has such slices, and does not move.
     """
 
     id: Name
@@ -123,6 +110,8 @@ class Job(Part):
     pool: Name | None = None
     priority: Annotated[int, Field(ge=-_CLASSES, le=_CLASSES)] = 0
     limit_s: Positive | None = None
+    gpu_share: Annotated[float, Field(ge=1 / _MILLI, le=1)] = 1.0
+    profile: Name | None = None
 
     if TYPE_CHECKING:
 
@@ -141,7 +130,24 @@ class Job(Part):
             pool: str | None = None,
             priority: int = 0,
             limit_s: float | None = None,
+            gpu_share: float = 1.0,
+            profile: str | None = None,
         ) -> None: ...
+
+    @model_validator(mode="after")
+    def _slice_of_one_gpu(self) -> Self:
+        if self.slice is None:
+            return self
+        field = "gpu_share" if self.profile is None else "profile"
+        if self.profile is not None and self.gpu_share != 1:
+            raise Refused(f"{self.gpu_share}", "a share or a profile, not both", "gpu_share")
+        if self.gpu_share != round(_MILLI * self.gpu_share) / _MILLI:
+            raise Refused(f"{self.gpu_share}", "whole thousandths of a GPU", "gpu_share")
+        if len(self.stages) > 1 or self.stages[0].replicas > 1:
+            raise Refused("a slice for several replicas", "a job of one stage and one replica", field)
+        if self.begun is not None:
+            raise Refused("a job on a slice that has begun", "a job that has not begun", field)
+        return self
 
     @model_validator(mode="after")
     def _last_sends_nothing(self) -> Self:
@@ -180,8 +186,13 @@ class Job(Part):
 
     @property
     def gpus(self) -> int:
-        """g_i, GPUs that the job takes."""
+        """g_i, GPUs that the job takes; 1 where it takes a slice of one."""
         return self.graph.gpus
+
+    @property
+    def slice(self) -> int | str | None:
+        """Thousandths of a GPU that the job takes, or its profile; None: whole GPUs."""
+        return self.profile if self.gpu_share == 1 else round(_MILLI * self.gpu_share)
 
 
 @functools.lru_cache(maxsize=65536)
@@ -236,9 +247,20 @@ class Instance(InstanceFile):
         require_unique_ids([server.id for server in self.servers], "servers")
         require_unique_ids([job.id for job in self.jobs], "jobs")
         require_unique_ids([group.id for group in self.groups], "groups")
+        if self.sliced and self.columns[-1].stop > _MOST_COLUMNS:
+            found = f"{self.columns[-1].stop:,} GPUs and slots, with jobs on slices"
+            raise Refused(found, f"at most {_MOST_COLUMNS:,}", "servers")
         for index, job in enumerate(self.jobs):
             if job.pool is not None and job.pool not in self.pool_names:
                 raise Refused(f"{job.pool[:FOUND]!r}", "a pool of some server", "jobs", index, "pool")
+            if job.profile is not None and job.profile not in self._profiles:
+                raise Refused(
+                    f"{job.profile[:FOUND]!r}", "a profile of some server's slicing", "jobs", index, "profile"
+                )
+            if self.sliced and job.begun is not None:
+                raise Refused(
+                    "a job that has begun, beside jobs on slices", "none that has begun", "jobs", index, "begun"
+                )
         for field in ("intra_bandwidth_bytes_per_s", "nic_bandwidth_bytes_per_s"):
             if not RANGES[field].allows(getattr(self, field)):
                 raise Refused(f"{getattr(self, field)}", _ALLOWED, field)
@@ -319,9 +341,52 @@ class Instance(InstanceFile):
         """The pools of all servers."""
         return frozenset(pool for server in self.servers for pool in server.pools)
 
+    @cached_property
+    def sliced(self) -> bool:
+        """Whether some job takes a slice of a GPU; then servers with slices are counted GPU by GPU."""
+        return any(job.slice is not None for job in self.jobs)
+
+    @cached_property
+    def _profiles(self) -> frozenset[str]:
+        """The profiles of all servers."""
+        return frozenset(name for server in self.servers if server.geometry for name in server.geometry.profiles)
+
+    @cached_property
+    def units(self) -> int:
+        """Units as which a GPU counts, of which all shares and slots are multiples; 1 where all jobs take whole GPUs."""
+        milli = [each for job in self.jobs if isinstance(each := job.slice, int)]
+        slots = [server.geometry.slots for server in self.servers if server.geometry]
+        return math.lcm(_MILLI // math.gcd(_MILLI, *milli), *slots) if self.sliced else 1
+
+    @cached_property
+    def total_units(self) -> int:
+        """Units of all GPUs."""
+        return self.total_gpus * self.units
+
+    def units_of(self, job: Job) -> int:
+        """Units that a job takes, on whichever servers it runs at least."""
+        if job.profile is None:
+            return job.gpus * self.units if job.gpu_share == 1 else round(_MILLI * job.gpu_share) * self.units // _MILLI
+        shapes = (self.servers[m].geometry for m in self.servers_of(job))
+        return min(
+            (shape.profiles[job.profile].size * self.units // shape.slots for shape in shapes if shape), default=0
+        )
+
+    @cached_property
+    def columns(self) -> list[range]:
+        """Of every server, its positions in ``capacities``: one; or one for each GPU or slot, if slices are counted there."""
+        counts = [
+            1
+            if not self.sliced or each.slicing == "none"
+            else each.gpus * (each.geometry.slots if each.geometry else 1)
+            for each in self.servers
+        ]
+        return [range(end - count, end) for count, end in zip(counts, accumulate(counts), strict=True)]
+
     def servers_of(self, job: Job) -> list[int]:
         """Indices of the servers on which a job may run."""
-        return self._servers_of_pool[job.pool]
+        servers = self._servers_of_pool[job.pool]
+        return servers if job.slice is None else [m for m in servers if self.servers[m].has_slice(job.slice)]
 
     @cached_property
     def _servers_of_pool(self) -> dict[str | None, list[int]]:
@@ -350,14 +415,24 @@ class Instance(InstanceFile):
 
     @cached_property
     def capacities(self) -> tuple[int, ...]:
-        """What jobs share: the GPUs of every server, then the limit of every group; shape (M + K,)."""
-        return (*(server.gpus for server in self.servers), *(group.limit for group in self.groups))
+        """What jobs share: the GPUs of every server, then the limit of every group; shape (M + K,).
+
+        Where jobs take slices these are units, and M is the number of all ``columns``.
+        """
+        own = zip(self.servers, self.columns, strict=True)
+        rooms = [server.gpus * self.units // len(columns) for server, columns in own for _ in columns]
+        return (*rooms, *(group.limit for group in self.groups))
 
     @cached_property
     def kinds(self) -> list[int]:
-        """Equal numbers for servers that jobs may exchange, of as many GPUs and the same pools; shape (M + K,)."""
-        kinds: list[object] = [(server.gpus, frozenset(server.pools)) for server in self.servers]
-        kinds += [group.id for group in self.groups]
+        """Equal numbers for what jobs may exchange: servers of as many GPUs and the same pools, GPUs of one; shape (M + K,)."""
+        kinds: list[object] = []
+        for server, columns in zip(self.servers, self.columns, strict=True):
+            if not self.sliced or server.slicing == "none":
+                kinds.append((server.gpus, frozenset(server.pools)))
+            else:
+                kinds += [server.id] * len(columns) if server.geometry is None else list(columns)
+        kinds += [(group.id,) for group in self.groups]
         return [kinds.index(kind) for kind in kinds]
 
     def slots(self, job: Job) -> tuple[int, ...]:
@@ -419,4 +494,7 @@ class Instance(InstanceFile):
     def _with(self, **changes: object) -> "Instance":
         """Return the same instance with other fields, which are valid; without its source and what is known of it."""
         fields = {name: getattr(self, name) for name in Instance.model_fields if name not in ("source", "known")}
-        return Instance.model_construct(**fields | changes)
+        other = Instance.model_construct(**fields | changes)
+        if self.sliced:  # some of the jobs are counted as all of them are
+            other.__dict__.update(sliced=True, units=self.units)
+        return other

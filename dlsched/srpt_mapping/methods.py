@@ -1,7 +1,8 @@
 """Methods of srpt_mapping by name, as the catalogue lists them, and how the less simple ones run."""
 
 from dlsched.catalogue.srpt_mapping import LISTED
-from dlsched.core.family import bound_in_ticks, heuristic, methods_of
+from dlsched.core.family import Run, bound_in_ticks, heuristic, methods_of
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude
@@ -18,9 +19,10 @@ from dlsched.srpt_mapping.exact import (
     warm,
 )
 from dlsched.srpt_mapping.formulations.milp import build_milp
-from dlsched.srpt_mapping.heuristics import one_by_one
+from dlsched.srpt_mapping.heuristics import fifo, one_by_one
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import layouts
+from dlsched.srpt_mapping.layouts import layouts
+from dlsched.srpt_mapping.slices import SLICE_RULES
 from dlsched.srpt_mapping.solution import Schedule
 
 
@@ -79,6 +81,17 @@ def run_prices(instance: Instance, search: Search[Schedule]) -> TerminationStatu
     prove_prices(instance, search)
     return TerminationStatus.FEASIBLE
 
+
+def _run_slices(rule: str) -> Run[Instance, Schedule]:
+    """Backfilling in the order of release, with a rule that places jobs on slices."""
+
+    def policy(instance: Instance, *, tick: Tick = no_tick) -> Schedule | None:
+        return fifo(instance, backfill=True, slices=rule, tick=tick)
+
+    return heuristic(rule, policy, one_by_one)
+
+
+run_first_fit, run_best_fit, run_dot_product, run_fgd = map(_run_slices, SLICE_RULES)
 
 METHODS = methods_of(
     LISTED, heuristic=lambda name, function: heuristic(name, function, one_by_one), bound=bound_in_ticks

@@ -32,6 +32,7 @@ from dlsched.srpt_mapping.checker import objective
 from dlsched.srpt_mapping.dispatching import PATIENT, Aside, JobRun, run_queue, schedule_of, with_own
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing import Placed, Servers, compact, placed_s
+from dlsched.srpt_mapping.slices import servers_of
 from dlsched.srpt_mapping.solution import Schedule, begun_starts, on_clock_of
 
 
@@ -213,7 +214,7 @@ def anneal(
     # one set of servers for all orders: a run leaves all GPUs free
     own = instance.on_own_clock()
     least_s = placed_s(own, compact, tick=tick)
-    aside = partial(Aside, own, Servers(own), place=compact, waiting=PATIENT, least_s=least_s)
+    aside = partial(Aside, own, servers_of(own), place=compact, waiting=PATIENT, least_s=least_s)
     releases_s, begun = [job.release_s for job in own.jobs], with_own(own)
 
     def run(order: list[int]) -> list[JobRun]:
@@ -238,7 +239,9 @@ _LAST = 5  # number of latest record prices over which means are taken
 
 
 def require_few_jobs(instance: Instance) -> None:
-    """Refuse more than ``LARGEST`` jobs (UsageError)."""
+    """Refuse more than ``LARGEST`` jobs, and jobs on slices (UsageError)."""
+    if instance.sliced:
+        raise UsageError(where="plan", found="jobs on slices of GPUs", allowed="jobs of whole GPUs")
     count = len(instance.jobs)
     if count > LARGEST:
         raise UsageError(where="plan", found=f"{count:,} jobs", allowed=f"{LARGEST:,}")

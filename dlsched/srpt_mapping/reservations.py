@@ -178,6 +178,8 @@ def backfill_reserving(
         raise UsageError(where="place", found=repr(place), allowed=", ".join(PLACES))
     if reservations is not None and not reservations >= 0:
         raise UsageError(where="reservations", found=repr(reservations), allowed="an integer >= 0, or None")
+    if instance.sliced:
+        raise UsageError(where="reservations", found="jobs on slices of GPUs", allowed="jobs of whole GPUs")
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
@@ -18,6 +18,69 @@ class Share(NamedTuple):
     stage: int
     server: str
     replicas: int
+
+    @property
+    def gpus(self) -> tuple[int, ...]:
+        """Numbers of the GPUs, counted from 0; empty where GPUs are not named."""
+        return ()
+
+    @property
+    def slot(self) -> int | None:
+        """First slot of a job with a profile."""
+        return None
+
+    def on(self, gpus: tuple[int, ...], slot: int | None = None) -> "Share":
+        """Return the same share on GPUs of these numbers, and from a slot on; itself if there are none."""
+        return GpuShare(*self, gpus, slot) if gpus or slot is not None else self
+
+    def as_data(self) -> dict[str, object]:
+        """Return the share as in result files: one GPU as ``gpu``, several as ``gpus``."""
+        data: dict[str, object] = self._asdict()
+        if self.gpus:
+            data |= {"gpu": self.gpus[0]} if len(self.gpus) == 1 else {"gpus": list(self.gpus)}
+        return data if self.slot is None else data | {"slot": self.slot}
+
+
+class GpuShare(Share):
+    """A share that names its GPUs, as all do on servers with slices where some job of the instance takes one."""
+
+    _on: tuple[tuple[int, ...], int | None]
+
+    def __new__(cls, stage: int, server: str, replicas: int, gpus: tuple[int, ...], slot: int | None = None) -> Self:
+        """The share, and numbers of GPUs and the first slot."""
+        self = tuple.__new__(cls, (stage, server, replicas))
+        self._on = gpus, slot
+        return self
+
+    @property
+    def gpus(self) -> tuple[int, ...]:
+        """As of ``Share``."""
+        return self._on[0]
+
+    @property
+    def slot(self) -> int | None:
+        """As of ``Share``."""
+        return self._on[1]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other has the same GPUs, too."""
+        return isinstance(other, GpuShare) and tuple.__eq__(self, other) and self._on == other._on
+
+    def __ne__(self, other: object) -> bool:
+        """Not as ``__eq__``: a tuple has its own."""
+        return not self == other
+
+    def __hash__(self) -> int:
+        """Of the share and its GPUs."""
+        return hash((*self, self._on))
+
+    def __repr__(self) -> str:
+        """With the GPUs."""
+        return f"{super().__repr__()}.on({self.gpus!r}, {self.slot!r})"
+
+    def __getnewargs__(self) -> tuple[int, str, int, tuple[int, ...], int | None]:
+        """For copies and other processes."""
+        return (*self, *self._on)
 
 
 class Start(NamedTuple):
@@ -37,25 +100,25 @@ class Schedule(Brief):
 
     jobs: Mapping[str, Start]
 
-    def __init__(self, jobs: Mapping[str, tuple[float, Iterable[tuple[int, str, int]]]]) -> None:
+    def __init__(self, jobs: Mapping[str, tuple[float, Iterable[Share | tuple[int, str, int]]]]) -> None:
         object.__setattr__(self, "jobs", FrozenMapping({job: _frozen(start) for job, start in jobs.items()}))
 
     def as_data(self) -> dict[str, Any]:
         """Return the schedule as in result files."""
         return {
             "jobs": {
-                job: {"start_s": start.start_s, "placement": [share._asdict() for share in start.placement]}
+                job: {"start_s": start.start_s, "placement": [share.as_data() for share in start.placement]}
                 for job, start in self.jobs.items()
             }
         }
 
 
-def _frozen(start: tuple[float, Iterable[tuple[int, str, int]]]) -> Start:
+def _frozen(start: tuple[float, Iterable[Share | tuple[int, str, int]]]) -> Start:
     """The start as immutable tuples; itself if it is such already."""
     start_s, placement = start
-    if type(start) is Start and type(placement) is tuple and all(type(share) is Share for share in placement):
+    if type(start) is Start and type(placement) is tuple and all(isinstance(share, Share) for share in placement):
         return start
-    return Start(start_s, tuple(Share(*share) for share in placement))
+    return Start(start_s, tuple(share if isinstance(share, Share) else Share(*share) for share in placement))
 
 
 def decided(schedule: Schedule) -> dict[str, dict[str, float] | dict[tuple[str, str], float]]:
@@ -106,7 +169,13 @@ def read_solution(data: Any, instance: Instance) -> Schedule:
 
 def _share(data: Any, where: Where) -> Share:
     """A share of a result file; InputError as ``read_solution``."""
-    entry = read_object(data, {"stage", "server", "replicas"}, where)
-    return Share(
+    entry = read_object(data, {"stage", "server", "replicas", "gpu", "gpus", "slot"}, where)
+    gpus = [read_whole(entry, "gpu", where)] if "gpu" in entry else []
+    if "gpus" in entry:
+        listed = read_list(entry, "gpus", where)
+        gpus += [read_whole({"gpu": each}, "gpu", (*where, "gpus", index)) for index, each in enumerate(listed)]
+    slot = read_whole(entry, "slot", where) if "slot" in entry else None
+    share = Share(
         read_whole(entry, "stage", where), read_name(entry, "server", where), read_whole(entry, "replicas", where)
     )
+    return share.on(tuple(gpus), slot)

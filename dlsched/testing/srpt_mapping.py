@@ -17,6 +17,8 @@ objective that does not fall in any completion time (Sprecher, Kolisch, Drexl 19
 
 Times are whole multiples of a power of 1/2 of which all releases and lengths are multiples, so every comparison is
 exact.
+
+Where jobs take slices, GPUs of servers with slices are counted one by one, in thousandths, or slot by slot.
 """
 
 import math
@@ -28,6 +30,7 @@ from hypothesis import strategies as st
 
 from dlsched.srpt_mapping.checker import check, iteration_time, objective
 from dlsched.srpt_mapping.instance import RANGES, Instance, Job
+from dlsched.srpt_mapping.slices import SLICE_RULES
 from dlsched.srpt_mapping.solution import Schedule, Share
 from dlsched.testing.cases import Case, Data, named, odd, several, values
 
@@ -37,6 +40,7 @@ LARGEST = 2_000_000
 Usage = tuple[int, ...]
 Placement = tuple[Share, ...]
 Placed = tuple[int, int, Usage]  # start, end, GPUs by server
+Cell = tuple[str, int | None, int | None]  # a server, and the GPU and slot where those are counted
 
 
 def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
@@ -46,7 +50,10 @@ def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
     each alone from its release on at its fastest, end no earlier in sum than the best schedule known. A ``ValueError`` says that
     there are more than ``LARGEST`` ways.
     """
+    cells = _cells(instance)
     choices = [_usages(instance, job) if job.begun is None else _running(instance, job) for job in instance.jobs]
+    if any(job.slice is not None for job in instance.jobs):
+        choices = [_by_cell(instance, cells, job, held) for job, held in zip(instance.jobs, choices, strict=True)]
     if not all(choices):
         return None
     begun = [index for index, job in enumerate(instance.jobs) if job.begun is not None]
@@ -62,7 +69,7 @@ def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
     # Floats have denominators that are powers of two: the largest one makes all times integers.
     parts = max(time.denominator for time in [*releases, *(time for held in lengths for time in held)])
     search = _Search(
-        [*(server.gpus for server in instance.servers), *(group.limit for group in instance.groups)],
+        [*cells.values(), *(group.limit for group in instance.groups)],
         [int(release * parts) for release in releases],
         [
             sorted((int(length * parts), usage) for length, usage in zip(times, held, strict=True))
@@ -157,6 +164,64 @@ def _usages(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]
     return found
 
 
+def _cells(instance: Instance) -> dict[Cell, int]:
+    """What jobs share, and how much of it there is: servers, or GPUs in thousandths, or single slots of GPUs."""
+    cells: dict[Cell, int] = {}
+    for server in instance.servers:
+        if server.slicing == "none" or all(job.slice is None for job in instance.jobs):
+            cells[server.id, None, None] = server.gpus
+        elif server.geometry is None:
+            cells |= {(server.id, gpu, None): 1000 for gpu in range(server.gpus)}
+        else:
+            slots = product(range(server.gpus), range(server.geometry.slots))
+            cells |= {(server.id, gpu, slot): 1 for gpu, slot in slots}
+    return cells
+
+
+def _by_cell(
+    instance: Instance, cells: dict[Cell, int], job: Job, held: dict[Usage, tuple[float, Placement]]
+) -> dict[Usage, tuple[float, Placement]]:
+    """What a job may take of the cells, in place of servers: every choice of GPUs, or every place of its slice."""
+    found: dict[Usage, tuple[float, Placement]] = {}
+    for alpha, placement in held.values():
+        # for every server of the placement the GPUs and slots that may be taken there
+        options: list[list[tuple[tuple[int, ...], int | None]]] = []
+        names = list(dict.fromkeys(share.server for share in placement))
+        for name in names:
+            server = instance.servers[instance.server_index[name]]
+            count = sum(share.replicas for share in placement if share.server == name)
+            if job.profile is not None:
+                known = server.geometry is not None and job.profile in server.geometry.profiles
+                starts = server.geometry.profiles[job.profile].starts if server.geometry and known else ()
+                options.append([((gpu,), start) for gpu in range(server.gpus) for start in starts])
+            elif server.slicing == "none":
+                options.append([((), None)] if job.gpu_share == 1 else [])
+            elif job.gpu_share < 1 and server.slicing != "shares":
+                options.append([])
+            else:
+                options.append([(gpus, None) for gpus in combinations(range(server.gpus), count)])
+        for chosen in product(*options):
+            taken = dict.fromkeys(cells, 0)
+            shares = []
+            for name, (gpus, start) in zip(names, chosen, strict=True):
+                shape = instance.servers[instance.server_index[name]].geometry
+                rest = list(gpus)
+                for share in (share for share in placement if share.server == name):
+                    shares.append(share.on(tuple(rest[: share.replicas]), start))
+                    del rest[: share.replicas]
+                    if not gpus:
+                        taken[name, None, None] += share.replicas
+                for gpu in gpus:
+                    if shape is None:
+                        taken[name, gpu, None] = round(1000 * job.gpu_share)
+                        continue
+                    size = shape.profiles[job.profile].size if job.profile is not None else shape.slots
+                    for slot in range(start or 0, (start or 0) + size):
+                        taken[name, gpu, slot] = 1
+            found[(*taken.values(), *_of_groups(instance, job))] = alpha, tuple(shares)
+    return found
+
+
 def _fewest(instance: Instance, job: Job) -> int:
     """Servers of the smallest sets of the job's pool that hold it when they are empty."""
     sizes = [server.gpus for server in instance.servers if job.pool in (None, *server.pools)]
@@ -218,6 +283,7 @@ def srpt_mapping_instances(
     predicted: bool | None = None,
     begun: bool = False,
     walls: bool = False,
+    slices: bool = False,
 ) -> Instance:
     """Instances of srpt_mapping of every awkward kind.
 
@@ -236,6 +302,8 @@ def srpt_mapping_instances(
     walls
         Whether servers are in pools, apart or shared, and groups of jobs have limits, and jobs priorities; and placement is
         now and then consolidated.
+    slices
+        Whether some servers have slices, and some jobs take them, where none has begun.
     """
     if min(max_jobs, max_servers, max_gpus, max_stages) < 1:
         raise ValueError("max_jobs, max_servers, max_gpus and max_stages must be at least 1")
@@ -260,14 +328,16 @@ def srpt_mapping_instances(
     if begun:
         jobs = _with_begun(draw, jobs, sizes)
     if walls:
-        return _walled(draw, sizes, jobs, fast, slow)
-    return Instance(
-        name="drawn",
-        intra_bandwidth_bytes_per_s=fast,
-        nic_bandwidth_bytes_per_s=slow,
-        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-        jobs=named(jobs),
-    )
+        instance = _walled(draw, sizes, jobs, fast, slow)
+    else:
+        instance = Instance(
+            name="drawn",
+            intra_bandwidth_bytes_per_s=fast,
+            nic_bandwidth_bytes_per_s=slow,
+            servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
+            jobs=named(jobs),
+        )
+    return _sliced(draw, instance) if slices else instance
 
 
 def _walled(draw: st.DrawFn, sizes: list[int], jobs: list[Data], fast: float, slow: float) -> Instance:
@@ -299,6 +369,32 @@ def _walled(draw: st.DrawFn, sizes: list[int], jobs: list[Data], fast: float, sl
         groups=[{"id": "g", "limit": max(running, draw(_LIMITS))}] if draw(_TWO)[0] else [],
         placement=draw(st.sampled_from(["any", "consolidated"])),
     )
+
+
+def _sliced(draw: st.DrawFn, instance: Instance) -> Instance:
+    """The instance with servers of shares or slots, and jobs of one replica on slices of those."""
+    data = instance.model_dump()
+    shapes = ["none", "shares", "A30-24GB", {"slots": 3, "profiles": [{"id": "pair", "size": 2, "starts": [0, 1]}]}]
+    kinds = [draw(st.sampled_from(shapes)) for _ in data["servers"]]
+    servers = [server | {"slicing": kind} for server, kind in zip(data["servers"], kinds, strict=True)]
+    profiles = [
+        name
+        for kind, names in ((shapes[2], ["1g.6gb", "2g.12gb"]), (shapes[3], ["pair"]))
+        if kind in kinds
+        for name in names
+    ]
+    # a multiple of 1/20 now and then, which makes many units
+    parts: list[Data] = [
+        {},
+        *({"gpu_share": each} for each in (0.25, 0.5, 0.75, 0.55)),
+        *({"profile": each} for each in profiles),
+    ]
+    jobs = []
+    for job in data["jobs"]:
+        part = draw(st.sampled_from(parts))
+        stage = job["stages"][-1] | {"replicas": 1}
+        jobs.append(job | ({"stages": [stage]} if part else {}) | part)
+    return Instance(**data | {"servers": servers, "jobs": jobs})
 
 
 def _with_begun(draw: st.DrawFn, jobs: list[Data], sizes: list[int]) -> list[Data]:
@@ -355,4 +451,8 @@ def _stages(draw: st.DrawFn, replicas: int, sends: bool) -> Data:
     }
 
 
-CASE = Case(instances=srpt_mapping_instances, brute_force=brute_force_srpt)
+CASE = Case(
+    instances=srpt_mapping_instances,
+    brute_force=brute_force_srpt,
+    refuses=lambda method, instance: method in SLICE_RULES and not instance.sliced,
+)

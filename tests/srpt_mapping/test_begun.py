@@ -19,8 +19,9 @@ from dlsched.srpt_mapping.checker import check, completion_times, objective
 from dlsched.srpt_mapping.dispatching import Begun, dispatch
 from dlsched.srpt_mapping.heuristics import POLICIES, fifo, one_by_one
 from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.layouts import layouts
 from dlsched.srpt_mapping.methods import METHODS
-from dlsched.srpt_mapping.placing import compact, layouts
+from dlsched.srpt_mapping.placing import compact
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
 from dlsched.testing.contract import check_method
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances

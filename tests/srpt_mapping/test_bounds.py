@@ -26,7 +26,7 @@ from dlsched.srpt_mapping.certificate import (
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.formulations.placement import best_placement
 from dlsched.srpt_mapping.heuristics import fifo, least_work_first
-from dlsched.srpt_mapping.placing import layouts
+from dlsched.srpt_mapping.layouts import layouts
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
 from . import builders

@@ -8,7 +8,7 @@ from conftest import profile
 from hypothesis import given
 
 from dlsched.srpt_mapping.checker import check, infeasible, objective
-from dlsched.srpt_mapping.placing import layouts
+from dlsched.srpt_mapping.layouts import layouts
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.testing import brute_force_srpt, srpt_mapping_instances
 from dlsched.testing.srpt_mapping import _usages

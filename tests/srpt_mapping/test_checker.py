@@ -257,8 +257,8 @@ AT = "solution.jobs.a"
         (data_of(placement={}), f"{AT}.placement: found an object, allowed: a list"),
         (data_of(placement=[SHARE, 1]), f"{AT}.placement[1]: found 1, allowed: an object"),
         (
-            data_of(placement=[SHARE | {"gpu": 0}]),
-            f"{AT}.placement[0].gpu: found an unknown field, allowed: only replicas, server, stage",
+            data_of(placement=[SHARE | {"gpu_number": 0}]),
+            f"{AT}.placement[0].gpu_number: found an unknown field, allowed: only gpu, gpus, replicas, server, slot, stage",
         ),
         (data_of(placement=[SHARE | {"stage": 0.0}]), f"{AT}.placement[0].stage: found 0.0, allowed: an integer"),
         (

@@ -14,7 +14,7 @@ from dlsched.cluster.replica_placement import few_rooms, splits_of
 from dlsched.core.errors import InstanceError, UsageError
 from dlsched.srpt_mapping.checker import check, infeasible
 from dlsched.srpt_mapping.heuristics import POLICIES
-from dlsched.srpt_mapping.placing import layouts
+from dlsched.srpt_mapping.layouts import layouts
 from dlsched.srpt_mapping.reservations import backfill_reserving
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.testing.srpt_mapping import srpt_mapping_instances

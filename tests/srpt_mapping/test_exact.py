@@ -17,7 +17,7 @@ from dlsched.srpt_mapping.certificate import verify
 from dlsched.srpt_mapping.checker import check, completion_times, objective
 from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import layouts, mode_jobs, timed
+from dlsched.srpt_mapping.layouts import layouts, mode_jobs, timed
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 

@@ -16,7 +16,7 @@ from dlsched.srpt_mapping.checker import check, completion_times, objective
 from dlsched.srpt_mapping.formulations.intervals import build_intervals
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import layouts, timed, twins, without_twins
+from dlsched.srpt_mapping.layouts import layouts, timed, twins, without_twins
 from dlsched.srpt_mapping.solution import Schedule, Share, on_clock_of
 from dlsched.testing import brute_force_srpt, srpt_mapping_instances
 

@@ -38,16 +38,7 @@ from dlsched.solvers.intervals import IntervalModel, values_of
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.blocks import Block
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import (
-    Layout,
-    Layouts,
-    Picked,
-    freest,
-    lengths_s,
-    picked_of,
-    twins,
-    without_twins,
-)
+from dlsched.srpt_mapping.layouts import Layout, Layouts, Picked, freest, lengths_s, picked_of, twins, without_twins
 
 FEWEST_DIGITS, MOST_DIGITS = 30, 32
 """Bits of the sum of all ends; with 34 CP-SAT 9.15 hung, aborted or erred on some tiny models."""

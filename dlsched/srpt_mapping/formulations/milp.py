@@ -58,7 +58,7 @@ from dlsched.solvers.formulation import Formulation, Key, Variables, extendable
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.checker import constant, flow_times
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import Layout, layouts, lengths_s, timed, without_twins
+from dlsched.srpt_mapping.layouts import Layout, layouts, lengths_s, timed, without_twins
 from dlsched.srpt_mapping.solution import Schedule, decided, on_clock_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ Terms = Sequence[tuple["pulp.LpVariable", float]]
 
 
 def require_few_pairs(instance: Instance) -> None:
-    """Refuse more pairs of jobs times servers than ``LARGEST`` (UsageError)."""
+    """Refuse jobs on slices, and more pairs of jobs times servers than ``LARGEST`` (UsageError)."""
+    if instance.sliced:
+        raise UsageError(where="milp", found="jobs on slices of GPUs", allowed="jobs of whole GPUs")
     pairs = len(instance.jobs) * (len(instance.jobs) - 1) * len(instance.servers)
     if pairs > LARGEST:
         raise UsageError(where="milp", found=f"{pairs:,} pairs of jobs times servers", allowed=f"{LARGEST:,}")

@@ -101,7 +101,8 @@ def _of_kind(kind: str, families: Sequence[str], alone: bool) -> list[PlannedMet
 
 
 def _methods_of(family: str, kind: str) -> list[str]:
-    return [name for name, method in FAMILIES[family].methods.items() if method.kind == kind]
+    own = FAMILIES[family].methods.items()
+    return [name for name, method in own if method.kind == kind and not method.for_some]
 
 
 def _named(asked: Validated, name: str, families: Sequence[str]) -> PlannedMethod:

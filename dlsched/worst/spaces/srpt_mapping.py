@@ -22,11 +22,14 @@ from dlsched.core.elementary import log_uniform
 from dlsched.core.errors import UsageError
 from dlsched.core.messages import several
 from dlsched.srpt_mapping import FAMILY, generate
-from dlsched.srpt_mapping.generator import PRESETS
+from dlsched.srpt_mapping.generator import PRESETS as ALL_PRESETS
+from dlsched.srpt_mapping.generator import SLICING
 from dlsched.srpt_mapping.instance import RANGES
 from dlsched.worst import spaces
 from dlsched.worst.spaces import Data, Number, Space
 
+PRESETS = {name: words for name, words in ALL_PRESETS.items() if name not in SLICING}
+"""The search draws no jobs on slices."""
 JOBS, GPUS = 3, 8
 MOST_SERVERS, MOST_STAGES = 4, 4
 LARGEST_SERVER = int(RANGES["servers[].gpus"].searched[1])

@@ -1,0 +1,93 @@
+"""What stands in an instance of srpt_mapping beside its jobs: servers and how their GPUs are cut, groups, and where jobs run."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import Field, model_validator
+
+from dlsched.cluster.slicing import GEOMETRIES, Geometry, Profile
+from dlsched.core.instance import Count, Name, require_unique_ids
+from dlsched.core.messages import FOUND, Refused
+from dlsched.core.part import Data, Part
+
+_MOST_SLOTS = 64  # of a GPU
+
+
+class SlotProfile(Part):
+    """A kind of slice: its name, how many slots it takes one after another, and at which it may begin, counted from 0."""
+
+    id: Name
+    size: Annotated[int, Field(ge=1, le=_MOST_SLOTS)]
+    starts: Annotated[tuple[Annotated[int, Field(ge=0, lt=_MOST_SLOTS)], ...], Field(strict=False, min_length=1)]
+
+
+class Slots(Part):
+    """A geometry of one's own: slots of a GPU, and the profiles that slices may have."""
+
+    slots: Annotated[int, Field(ge=1, le=_MOST_SLOTS)]
+    profiles: Annotated[tuple[SlotProfile, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        require_unique_ids([profile.id for profile in self.profiles], "profiles")
+        for index, profile in enumerate(self.profiles):
+            if max(profile.starts) + profile.size > self.slots:
+                found = f"slots up to {max(profile.starts) + profile.size - 1}"
+                raise Refused(found, f"0 to {self.slots - 1}", "profiles", index, "starts")
+        return self
+
+
+class Server(Part):
+    """A server: its name, unique in the instance, how many GPUs it has, and the pools (partitions, queues) that may use it.
+
+    ``slicing``: whether jobs may have slices of its GPUs: ``none``; ``shares``: any ``gpu_share``, as time slices and MPS give;
+    a name of ``dlsched.cluster.slicing.GEOMETRIES``, or slots of one's own: ``profile``s, as MIG gives.
+    """
+
+    id: Name
+    gpus: Count
+    pools: Annotated[tuple[Name, ...], Field(strict=False)] = ()
+    slicing: Name | Slots = "none"
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *, id: str, gpus: int, pools: Sequence[str] = (), slicing: "str | Slots | Data" = "none"
+        ) -> None: ...
+
+    @model_validator(mode="after")
+    def _known_slicing(self) -> Self:
+        if isinstance(self.slicing, str) and self.slicing not in ("none", "shares", *GEOMETRIES):
+            allowed = f"none, shares, slots and profiles, or one of {', '.join(GEOMETRIES)}"
+            raise Refused(f"{self.slicing[:FOUND]!r}", allowed, "slicing")
+        return self
+
+    @cached_property
+    def geometry(self) -> Geometry | None:
+        """The slots of a GPU; None: its GPUs are not cut into slots."""
+        if isinstance(self.slicing, str):
+            return GEOMETRIES.get(self.slicing)
+        own = {profile.id: Profile(profile.size, profile.starts) for profile in self.slicing.profiles}
+        return Geometry(self.slicing.slots, own)
+
+    def has_slice(self, part: int | str | None) -> bool:
+        """Whether its GPUs have such a slice, thousandths of a GPU or a profile; None: whole GPUs, which all have."""
+        if isinstance(part, str):
+            return self.geometry is not None and part in self.geometry.profiles
+        return part is None or self.slicing == "shares"
+
+
+class Group(Part):
+    """A group of jobs, such as the tasks of an array, of which at most ``limit`` run at once."""
+
+    id: Name
+    limit: Count
+
+
+class Held(Part):
+    """Replicas of a stage, counted from 0, that run on a server, by its id."""
+
+    stage: Annotated[int, Field(ge=0)]
+    server: Name
+    replicas: Count

@@ -1,0 +1,200 @@
+"""Free room where jobs take slices of GPUs, and the rules that place them: first fit, best fit, and FGD.
+
+Jobs of whole GPUs are placed by the rules of ``placing``: for these a GPU is free while no job has a slice of it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from dlsched.cluster.fragmentation import JobClass, growth, growth_slots
+from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.instance import Instance, Job
+from dlsched.srpt_mapping.placing import Placed, Rule, Servers, named
+from dlsched.srpt_mapping.solution import Share
+
+_WHOLE = 1000  # thousandths of a GPU
+
+
+def require_slices(instance: Instance) -> None:
+    """Refuse instances in which no job takes a slice (UsageError)."""
+    if not instance.sliced:
+        allowed = "one with gpu_share or profile, or another method, such as exact"
+        raise UsageError(where="jobs", found="none on a slice of a GPU", allowed=allowed)
+
+
+class Spot(NamedTuple):
+    """Where a slice may lie: position of the server, number of the GPU, units or mask of slots that it takes, and its start."""
+
+    server: int
+    gpu: int
+    taken: int
+    slot: int | None = None
+
+
+class SlicedServers(Servers):
+    """The free GPUs, and what is free of those that have slices. Jobs of whole GPUs take the free ones of least number.
+
+    ``rule``: of ``SLICE_RULES``, which places slices. ``room``: by position of a server and GPU the units that are free, or the
+    mask of slots that are used.
+    """
+
+    def __init__(self, instance: Instance, rule: str) -> None:
+        super().__init__(instance)
+        self._instance, self._rule, self._kinds = instance, SLICE_RULES[rule], job_classes(instance)
+        self._sliced = [instance.servers[m] for m in self.servers]
+        self._empty = [0 if each.geometry else instance.units for each in self._sliced]
+        self.room = [[empty] * each.gpus for empty, each in zip(self._empty, self._sliced, strict=True)]
+        self._order = sorted(range(len(self.servers)), key=self.servers.__getitem__)
+
+    def spots(self, job: Job) -> Iterator[Spot]:
+        """Yield where the slice of a job fits: servers in the instance's order, GPUs by number, starts in the profile's order."""
+        allowed, units = self.allowed(job.pool), self._instance.units_of(job)
+        for server in self._order:
+            each = self._sliced[server]
+            if not (allowed[server] and each.has_slice(job.slice)):
+                continue
+            for gpu, state in enumerate(self.room[server]):
+                if each.geometry is None or job.profile is None:
+                    if state >= units:
+                        yield Spot(server, gpu, units)
+                    continue
+                starts = each.geometry.profiles[job.profile].starts
+                for slot, mask in zip(starts, each.geometry.masks(job.profile), strict=True):
+                    if not state & mask:
+                        yield Spot(server, gpu, mask, slot)
+
+    def growth(self, spot: Spot) -> Fraction:
+        """By how much a slice there raises the expected fragment of the jobs of the instance, in GPUs."""
+        shape, row = self._sliced[spot.server].geometry, self.room[spot.server]
+        if shape is not None:
+            able = {name: weight for name, weight in self._kinds.profiles.items() if name in shape.profiles}
+            return growth_slots(shape, row[spot.gpu], spot.taken, able) / shape.slots
+        units = self._instance.units
+        free = [state * _WHOLE // units for state in row]
+        return growth(free, [spot.gpu], spot.taken * _WHOLE // units, self._kinds.shares) / _WHOLE
+
+    def free_after(self, spot: Spot) -> Fraction:
+        """The part of the GPU that a slice there leaves free."""
+        shape, state = self._sliced[spot.server].geometry, self.room[spot.server][spot.gpu]
+        if shape is None:
+            return Fraction(state - spot.taken, self._instance.units)
+        return Fraction(shape.slots - (state | spot.taken).bit_count(), shape.slots)
+
+    def free_on(self, server: int) -> Fraction:
+        """What is free of all GPUs of a server, in GPUs."""
+        shape = self._sliced[server].geometry
+        if shape is None:
+            return Fraction(sum(self.room[server]), self._instance.units)
+        return Fraction(sum(shape.slots - state.bit_count() for state in self.room[server]), shape.slots)
+
+    def fits_slice(self, job: Job) -> bool:
+        """Whether the slice that a job takes is free somewhere."""
+        return next(self.spots(job), None) is not None
+
+    def place(self, rule: Rule, job: Job) -> Placed:
+        """Where a rule places a job of whole GPUs, or the rule of slices another one."""
+        return super().place(rule, job) if job.slice is None else [(self._rule(self, job).server, (1,))]
+
+    def start(self, placed: Placed, job: Job) -> tuple[tuple[Share, ...], list[tuple[int, int]]]:
+        """As ``Servers.start``; what is given back are numbers of GPUs, counted over all, after those of servers."""
+        taken, shares = [], []
+        if job.slice is not None:
+            spot = self._rule(self, job)
+            shares.append(Share(0, self.names[spot.server], 1).on((spot.gpu,), spot.slot))
+            taken.append((self._code(spot.server, spot.gpu), spot.taken))
+        else:
+            for server, row in placed:
+                each, count = self._sliced[server], sum(row)
+                gpus: list[int] = []
+                if each.slicing == "none":
+                    taken.append((server, count))
+                else:
+                    gpus = [gpu for gpu, state in enumerate(self.room[server]) if state == self._empty[server]][:count]
+                    full = (1 << each.geometry.slots) - 1 if each.geometry else self._instance.units
+                    taken += [(self._code(server, gpu), full) for gpu in gpus]
+                for share in named(self.names, [(server, row)]):
+                    shares.append(share.on(tuple(gpus[: share.replicas])))
+                    gpus = gpus[share.replicas :]
+        self._change(taken, -1)
+        return tuple(shares), taken
+
+    def give(self, taken: list[tuple[int, int]]) -> None:
+        """Give GPUs and slices back."""
+        self._change(taken, 1)
+
+    def _code(self, server: int, gpu: int) -> int:
+        return server + len(self.servers) * (1 + gpu)
+
+    def _change(self, taken: Sequence[tuple[int, int]], sign: int) -> None:
+        """Give back (1) or take (-1); a GPU counts as free while none has a slice of it."""
+        for code, amount in taken:
+            place, server = divmod(code, len(self.servers))
+            if not place:
+                super().give([(server, sign * amount)])
+                continue
+            row, gpu = self.room[server], place - 1
+            before = row[gpu] == self._empty[server]
+            row[gpu] = row[gpu] ^ amount if self._sliced[server].geometry else row[gpu] + sign * amount
+            after = row[gpu] == self._empty[server]
+            if before != after:
+                super().give([(server, after - before)])
+
+
+class JobClasses(NamedTuple):
+    """What the jobs of an instance need: whole GPUs and shares, and profiles, with how many jobs need it."""
+
+    shares: list[JobClass]
+    profiles: Mapping[str, int]
+
+
+def job_classes(instance: Instance) -> JobClasses:
+    """The jobs of the instance, as FGD's target workload; a policy that does not know them knows those of other weeks."""
+    shares = Counter((job.gpus, round(_WHOLE * job.gpu_share)) for job in instance.jobs if job.profile is None)
+    profiles = Counter(job.profile for job in instance.jobs if job.profile is not None)
+    return JobClasses([JobClass(*need, count) for need, count in sorted(shares.items())], profiles)
+
+
+def first_fit(servers: SlicedServers, job: Job) -> Spot:
+    """The first server, GPU and start at which the slice fits; starts in the order of NVIDIA's driver. Guarantee: none."""
+    return next(servers.spots(job))
+
+
+def best_fit(servers: SlicedServers, job: Job) -> Spot:
+    """The GPU on which the least is left free, the first of several. Guarantee: none."""
+    return min(servers.spots(job), key=servers.free_after)
+
+
+def dot_product(servers: SlicedServers, job: Job) -> Spot:
+    """The server with the least free of all its GPUs, and of these the GPU on which the least is left free. Guarantee: none.
+
+    The least dot product of what the server has free and what the job takes, as the simulator of Weng et al. 2023 computes
+    it, of GPUs alone, where its best fit is the same. Tetris (Grandl et al. 2014) takes the largest.
+    """
+    return min(servers.spots(job), key=lambda spot: (servers.free_on(spot.server), servers.free_after(spot)))
+
+
+def fgd(servers: SlicedServers, job: Job) -> Spot:
+    """Fragmentation gradient descent: where the expected fragment grows least, the first of several. Guarantee: none.
+
+    Weng et al. 2023, Algorithm 1: each GPU that holds the job is tried, and the node on which the growth is least is taken
+    (``dlsched.cluster.fragmentation``). The target workload is the jobs of the instance. Whole GPUs are placed by the rule
+    of the policy, as no GPU of a node is worse than another for these.
+    """
+    return min(servers.spots(job), key=servers.growth)
+
+
+SliceRule = Callable[[SlicedServers, Job], Spot]
+"""From servers on which the slice of a job fits to where it lies."""
+SLICE_RULES: Mapping[str, SliceRule] = {
+    "first-fit": first_fit,
+    "best-fit": best_fit,
+    "dot-product": dot_product,
+    "fgd": fgd,
+}
+
+
+def servers_of(instance: Instance, rule: str = "best-fit") -> Servers:
+    """The empty servers; ``rule``: of ``SLICE_RULES``, where jobs take slices."""
+    return SlicedServers(instance, rule) if instance.sliced else Servers(instance)
