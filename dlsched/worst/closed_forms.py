@@ -140,19 +140,22 @@ def strict_family(gpus: int, short: int) -> srpt_mapping.Instance:
     )
 
 
-def waiting_family(jobs: int, length: int = 2**40, long: int = 1, units: int = 2) -> elastic_stream.Instance:
-    """``jobs`` at once, linear speeds: ``long`` of ``length`` seconds stand before others of one second, which wait for them.
+def waiting_family(
+    jobs: int, length: int = 2**40, long: int = 1, units: int = 2, gain: float = 1
+) -> elastic_stream.Instance:
+    """All at once, ``long`` jobs of ``length`` seconds before others of one second; m units have speed 1 + (m - 1) ``gain``.
 
     In order of arrival the flow time is almost n times the optimum, with equal shares of two ``units`` and two long jobs 2n / 3.
+    With ``length`` 1, n units and little gain ``srpt-fastest`` has almost (n + 1) / 2.
     """
-    return _stream("waiting", units, [(Fraction(), Fraction(length if job < long else 1)) for job in range(jobs)])
+    return _stream("waiting", units, [(Fraction(), Fraction(length if job < long else 1)) for job in range(jobs)], gain)
 
 
 def overtaking_family(jobs: int, together: int = 1, little: Fraction = Fraction(_LITTLE)) -> elastic_stream.Instance:
-    """Two units, linear speeds: a job, or a pair, is shorter by ``little`` than those before, and comes as long before their end.
+    """Two units: a job, or a pair, is shorter by ``little`` than those before, and comes as long before their end.
 
-    ``sjf`` puts off all but the last ones, and has (n + 1) / 2 times the optimum but for a little; by equal shares of pairs
-    (``together`` = 2), of which the first is a single job for odd n, (n + 2) / 3 or (n^2 + 2n - 1) / (3n - 1).
+    ``sjf`` puts off all but the last, and has almost (n + 1) / 2 times the optimum; of pairs (``together`` = 2, a single job
+    first for odd n) equal shares have (n + 2) / 3 or (n^2 + 2n - 1) / (3n - 1).
     """
     rows, arrival = list[tuple[Fraction, Fraction]](), Fraction()
     for group in range(-(-jobs // together)):
@@ -173,16 +176,13 @@ def sharing_family(jobs: int, units: int) -> elastic_stream.Instance:
     return _stream("sharing", units, [(sum(works[1:job], Fraction()), work) for job, work in enumerate(works)])
 
 
-def crowd_family(jobs: int, little: float = _LITTLE) -> elastic_stream.Instance:
-    """All at once, n jobs on n units, of which each adds ``little`` to a speed of 1: ``srpt-fastest`` has almost (n + 1) / 2."""
-    return _stream("crowd", jobs, [(Fraction(), Fraction(1))] * jobs, little)
-
-
 def _stream(name: str, units: int, jobs: Sequence[Sequence[Fraction]], gain: float = 1) -> elastic_stream.Instance:
     """Jobs by arrival and seconds on all units; their speed on m units is 1 + ``gain`` (m - 1)."""
     times_s = {count: (1 + gain * (units - 1)) / (1 + gain * (count - 1)) for count in range(1, units + 1)}
-    rows = [{"id": f"job{k}", "arrival_s": float(a), "epochs": float(w)} for k, (a, w) in enumerate(jobs)]
-    data = [row | {"epoch_time_s": times_s} for row in rows]
+    data = [
+        {"id": f"job{k}", "arrival_s": float(a), "epochs": float(w), "epoch_time_s": times_s}
+        for k, (a, w) in enumerate(jobs)
+    ]
     return elastic_stream.Instance(name=f"{name}-{len(jobs)}-{units}", units=units, jobs=data)
 
 

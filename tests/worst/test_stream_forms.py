@@ -135,7 +135,8 @@ def test_a_policy_is_as_bad_as_its_form_says(form: str, jobs: int) -> None:
     for method in methods:
         if jobs < FEW:
             arrivals, works = ([Near(each) for each in row] for row in zip(*numbers(instance), strict=True))
-            assert play(POLICIES[method](), [(Fraction(1, 2), Fraction(1))] * jobs, arrivals, works)[0].at == flows[0]
+            speeds = [(Fraction(1, 2), Fraction(1))] * jobs
+            assert play(POLICIES[method](), speeds, [1] * jobs, arrivals, works)[0].at == flows[0]
         held_to(instance, method, flows, optimum=srpt(numbers(instance)))
 
 
@@ -177,7 +178,7 @@ def test_equal_shares_of_jobs_that_all_come_at_once(jobs: int) -> None:
 @pytest.mark.parametrize("jobs", MANY)
 def test_one_by_one_where_side_by_side_is_faster(jobs: int) -> None:
     """By hand: at speeds of nearly 1 whatever the units, n jobs end at 1, 2, ..., n, or all at 1."""
-    instance = closed_forms.crowd_family(jobs)
+    instance = closed_forms.waiting_family(jobs, 1, units=jobs, gain=2.0**-20)
     alone_s = instance.jobs[0].speed.epoch_time_s(1)
     for method in ("fifo-fastest", "srpt-fastest", "sjf-fastest"):
         found = dlsched.solve(instance, method=method).objective

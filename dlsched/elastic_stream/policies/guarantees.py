@@ -13,14 +13,9 @@ from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.policies.prices import MOST_COUNTS
 
-_ROUNDING, _ULPS = (
-    1e-9,
-    16,
-)  # of the factor and the sums; units in the last place of the clock by which an event may be late
-_PRODUCT, _USE = (
-    1 + Fraction(1, 10**14),
-    1 - Fraction(1, 10**9),
-)  # rounding of m tau(m); what tau falls to if a unit is of use
+_ROUNDING, _ULPS = 1e-9, 16  # of factor and sums; by how many units in the last place of the clock an event is late
+_USE = 1 - Fraction(1, 10**9)  # what times fall to at least where a unit is of use
+_PRODUCT = 1 + Fraction(1, 10**14)  # rounding of m tau(m)
 
 
 def _areas(instance: Instance) -> list[list[Fraction]]:
@@ -43,9 +38,7 @@ def _promise(words: str, factor: Callable[[Instance, int], float]) -> Guarantee[
         last_s = max(job.arrival_s for job in instance.jobs) + times * math.fsum(map(instance.fastest_s, jobs))
         return times * optimum * (1 + _ROUNDING) + _ULPS * len(jobs) * math.ulp(last_s)
 
-    return Guarantee(
-        f"{words} times the optimum for n jobs; without ticks, restarts, unequal weights", holds_for, worst
-    )
+    return Guarantee(f"{words} times the optimum; without ticks, restarts, unequal weights", holds_for, worst)
 
 
 def _shortest(instance: Instance, jobs: int) -> float:
@@ -53,9 +46,8 @@ def _shortest(instance: Instance, jobs: int) -> float:
 
 
 def _remaining(instance: Instance, jobs: int) -> float:
-    # m units never do more than m / C of what all do, exactly: the cluster is one machine
-    alone = min(map(min, _areas(instance)), default=0) >= 1
-    return _shortest(instance, 1 if alone else jobs)
+    # the cluster is one machine if m units never do more than m / C of what all do, exactly
+    return _shortest(instance, 1 if min(map(min, _areas(instance)), default=0) >= 1 else jobs)
 
 
 def _divided(words: str, most: int, used: Callable[[int], int] = lambda units: units) -> Guarantee[Instance]:
@@ -63,20 +55,19 @@ def _divided(words: str, most: int, used: Callable[[int], int] = lambda units: u
 
     def factor(instance: Instance, jobs: int) -> float:
         units, areas = instance.units, _areas(instance) if instance.units <= most else []
+        # without super-linear speed m units do m / C of what all do at least
         for each in areas:
-            falls = len(each) == units and all(
-                b * m <= a * (m + 1) * _USE for m, (a, b) in enumerate(pairwise(each), 1)
-            )
-            if not falls or max(each) > _PRODUCT:  # without super-linear speed m units do m / C of what all do at least
+            falls = all(b * m <= a * (m + 1) * _USE for m, (a, b) in enumerate(pairwise(each), 1))
+            if len(each) < units or not falls or max(each) > _PRODUCT:
                 return 0
         return jobs * units / used(units) if areas else 0
 
-    return _promise(f"{words}, if no speed is super-linear, and each of up to {most} units of use,", factor)
+    return _promise(f"n jobs: {words}, if no speed is super-linear, and each of up to {most} units of use,", factor)
 
 
-FASTEST = _promise("n, tight,", lambda instance, jobs: jobs)
-SHORTEST = _promise("(n + 1) / 2, tight, without early ends,", _shortest)
-REMAINING = _promise("(n + 1) / 2, tight, on linear speeds 1 (Schrage 1968), without early ends,", _remaining)
+FASTEST = _promise("n jobs: n, tight,", lambda instance, jobs: jobs)
+SHORTEST = _promise("n jobs: (n + 1) / 2, tight, without early ends,", _shortest)
+REMAINING = _promise("n jobs: (n + 1) / 2, tight, on linear speeds 1 (Schrage 1968), without early ends,", _remaining)
 ALL = _divided("n", MOST_COUNTS)
 EIGHT = _divided("n", 8)
 HALF = _divided("less than 2 n", 2**10, lambda units: units // 2 + 1)
