@@ -133,6 +133,9 @@ class _Tables:
             values = [cut.polynomial[tuple(int(k == at) for k in range(len(corners)))][0] for at in range(len(corners))]
             first, second = (values.index(extreme) for extreme in (min(values), max(values)))
             self._cut(cell, first, second, values[first] / (values[first] - values[second]))
+        except TypeError as error:  # arithmetic that numbers of the table do not have
+            allowed = "a policy whose times are sums of works and lengths times speeds"
+            raise UsageError(where="method", found=f"{self.method!r}: {error}", allowed=allowed) from None
         except Unbounded:
             if simplex is None:
                 raise

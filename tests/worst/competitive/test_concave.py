@@ -185,6 +185,7 @@ def test_a_limit_gives_an_interval(programs: int) -> None:
     ("arguments", "said"),
     [
         ({"method": "plan"}, "method: found 'plan'"),
+        ({"method": "weighted"}, "method: found 'weighted': a quotient by a sum of times or of speeds"),
         ({"units": 5}, "gpus: found 5, allowed: 1 to 4 with all concave tables"),
         ({"jobs": 3}, "jobs: found 3"),
         ({"gap": Fraction(0)}, "gap: found 0"),
