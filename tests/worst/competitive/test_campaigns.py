@@ -168,7 +168,9 @@ def again(cell: Cell) -> Supremum:
     proven = prove_policy(cell[0], speeds=[table(cell)], jobs=cell[3], limits=Limits(nodes=PROGRAMS))
     stated = FOUND[cell]
     assert (proven.supremum is None) == ("supremum" not in stated)
-    least = Fraction(999, 1000) * Fraction(stated.get("supremum") or stated["at_least"])
+    # where it is approached only, an instance that floats can say may be a little farther off
+    part = Fraction(999, 1000) if proven.attained else Fraction(99, 100)
+    least = part * Fraction(stated.get("supremum") or stated["at_least"])
     if proven.supremum is not None:
         assert (str(proven.supremum), str(proven.attained)) == (stated["supremum"], stated["attained"])
     found = dlsched.solve(proven.instance, method=cell[0]).objective
@@ -192,7 +194,7 @@ def test_worst_instances_are_as_bad_in_the_simulator(method: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda each: "-".join(map(str, each)))
 def test_all_worst_instances_are_as_bad_in_the_simulator(setting: tuple[str, int, int]) -> None:
-    """Every supremum of the page is found again, and its instance has .999 of it, against the optimum from vertices."""
+    """Every supremum of the page is found again; its instance has .999 of it (.99 where none attains it)."""
     for cell in FOUND:
         if cell[1:] == setting:
             again(cell)
