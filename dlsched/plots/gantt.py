@@ -94,13 +94,13 @@ def draw_gangs(
     releases_s: Mapping[str, float],
     title: str | None = None,
     width: float = PAGE_IN,
-    unit: str = "GPUs",
+    parts: int = 1,
 ) -> Path:
     """Draw who is on which GPUs over time (left) and the distributions of flow times (right) to `path`, and return it.
 
-    `servers` are GPUs, or what `unit` says, by server, from the top. The suffix of `path` chooses the format: .png, .svg or
-    .pdf. Equal rows give equal bytes. Methods of equal schedules share a panel; the 4 panels of least mean flow time are
-    drawn. The 6 jobs of most GPU-seconds have colours.
+    `servers` are GPUs by server, from the top, each counted as so many `parts`. The suffix of `path` chooses the format:
+    .png, .svg or .pdf. Equal rows give equal bytes. Methods of equal schedules share a panel; the 4 panels of least mean
+    flow time are drawn. The 6 jobs of most GPU-seconds have colours.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def draw_gangs(
     panel_in = min(0.75 + 0.014 * total, 1.7)
 
     def paint(axes: "Axes", row: GangRow, scene: Scene) -> Iterable[Box]:
-        _draw_servers(axes, servers, panel_in, unit)
+        _draw_servers(axes, servers, panel_in, parts)
         return _draw_gangs(axes, row, servers, scene, line=0.4 if 72 * panel_in / total >= 1.2 else 0.0)
 
     def key(scene: Scene) -> "Iterable[Artist]":
@@ -137,7 +137,7 @@ def draw_gangs(
     )
 
 
-def _draw_servers(axes: "Axes", servers: Mapping[str, int], panel_in: float, unit: str) -> None:
+def _draw_servers(axes: "Axes", servers: Mapping[str, int], panel_in: float, parts: int) -> None:
     """Draw lines between servers, and their names if each has room for one; else their number."""
     # The first GPU of every server, and the end of the last.
     bounds = np.concatenate(([0], np.cumsum(list(servers.values()))))
@@ -150,10 +150,10 @@ def _draw_servers(axes: "Axes", servers: Mapping[str, int], panel_in: float, uni
         shown = labels(servers, 10)
         axes.set_yticks((bounds[:-1] + bounds[1:]) / 2, [shown[server] for server in servers])
         axes.tick_params(axis="y", length=0)
-        axes.set_ylabel(f"{total:,} {unit}")
+        axes.set_ylabel(f"{total // parts:,} GPUs")
     else:
         axes.set_yticks([0, total], ["1", f"{total:,}"])
-        axes.set_ylabel(f"{unit} of\n{len(servers):,} servers")
+        axes.set_ylabel(f"GPUs of\n{len(servers):,} servers")
 
 
 def _draw_gangs(axes: "Axes", row: GangRow, servers: Mapping[str, int], scene: Scene, *, line: float) -> list[Box]:

@@ -78,8 +78,15 @@ def draw(instance: Instance, answers: Sequence[tuple[str, Schedule]], path: Path
         flows_s = [max(ends_s[job] - release_s, 0.0) for job, release_s in releases_s.items()]
         rows.append(GangRow(label, gangs, flows_s))
     sizes = {name: sum(instance.capacities[each.start : each.stop]) for name, each in lanes.items()}
-    unit = "GPUs" if instance.units == 1 else f"of {instance.units} parts of a GPU each"
-    return draw_gangs(rows, path, servers=sizes, releases_s=releases_s, title=instance.name, width=width_in, unit=unit)
+    return draw_gangs(
+        rows,
+        path,
+        servers=sizes,
+        releases_s=releases_s,
+        title=instance.name,
+        width=width_in,
+        parts=instance.units,
+    )
 
 
 def _lanes(instance: Instance) -> dict[str, range]:

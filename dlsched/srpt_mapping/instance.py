@@ -220,6 +220,7 @@ class Instance(InstanceFile):
     """
 
     family: ClassVar[str] = "srpt_mapping"
+    unions: ClassVar[frozenset[str]] = frozenset({"slicing"})
 
     intra_bandwidth_bytes_per_s: Positive
     nic_bandwidth_bytes_per_s: Positive
@@ -248,7 +249,7 @@ class Instance(InstanceFile):
         require_unique_ids([job.id for job in self.jobs], "jobs")
         require_unique_ids([group.id for group in self.groups], "groups")
         if self.sliced and self.columns[-1].stop > _MOST_COLUMNS:
-            found = f"{self.columns[-1].stop:,} GPUs and slots, with jobs on slices"
+            found = f"{self.columns[-1].stop:,} GPUs and slots, and slices"
             raise Refused(found, f"at most {_MOST_COLUMNS:,}", "servers")
         for index, job in enumerate(self.jobs):
             if job.pool is not None and job.pool not in self.pool_names:
@@ -367,20 +368,14 @@ class Instance(InstanceFile):
         """Units that a job takes, on whichever servers it runs at least."""
         if job.profile is None:
             return job.gpus * self.units if job.gpu_share == 1 else round(_MILLI * job.gpu_share) * self.units // _MILLI
-        shapes = (self.servers[m].geometry for m in self.servers_of(job))
-        return min(
-            (shape.profiles[job.profile].size * self.units // shape.slots for shape in shapes if shape), default=0
-        )
+        shapes = [shape for m in self.servers_of(job) if (shape := self.servers[m].geometry)]
+        return min((shape.profiles[job.profile].size * self.units // shape.slots for shape in shapes), default=0)
 
     @cached_property
     def columns(self) -> list[range]:
         """Of every server, its positions in ``capacities``: one; or one for each GPU or slot, if slices are counted there."""
-        counts = [
-            1
-            if not self.sliced or each.slicing == "none"
-            else each.gpus * (each.geometry.slots if each.geometry else 1)
-            for each in self.servers
-        ]
+        shapes = [each if self.sliced and each.slicing != "none" else None for each in self.servers]
+        counts = [each.gpus * (each.geometry.slots if each.geometry else 1) if each else 1 for each in shapes]
         return [range(end - count, end) for count, end in zip(counts, accumulate(counts), strict=True)]
 
     def servers_of(self, job: Job) -> list[int]:
@@ -474,8 +469,9 @@ class Instance(InstanceFile):
 
     def part(self, jobs: Sequence[int], servers: Sequence[int]) -> "Instance":
         """Return an instance with some of the jobs and servers, on the same clock."""
-        own = [self.servers[index] for index in servers]
-        return self._with(servers=tuple(own), jobs=tuple(self.jobs[index] for index in jobs))
+        return self._with(
+            servers=tuple(self.servers[m] for m in servers), jobs=tuple(self.jobs[index] for index in jobs)
+        )
 
     def on_own_clock(self, indices: Sequence[int] | None = None) -> "Instance":
         """Return an instance with some of the jobs (None: all), in this order, the first of which is released at 0."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from dlsched.cluster.slicing import GEOMETRIES, Geometry, Profile
 from dlsched.core.instance import Count, Name, require_unique_ids
@@ -38,6 +38,14 @@ class Slots(Part):
         return self
 
 
+def _kind(value: object) -> str:
+    """Whether a slicing is given by its name or by its slots."""
+    return "name" if isinstance(value, str) else "slots"
+
+
+Slicing = Annotated[Annotated[Name, Tag("name")] | Annotated[Slots, Tag("slots")], Discriminator(_kind)]
+
+
 class Server(Part):
     """A server: its name, unique in the instance, how many GPUs it has, and the pools (partitions, queues) that may use it.
 
@@ -48,7 +56,7 @@ class Server(Part):
     id: Name
     gpus: Count
     pools: Annotated[tuple[Name, ...], Field(strict=False)] = ()
-    slicing: Name | Slots = "none"
+    slicing: Slicing = "none"
 
     if TYPE_CHECKING:
 

@@ -47,6 +47,7 @@ class SlicedServers(Servers):
         self._empty = [0 if each.geometry else instance.units for each in self._sliced]
         self.room = [[empty] * each.gpus for empty, each in zip(self._empty, self._sliced, strict=True)]
         self._order = sorted(range(len(self.servers)), key=self.servers.__getitem__)
+        self._placed: dict[str, Spot] = {}  # where jobs on slices were placed that start next
 
     def spots(self, job: Job) -> Iterator[Spot]:
         """Yield where the slice of a job fits: servers in the instance's order, GPUs by number, starts in the profile's order."""
@@ -95,13 +96,16 @@ class SlicedServers(Servers):
 
     def place(self, rule: Rule, job: Job) -> Placed:
         """Where a rule places a job of whole GPUs, or the rule of slices another one."""
-        return super().place(rule, job) if job.slice is None else [(self._rule(self, job).server, (1,))]
+        if job.slice is None:
+            return super().place(rule, job)
+        spot = self._placed[job.id] = self._rule(self, job)
+        return [(spot.server, (1,))]
 
     def start(self, placed: Placed, job: Job) -> tuple[tuple[Share, ...], list[tuple[int, int]]]:
         """As ``Servers.start``; what is given back are numbers of GPUs, counted over all, after those of servers."""
         taken, shares = [], []
         if job.slice is not None:
-            spot = self._rule(self, job)
+            spot = self._placed.pop(job.id)
             shares.append(Share(0, self.names[spot.server], 1).on((spot.gpu,), spot.slot))
             taken.append((self._code(spot.server, spot.gpu), spot.taken))
         else:

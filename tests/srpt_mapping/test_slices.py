@@ -348,3 +348,23 @@ def test_presets(preset):
     assert instance.sliced and infeasible(instance) is None
     assert any(each.slice is None for each in instance.jobs)
     assert check(instance, POLICIES["work-compact"](instance)) == []
+
+
+def test_errors_of_slicing_name_the_field():
+    """Whether it is a name or slots; and how many GPUs may be looked at one by one."""
+    base = {"name": "x", "intra_bandwidth_bytes_per_s": 1.0, "nic_bandwidth_bytes_per_s": 1.0}
+    with pytest.raises(InstanceError) as caught:
+        servers = [{"id": "s", "gpus": 1, "slicing": 7}]
+        srpt_mapping.Instance(**base, servers=servers, jobs=[job("a", 0, 1, 1)])
+    assert str(caught.value) == "servers[0].slicing: found 7, allowed: an object"
+    with pytest.raises(InstanceError, match="GPUs and slots, and slices, allowed: at most 1,000,000"):
+        made([(2**53, "shares")], (0, 1, 0.5))
+
+
+def test_a_figure_shows_single_gpus(tmp_path):
+    """A lane for each GPU of a server with slices, one for a server without."""
+    pytest.importorskip("matplotlib")
+    instance = made([(2, "shares"), (1, A100), (2, "none")], (0, 4, 0.25), (0, 2, "3g.20gb"), (1, 2, 2))
+    path = srpt_mapping.draw(instance, [("exact", dlsched.solve(instance).solution)], tmp_path / "gangs.svg", 6.0)
+    shown = path.read_text(encoding="utf-8")
+    assert all(name in shown for name in ("s0/0", "s0/1", "s1/0", "5 GPUs"))
