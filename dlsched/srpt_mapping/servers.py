@@ -50,7 +50,7 @@ class Server(Part):
     """A server: its name, unique in the instance, how many GPUs it has, and the pools (partitions, queues) that may use it.
 
     ``slicing``: whether jobs may have slices of its GPUs: ``none``; ``shares``: any ``gpu_share``, as time slices and MPS give;
-    a name of ``dlsched.cluster.slicing.GEOMETRIES``, or slots of one's own: ``profile``s, as MIG gives.
+    a name of ``dlsched.cluster.slicing.GEOMETRIES``, or slots of one's own: profiles, as MIG gives.
     """
 
     id: Name
