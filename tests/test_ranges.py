@@ -20,9 +20,12 @@ FROM_SIZES: dict[str, set[str]] = {
     "elastic_stream": {"units", "jobs[].max_gpus"},
     "ring_allocation": {"gpus", "jobs[].current_gpus"},
     "ring_embedding": {"slots", "jobs[].arrival_slot"},
-    "srpt_mapping": {"jobs[].stages[].replicas", "jobs[].begun[].stage", "jobs[].begun[].replicas"},
+    "srpt_mapping": {
+        *("jobs[].stages[].replicas", "jobs[].begun[].stage", "jobs[].begun[].replicas"),
+        *("servers[].slicing.slots", "servers[].slicing.profiles[].size", "servers[].slicing.profiles[].starts[]"),
+    },
 }
-"""Counts that follow from how large an instance is to be, which is an argument of whoever draws it."""
+"""Counts that follow from how large an instance is to be, which is an argument of whoever draws it, or from a GPU's slots."""
 FROM_OPTIONS = {
     "elastic_stream": {"jobs[].restart_s"},
     "matching_placement": {"jobs[].min_workers", "jobs[].max_workers"},

@@ -28,7 +28,7 @@ from itertools import combinations, product
 
 from hypothesis import strategies as st
 
-from dlsched.srpt_mapping.checker import check, iteration_time, objective
+from dlsched.srpt_mapping.checker import check, infeasible, iteration_time, objective
 from dlsched.srpt_mapping.instance import RANGES, Instance, Job
 from dlsched.srpt_mapping.slices import SLICE_RULES
 from dlsched.srpt_mapping.solution import Schedule, Share
@@ -454,5 +454,5 @@ def _stages(draw: st.DrawFn, replicas: int, sends: bool) -> Data:
 CASE = Case(
     instances=srpt_mapping_instances,
     brute_force=brute_force_srpt,
-    refuses=lambda method, instance: method in SLICE_RULES and not instance.sliced,
+    refuses=lambda method, instance: method in SLICE_RULES and not instance.sliced and infeasible(instance) is None,
 )

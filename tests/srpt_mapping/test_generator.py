@@ -75,7 +75,7 @@ def test_figures_are_plain(preset):
 def test_load_is_gpu_seconds_over_capacity(preset, load):
     """GPU-seconds at alpha^low over G times the span of arrivals, within what chance allows."""
     instance = generate(preset=preset, jobs=600, gpus=64, load=load, seed=1)
-    offered = float(lengths_s(instance) @ [job.gpus for job in instance.jobs])
+    offered = float(lengths_s(instance) @ [instance.units_of(job) for job in instance.jobs]) / instance.units
     assert offered / (64 * instance.jobs[-1].release_s) == pytest.approx(load, rel=0.15)
     gaps = np.diff([job.release_s for job in instance.jobs])
     assert gaps.std() == pytest.approx(gaps.mean(), rel=0.2)
