@@ -44,10 +44,12 @@ class Grid:
         """Yield all histories that begin so; works that are not known on arrival come in each order."""
         if before:
             yield before
+        if len(before) == self.jobs:
+            return
         shown = 3 if self.clairvoyant else 2
         for moment, table, work in product(*(range(len(each)) for each in (self.releases, self.speeds, self.works))):
             job = moment, table, work
-            if len(before) < self.jobs and (not before or job[:shown] >= before[-1][:shown]):
+            if not before or job[:shown] >= before[-1][:shown]:
                 yield from self.histories((*before, job))
 
     def instance(self, history: History) -> Instance:
