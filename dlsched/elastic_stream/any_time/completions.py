@@ -257,13 +257,16 @@ class Searching:
         self._unit = program.power + program.weight
         self.incumbent = math.ldexp(total_s, -self._unit)
         self.programs = 0
+        self._proved = 0.0
 
     @property
     def _cutoff(self) -> float:
         return self.incumbent * (1 - _CLOSED)
 
     def _prove(self, bound: float) -> None:
-        self._proven(math.ldexp(min(bound, self.incumbent), self._unit))
+        # rounding may give a part less than the whole had
+        self._proved = min(max(bound, self._proved), self.incumbent)
+        self._proven(math.ldexp(self._proved, self._unit))
 
     def _keep(self, total: Fraction, stream: Stream) -> None:
         """Keep the cost of a stream, weighted seconds, if it is better."""
