@@ -216,7 +216,7 @@ def test_no_heuristic_is_better(preset, seed):
     exact = solve(instance, limits=Limits(nodes=4000))
     assert check(instance, exact.solution) == []
     for method in srpt_mapping.FAMILY.methods.values():
-        if method.kind == "heuristic":
+        if method.kind == "heuristic" and method.runs_unasked(instance):
             other = solve(instance, method=method.name, limits=Limits(nodes=4000))
             assert exact.objective <= other.objective * (1 + CLOSE), method.name
 
@@ -324,9 +324,9 @@ def test_an_answer_is_held_before_anything_long_begins(method):
 
 @pytest.mark.parametrize("wide", [True, False])
 def test_many_servers_or_stages_are_refused_not_overflown(wide):
-    """400 servers for a job of all, or jobs of 400 stages over two servers: policies answer, and the note says why no more."""
+    """400 servers for a job of all, or jobs of 400 stages over two: policies answer, prices prove it, nothing is searched."""
     job = gang(0.0, 1.0, stages=[(1, 1.0, 1.0)] * 399 + [(1, 1.0)])
     instance = builders.made([1] * 399 + [2] if wide else [250, 250], job, job, nic=1.0)
     result = srpt_mapping.solve(instance, limits=Limits(nodes=14))  # thirteen policies, and an order of annealing
-    assert result.status is TerminationStatus.NODE_LIMIT
+    assert result.status is TerminationStatus.OPTIMAL and result.bound_source == "certificate"
     assert "were not searched" in result.message
