@@ -94,8 +94,8 @@ class Tree:
     ``bound_s``: a lower bound on the sum until then; where memory is short the search is ``over`` before it is done.
     The first job is released at 0; each has a mode that fits; those that have begun are released at 0 and fit together.
     ``kinds``: equal numbers for resources that all jobs may exchange for each other; None: those of one capacity.
-    ``priced``: number of resources, the first ones, of which all modes of a job take equally many units, which ``prices`` are
-    for; None: all. ``best_s``: sum of flow times of a known schedule, or infinity; the caller may lower it at any time.
+    ``priced``: number of resources, the first ones, which ``prices`` are for; None: all. Rates of a job are for the units of
+    these that its least mode takes. ``best_s``: sum of flow times of a known schedule, or infinity; the caller may lower it.
     ``better`` is called for every lower sum; ``tick`` with the number of nodes about to be expanded, and may raise to stop.
     """
 
@@ -143,7 +143,8 @@ class Tree:
         self._release_s = np.array([job.release_s for job in jobs])
         self._priced = slice(0, int(sizes[:priced].sum()))
         shortest_s = np.minimum.reduceat(self._length_s, self._first)
-        units = self._usage[self._first, :priced].sum(axis=1)
+        # the fewest of any mode: with these at least as many jobs fit together
+        units = np.minimum.reduceat(self._usage[:, :priced].sum(axis=1), self._first)
         none: Prices = np.array([0.0, 1.0]), np.zeros((len(jobs), 1)), ()
         self._tables = [
             PriceTables(self._release_s, shortest_s, units, self._priced.stop, *each) for each in prices or [none]

@@ -1,4 +1,4 @@
-"""Free room where jobs take slices of GPUs, and the rules that place them: first fit, best fit, and FGD.
+"""Free room where jobs take slices of GPUs, and the rules that place them: first fit, best fit, dot product, and FGD.
 
 Jobs of whole GPUs are placed by the rules of ``placing``: for these a GPU is free while no job has a slice of it.
 """
@@ -182,9 +182,10 @@ def dot_product(servers: SlicedServers, job: Job) -> Spot:
 def fgd(servers: SlicedServers, job: Job) -> Spot:
     """Fragmentation gradient descent: where the expected fragment grows least, the first of several. Guarantee: none.
 
-    Weng et al. 2023, Algorithm 1: each GPU that holds the job is tried, and the node on which the growth is least is taken
-    (``dlsched.cluster.fragmentation``). The target workload is the jobs of the instance. Whole GPUs are placed by the rule
-    of the policy, as no GPU of a node is worse than another for these.
+    As the simulator of Weng et al. 2023 does it (``fgd_score.go``; the paper itself was not available): each GPU that holds the
+    job is tried, and that on which the growth is least is taken (``dlsched.cluster.fragmentation``, with exact ties). The target
+    workload is the jobs of the instance. Whole GPUs are placed by the rule of the policy, as no GPU of a node is worse than
+    another for these.
     """
     return min(servers.spots(job), key=servers.growth)
 

@@ -374,15 +374,13 @@ def _walled(draw: st.DrawFn, sizes: list[int], jobs: list[Data], fast: float, sl
 def _sliced(draw: st.DrawFn, instance: Instance) -> Instance:
     """The instance with servers of shares or slots, and jobs of one replica on slices of those."""
     data = instance.model_dump()
-    shapes = ["none", "shares", "A30-24GB", {"slots": 3, "profiles": [{"id": "pair", "size": 2, "starts": [0, 1]}]}]
+    # a name of one profile with two sizes
+    own = [{"id": "pair", "size": 2, "starts": [0, 1]}, {"id": "1g.6gb", "size": 2, "starts": [1, 0]}]
+    shapes = ["none", "shares", "A30-24GB", {"slots": 3, "profiles": own}]
     kinds = [draw(st.sampled_from(shapes)) for _ in data["servers"]]
     servers = [server | {"slicing": kind} for server, kind in zip(data["servers"], kinds, strict=True)]
-    profiles = [
-        name
-        for kind, names in ((shapes[2], ["1g.6gb", "2g.12gb"]), (shapes[3], ["pair"]))
-        if kind in kinds
-        for name in names
-    ]
+    named_of = ((shapes[2], ["1g.6gb", "2g.12gb"]), (shapes[3], ["pair", "1g.6gb"]))
+    profiles = list(dict.fromkeys(name for kind, names in named_of if kind in kinds for name in names))
     # a multiple of 1/20 now and then, which makes many units
     parts: list[Data] = [
         {},

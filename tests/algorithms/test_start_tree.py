@@ -7,7 +7,7 @@ import pytest
 
 from dlsched.algorithms import start_prices
 from dlsched.algorithms.start_prices import Charged, PriceTables
-from dlsched.algorithms.start_tree import separated
+from dlsched.algorithms.start_tree import ModeJob, Tree, separated
 
 
 def rows(random, jobs):
@@ -115,3 +115,15 @@ def test_parts_part_again():
 def test_parts_are_in_order_of_release():
     """Jobs stand in any order."""
     assert separated([50.0, 0.0, 100.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]) == [[1], [0], [2]]
+
+
+def test_modes_of_different_sizes_fit_by_the_least():
+    """Two units, two jobs of 2 s on two units or one, a price of 1 a second for each: both run at once, 4 s in sum, not 5.
+
+    Counted by their first modes only one would fit at a time: 2 (2 + 2) less 2 paid at once prove 6.
+    """
+    job = ModeJob(0.0, [(2.0, (2,)), (2.0, (1,))], "any")
+    prices = np.array([0.0, 2.0]), np.ones((2, 1)), ()
+    found = []
+    tree = Tree([2], [job, job], 5.0, prices=[prices], better=found.append, tick=lambda nodes: None)
+    assert tree.run() and tree.best_s == 4.0 and found
