@@ -7,9 +7,10 @@ run there. Answers are decoded and judged by the checker of the family.
 
 *Proves*: it says that its answer is optimal within the limit, and that answer is within 1e-5 of the best of all methods.
 CP-SAT and PyJobShop prove of rounded times, HiGHS and SCIP within their tolerances. *Gap*: of its own answer to its own
-bound. *Off*: its answer beside the best of all. All three leave out what all solutions share, such as releases. A profile
-says in how many of the instances that any method proves a method is within a factor of the fastest proof (Dolan and More
-2002); proofs of less than .1 s count as .1 s.
+bound. *Off*: its answer beside the best of all. Both means are over the instances of which the method has a model, whose
+number stands under *proves*, so those of ``exact`` are over more instances than those beside it. All three leave out what
+all solutions share, such as releases. A profile says in how many of the instances that any method proves a method is
+within a factor of the fastest proof (Dolan and More 2002); proofs of less than .1 s count as .1 s.
 
 Every run is written to ``results/peers.json`` as it ends, so the command goes on where it was stopped; ``--again GLOB``
 forgets the runs of some instances. PyJobShop is the extra ``peers``.

@@ -92,6 +92,7 @@ class OfTable:
     def __eq__(self, other: object) -> bool:
         return not isinstance(other, Number) and self._against(other) == 0
 
+    # what is equal depends on the path of the run, so there is no hash
     __hash__ = None  # type: ignore[assignment]
     __radd__, __rmul__ = __add__, __mul__
 
@@ -146,6 +147,7 @@ class Number:
             return all(self.times[0] * b == other.times[0] * a for a, b in zip(self.over, other.over, strict=True))
         return other == 0 and self._zero(self.times)
 
+    # what is equal depends on the path of the run, so there is no hash
     __hash__ = None  # type: ignore[assignment]
 
     def __bool__(self) -> bool:

@@ -226,6 +226,7 @@ class Varying(Number):
         self.facts.simplex.note(difference.terms)
         return not difference
 
+    # what is equal depends on the path of the run, so there is no hash
     __hash__ = None  # type: ignore[assignment]
 
     def __bool__(self) -> bool:
