@@ -168,7 +168,7 @@ def test_rules_of_slices_are_for_jobs_on_slices():
     assert set(SLICE_RULES) <= {row.method for row in dlsched.compare([shared], time_limit=5).rows}
 
 
-@pytest.mark.parametrize("method", ["easy", "conservative", "milp", "plan"])
+@pytest.mark.parametrize("method", ["easy", "conservative", "plan"])
 def test_what_knows_no_slices_says_so(method):
     """In place of a wrong answer."""
     with pytest.raises(UsageError, match="jobs on slices of GPUs"):

@@ -36,6 +36,9 @@ schedules, however late the clock.
 
 *Valid* (``busy``): the share g_i / G of one machine, see ``dlsched.algorithms.one_machine``.
 
+*Slices.* Where jobs take slices, GPUs count in ``Instance.units``, g_i and G too, and each GPU of a server with slices is as a
+server, ``<server>_<gpu>`` with the row ``share_<server>_<gpu>``, or each of its slots, ``profile_<server>_<gpu>_<slot>``.
+
 *Without loss* (twins). Servers with as many GPUs, on which no job has begun, may change places, so one job, that with the
 most layouts, takes from them no fewer GPUs of one than of the next; its other layouts are omitted.
 
@@ -47,7 +50,7 @@ D_i is a little more, for solvers' rounding.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import TYPE_CHECKING
 
 from dlsched.algorithms.one_machine import busy_rows
@@ -73,12 +76,11 @@ Terms = Sequence[tuple["pulp.LpVariable", float]]
 
 
 def require_few_pairs(instance: Instance) -> None:
-    """Refuse jobs on slices, and more pairs of jobs times servers than ``LARGEST`` (UsageError)."""
-    if instance.sliced:
-        raise UsageError(where="milp", found="jobs on slices of GPUs", allowed="jobs of whole GPUs")
-    pairs = len(instance.jobs) * (len(instance.jobs) - 1) * len(instance.servers)
+    """Refuse more pairs of jobs times servers, or GPUs and slots that have slices, than ``LARGEST`` (UsageError)."""
+    pairs = len(instance.jobs) * (len(instance.jobs) - 1) * instance.columns[-1].stop
     if pairs > LARGEST:
-        raise UsageError(where="milp", found=f"{pairs:,} pairs of jobs times servers", allowed=f"{LARGEST:,}")
+        what = "servers, GPUs and slots" if instance.sliced else "servers"
+        raise UsageError(where="milp", found=f"{pairs:,} pairs of jobs times {what}", allowed=f"{LARGEST:,}")
 
 
 @extendable("milp")
@@ -107,7 +109,7 @@ def build_milp(
     choices, times = _all_until(own, horizon_s, first_s, tick) if complete else _worth_it(own, tick)
     unit_s, release, least, within = times.unit_s, times.release, times.least, times.within
     jobs = separable_labels([job.id for job in instance.jobs], "j")
-    indices = range(len(jobs))
+    indices, units = range(len(jobs)), [instance.units_of(job) for job in instance.jobs]
     name = "srpt_mapping" if unit_s == 1 else f"srpt_mapping_in_units_of_2_to_the_{math.frexp(unit_s)[1] - 1}_s"
     problem = pulp.LpProblem(name.replace("-", "minus_"), pulp.LpMinimize)
 
@@ -140,13 +142,12 @@ def build_milp(
             terms = [(w[j], 1), (w[i], -1), *((chosen, -each) for chosen, each in length[i]), (before, -most)]
             add(f"sequence_{jobs[i]}_{jobs[j]}", terms, pulp.LpConstraintGE, -within[i])
     for i, j in combinations(indices, 2):
-        alone = instance.jobs[i].gpus + instance.jobs[j].gpus > instance.total_gpus
+        alone = units[i] + units[j] > instance.total_units
         either = [(y[pair], 1) for pair in ((i, j), (j, i)) if pair in y and pair not in fixed]
         if either:
             add(f"pair_{jobs[i]}_{jobs[j]}", either, pulp.LpConstraintEQ if alone else pulp.LpConstraintLE, 1)
-    servers = [("gpus", label) for label in separable_labels([server.id for server in instance.servers], "s")]
     groups = [("limit", label) for label in separable_labels([group.id for group in instance.groups], "k")]
-    for m, (rule, server) in enumerate([*servers, *groups]):
+    for m, (rule, server) in enumerate([*_columns(instance), *groups]):
         # flows between the jobs that can use this server, up to what both can take; or between those of a group
         most_of = [max((layout.usage[m] for layout in own), default=0) for own in choices]
         users = [i for i in indices if most_of[i]]
@@ -171,7 +172,7 @@ def build_milp(
             if handed:
                 add(f"handed_{server}_{jobs[i]}", [*handed, *used[i]], pulp.LpConstraintLE, 0)
     # rows of the one-machine relaxation
-    shares = [job.gpus / instance.total_gpus for job in instance.jobs]
+    shares = [each / instance.total_units for each in units]
     for number, (weights, right) in enumerate(busy_rows(release, least, shares) if all(choices) else ()):
         add(f"busy_{number}", [(w[i], weight) for i, weight in weights.items()], pulp.LpConstraintGE, right)
 
@@ -196,14 +197,33 @@ def build_milp(
     }
     placed: dict[Key, pulp.LpAffineExpression] = {
         (job.id, server.id): pulp.LpAffineExpression(
-            [(chosen, 1) for chosen, layout in zip(variables, own_terms, strict=False) if layout.usage[m]]
+            [
+                (chosen, 1)
+                for chosen, layout in zip(variables, own_terms, strict=False)
+                if any(layout.usage[m] for m in columns)
+            ]
         )
         for job, variables, own_terms in zip(instance.jobs, z, choices, strict=True)
-        for m, server in enumerate(instance.servers)
+        for server, columns in zip(instance.servers, instance.columns, strict=True)
     }
     variables = Variables(starts=starts, ends=ends, placed=placed)
     until_s = first_s + times.latest * unit_s if complete else None
     return Formulation(problem, decode, unit_s, variables=variables, chosen=decided, horizon_s=until_s)
+
+
+def _columns(instance: Instance) -> list[tuple[str, str]]:
+    """Rule and label of every column of ``Instance.columns``: a server, or a GPU or slot by their numbers."""
+    found = []
+    labels = separable_labels([server.id for server in instance.servers], "s")
+    for server, label, columns in zip(instance.servers, labels, instance.columns, strict=True):
+        if not instance.sliced or server.slicing == "none":
+            found.append(("gpus", label))
+        elif server.geometry is None:
+            found += [("share", f"{label}_{gpu}") for gpu in range(len(columns))]
+        else:
+            slots = product(range(server.gpus), range(server.geometry.slots))
+            found += [("profile", f"{label}_{gpu}_{slot}") for gpu, slot in slots]
+    return found
 
 
 def _all_until(
