@@ -115,7 +115,8 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
             message = f"it starts at {start_s!r} s, it is released at {job.release_s!r} s"
             broken.append(Violation("release", job.id, early, message))
         if job.begun is not None:
-            broken += _elsewhere(job, schedule.jobs[job.id], tolerance(length_s) + rounding(job.release_s, start_s))
+            allowed_s = tolerance(length_s) + rounding(job.release_s, start_s)
+            broken += _elsewhere(job, schedule.jobs[job.id], allowed_s, on_gpus=instance.sliced)
         if job.pool is not None:
             broken += _outside(instance, job, schedule.jobs[job.id].placement)
         if instance.sliced:
@@ -245,14 +246,20 @@ def _scattered(instance: Instance, job: Job, placement: tuple[Share, ...]) -> li
     return [Violation("consolidated", job.id, float(used - fewest), message)]
 
 
-def _elsewhere(job: Job, start: Start, allowed_s: float) -> list[Violation]:
+def _elsewhere(job: Job, start: Start, allowed_s: float, *, on_gpus: bool) -> list[Violation]:
     """Violations by a job that has begun: it starts at another time than its release, or elsewhere."""
     off_s = abs(start.start_s - job.release_s)
     if off_s > allowed_s:
         message = f"it runs at {job.release_s!r} s, and is to start at {start.start_s!r} s"
         return [Violation("begun", job.id, off_s, message)]
-    runs = {(part.stage, part.server): part.replicas for part in job.begun or ()}
-    if {(share.stage, share.server): share.replicas for share in start.placement} != runs:
+    runs: dict[tuple[int, str], tuple[object, ...]] = {}
+    for part in job.begun or ():
+        runs[part.stage, part.server] = part.replicas, *(({*map(repr, part.numbers)}, part.slot) if on_gpus else ())
+    for share in start.placement:
+        placed = share.replicas, *(({*map(repr, share.gpus or ())}, share.slot) if on_gpus else ())
+        if runs.pop((share.stage, share.server), None) != placed:
+            return [Violation("begun", job.id, message="it is not where it runs already")]
+    if runs:
         return [Violation("begun", job.id, message="it is not where it runs already")]
     return []
 

@@ -298,7 +298,7 @@ def going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[tu
         length_s = job.iterations * servers.iteration_s(job.graph, placed) if placed else 0.0
         ran[index] = JobRun(start_s, length_s, placement)
         if start_s + length_s > begun.at_s:
-            running.append((start_s + length_s, index, servers.take(placed)))
+            running.append((start_s + length_s, index, servers.hold(job, placement)))
     if min(servers.free) < 0:
         full = servers.names[servers.free.index(min(servers.free))]
         raise UsageError(

@@ -42,6 +42,7 @@ from dlsched.core.ranges import MODERATE, Range, Ranges
 from dlsched.core.ticks import from_the_first
 from dlsched.srpt_mapping.servers import Group as Group
 from dlsched.srpt_mapping.servers import Held as Held
+from dlsched.srpt_mapping.servers import Room
 from dlsched.srpt_mapping.servers import Server as Server
 
 _CLASSES = 2**31  # priorities of workload managers are 32-bit integers
@@ -145,8 +146,6 @@ class Job(Part):
             raise Refused(f"{self.gpu_share}", "whole thousandths of a GPU", "gpu_share")
         if len(self.stages) > 1 or self.stages[0].replicas > 1:
             raise Refused("a slice for several replicas", "a job of one stage and one replica", field)
-        if self.begun is not None:
-            raise Refused("a job on a slice that has begun", "a job that has not begun", field)
         return self
 
     @model_validator(mode="after")
@@ -258,10 +257,6 @@ class Instance(InstanceFile):
                 raise Refused(
                     f"{job.profile[:FOUND]!r}", "a profile of some server's slicing", "jobs", index, "profile"
                 )
-            if self.sliced and job.begun is not None:
-                raise Refused(
-                    "a job that has begun, beside jobs on slices", "none that has begun", "jobs", index, "begun"
-                )
         for field in ("intra_bandwidth_bytes_per_s", "nic_bandwidth_bytes_per_s"):
             if not RANGES[field].allows(getattr(self, field)):
                 raise Refused(f"{getattr(self, field)}", _ALLOWED, field)
@@ -283,8 +278,8 @@ class Instance(InstanceFile):
         return self
 
     def _room_for_begun(self) -> None:
-        """Refuse jobs that have begun after the first release, on unknown servers, or on more GPUs than there are."""
-        room = {server.id: server.gpus for server in self.servers}
+        """Refuse jobs that have begun after the first release, on unknown servers, or on more than there is."""
+        room = Room(self.servers, sliced=self.sliced)
         slots = {group.id: group.limit for group in self.groups}
         first_s = min(job.release_s for job in self.jobs)
         for index, job in enumerate(self.jobs):
@@ -296,16 +291,7 @@ class Instance(InstanceFile):
                 if slots[job.group] < 0:
                     raise Refused("more jobs of the group that have begun", "its limit", "jobs", index, "group")
             for number, part in enumerate(job.begun or ()):
-                where = "jobs", index, "begun", number
-                if part.server not in room:
-                    raise Refused(f"{part.server[:FOUND]!r}", "the id of a server", *where, "server")
-                if job.pool is not None and job.pool not in self.servers[self.server_index[part.server]].pools:
-                    raise Refused(f"{part.server[:FOUND]!r}", f"a server of pool {job.pool!r}", *where, "server")
-                room[part.server] -= part.replicas
-                if room[part.server] < 0:
-                    gpus = self.servers[self.server_index[part.server]].gpus
-                    found = f"{gpus - room[part.server]} GPUs of {part.server[:FOUND]!r} held by jobs that have begun"
-                    raise Refused(found, f"the {gpus} that it has", *where, "replicas")
+                room.take(part, job.pool, job.slice, "jobs", index, "begun", number)
 
     @cached_property
     def total_gpus(self) -> int:

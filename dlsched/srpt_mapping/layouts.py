@@ -40,7 +40,7 @@ class Layout:
     usage: tuple[int, ...]
     iteration_s: float
     rows: Rows
-    slot: int | None = None  # the first one of a job with a profile
+    placement: tuple[Share, ...] | None = None  # where jobs take slices, with GPUs and slots
 
 
 Layouts = Sequence[Sequence[Layout]]
@@ -102,10 +102,14 @@ def twins(instance: Instance) -> list[list[int]]:
 
     Where jobs take slices, columns that may.
     """
-    distinct = {share.server for start in begun_starts(instance).values() for share in start.placement}
+    starts = begun_starts(instance)
     if instance.sliced:  # the GPUs of a server of shares
+        begun = [(job, start.placement) for job in instance.jobs if (start := starts.get(job.id))]
+        taken = [sum(usages) for usages in zip(*(usage_of(instance, *each) for each in begun), strict=True)]
         own = zip(instance.servers, instance.columns, strict=True)
-        return [list(columns) for server, columns in own if server.slicing == "shares"]
+        shared = [columns for server, columns in own if server.slicing == "shares"]
+        return [[column for column in columns if not (taken and taken[column])] for columns in shared]
+    distinct = {share.server for start in starts.values() for share in start.placement}
     # servers with jobs that have begun are no twins of any
     by_size: dict[tuple[int, frozenset[str]], list[int]] = {}
     for m, server in enumerate(instance.servers):
@@ -148,10 +152,9 @@ def mode_jobs(instance: Instance, choices: Layouts) -> list[ModeJob]:
 
 def shares(instance: Instance, layout: Layout) -> list[Share]:
     """The placement of a layout."""
-    placement = named([server.id for server in instance.servers], enumerate(layout.rows))
-    if instance.sliced:
-        return _with_gpus(instance, placement, layout)
-    return placement
+    if layout.placement is not None:
+        return list(layout.placement)
+    return named([server.id for server in instance.servers], enumerate(layout.rows))
 
 
 def picked_of(instance: Instance, choices: Layouts, schedule: Schedule) -> list[tuple[int, Layout]]:
@@ -194,7 +197,8 @@ def _running(instance: Instance, job: Job, placement: Sequence[Share]) -> Layout
     used = [m for m, row in enumerate(rows) if any(row)]
     bands = [instance.shares[m] for m in used]
     iteration_s = job.graph.iteration_s([rows[m] for m in used], bands, instance.intra_bandwidth_bytes_per_s)
-    return Layout((*map(sum, rows), *instance.slots(job)), iteration_s, tuple(map(tuple, rows)))
+    usage = (*usage_of(instance, job, placement), *instance.slots(job))
+    return Layout(usage, iteration_s, tuple(map(tuple, rows)), tuple(placement) if instance.sliced else None)
 
 
 def _layout(instance: Instance, job: Job, usage: tuple[int, ...], tick: Tick) -> Layout:
@@ -235,13 +239,19 @@ def _sliced_layouts(instance: Instance, tick: Tick) -> list[list[Layout]]:
     total = sum(_count(instance, job) for job in instance.jobs)
     if total > LARGEST:
         raise UsageError(where="layouts", found=f"{total:,} of all jobs", allowed=f"{LARGEST:,}")
+    begun = begun_starts(instance)
     return [
-        list(_slices(instance, job) if job.slice is not None else _wholes(instance, job, tick)) for job in instance.jobs
+        [_running(instance, job, begun[job.id].placement)]
+        if job.id in begun
+        else list(_slices(instance, job) if job.slice is not None else _wholes(instance, job, tick))
+        for job in instance.jobs
     ]
 
 
 def _count(instance: Instance, job: Job) -> int:
     """How many layouts a job has, or at least: consolidated placement has fewer."""
+    if job.begun is not None:
+        return 1
     servers = [instance.servers[m] for m in instance.servers_of(job)]
     if job.profile is not None:
         return sum(each.gpus * len(each.geometry.profiles[job.profile].starts) for each in servers if each.geometry)
@@ -276,7 +286,8 @@ def _slices(instance: Instance, job: Job) -> Iterator[Layout]:
             for some, units, slot in taken:
                 usage = [0] * instance.columns[-1].stop
                 usage[some.start : some.stop] = [units] * len(some)
-                yield Layout((*usage, *instance.slots(job)), iteration_s, rows, slot)
+                placement = (Share(0, server.id, 1).on((gpu,), slot),)
+                yield Layout((*usage, *instance.slots(job)), iteration_s, rows, placement)
 
 
 def _wholes(instance: Instance, job: Job, tick: Tick) -> Iterator[Layout]:
@@ -288,40 +299,17 @@ def _wholes(instance: Instance, job: Job, tick: Tick) -> Iterator[Layout]:
         ways = islice(few_rooms(job.gpus, sizes, instance.most_servers(job.gpus, job.pool)), LARGEST + 1)
     for counts in ways:
         layout = _layout(instance, job, counts, tick)
-        of_servers: list[list[tuple[int, ...]]] = []
-        for m, count in enumerate(counts):
-            server, columns = instance.servers[m], instance.columns[m]
-            if server.slicing == "none":
-                of_servers.append([(count * instance.units,)])
-                continue
-            slots = len(columns) // server.gpus
-            full = instance.units // slots
-            of_servers.append(
-                [
-                    tuple(full * (gpu in chosen) for gpu in range(server.gpus) for _ in range(slots))
-                    for chosen in map(set, combinations(range(server.gpus), count))
-                ]
-            )
-        for parts in product(*of_servers):
-            usage = tuple(units for part in parts for units in part)
-            yield Layout((*usage, *instance.slots(job)), layout.iteration_s, layout.rows)
-
-
-def _with_gpus(instance: Instance, placement: Sequence[Share], layout: Layout) -> list[Share]:
-    """The shares of a layout with the GPUs that it takes, in ascending order, and the slot of a profile."""
-    taken: dict[str, list[int]] = {}
-    found = []
-    for share in placement:
-        m = instance.server_index[share.server]
-        server, columns = instance.servers[m], instance.columns[m]
-        if server.slicing == "none":
-            found.append(share)
-            continue
-        if share.server not in taken:
-            slots = len(columns) // server.gpus
-            numbers = (number // slots for number, column in enumerate(columns) if layout.usage[column])
-            taken[share.server] = list(dict.fromkeys(numbers))
-        free = taken[share.server]
-        gpus, taken[share.server] = free[: share.replicas], free[share.replicas :]
-        found.append(share.on(tuple(gpus), layout.slot))
-    return found
+        placement = named([server.id for server in instance.servers], enumerate(layout.rows))
+        # on every server that the job uses each choice of GPUs, by number in ascending order
+        some = [
+            [()] if server.slicing == "none" else list(combinations(range(server.gpus), count))
+            for server, count in zip(instance.servers, counts, strict=True)
+        ]
+        for chosen in product(*some):
+            free = {server.id: list(gpus) for server, gpus in zip(instance.servers, chosen, strict=True)}
+            shares = []
+            for share in placement:
+                shares.append(share.on(tuple(free[share.server][: share.replicas])))
+                del free[share.server][: share.replicas]
+            usage = (*usage_of(instance, job, shares), *instance.slots(job))
+            yield Layout(usage, layout.iteration_s, layout.rows, tuple(shares))

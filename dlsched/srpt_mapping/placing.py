@@ -61,6 +61,7 @@ class Servers:
         sizes = list(zip(self.free, self._pools, strict=True))
         self._free_of = {pool: sum(room for room, pools in sizes if pool in pools) for pool in instance.pool_names}
         # seconds and shares of placements seen before
+        self._index = {name: server for server, name in enumerate(self.names)}
         self._known: dict[tuple[object, ...], float] = {}
         self._shares: dict[tuple[int, tuple[int, ...]], tuple[Share, ...]] = {}
 
@@ -122,10 +123,9 @@ class Servers:
 
     def placed(self, graph: JobGraph, placement: Iterable[Share]) -> Placed:
         """A placement, as rules return it."""
-        index = {name: server for server, name in enumerate(self.names)}
         rows: dict[int, list[int]] = {}
         for share in placement:
-            rows.setdefault(index[share.server], [0] * len(graph.replicas))[share.stage] += share.replicas
+            rows.setdefault(self._index[share.server], [0] * len(graph.replicas))[share.stage] += share.replicas
         return [(server, tuple(row)) for server, row in rows.items()]
 
     def place(self, rule: "Rule", job: Job) -> Placed:
@@ -136,6 +136,10 @@ class Servers:
         """Take the GPUs of a job's placement; return its shares, and what to give back."""
         del job
         return self.placement(placed), self.take(placed)
+
+    def hold(self, job: Job, placement: Sequence[Share]) -> list[tuple[int, int]]:
+        """Take the GPUs of a job that runs already; return what to give back."""
+        return self.take(self.placed(job.graph, placement))
 
     def take(self, placed: Placed) -> list[tuple[int, int]]:
         """Take the GPUs of a placement; return what to give back."""

@@ -1,5 +1,6 @@
 """What stands in an instance of srpt_mapping beside its jobs: servers and how their GPUs are cut, groups, and where jobs run."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Self
@@ -12,6 +13,8 @@ from dlsched.core.messages import FOUND, Refused
 from dlsched.core.part import Data, Part
 
 _MOST_SLOTS = 64  # of a GPU
+_MILLI = 1000  # thousandths of a GPU
+_Number = Annotated[int, Field(ge=0)]
 
 
 class SlotProfile(Part):
@@ -94,8 +97,68 @@ class Group(Part):
 
 
 class Held(Part):
-    """Replicas of a stage, counted from 0, that run on a server, by its id."""
+    """Replicas of a stage, counted from 0, that run on a server, by its id.
 
-    stage: Annotated[int, Field(ge=0)]
+    ``gpu``, or several ``gpus``, and ``slot``: where some job takes a slice, as solutions have them; else they mean nothing.
+    """
+
+    stage: _Number
     server: Name
     replicas: Count
+    gpu: _Number | None = None
+    gpus: Annotated[tuple[_Number, ...], Field(strict=False)] = ()
+    slot: _Number | None = None
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the GPUs; empty where they are not named."""
+        return self.gpus if self.gpu is None else (self.gpu, *self.gpus)
+
+
+class Room:
+    """What jobs that have begun leave free; ``sliced``: whether GPUs of servers with slices are counted one by one."""
+
+    def __init__(self, servers: Sequence[Server], *, sliced: bool) -> None:
+        self._servers, self._sliced = {server.id: server for server in servers}, sliced
+        self._free = {server.id: server.gpus for server in servers}
+        self._used: defaultdict[tuple[str, int], int] = defaultdict(int)  # thousandths of GPUs, or masks of slots
+
+    def take(self, part: Held, pool: str | None, need: int | str | None, *where: str | int) -> None:
+        """Take what replicas of a job hold, whose slice is ``need``; Refused: an unknown server, or more than is free."""
+        server, name = self._servers.get(part.server), f"{part.server[:FOUND]!r}"
+        if server is None:
+            raise Refused(name, "the id of a server", *where, "server")
+        if pool is not None and pool not in server.pools:
+            raise Refused(name, f"a server of pool {pool!r}", *where, "server")
+        if self._sliced:
+            self._take_gpus(part, server, need, *where)
+        self._free[server.id] -= part.replicas if need is None else 0
+        if self._free[server.id] < 0:
+            found = f"{server.gpus - self._free[server.id]} GPUs of {name} held by jobs that have begun"
+            raise Refused(found, f"the {server.gpus} that it has", *where, "replicas")
+
+    def _take_gpus(self, part: Held, server: Server, need: int | str | None, *where: str | int) -> None:
+        """Take the parts of GPUs by number; Refused as ``take``."""
+        shape, name = server.geometry, f"{server.id[:FOUND]!r}"
+        if not server.has_slice(need):
+            raise Refused(f"{name}, which has no such slices", "a server that has them", *where, "server")
+        count = 0 if server.slicing == "none" else part.replicas
+        if len(part.numbers) != count:
+            raise Refused(f"{len(part.numbers)} GPUs of {name} by number", f"{count}", *where)
+        starts = shape.profiles[need].starts if shape and isinstance(need, str) else ()
+        if part.slot not in (starts or (None,)):
+            raise Refused(f"slot {part.slot}", ", ".join(map(str, sorted(starts))) or "none", *where, "slot")
+        for gpu in part.numbers:
+            if gpu >= server.gpus:
+                raise Refused(f"GPU {gpu} of {name}", f"0 to {server.gpus - 1}", *where)
+            before = self._used[server.id, gpu]
+            if shape is None:
+                after = before + (need if isinstance(need, int) else _MILLI)
+                full = after > _MILLI
+            else:
+                size = shape.profiles[need].size if isinstance(need, str) else shape.slots
+                mask = ((1 << size) - 1) << (part.slot or 0)
+                after, full = before | mask, bool(before & mask)
+            if full:
+                raise Refused(f"GPU {gpu} of {name} taken by others that have begun", "what is free of it", *where)
+            self._used[server.id, gpu] = after

@@ -103,33 +103,49 @@ class SlicedServers(Servers):
 
     def start(self, placed: Placed, job: Job) -> tuple[tuple[Share, ...], list[tuple[int, int]]]:
         """As ``Servers.start``; what is given back are numbers of GPUs, counted over all, after those of servers."""
-        taken, shares = [], []
+        shares = []
         if job.slice is not None:
             spot = self._placed.pop(job.id)
             shares.append(Share(0, self.names[spot.server], 1).on((spot.gpu,), spot.slot))
-            taken.append((self._code(spot.server, spot.gpu), spot.taken))
-        else:
-            for server, row in placed:
-                each, count = self._sliced[server], sum(row)
-                gpus: list[int] = []
-                if each.slicing == "none":
-                    taken.append((server, count))
-                else:
-                    gpus = [gpu for gpu, state in enumerate(self.room[server]) if state == self._empty[server]][:count]
-                    full = (1 << each.geometry.slots) - 1 if each.geometry else self._instance.units
-                    taken += [(self._code(server, gpu), full) for gpu in gpus]
-                for share in named(self.names, [(server, row)]):
-                    shares.append(share.on(tuple(gpus[: share.replicas])))
-                    gpus = gpus[share.replicas :]
-        self._change(taken, -1)
-        return tuple(shares), taken
+        for server, row in placed if job.slice is None else ():
+            gpus: list[int] = []
+            if self._sliced[server].slicing != "none":
+                gpus = [gpu for gpu, state in enumerate(self.room[server]) if state == self._empty[server]]
+            for share in named(self.names, [(server, row)]):
+                shares.append(share.on(tuple(gpus[: share.replicas])))
+                gpus = gpus[share.replicas :]
+        return tuple(shares), self.hold(job, shares)
+
+    def hold(self, job: Job, placement: Sequence[Share]) -> list[tuple[int, int]]:
+        """As ``Servers.hold``; UsageError: a GPU is not named, or has not so much free."""
+        taken = []
+        for share in placement:
+            server = self._index[share.server]
+            each, shape = self._sliced[server], self._sliced[server].geometry
+            if each.slicing == "none":
+                self._change([(server, share.replicas)], -1)
+                taken.append((server, share.replicas))
+                continue
+            # units of each GPU, or a mask of slots
+            amount = self._instance.units_of(job) if isinstance(job.slice, int) else self._instance.units
+            if shape is not None:
+                size = shape.slots if job.profile is None else shape.profiles[job.profile].size
+                amount = ((1 << size) - 1) << (share.slot or 0)
+            for gpu in share.gpus:
+                state = self.room[server][gpu]
+                if state & amount if shape else state < amount:
+                    found = f"GPU {gpu} of server {share.server!r} taken by others"
+                    raise UsageError(where="begun", found=found, allowed="what is free of it")
+                taken.append((server + len(self.servers) * (1 + gpu), amount))
+                self._change(taken[-1:], -1)
+            if len(share.gpus) != share.replicas:
+                found = f"{len(share.gpus)} GPUs of server {share.server!r} by number"
+                raise UsageError(where="begun", found=found, allowed=f"{share.replicas}")
+        return taken
 
     def give(self, taken: list[tuple[int, int]]) -> None:
         """Give GPUs and slices back."""
         self._change(taken, 1)
-
-    def _code(self, server: int, gpu: int) -> int:
-        return server + len(self.servers) * (1 + gpu)
 
     def _change(self, taken: Sequence[tuple[int, int]], sign: int) -> None:
         """Give back (1) or take (-1); a GPU counts as free while none has a slice of it."""

@@ -129,11 +129,12 @@ def decided(schedule: Schedule) -> dict[str, dict[str, float] | dict[tuple[str, 
 
 def begun_starts(instance: Instance) -> dict[str, Start]:
     """The starts of the jobs that have begun, by id: at their release, where they run."""
-    return {
-        job.id: Start(job.release_s, tuple(Share(part.stage, part.server, part.replicas) for part in job.begun))
-        for job in instance.jobs
-        if job.begun is not None
-    }
+    starts = {}
+    for job in (job for job in instance.jobs if job.begun is not None):
+        shares = [(Share(part.stage, part.server, part.replicas), part) for part in job.begun or ()]
+        named = tuple(share.on(part.numbers, part.slot) if instance.sliced else share for share, part in shares)
+        starts[job.id] = Start(job.release_s, named)
+    return starts
 
 
 def on_clock_of(instance: Instance, own: Instance, schedule: Schedule) -> dict[str, Start]:

@@ -190,7 +190,10 @@ def _by_cell(
         for name in names:
             server = instance.servers[instance.server_index[name]]
             count = sum(share.replicas for share in placement if share.server == name)
-            if job.profile is not None:
+            if job.begun is not None:
+                here = [share for share in placement if share.server == name]
+                options.append([(tuple(gpu for share in here for gpu in share.gpus), here[0].slot)])
+            elif job.profile is not None:
                 known = server.geometry is not None and job.profile in server.geometry.profiles
                 starts = server.geometry.profiles[job.profile].starts if server.geometry and known else ()
                 options.append([((gpu,), start) for gpu in range(server.gpus) for start in starts])
@@ -233,7 +236,11 @@ def _fewest(instance: Instance, job: Job) -> int:
 
 def _running(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]]:
     """Return the only usage of a job that has begun: the one in which it runs."""
-    placement = tuple(Share(held.stage, held.server, held.replicas) for held in job.begun or ())
+    sliced = any(each.slice is not None for each in instance.jobs)
+    placement = tuple(
+        Share(held.stage, held.server, held.replicas).on(*((held.numbers, held.slot) if sliced else ((), None)))
+        for held in job.begun or ()
+    )
     usage = tuple(sum(share.replicas for share in placement if share.server == each.id) for each in instance.servers)
     usage += _of_groups(instance, job)
     return {usage: (iteration_time(instance, job, placement), placement)}
@@ -303,7 +310,7 @@ def srpt_mapping_instances(
         Whether servers are in pools, apart or shared, and groups of jobs have limits, and jobs priorities; and placement is
         now and then consolidated.
     slices
-        Whether some servers have slices, and some jobs take them, where none has begun.
+        Whether some servers have slices, and some jobs take them.
     """
     if min(max_jobs, max_servers, max_gpus, max_stages) < 1:
         raise ValueError("max_jobs, max_servers, max_gpus and max_stages must be at least 1")
@@ -392,6 +399,23 @@ def _sliced(draw: st.DrawFn, instance: Instance) -> Instance:
         part = draw(st.sampled_from(parts))
         stage = job["stages"][-1] | {"replicas": 1}
         jobs.append(job | ({"stages": [stage]} if part else {}) | part)
+    begun = [job.pop("begun") for job in jobs]
+    made = Instance(**data | {"servers": servers, "jobs": jobs})
+    if not any(job.slice is not None for job in made.jobs):
+        return Instance(**data | {"servers": servers})
+    # where jobs run that have begun: any GPUs and slots, one of the ways of brute force; not begun if none is free
+    cells = _cells(made)
+    free = list(cells.values())
+    for job, known, fields in zip(made.jobs, begun, jobs, strict=True):
+        ways = [
+            (usage, placement)
+            for usage, (_, placement) in (_by_cell(made, cells, job, _usages(made, job)) if known else {}).items()
+            if all(taken <= room for taken, room in zip(usage, free, strict=False))
+        ]
+        if ways:
+            usage, placement = draw(st.sampled_from(ways))
+            free = [room - taken for taken, room in zip(usage, free, strict=False)]
+            fields["begun"] = [share.as_data() for share in placement]
     return Instance(**data | {"servers": servers, "jobs": jobs})
 
 

@@ -253,7 +253,7 @@ def held_to_brute_force(instance):
 
 
 @settings(max_examples=60, derandomize=True, deadline=None, database=None)
-@given(instance=srpt_mapping_instances(slices=True, walls=True))
+@given(instance=srpt_mapping_instances(slices=True, walls=True, begun=True))
 def test_all_methods_against_brute_force(instance):
     """Shares, slots, whole GPUs, pools, groups and consolidated placement, with communication."""
     held_to_brute_force(instance)
@@ -261,7 +261,7 @@ def test_all_methods_against_brute_force(instance):
 
 @pytest.mark.long
 @settings(max_examples=3000, derandomize=True, deadline=None, database=None)
-@given(instance=srpt_mapping_instances(slices=True, walls=True))
+@given(instance=srpt_mapping_instances(slices=True, walls=True, begun=True))
 def test_all_methods_against_brute_force_at_length(instance):
     """The same, 3,000 of them."""
     held_to_brute_force(instance)
