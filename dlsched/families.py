@@ -16,7 +16,7 @@ from dlsched.catalogue.families import Value
 from dlsched.core.arguments import require_preset
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Family
-from dlsched.core.files import Json, json_text, parse_json, path_of, read_json, read_text, write_text
+from dlsched.core.files import Json, json_pieces, parse_json, path_of, read_json, read_text, write_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import field_path
 from dlsched.core.part import plain
@@ -170,7 +170,8 @@ def write(item: InstanceFile | Result[Solution], path: str | os.PathLike[str]) -
     """
     if not isinstance(item, InstanceFile | Result):
         raise UsageError(where="item", found=type(item).__name__, allowed="an instance or a result")
-    write_text(path, json_text(item.as_data()))
+    data = item.as_data() if isinstance(item, Result) else item.in_blocks(type(item).as_data)
+    write_text(path, json_pieces(data))
 
 
 def verify(instance: InstanceFile, result: "Result[Solution] | Claim") -> "Verification":

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -131,25 +132,48 @@ def _repeated_path(data: Json) -> str:
 
 
 def canonical_sha256(data: Mapping[str, object]) -> str:
-    """SHA-256 of the UTF-8 JSON with sorted keys, separators ``,`` and ``:``, floats as Python's repr."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    """SHA-256 of the UTF-8 JSON with sorted keys, separators ``,`` and ``:``, floats as Python's repr.
+
+    An iterator among the values yields a list in blocks, of which one is in memory at a time.
+    """
+    digest = hashlib.sha256()
+    for number, key in enumerate(sorted(data)):
+        value = data[key]
+        digest.update(f"{',' if number else '{'}{_canonical(key)}:".encode())
+        if isinstance(value, Iterator):
+            for place, block in enumerate(value):
+                digest.update(f"{',' if place else '['}{_canonical(block)[1:-1]}".encode())
+            digest.update(b"]")
+        else:
+            digest.update(_canonical(value).encode("utf-8"))
+    digest.update(b"}" if data else b"{}")
+    return digest.hexdigest()
+
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
 def json_text(data: Mapping[str, object]) -> str:
     """JSON that people can read and diff: a line for each field, and for each entry of a list of objects."""
-    lines = []
-    for key, value in data.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            entries = ",\n  ".join(_dump(entry) for entry in value)
-            lines.append(f" {json.dumps(key)}: [\n  {entries}\n ]")
+    return "".join(json_pieces(data))
+
+
+def json_pieces(data: Mapping[str, object]) -> Iterator[str]:
+    """Yield ``json_text`` in pieces; an iterator among the values yields a list in blocks, as ``canonical_sha256`` takes them."""
+    for number, (key, value) in enumerate(data.items()):
+        yield f"{',' if number else '{'}\n {json.dumps(key)}: "
+        blocks = value if isinstance(value, Iterator) else iter([value])
+        first = next(blocks)
+        if isinstance(first, list) and first and isinstance(first[0], dict):
+            for place, block in enumerate(chain([first], blocks)):
+                yield ("," if place else "[") + "\n  " + ",\n  ".join(map(_dump, block))
+            yield "\n ]"
         else:
-            lines.append(f" {json.dumps(key)}: {_dump(value)}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+            yield _dump(first)
+    yield "\n}\n" if data else "{\n\n}\n"
 
 
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+_dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
@@ -186,13 +210,14 @@ def _unwritable(path: str | os.PathLike[str], why: str) -> InputError:
     return InputError(f"{_shown(path)}: cannot be written: {why}")
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file as ``whole_file`` does, so that readers never see half of it (``-``: standard output)."""
+def write_text(path: str | os.PathLike[str], text: str | Iterator[str]) -> None:
+    """Write text, or its pieces, as ``whole_file`` does, so that readers never see half of it (``-``: standard output)."""
+    pieces = iter([text]) if isinstance(text, str) else text
     if path_of(path) == "-":
-        sys.stdout.write(text)
+        sys.stdout.writelines(pieces)
         return
     with whole_file(path) as stream:
-        stream.write(text.encode("utf-8"))
+        stream.writelines(piece.encode("utf-8") for piece in pieces)
 
 
 @contextlib.contextmanager

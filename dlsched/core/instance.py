@@ -1,12 +1,13 @@
 """The base of the families' instances: how one is validated, read from a DataFrame, written and hashed."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Protocol, Required, Self, TypedDict, cast, get_args
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from dlsched.core.display import brief, lines, table
@@ -143,6 +144,7 @@ NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(
 Finite = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_no_minus_zero)]
 
 
+_BLOCK = 10_000  # entries of a list that are plain data at a time
 _IDS = 5
 """Names of jobs that a ``repr`` shows."""
 
@@ -328,4 +330,21 @@ class InstanceFile(Part):
     @cached_property
     def sha256(self) -> str:
         """SHA-256 of the canonical JSON, computed when first asked for."""
-        return canonical_sha256(self.canonical_data())
+        return canonical_sha256(self.in_blocks(type(self).canonical_data))
+
+    def in_blocks(self, data_of: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
+        """Return the data, as ``data_of`` makes them, with the longest list as an iterator over its blocks.
+
+        As plain data, all entries at once take up to ten times the memory of the file.
+        """
+        lists = {name: value for name in type(self).model_fields if isinstance(value := getattr(self, name), tuple)}
+        longest = max(lists, key=lambda name: len(lists[name]) * all(isinstance(each, Part) for each in lists[name][:1]))
+
+        def block(start: int) -> dict[str, Any]:
+            part = BaseModel.__copy__(self)
+            part.__dict__[longest] = lists[longest][start : start + _BLOCK]
+            return data_of(part)
+
+        first = block(0)
+        later = (block(start)[longest] for start in range(_BLOCK, len(lists[longest]), _BLOCK))
+        return first | {longest: chain([first[longest]], later)}
