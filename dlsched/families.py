@@ -16,8 +16,17 @@ from dlsched.catalogue.families import Value
 from dlsched.core.arguments import require_preset
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Family
-from dlsched.core.files import Json, json_pieces, parse_json, path_of, read_json, read_text, write_text
-from dlsched.core.instance import InstanceFile
+from dlsched.core.files import (
+    Json,
+    json_pieces,
+    parse_by_entries,
+    parse_json,
+    path_of,
+    read_json,
+    read_text,
+    write_text,
+)
+from dlsched.core.instance import InstanceFile, part_of
 from dlsched.core.messages import field_path
 from dlsched.core.part import plain
 from dlsched.core.result import Result, Solution, Violation
@@ -50,6 +59,9 @@ class _Families(Mapping[str, AnyFamily]):
 
 
 FAMILIES: Mapping[str, AnyFamily] = _Families()
+FORMATS = {f"dlsched/{family}/1": family for family in FAMILIES}
+"""Names of families by the format that a file of an instance states."""
+_LARGE = 2**24  # letters of a file that is read entry by entry
 
 
 def _reduced(record: AnyFamily) -> tuple[Callable[..., AnyFamily], tuple[object, ...]]:
@@ -105,7 +117,8 @@ def read(path: str | os.PathLike[str]) -> Any:
     gc.disable()  # reading makes millions of objects and no cycle: looking for some would take a fifth of the time
     try:
         text = read_text(path)
-        return instance_from(parse_json(text, path), os.fspath(path), null="null" in text)
+        found = _large(text) if len(text) > _LARGE else None
+        return found or instance_from(parse_json(text, path), os.fspath(path), null="null" in text)
     except InstanceError:
         raise
     except InputError as error:
@@ -113,6 +126,23 @@ def read(path: str | os.PathLike[str]) -> Any:
     finally:
         if collecting:
             gc.enable()
+
+
+def _large(text: str) -> InstanceFile | None:
+    """Read a large file entry by entry; None: it is not valid, or needs a closer look."""
+
+    def entry_of(head: Mapping[str, object], field: str) -> Callable[[Json], object] | None:
+        kind = FORMATS.get(str(head.get("format")))
+        fields = {} if kind is None else FAMILIES[kind].instance.model_fields
+        part = part_of(fields[field].annotation) if field in fields else None
+        return None if part is None else lambda entry: part(**entry)  # type: ignore[arg-type]
+
+    data = None if "null" in text else parse_by_entries(text, entry_of)
+    kind = FORMATS.get(str(data.pop("format", None))) if data else None
+    try:
+        return None if kind is None or data is None else FAMILIES[kind].instance(**data)
+    except InstanceError:
+        return None
 
 
 def read_or_same(instance: InstanceFile | str | os.PathLike[str]) -> InstanceFile:
@@ -124,17 +154,16 @@ def read_or_same(instance: InstanceFile | str | os.PathLike[str]) -> InstanceFil
 
 def instance_from(data: Json, path: str, *, null: bool = True) -> InstanceFile:
     """Validate the content of an instance file; ``path`` is for messages, ``null`` False where no null can stand in it."""
-    formats = {f"dlsched/{family}/1": family for family in FAMILIES}
     name = "standard input" if path == "-" else path
     if not isinstance(data, dict):
         raise InstanceError(
             where=f"{name}: the file", found="no object", allowed="an object with the fields of a format"
         )
     found = data.get("format")
-    if not isinstance(found, str) or found not in formats:
+    if not isinstance(found, str) or found not in FORMATS:
         shown = "nothing" if "format" not in data else repr(found)[:60]
-        raise InstanceError(where=f"{name}: format", found=shown, allowed=", ".join(formats))
-    kind: type[InstanceFile] = FAMILIES[formats[found]].instance
+        raise InstanceError(where=f"{name}: format", found=shown, allowed=", ".join(FORMATS))
+    kind: type[InstanceFile] = FAMILIES[FORMATS[found]].instance
     if null:
         filled = {key: value for key, value in data.items() if value is not None or key not in kind.nullable}
         _refuse_null(filled, name, ())

@@ -4,7 +4,7 @@
 code                       mathematics
 =========================  =====================================================================
 ``gpus``                   w >= 1
-``size_bytes``             n >= 0
+``size_bytes``             n >= 0, or an array of them
 ``link``                   alpha, beta, gamma: latency, transfer and reduction times
 ``ring``                   2 (w-1) alpha + 2 (w-1)/w n beta + (w-1)/w n gamma
 ``halving_doubling``       w = 2^k: 2 k alpha + 2 (w-1)/w n beta + (w-1)/w n gamma
@@ -18,6 +18,8 @@ in MPICH", Int. J. High Performance Computing Applications 19(1).
 import math
 from dataclasses import dataclass, fields
 from operator import index
+
+from dlsched.core.elementary import FloatsT
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Link:
             _refuse_unless_non_negative(field.name, getattr(self, field.name))
 
 
-def ring(gpus: int, size_bytes: float, link: Link) -> float:
+def ring(gpus: int, size_bytes: FloatsT, link: Link) -> FloatsT:
     """Seconds of a ring all-reduce: w - 1 steps of reduce-scatter, then w - 1 of all-gather, n / w bytes each.
 
     Raises
@@ -52,7 +54,7 @@ def ring(gpus: int, size_bytes: float, link: Link) -> float:
     return 2 * (gpus - 1) * link.latency_s + _moving_s(gpus, size_bytes, link)
 
 
-def halving_doubling(gpus: int, size_bytes: float, link: Link) -> float:
+def halving_doubling(gpus: int, size_bytes: FloatsT, link: Link) -> FloatsT:
     """Seconds of an all-reduce by recursive halving and doubling; they jump as ``gpus`` grows.
 
     If ``gpus`` is not a power of two, the surplus GPUs first add their data to those of the others and
@@ -75,18 +77,19 @@ def halving_doubling(gpus: int, size_bytes: float, link: Link) -> float:
     return (2 * log2 + 3) * link.latency_s + size_bytes * per_byte
 
 
-def _moving_s(gpus: int, size_bytes: float, link: Link) -> float:
+def _moving_s(gpus: int, size_bytes: FloatsT, link: Link) -> FloatsT:
     """Seconds without the latencies, the same for both algorithms: (w-1)/w n (2 beta + gamma)."""
     return (gpus - 1) / gpus * size_bytes * (2 * link.transfer_s_per_byte + link.reduction_s_per_byte)
 
 
-def _checked(gpus: int, size_bytes: float) -> int:
+def _checked(gpus: int, size_bytes: FloatsT) -> int:
     if index(gpus) < 1:
         raise ValueError(f"gpus is {gpus}, must be at least 1")
     _refuse_unless_non_negative("size_bytes", size_bytes)
     return index(gpus)
 
 
-def _refuse_unless_non_negative(name: str, value: float) -> None:
-    if not 0 <= value < math.inf:
+def _refuse_unless_non_negative(name: str, value: FloatsT) -> None:
+    one = isinstance(value, float | int)
+    if not (0 <= value < math.inf if one else ((value >= 0) & (value < math.inf)).all()):
         raise ValueError(f"{name} is {value}, must be finite and >= 0")

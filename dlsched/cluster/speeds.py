@@ -155,6 +155,17 @@ class SpeedTable(Mapping[int, float]):
         object.__setattr__(self, "packed", _doubles(len(times)).pack(*times))
         object.__setattr__(self, "sum_s", total)
 
+    @classmethod
+    def of_rows(cls, counts: tuple[int, ...], times_s: "FloatArray") -> "list[SpeedTable]":
+        """Tables on the same ascending counts from 1 on, one for each row of times, shape (J, W), which are positive and finite."""
+        if not ((times_s > 0) & (times_s < math.inf)).all():
+            raise ValueError("times_s: found one that is not positive and finite, allowed: numbers > 0")
+        tables = [cls.__new__(cls) for _ in times_s]
+        for table, row, sum_s in zip(tables, times_s, times_s.cumsum(axis=1)[:, -1].tolist(), strict=True):
+            for name, value in (("counts", counts), ("packed", row.tobytes()), ("sum_s", sum_s)):
+                object.__setattr__(table, name, value)
+        return tables
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a SpeedTable is immutable")
 

@@ -397,6 +397,25 @@ def whole(generator: "np.random.Generator", low: float, high: float) -> int:
     return int(generator.integers(int(low), int(high) + 1))
 
 
-def four_digits(value: float) -> float:
-    """Round to four significant digits."""
-    return float(f"{value:.4g}")
+def four_digits(value: FloatsT) -> FloatsT:
+    """Round to four significant digits.
+
+    >>> four_digits(138.06), four_digits(0.000123456)
+    (138.1, 0.0001235)
+    """
+    if isinstance(value, float | int):
+        return float(f"{value:.4g}")
+    import numpy as np
+
+    # m 10^-k with m of four digits; powers of ten up to 10^22 are exact, so that one operation rounds correctly
+    plain = np.where((value > 1e-15) & (value < 1e15), value, 1.0)
+    k = 3 - np.floor(np.log10(plain)).astype(np.int64)
+    up, down = 10.0 ** np.maximum(k, 0), 10.0 ** np.maximum(-k, 0)
+    scaled = plain * up / down
+    m = np.rint(scaled)
+    found = m * down / up
+    # too near to half, or k is off by one
+    unsure = (plain != value) | (np.abs(np.abs(scaled - m) - 0.5) < 1e-9) | (scaled < 1000) | (scaled >= 10000)
+    for place in zip(*np.nonzero(unsure), strict=True):
+        found[place] = float(f"{value[place]:.4g}")
+    return found

@@ -144,7 +144,7 @@ NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(
 Finite = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_no_minus_zero)]
 
 
-_BLOCK = 10_000  # entries of a list that are plain data at a time
+_BLOCK = 2_000  # entries of a list that are plain data at a time
 _IDS = 5
 """Names of jobs that a ``repr`` shows."""
 
@@ -338,7 +338,9 @@ class InstanceFile(Part):
         As plain data, all entries at once take up to ten times the memory of the file.
         """
         lists = {name: value for name in type(self).model_fields if isinstance(value := getattr(self, name), tuple)}
-        longest = max(lists, key=lambda name: len(lists[name]) * all(isinstance(each, Part) for each in lists[name][:1]))
+        longest = max(
+            lists, key=lambda name: len(lists[name]) * all(isinstance(each, Part) for each in lists[name][:1])
+        )
 
         def block(start: int) -> dict[str, Any]:
             part = BaseModel.__copy__(self)

@@ -13,15 +13,17 @@ preset          what it is
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.cluster.all_reduce import Link, halving_doubling
+from dlsched.cluster.speeds import SpeedTable
 from dlsched.core.arguments import drawing, require_arguments
-from dlsched.core.elementary import float_power, four_digits, log_uniform, lognormal, whole
+from dlsched.core.arrays import FloatArray
+from dlsched.core.elementary import exp, float_power, four_digits, log, log_uniform, whole
 from dlsched.ring_allocation.instance import RANGES, Instance, Job
 
 Drawn = tuple[str, dict[str, Any]]
@@ -35,6 +37,8 @@ _COMPUTE_S, _SAMPLES, _MODEL_BYTES = (
 )
 
 # 50 Gbit/s (6.25e9 B/s), 50 us a message, and a reduction at 25 GB/s: orders of magnitude, not a measurement
+_BLOCK = 1024  # jobs that are drawn at a time
+
 _LINK = Link(latency_s=5e-5, transfer_s_per_byte=1.6e-10, reduction_s_per_byte=4e-11)
 
 
@@ -87,24 +91,43 @@ def generate(
     command = f"dlsched generate ring_allocation --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
     sources = [command if max_gpus == 64 else f"{command} --max-gpus {max_gpus}"]
     drawn = []
-    for index in range(jobs):
-        words, job = _DRAW[preset](generator, max_gpus)
-        drawn.append(Job(id=f"j{index}", **job))
-        if words and words not in sources:
-            sources.append(words)
+    for start in range(0, jobs, _BLOCK):
+        for words, job in _DRAW[preset](generator, min(_BLOCK, jobs - start), max_gpus):
+            drawn.append(Job(id=f"j{len(drawn)}", **job))
+            if words and words not in sources:
+                sources.append(words)
     return Instance(name=f"{preset}-{jobs}x{total}-seed{seed}", source="\n".join(sources), gpus=total, jobs=drawn)
 
 
-def _mixed(generator: np.random.Generator, max_gpus: int) -> Drawn:
+def _mixed(generator: np.random.Generator, jobs: int, max_gpus: int) -> Iterator[Drawn]:
     """Steps per epoch x (compute / w + all-reduce of the gradients)."""
-    compute_s = lognormal(generator, 1.0)
-    gradient_bytes = log_uniform(generator, *_MODEL_BYTES)
-    steps = float(generator.uniform(200, 5000))
-    times = {
-        w: four_digits(steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK)))
-        for w in range(1, max_gpus + 1)
-    }
-    return "", {"epochs": four_digits(float(generator.uniform(*_EPOCHS))), "epoch_time_s": times}
+    ends = tuple(map(log, _MODEL_BYTES))
+    drawn = [
+        (
+            generator.standard_normal(),
+            generator.uniform(*ends),
+            generator.uniform(200, 5000),
+            generator.uniform(*_EPOCHS),
+        )
+        for _ in range(jobs)
+    ]
+    normal, of_bytes, steps, epochs = np.array(drawn).T
+    compute_s, gradient_bytes = exp(normal), exp(of_bytes)
+    counts = range(1, max_gpus + 1)
+    columns = [steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK)) for w in counts]
+    return _of_rows(epochs, counts, columns)
+
+
+def _of_rows(epochs: FloatArray, counts: Sequence[int], columns: Sequence[FloatArray]) -> Iterator[Drawn]:
+    """Jobs from their epochs, shape (J,), and their times on each count."""
+    tables = SpeedTable.of_rows(tuple(counts), four_digits(np.stack(columns, axis=1)))
+    for each, table in zip(four_digits(epochs).tolist(), tables, strict=True):
+        yield "", {"epochs": each, "epoch_time_s": table}
+
+
+def _one_by_one(draw: Callable[[np.random.Generator, int], Drawn]) -> Callable[..., Iterator[Drawn]]:
+    """Draw jobs one after the other."""
+    return lambda generator, jobs, max_gpus: (draw(generator, max_gpus) for _ in range(jobs))
 
 
 def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
@@ -141,22 +164,23 @@ def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
     return "", {"epochs": four_digits(float(generator.uniform(*_EPOCHS))), "max_gpus": max_gpus, "speed_law": law}
 
 
-def _adversarial(generator: np.random.Generator, max_gpus: int) -> Drawn:
+def _adversarial(generator: np.random.Generator, jobs: int, max_gpus: int) -> Iterator[Drawn]:
     """Times that halve from one power of two to the next, and are a little above the lower one in between."""
-    base = float(float_power(10, generator.uniform(1, 3)))
-    serial = float(generator.uniform(0, 0.05))
-    hump = 1.0 + float(generator.uniform(0.01, 0.2))
+    ends = (1, 3), (0, 0.05), (0.01, 0.2), _EPOCHS
+    drawn = [[generator.uniform(*each) for each in ends] for _ in range(jobs)]
+    exponents, serial, humps, epochs = np.array(drawn).T
+    base = np.array([float_power(10, each) for each in exponents.tolist()])
     # powers of two halve the parallel part; all counts in between are a hump above the lower power
-    times = {}
-    for w in range(1, max_gpus + 1):
+    counts, columns = range(1, max_gpus + 1), []
+    for w in counts:
         power = 2 ** (w.bit_length() - 1)
-        times[w] = four_digits(base * (serial + (1 - serial) / power) * (1.0 if w == power else hump))
-    return "", {"epochs": four_digits(float(generator.uniform(*_EPOCHS))), "epoch_time_s": times}
+        columns.append(base * (serial + (1 - serial) / power) * (1.0 if w == power else 1.0 + humps))
+    return _of_rows(epochs, counts, columns)
 
 
-_DRAW: dict[str, Callable[[np.random.Generator, int], Drawn]] = {
+_DRAW: dict[str, Callable[[np.random.Generator, int, int], Iterator[Drawn]]] = {
     "mixed": _mixed,
-    "table": _table,
-    "concave": _concave,
+    "table": _one_by_one(_table),
+    "concave": _one_by_one(_concave),
     "adversarial": _adversarial,
 }

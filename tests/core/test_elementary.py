@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dlsched.core import elementary
-from dlsched.core.elementary import decade, exp, expm1, float_power, geometric, log, log1p
+from dlsched.core.elementary import decade, exp, expm1, float_power, four_digits, geometric, log, log1p
 
 EXACT = decimal.Context(prec=70, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 LONG = decimal.Context(prec=1200, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
@@ -107,3 +107,12 @@ def test_geometric_has_its_ends() -> None:
     found = geometric(0.1, 10, 13)
     assert found[0] == 0.1 and found[-1] == 10
     assert found[1:] / found[:-1] == pytest.approx(np.full(12, 100 ** (1 / 12)), rel=1e-15)
+
+
+def test_four_digits_of_arrays_are_those_of_text() -> None:
+    """Also next to half of the last digit, next to powers of ten, and of sizes for which powers of ten are not exact."""
+    generator = np.random.default_rng(7)
+    digits = generator.integers(1000, 10001, 3000) + generator.choice([0.0, 0.25, 0.5, 0.5 + 1e-12, 0.5 - 1e-13], 3000)
+    values = digits * 10.0 ** generator.integers(-21, 21, 3000)
+    every = np.concatenate([values, np.nextafter(values, 0), np.nextafter(values, np.inf), -values[:9], [0.0, np.inf]])
+    assert four_digits(every).tolist() == [float(f"{each:.4g}") for each in every.tolist()]

@@ -10,7 +10,16 @@ from types import SimpleNamespace
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.core.files import canonical_sha256, json_text, read_json, require_writable, whole_file, write_text
+from dlsched.core.files import (
+    canonical_sha256,
+    json_pieces,
+    json_text,
+    parse_by_entries,
+    read_json,
+    require_writable,
+    whole_file,
+    write_text,
+)
 from dlsched.core.messages import field_path
 
 
@@ -172,3 +181,46 @@ def test_field_path():
     """Paths are written as people write them."""
     assert field_path(("jobs", 3, "speed_law", "theta", 0)) == "jobs[3].speed_law.theta[0]"
     assert field_path(()) == "the file"
+
+
+def entry_of(head, field):
+    """Entries of ``jobs`` become pairs; ids are required."""
+    return (lambda entry: (entry["id"], entry)) if field == "jobs" and head.get("format") == "f" else None
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" , ", "\r\n:\t")])
+def test_entries_are_parsed_one_by_one(separators):
+    data = {
+        "format": "f",
+        "name": "a",
+        "jobs": [{"id": 1}, {"id": 2, "x": {"1": [2.5]}}],
+        "others": [[], {}],
+        "z": -0.0,
+    }
+    text = f" {json.dumps(data, separators=separators)}\n"
+    assert parse_by_entries(text, entry_of) == data | {"jobs": [(each["id"], each) for each in data["jobs"]]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "[]", "{", "{}", '{"a": 1', '{"a": 1} {', '{"a": 1},', '{"a" 1}', '{"a": }', '{1: 2}', '{"a": 1,}',
+        '{"format": "f", "jobs": [{"id": 1},]}', '{"format": "f", "jobs": [{"id": 1} {"id": 2}]}',
+        '{"format": "f", "jobs": [{"id": 1}', '{"format": "f", "jobs": [{"id": 1}}', '{"format": "f", "jobs": [1]}',
+        '{"format": "f", "format": "f"}', '{"a": 1, "jobs": [{"id": 1, "id": 2}]}', '{"a": ":", "b": ": ", "a": 2}',
+        '{"format": "f", "jobs": [{"id": 1, "id": 1}]}', '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    ],
+)  # fmt: skip
+def test_what_needs_a_closer_look_is_not_parsed_by_entries(text):
+    assert parse_by_entries(text, entry_of) is None
+
+
+def test_blocks_make_the_same_text_and_hash():
+    entries = [{"id": "ü", "x": [1.0, {"b": 2, "a": 1e300}]}, {"id": "b"}, {"y": "\n"}]
+    data = {"z": 1, "jobs": entries, "a": [], "m": [[1], [2]]}
+    for cut in (1, 2, 3):
+        blocks = lambda: iter([entries[:cut], *([entries[cut:]] if cut < 3 else [])])  # noqa: E731
+        assert "".join(json_pieces(data | {"jobs": blocks()})) == json_text(data)
+        assert canonical_sha256(data | {"jobs": blocks()}) == canonical_sha256(data)
+    whole = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert canonical_sha256(data) == hashlib.sha256(whole.encode()).hexdigest()
