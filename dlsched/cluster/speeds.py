@@ -34,6 +34,9 @@ from dlsched.core.messages import Refused, shown
 from dlsched.core.part import Part
 from dlsched.core.ranges import LARGEST_COUNT
 
+if TYPE_CHECKING:
+    from dlsched.core.arrays import FloatArray
+
 
 class SpeedLaw(Part):
     """Seconds per epoch as a function of the number of GPUs; immutable.
@@ -157,7 +160,7 @@ class SpeedTable(Mapping[int, float]):
 
     @classmethod
     def of_rows(cls, counts: tuple[int, ...], times_s: "FloatArray") -> "list[SpeedTable]":
-        """Tables on the same ascending counts from 1 on, one for each row of times, shape (J, W), which are positive and finite."""
+        """Tables on the same ascending counts, one for each row of times in seconds, shape (J, W); ValueError: one is not > 0."""
         if not ((times_s > 0) & (times_s < math.inf)).all():
             raise ValueError("times_s: found one that is not positive and finite, allowed: numbers > 0")
         tables = [cls.__new__(cls) for _ in times_s]
