@@ -90,6 +90,6 @@ def _checked(gpus: int, size_bytes: FloatsT) -> int:
 
 
 def _refuse_unless_non_negative(name: str, value: FloatsT) -> None:
-    one = isinstance(value, float | int)
-    if not (0 <= value < math.inf if one else ((value >= 0) & (value < math.inf)).all()):
+    least, most = (value, value) if isinstance(value, float | int) else (value.min(), value.max())
+    if not 0 <= least <= most < math.inf:
         raise ValueError(f"{name} is {value}, must be finite and >= 0")

@@ -129,16 +129,15 @@ def parse_by_entries(
         return found
 
     def passed(letters: str, start: int) -> str:
-        """The letter at the place after blanks, which must be one of these; the place behind it and further blanks."""
+        """The letter after blanks, which must be one of these; ``place`` is then behind it and further blanks."""
         nonlocal place
-        place = blanks(text, start).end()
-        letter = text[place]
-        if letter not in letters:
+        found = around(text, start)
+        if found is None or found[1] not in letters:
             raise ValueError
-        place = blanks(text, place + 1).end()
-        return letter
+        place = found.end()
+        return found[1]
 
-    scan, blanks = json.JSONDecoder(object_hook=count).scan_once, re.compile(r"[ \t\n\r]*").match
+    scan, around = json.JSONDecoder(object_hook=count).raw_decode, re.compile(r"[ \t\n\r]*([{\[:,}\]])[ \t\n\r]*").match
     data: dict[str, object] = {}
     try:
         passed("{", 0)
@@ -160,7 +159,7 @@ def parse_by_entries(
                 end = place
             if passed(",}", end) == "}":
                 return data if place == len(text) and _all_keys(text, keys + len(data)) else None
-    except (StopIteration, ValueError, IndexError, TypeError, RecursionError):
+    except (ValueError, IndexError, TypeError, RecursionError):
         return None
     return None
 

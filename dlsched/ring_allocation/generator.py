@@ -90,7 +90,7 @@ def generate(
     total = math.ceil(6.5 * jobs) if gpus is None else gpus
     command = f"dlsched generate ring_allocation --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
     sources = [command if max_gpus == 64 else f"{command} --max-gpus {max_gpus}"]
-    drawn = []
+    drawn: list[Job] = []
     for start in range(0, jobs, _BLOCK):
         for words, job in _DRAW[preset](generator, min(_BLOCK, jobs - start), max_gpus):
             drawn.append(Job(id=f"j{len(drawn)}", **job))
@@ -167,7 +167,7 @@ def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
 def _adversarial(generator: np.random.Generator, jobs: int, max_gpus: int) -> Iterator[Drawn]:
     """Times that halve from one power of two to the next, and are a little above the lower one in between."""
     ends = (1, 3), (0, 0.05), (0.01, 0.2), _EPOCHS
-    drawn = [[generator.uniform(*each) for each in ends] for _ in range(jobs)]
+    drawn = [[generator.uniform(low, high) for low, high in ends] for _ in range(jobs)]
     exponents, serial, humps, epochs = np.array(drawn).T
     base = np.array([float_power(10, each) for each in exponents.tolist()])
     # powers of two halve the parallel part; all counts in between are a hump above the lower power
