@@ -166,7 +166,7 @@ def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
 
 def _adversarial(generator: np.random.Generator, jobs: int, max_gpus: int) -> Iterator[Drawn]:
     """Times that halve from one power of two to the next, and are a little above the lower one in between."""
-    ends = (1, 3), (0, 0.05), (0.01, 0.2), _EPOCHS
+    ends = ((1.0, 3.0), (0.0, 0.05), (0.01, 0.2), _EPOCHS)
     drawn = [[generator.uniform(low, high) for low, high in ends] for _ in range(jobs)]
     exponents, serial, humps, epochs = np.array(drawn).T
     base = np.array([float_power(10, each) for each in exponents.tolist()])
