@@ -101,16 +101,9 @@ def generate(
 
 def _mixed(generator: np.random.Generator, jobs: int, max_gpus: int) -> Iterator[Drawn]:
     """Steps per epoch x (compute / w + all-reduce of the gradients)."""
-    ends = tuple(map(log, _MODEL_BYTES))
-    drawn = [
-        (
-            generator.standard_normal(),
-            generator.uniform(*ends),
-            generator.uniform(200, 5000),
-            generator.uniform(*_EPOCHS),
-        )
-        for _ in range(jobs)
-    ]
+    least, most = map(log, _MODEL_BYTES)
+    ends = ((least, most), (200.0, 5000.0), _EPOCHS)
+    drawn = [(generator.standard_normal(), *[generator.uniform(low, high) for low, high in ends]) for _ in range(jobs)]
     normal, of_bytes, steps, epochs = np.array(drawn).T
     compute_s, gradient_bytes = exp(normal), exp(of_bytes)
     counts = range(1, max_gpus + 1)
