@@ -332,7 +332,7 @@ class InstanceFile(Part):
         """SHA-256 of the canonical JSON, computed when first asked for."""
         return canonical_sha256(self.in_blocks(type(self).canonical_data))
 
-    def in_blocks(self, data_of: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
+    def in_blocks(self, data_of: Callable[[Self], dict[str, object]]) -> dict[str, object]:
         """Return the data, as ``data_of`` makes them, with the longest list as an iterator over its blocks.
 
         As plain data, all entries at once take up to ten times the memory of the file.
@@ -342,7 +342,7 @@ class InstanceFile(Part):
             lists, key=lambda name: len(lists[name]) * all(isinstance(each, Part) for each in lists[name][:1])
         )
 
-        def block(start: int) -> dict[str, Any]:
+        def block(start: int) -> dict[str, object]:
             part = BaseModel.__copy__(self)
             part.__dict__[longest] = lists[longest][start : start + _BLOCK]
             return data_of(part)
