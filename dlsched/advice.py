@@ -300,6 +300,8 @@ def decide(
             if value:
                 found = f"{value} with srpt_mapping, whose jobs run to their end"
                 raise UsageError(where=name, found=found, allowed="no such option")
+    if queue.sliced:
+        raise UsageError(where="slices", found="parts", allowed="leave-out or whole for one decision")
     method = DEFAULTS[family] if method is None else method
     several = [job for job in queue.jobs if job.start_s is None and "," in job.partition]
     notes = counted("Jobs that wait for any of several partitions, taken to wait for the first", len(several))

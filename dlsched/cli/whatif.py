@@ -97,7 +97,7 @@ def run(
     sizes = (None,) if gpus is None else sizes_of(names_in(gpus), gpus)
     window_s = None if window is None else seconds_of(window)
     question = question_of(
-        read_queue(source, file, **own),
+        read_queue(source, file, **own, family=family),
         policies=names,
         family=family,
         gpus=sizes,

@@ -254,7 +254,14 @@ def _cluster(
         sum(known) / len(jobs.ids) if len(known) == len(pieces) else None,
         together([Part(*each.outside) for each in imported]).share or 0.0,
         left_out=len(frozenset().union(*(each.slices for each in imported))),
-        whole=len({job.id for each in imported for job in each.jobs if job.share < 1}),
+        whole=len(
+            {
+                job.id
+                for each in imported
+                for job in each.jobs
+                if job.share < 1 and not getattr(each.instance, "sliced", 0)
+            }
+        ),
         tasks=len(frozenset().union(*(each.tasks for each in imported))),
         silent=len(frozenset().union(*(each.silent for each in imported))),
         pools=pools,

@@ -18,7 +18,7 @@ from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
 from dlsched.study.recipes import Recipe, recipe_of_instance
 from dlsched.traces.consolidation import servers_of, why_consolidated
-from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, most_held
+from dlsched.traces.gpu_counts import GPUS_OF_A_SERVER, most_in_use
 from dlsched.traces.instances import instance_from
 from dlsched.traces.queue import Example, Figure, Queue, Sentence, Window, sentence_of
 from dlsched.traces.queue import Piece as SentencePiece
@@ -232,7 +232,7 @@ def _present(part: Question) -> bool:
 def _gpus_of(queue: Queue, options: Mapping[str, object]) -> int:
     """GPUs of a pool as its nodes, its quota or its jobs show them."""
     per = int(str(options.get("gpus_of_node", GPUS_OF_A_SERVER)))
-    held = per * math.ceil(most_held(queue.jobs, queue.slices) / per)
+    held = per * math.ceil(most_in_use(queue, queue.jobs) / per)
     return sum(node.gpus for node in queue.nodes) or sum(queue.pools.values()) or max(1, held)
 
 

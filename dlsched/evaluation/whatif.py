@@ -334,7 +334,7 @@ def whatif(
     elif source is None:
         raise UsageError(where="source", found="none", allowed="what kind of file the trace is")
     else:
-        queue = read_queue(source, path_of(trace, "trace"), **options)
+        queue = read_queue(source, path_of(trace, "trace"), **options, family=family)
     question = question_of(
         queue,
         policies=tuple(policies or ()),

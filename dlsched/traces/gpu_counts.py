@@ -3,13 +3,11 @@
 import math
 import re
 from collections.abc import Container, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import Final
 
-from dlsched.catalogue.sources import SLICES
-from dlsched.core.errors import InputError, UsageError
+from dlsched.core.errors import UsageError
 from dlsched.traces.queue import Queue, QueuedJob, Sentence, figure
 
 GPUS_OF_A_SERVER = 8  # the default cluster has a multiple of 8 GPUs
@@ -22,10 +20,18 @@ PARTS_OF_AN_A30: Final = 4
 A30_PROFILES: Final = frozenset({"1g.6gb", "2g.12gb", "4g.24gb"})
 ROUNDING: Final = 1e-9  # of sums of parts
 
-TAKEN_WHOLE: Final = "Jobs on parts of GPUs (slices), each part of which is given a GPU of its own"
-
-_PROFILE = re.compile(r"(?<![0-9a-z])([1-9])g\.[0-9]+gb(?![0-9a-z])")
+_PROFILE = re.compile(r"(?<![0-9a-z])([1-9]g\.[0-9]+gb)(?:[+.](me))?(?![0-9a-z])")
 _A30 = re.compile(r"(?<![0-9a-z])a30(?![0-9a-z])")
+
+
+def profile_in(name: str) -> str:
+    """The MIG profile that a type or resource names, with ``+me`` if it has media engines; empty: none.
+
+    >>> [profile_in(name) for name in ("a100_1g.5gb", "nvidia.com/mig-1g.10gb.me", "a100")]
+    ['1g.5gb', '1g.10gb+me', '']
+    """
+    found = _PROFILE.search(name.casefold().replace("_", " "))
+    return "" if found is None else found[1] + ("+me" if found[2] else "")
 
 
 def part_of(name: str) -> Fraction:
@@ -34,28 +40,11 @@ def part_of(name: str) -> Fraction:
     >>> [str(part_of(name)) for name in ("a100_1g.5gb", "nvidia.com/mig-2g.10gb", "a100_7g.40gb", "4g.24gb", "a100")]
     ['1/7', '2/7', '1', '1', '1']
     """
-    words = name.casefold().replace("_", " ")
-    found = _PROFILE.search(words)
-    if found is None:
+    profile = profile_in(name)
+    if not profile:
         return Fraction(1)
-    quarters = found[0] in A30_PROFILES or _A30.search(words) is not None
-    return min(Fraction(1), Fraction(int(found[1]), PARTS_OF_AN_A30 if quarters else PARTS_OF_A_GPU))
-
-
-def without_slices(queue: Queue, slices: str = SLICES[0]) -> Queue:
-    """Leave out the jobs on parts of GPUs, or (``whole``) leave each of their parts a GPU of its own; InputError: none left."""
-    found = tuple(job for job in queue.jobs if job.share < 1)
-    if not found or slices == "whole":
-        return queue
-    jobs = tuple(job for job in queue.jobs if job.share == 1)
-    if not jobs:
-        raise InputError(
-            where=queue.path,
-            found=f"{len(found):,} jobs, all on parts of GPUs",
-            allowed="at least one on whole ones, or slices whole",
-        )
-    note = f"Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: {len(found):,}."
-    return replace(queue, jobs=jobs, slices=found, audit=(*queue.audit, note))
+    quarters = profile in A30_PROFILES or _A30.search(name.casefold().replace("_", " ")) is not None
+    return min(Fraction(1), Fraction(int(profile[0]), PARTS_OF_AN_A30 if quarters else PARTS_OF_A_GPU))
 
 
 def packed(parts: Sequence[float]) -> list[list[int]]:
@@ -122,8 +111,13 @@ def gpus_of_cluster(queue: Queue, now: int, gpus: int | None) -> tuple[int, list
     listed = sum(node.gpus for node in queue.nodes)
     if listed:
         return listed, [f"The cluster is given the {listed:,} GPUs of its nodes."]
-    most = max(most_held(queue.jobs, queue.slices), now, 1)
+    most = max(most_in_use(queue, queue.jobs), now, 1)
     return most, [f"The cluster is given {most:,} GPUs, the most that were in use at once."]
+
+
+def most_in_use(queue: Queue, jobs: Sequence[QueuedJob]) -> int:
+    """The most GPUs that some jobs of a queue and its left-out slices held at once, as an instance counts them."""
+    return most_held((), (*jobs, *queue.slices)) if queue.sliced else most_held(jobs, queue.slices)
 
 
 def most_held(jobs: Sequence[QueuedJob], slices: Sequence[QueuedJob] = ()) -> int:
@@ -139,7 +133,7 @@ def most_held(jobs: Sequence[QueuedJob], slices: Sequence[QueuedJob] = ()) -> in
 
 
 def cluster_gpus(
-    kept: Sequence[QueuedJob],
+    together: float,
     gpu_s: Sequence[float],
     least: Sequence[int],
     seconds: float,
@@ -148,15 +142,15 @@ def cluster_gpus(
 ) -> tuple[int, list[Sentence]]:
     """The size of the cluster, the given one or the average demand over ``seconds`` of arrivals, and audit sentences.
 
-    ``gpu_s``, ``least``: GPU-seconds and fewest GPUs of every job; ``answer``: what does not exist if some job does not fit.
+    ``together``: GPUs of all jobs; ``gpu_s``, ``least``: GPU-seconds and fewest GPUs of every job; ``answer``: what does not
+    exist if some job does not fit.
     """
     # Jobs that arrive at once cannot use more than all of them ask for, however short the period of arrivals.
-    together = sum(job.gpus for job in kept)
     demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf
     if demand < together:
         words = "The jobs ask for ", figure(demand, ",.1f"), " GPUs on average over "
     else:
-        words = "All jobs together ask for ", figure(together), " GPUs, no more than on average over "
+        words = "All jobs together ask for ", figure(together, ",.12g"), " GPUs, no more than on average over "
     audit = [Sentence(*words, figure(seconds, ",.0f"), " s of arrivals.")]
     if gpus is None:
         # No smaller than the job that needs the most at least, or no answer would exist.

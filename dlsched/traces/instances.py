@@ -12,10 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from dlsched.catalogue.families import Value
-from dlsched.catalogue.sources import READING, SLICES, SOURCES
+from dlsched.catalogue.sources import READING, SOURCES
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.instance import InstanceFile
-from dlsched.traces.gpu_counts import without_slices
 from dlsched.traces.makers.async_sgd import async_of
 from dlsched.traces.makers.elastic_stream import stream_of
 from dlsched.traces.makers.matching_placement import placement_of
@@ -24,6 +23,7 @@ from dlsched.traces.makers.ring_embedding import rings_of
 from dlsched.traces.makers.srpt_mapping import gangs_of
 from dlsched.traces.queue import Queue, queue_window
 from dlsched.traces.selection import ImportedInstance
+from dlsched.traces.slicing import require_parting, treated
 
 __all__ = ["DEFAULT", "MAKERS", "MOMENTARY", "ImportedInstance", "instance_from", "options_of"]
 
@@ -56,6 +56,7 @@ def instance_from(queue: Queue, family: str = DEFAULT, **options: object) -> Imp
     allowed = options_of(family)
     stated = {name: value for name, value in options.items() if value is not None and value is not False}
     _require_taken(stated, allowed, f"family {family}")
+    require_parting(queue, family)
     return MAKERS[family](queue, **stated)
 
 
@@ -83,7 +84,7 @@ def import_instance(source: str, path: str, **options: Value | None) -> tuple[In
         Of a trace: a key of ``MAKERS``; None: that of the source's own importer, of queues srpt_mapping.
     states, slices
         Of a queue: the states of the jobs to keep, parted by commas (None: all), and what becomes of jobs on parts of GPUs:
-        ``leave-out`` (None) or ``whole``.
+        ``leave-out``, ``whole`` or ``parts``; None: ``parts`` in srpt_mapping, else ``leave-out``.
     nodes, jobs, columns, delimiter, time_zone, gpu_resource
         Of some readers of queues, see there.
     gpus_of_node, carried, estimates, communication, scaling
@@ -130,7 +131,7 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
     if any(value is not None for value in ends.values()) and "window" not in allowed:
         raise UsageError(where=("from", "to"), found="a window", allowed=f"no such option for family {family}")
     if queue is None:
-        queue = read_queue(source, path, family not in MOMENTARY, **options)
+        queue = read_queue(source, path, family not in MOMENTARY, **{**options, "family": family})
     if "window" in allowed:
         stated["window"] = queue_window(queue, *(None if end is None else str(end) for end in ends.values()))
     with _errors_of(path):
@@ -140,7 +141,7 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
 def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Value | None) -> Queue:
     """Read a file as a queue; of ``options`` those of reading count, with ``states`` parted by commas, others are not looked at.
 
-    ``ended_only``: leave out jobs that run or wait.
+    ``ended_only``: leave out jobs that run or wait. ``family``: that for which it is read, which decides what ``slices`` are.
 
     Raises
     ------
@@ -156,9 +157,7 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
     stated = {name: options[name] for name in READING if options.get(name) is not None}
     _require_taken(stated, entry.reading, f"source {source}")
     arguments: dict[str, object] = dict(stated)
-    slices = str(arguments.pop("slices", SLICES[0]))
-    if slices not in SLICES:
-        raise UsageError(where="slices", found=repr(slices), allowed=", ".join(SLICES))
+    slices = arguments.pop("slices", None)
     if "states" in stated:
         arguments["states"] = tuple(word.strip() for word in str(stated["states"]).split(",") if word.strip())
     # Further files are paths; all other options are values.
@@ -168,7 +167,8 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
             where="map", found="nothing", allowed="which column is what, such as arrival=submit,gpus=n,duration=run_s"
         )
     with _errors_of(path), _on_disk(path) as file:
-        queue = without_slices(entry.reader.read(Path(file), ended_only=ended_only, **arguments), slices)
+        read = entry.reader.read(Path(file), ended_only=ended_only, **arguments)
+        queue = treated(read, None if slices is None else str(slices), options.get("family"))
     return queue if file == path else replace(queue, path=Path(file).name)
 
 

@@ -167,6 +167,7 @@ class QueuedJob(NamedTuple):
     eligible_s: float | None = None  # from then on it could start, for its user
     qos: str = ""  # its class of service
     wall: Wall | None = None  # None: not looked for
+    profile: str = ""  # MIG profile of its slices where ``gpu_type`` does not name it
 
     @property
     def parts(self) -> float:
@@ -215,6 +216,12 @@ class Queue:
     pools: Mapping[str, int] = field(
         default_factory=dict
     )  # GPUs of partitions that the source says share none; 0: unstated
+    sliced: bool = False  # jobs on parts of GPUs take these, not whole ones
+    typed: bool = False  # jobs run only on GPUs of the types that they name
+
+    def takes(self, job: QueuedJob) -> float:
+        """GPUs that a job takes in an instance."""
+        return job.parts if self.sliced else job.gpus
 
     def moment(self, time_s: float) -> str:
         """Write a time as options read it: a date of UTC without a zone, or seconds of the trace's clock.

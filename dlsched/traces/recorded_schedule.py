@@ -19,8 +19,9 @@ from dlsched.elastic_stream.instance import Instance as StreamInstance
 from dlsched.elastic_stream.solution import Stream
 from dlsched.srpt_mapping import checker as gangs
 from dlsched.srpt_mapping.instance import Instance as GangInstance
-from dlsched.srpt_mapping.instance import Server, Stage
-from dlsched.srpt_mapping.solution import Schedule, Share
+from dlsched.srpt_mapping.instance import Job, Server, Stage
+from dlsched.srpt_mapping.slices import SlicedServers, Spot, best_fit
+from dlsched.srpt_mapping.solution import Schedule, Share, begun_starts
 from dlsched.traces.gpu_counts import equal_sizes
 from dlsched.traces.queue import Example, Piece, Queue, Sentence, figure
 from dlsched.traces.selection import Chosen, lasted_s
@@ -33,7 +34,14 @@ def servers_of(queue: Queue, chosen: Chosen, gpus_of_node: int) -> tuple[list[Se
     """Return the trace's nodes if they have that many GPUs, else servers of equal size, named as nodes that jobs used."""
     listed = [node for node in queue.nodes if node.gpus]
     if chosen.gpus == sum(node.gpus for node in listed):
-        return [Server(id=node.id, gpus=node.gpus) for node in listed], "Servers are the nodes of the trace."
+        types = [job.gpu_type for job in chosen.jobs if job.gpu_type and queue.typed]
+        pools = {
+            node.gpu_type: [each for each in dict.fromkeys(types) if node.gpu_type in each.split("|")]
+            for node in listed
+        }
+        servers = [Server(id=node.id, gpus=node.gpus, pools=pools[node.gpu_type]) for node in listed]
+        said = ("; jobs that name types of GPUs run on nodes with one of these: ", figure(len(types))) if types else ()
+        return servers, Sentence("Servers are the nodes of the trace", *said, ".")
     # No list of nodes of this size: equal servers, the last one with the rest.
     sizes = equal_sizes(chosen.gpus, gpus_of_node)
     # Names of nodes that jobs were on, those of jobs that run at the start first, so that these find their servers.
@@ -79,9 +87,12 @@ class Free:
     def until(self, now_s: float) -> None:
         """Release the GPUs of jobs that ended by ``now_s``."""
         while self.ends and self.ends[0][0] <= now_s:
-            for server, count in heapq.heappop(self.ends)[1]:
-                self.free[server] += count
-                self.total += count
+            self._give(heapq.heappop(self.ends)[1])
+
+    def _give(self, taken: Rooms) -> None:
+        for server, count in taken:
+            self.free[server] += count
+            self.total += count
 
     def take(self, rooms: Rooms, end_s: float) -> None:
         """Take GPUs by server up to that time."""
@@ -107,13 +118,14 @@ class Free:
             return "it names nodes that are no servers of the instance, as there are more of them or others"
         return "its nodes have no room, or not in equal parts"
 
-    def first_fit(self, gpus: int) -> Rooms:
-        """GPUs by server: the first server that holds the job, else free GPUs from the first server on."""
-        fitting = self.free >= gpus
+    def first_fit(self, gpus: int, of: Sequence[bool] | None = None) -> Rooms:
+        """GPUs by server: the first server that holds the job, else free GPUs from the first server on; ``of``: which of them."""
+        free = self.free if of is None else self.free * of
+        fitting = free >= gpus
         server = int(fitting.argmax())
         if fitting[server]:
             return [(server, gpus)]
-        return self.filled(np.flatnonzero(self.free).tolist(), gpus)
+        return self.filled(np.flatnonzero(free).tolist(), gpus)
 
     def filled(self, servers: Sequence[int], gpus: int) -> Rooms:
         """GPUs by server: what is free on each, in order, as far as is needed."""
@@ -123,6 +135,77 @@ class Free:
             for server, sofar in zip(servers, before, strict=False)
         ]
         return [(server, count) for server, count in taken if count > 0]
+
+
+class Placer(Free):
+    """Free GPUs over time as jobs of an instance take them: of cut servers by number, and slices by best fit."""
+
+    def __init__(self, instance: GangInstance) -> None:
+        super().__init__(instance.servers)
+        cut = any(server.slicing != "none" for server in instance.servers)
+        self._cut = SlicedServers(instance, "best-fit") if cut else None
+        self._pools, self._begun = [server.pools for server in instance.servers], begun_starts(instance)
+
+    def put(self, job: Job, nodes: Sequence[str], end_s: float) -> tuple[tuple[Share, ...] | None, bool]:
+        """Take GPUs up to that time: where a job has begun, else on its recorded nodes, else first fit.
+
+        Return the placement, None where there is no room, and whether it is on the recorded nodes.
+        """
+        recorded = self._recorded(job, nodes)
+        begun = self._begun.get(job.id)
+        placement = self._placed(job, recorded) if begun is None else begun.placement
+        if placement is None:
+            return None, False
+        on: Counter[int] = Counter()
+        for share in placement:
+            on[self.index[share.server]] += share.replicas
+        known = recorded is not None and dict(recorded) == dict(on)
+        if self._cut is None:
+            self.take(list(on.items()), end_s)
+            return placement, known
+        if begun is None and job.slice is None:
+            placement, taken = self._cut.start(self._cut.placed(job.graph, placement), job)
+        else:
+            taken = self._cut.hold(job, placement)
+        self._count(self._cut)
+        heapq.heappush(self.ends, (round(end_s, 6), taken))
+        return placement, known
+
+    def _give(self, taken: Rooms) -> None:
+        if self._cut is None:
+            super()._give(taken)
+        else:
+            self._cut.give(taken)
+            self._count(self._cut)
+
+    def _count(self, cut: SlicedServers) -> None:
+        self.free[cut.servers], self.total = cut.free, cut.total
+
+    def _placed(self, job: Job, rooms: Rooms | None) -> tuple[Share, ...] | None:
+        """The placement on those rooms, or else on what is free; None: there is no room."""
+        if self._cut is not None and job.slice is not None:
+            if rooms is None and not self._cut.fits_slice(job):
+                return None
+            spot = min(self._spots(job, rooms), key=self._cut.free_after) if rooms else best_fit(self._cut, job)
+            return (Share(0, self._cut.names[spot.server], 1).on((spot.gpu,), spot.slot),)
+        if rooms is None:
+            of = None if job.pool is None else [job.pool in pools for pools in self._pools]
+            if (self.total if of is None else (self.free * of).sum()) < job.gpus:
+                return None
+            rooms = self.first_fit(job.gpus, of)
+        return shares_of(job.stages, rooms, self.names)
+
+    def _recorded(self, job: Job, nodes: Sequence[str]) -> Rooms | None:
+        """As ``recorded``, of a slice where a GPU of its node has room for it."""
+        if job.slice is None or len(nodes) != 1 or nodes[0] not in self.index:
+            return self.recorded(nodes, job.gpus) if job.slice is None else None
+        rooms = [(self.index[nodes[0]], 1)]
+        return rooms if self._spots(job, rooms) else None
+
+    def _spots(self, job: Job, rooms: Rooms) -> list[Spot]:
+        """Where the slice of a job fits on a server."""
+        assert self._cut is not None
+        return [spot for spot in self._cut.spots(job) if self._cut.names[spot.server] == self.names[rooms[0][0]]]
 
 
 UNKNOWN = "What happened is not known:"
@@ -150,7 +233,7 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
     starts_s, missing = _starts_s(chosen)
     if missing:
         return None, missing
-    free = Free(instance.servers)
+    free = Placer(instance)
     schedule: dict[str, tuple[float, tuple[Share, ...]]] = {}
     off: list[float] = []  # relative, from the record
     elsewhere: Counter[str] = Counter()
@@ -159,26 +242,18 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
     for index in order:
         record, job, start_s = chosen.jobs[index], instance.jobs[index], starts_s[index]
         free.until(start_s)
-        if free.total < job.gpus:
-            sliced = any(each.share < 1 for each in chosen.jobs)
-            used = " GPUs were in use, with one for every part of a GPU" if sliced else " GPUs were in use"
+        placement, known = free.put(job, record.nodes, start_s + lasted_s(record))
+        if placement is None:
+            when, used = (figure(start_s, ",.0f"), " s after the start, "), " GPUs were in use"
+            if job.slice is not None:
+                where = ", as slices were placed by best fit."
+                return None, _unknown(*when, "no GPU had room for a slice, ", Example(str(job.slice)), where)
+            if not instance.sliced and any(each.share < 1 for each in chosen.jobs):
+                used += ", with one for every part of a GPU"
             needed = figure(instance.total_gpus - free.total + job.gpus), f"{used}, the cluster has "
-            return None, _unknown(
-                figure(start_s, ",.0f"), " s after the start, ", *needed, figure(instance.total_gpus), "."
-            )
-        recorded = free.recorded(record.nodes, job.gpus)
-        if job.begun is None:
-            rooms = recorded or free.first_fit(job.gpus)
-            placement = shares_of(job.stages, rooms, free.names)
-        else:
-            placement = tuple(Share(held.stage, held.server, held.replicas) for held in job.begun)
-            by_server: Counter[int] = Counter()
-            for share in placement:
-                by_server[free.index[share.server]] += share.replicas
-            rooms = list(by_server.items())
-        if recorded is None or dict(recorded) != dict(rooms):
+            return None, _unknown(*when, *needed, figure(instance.total_gpus), ".")
+        if not known:
             elsewhere[free.why_not(record.nodes)] += 1
-        free.take(rooms, start_s + lasted_s(record))
         off.append(abs(job.iterations * gangs.iteration_time(instance, job, placement) / lasted_s(record) - 1))
         schedule[job.id] = start_s, placement
     solution = Schedule({job.id: schedule[job.id] for job in instance.jobs})
@@ -189,7 +264,8 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
         return None, _unknown("with the stages given to them, ", figure(otherwise), " of ", figure(len(order)), words)
     if broken:
         return None, _broken(broken)
-    of_all = " of ", figure(len(order)), " jobs, placed first fit."
+    by = "first fit, slices by best fit" if instance.sliced else "first fit"
+    of_all = " of ", figure(len(order)), f" jobs, placed {by}."
     return solution, [
         Sentence(f"What happened: {why}, for ", figure(count), *of_all) for why, count in sorted(elsewhere.items())
     ]

@@ -15,8 +15,9 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import cut, printable
 from dlsched.core.result import Solution
-from dlsched.traces.gpu_counts import TAKEN_WHOLE, cluster_gpus, most_held
+from dlsched.traces.gpu_counts import cluster_gpus, most_in_use
 from dlsched.traces.queue import Queue, QueuedJob, Sentence, Window, counted, figure, listed
+from dlsched.traces.slicing import slices_said
 
 
 def running_tasks(queue: Queue, at_s: float) -> Counter[str]:
@@ -176,6 +177,7 @@ def choose(
     answer: str,
     least: Callable[[QueuedJob], int],
     estimates: bool = False,
+    typed: bool = False,
 ) -> Chosen:
     """Choose the jobs that have ended and arrive in the window and fit the cluster, and the cluster.
 
@@ -183,7 +185,8 @@ def choose(
     the average demand. ``gpus_of_node``: GPUs of a server; the cluster is a multiple of it where it is not given.
     ``carried``: jobs that came earlier and had not ended take part: those that ran, by what was left of them, before
     those that waited. ``answer``: what a cluster too small for a job does not have. ``least``: the fewest GPUs on which
-    a job runs in the family. ``estimates``: policies are told users' limits.
+    a job runs in the family. ``estimates``: policies are told users' limits. ``typed``: on the nodes that the source lists, jobs
+    run on GPUs of their types only.
 
     InputError: no job is left, or none has a limit. UsageError: GPUs below 1; jobs carried over no start of a window.
     """
@@ -221,15 +224,19 @@ def choose(
             raise InputError(where=queue.path, found=f"no job that fits {total:,} GPUs", allowed="at least one")
         kept = fitting
     start_s, end_s = window.span(kept)
-    gpu_s = [job.gpus * lasted_s(job) for job in kept]
-    total, sentences = cluster_gpus(kept, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
+    together, gpu_s = sum(map(queue.takes, kept)), [queue.takes(job) * lasted_s(job) for job in kept]
+    total, sentences = cluster_gpus(together, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
     ids, tasks = {job.id for job in kept}, [job for job in kept if job.array in queue.arrays and job.wall is None]
     # GPUs held by jobs outside the instance explain a part of the waiting that no other schedule repeats.
     others = [*(job for job in ended if job.id not in ids), *queue.others, *queue.slices]
     outside = _outside(others, kept, start_s, total)
     arrays = in_words(queue.arrays, [job.array for job in tasks])
     unlimited = f"Tasks of arrays of which only so many may run at once ({arrays}), a limit that is not in the model"
-    audit += [*sentences, *_assumed(kept), *counted(unlimited, len(tasks))]
+    audit += [
+        *sentences,
+        *_assumed(queue, kept, typed and total == sum(node.gpus for node in queue.nodes)),
+        *counted(unlimited, len(tasks)),
+    ]
     if outside[0] > 0:
         share = figure(100 * outside[0] / outside[1], ",.1f")
         waited = " % of its GPU time until its last job started; what happened waited for them too, and no other schedule does."
@@ -277,7 +284,7 @@ def _cluster(queue: Queue, ended: Sequence[QueuedJob], gpus: int | None, gpus_of
         return total, Sentence("The cluster is that of the trace: ", *nodes)
     if any(job.start_s is None for job in ended):
         return None, ""
-    most = most_held(ended, queue.slices)
+    most = most_in_use(queue, ended)
     total = gpus_of_node * math.ceil(most / gpus_of_node)
     used = f" were in use at once by the jobs that were read, rounded up to a multiple of {gpus_of_node}."
     return total, Sentence("The cluster is given ", figure(total), " GPUs: ", figure(most), used)
@@ -295,17 +302,17 @@ def _outside(others: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: fl
     return held, gpus * max(0.0, last_s - start_s)
 
 
-def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
-    """Assumptions on the jobs that hold for every family."""
+def _assumed(queue: Queue, kept: Sequence[QueuedJob], typed: bool) -> list[str]:
+    """Assumptions on the jobs; ``typed``: types of GPUs are told apart."""
     audit: list[str] = []
     states = Counter(job.state for job in kept if job.state).most_common()
     if states:
         words = listed((cut(printable(state), 40), count, "") for state, count in states[:STATES_SHOWN])
         more = (" and ", figure(len(states) - STATES_SHOWN), " more") if len(states) > STATES_SHOWN else ()
         audit.append(Sentence("States of the jobs: ", *words, *more, "; each counts as done after its duration."))
-    audit += counted(TAKEN_WHOLE, sum(job.share < 1 for job in kept))
+    audit += slices_said(kept, sliced=queue.sliced)
     kinds = {job.gpu_type for job in kept if job.gpu_type}
-    if len(kinds) > 1:
+    if len(kinds) > 1 and not typed:
         audit.append(Sentence("Types of GPUs are not told apart: the jobs name ", figure(len(kinds)), "."))
     return audit
 

@@ -9,9 +9,10 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.traces.cells import Damaged, Moments
-from dlsched.traces.gpu_counts import TAKEN_WHOLE, gpus_of_cluster, packed, unused
+from dlsched.traces.gpu_counts import gpus_of_cluster, packed, unused
 from dlsched.traces.queue import Audit, Queue, QueuedJob
 from dlsched.traces.selection import ImportedInstance, Limits, held_back, in_words, limits_of, running_tasks, sourced
+from dlsched.traces.slicing import TAKEN_WHOLE
 
 OVERDUE_S: Final = 60.0  # remaining seconds of a job that has used up its user's limit
 UNKNOWN_S: Final = 3600.0  # seconds of a job without any information, in a file without ended jobs

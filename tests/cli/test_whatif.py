@@ -264,7 +264,7 @@ def test_slices_are_left_out_or_whole_and_both_are_said(here: Path, cli: Callabl
         "20|20|ann|gpu|COMPLETED|@00:00|@00:00|@04:00|14400|300|gres/gpu=2|gres/gpu=2|n2",
         "21|21|ann|gpu|COMPLETED|@01:00|@04:00|@05:00|3600|300|gres/gpu=2|gres/gpu=2|n2",
     )
-    out = cli(*ASKED, "--gpus", "4,2")
+    out = cli(*ASKED, "--gpus", "4,2", "--slices", "leave-out")
     assert out.code == 0, out.err
     assert "audit: Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: 14.\n" in out.err
     assert "held 50.0 % of its GPU time" in out.err
@@ -280,11 +280,27 @@ def test_slices_are_left_out_or_whole_and_both_are_said(here: Path, cli: Callabl
     assert "--slices whole" in page and "is given a GPU of its own" in page
     assert cli(*ASKED, "--slices", "some").code == 2
     sacct(here, *MIG)
-    alone = cli(*ASKED, "--gpus", "2")
+    alone = cli(*ASKED, "--gpus", "2", "--slices", "leave-out")
     assert (
         alone.code == 3
         and "14 jobs, all on parts of GPUs, allowed: at least one on whole ones, or slices whole" in alone.err
     )
+
+
+def test_jobs_take_their_parts(here: Path, cli: Callable[..., Ended]) -> None:
+    """The same jobs: 14 sevenths fill 2 GPUs, beside the 2 of the others, of which one waits 3 h: a mean of 3 / 16."""
+    sacct(
+        here,
+        *MIG,
+        "20|20|ann|gpu|COMPLETED|@00:00|@00:00|@04:00|14400|300|gres/gpu=2|gres/gpu=2|n2",
+        "21|21|ann|gpu|COMPLETED|@01:00|@04:00|@05:00|3600|300|gres/gpu=2|gres/gpu=2|n2",
+    )
+    out = cli(*ASKED, "--gpus", "4")
+    assert out.code == 0, out.err
+    assert "mig: Jobs on parts of GPUs (slices), each on its part: 14, which are 2.0 GPUs together.\n" in out.err
+    assert "mig: Servers whose GPUs are taken to be cut as jobs need it: A100-40GB (1).\n" in out.err
+    assert "on parts of GPUs" not in out.out
+    assert column(out, "what happened")[0] == column(out, "fifo")[0] == "0.188"
 
 
 def test_limits_that_are_missing_are_medians(here: Path, cli: Callable[..., Ended]) -> None:

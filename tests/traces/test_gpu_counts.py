@@ -11,12 +11,13 @@ from dlsched import async_sgd, matching_placement, ring_allocation
 from dlsched.advice import decide, standing
 from dlsched.core.errors import InputError, UsageError
 from dlsched.traces import import_made, read_queue
-from dlsched.traces.gpu_counts import gpus_of_cluster, most_held, packed, part_of, without_slices
+from dlsched.traces.gpu_counts import gpus_of_cluster, most_held, packed, part_of
 from dlsched.traces.makers.async_sgd import async_of
 from dlsched.traces.makers.matching_placement import placement_of
 from dlsched.traces.makers.ring_allocation import allocation_of
 from dlsched.traces.makers.srpt_mapping import gangs_of
 from dlsched.traces.queue import QueuedJob, QueueNode, Window
+from dlsched.traces.slicing import treated
 from dlsched.traces.snapshot import snapshot
 from tests.traces.drawn import job, queue
 
@@ -68,7 +69,7 @@ MIXED = queue(
 
 def test_slices_are_left_out_and_count_by_their_part() -> None:
     """By hand: 14 sevenths for 60 s are 120 GPU-seconds of 4 x 100, to the start of ``after``."""
-    left = without_slices(MIXED)
+    left = treated(MIXED)
     assert [each.id for each in left.jobs] == ["whole", "after"] and len(left.slices) == 14
     assert left.audit[-1] == "Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: 14."
     made = gangs_of(left, gpus=4)
@@ -79,7 +80,7 @@ def test_slices_are_left_out_and_count_by_their_part() -> None:
 
 def test_whole_gpus_for_slices() -> None:
     """Each of the 14 takes one of 4 GPUs, what happened is not possible so, and both are said."""
-    whole = without_slices(MIXED, "whole")
+    whole = treated(MIXED, "whole")
     assert whole == MIXED
     made = gangs_of(whole, gpus=4)
     assert len(made.jobs) == 16 and made.slices == frozenset() and made.happened is None
@@ -89,14 +90,14 @@ def test_whole_gpus_for_slices() -> None:
 
 def test_the_cluster_has_room_for_slices_by_their_part() -> None:
     """2 whole GPUs and 14 sevenths at once are 4; on servers of 2 no GPU is added."""
-    assert most_held(without_slices(MIXED).jobs, without_slices(MIXED).slices) == 4
-    assert any("The cluster is given 4 GPUs" in each for each in gangs_of(without_slices(MIXED), gpus_of_node=2).audit)
-    assert gpus_of_cluster(without_slices(MIXED), 5, None)[0] == 5
+    assert most_held(treated(MIXED).jobs, treated(MIXED).slices) == 4
+    assert any("The cluster is given 4 GPUs" in each for each in gangs_of(treated(MIXED), gpus_of_node=2).audit)
+    assert gpus_of_cluster(treated(MIXED), 5, None)[0] == 5
 
 
 def test_windows_count_the_slices_that_are_there() -> None:
     """One that came before the start and runs then; not one that has ended."""
-    source = without_slices(
+    source = treated(
         queue(
             job("a", 50.0, 50.0, 10.0, 1),
             job("early", 0.0, 0.0, 45.0, 1, share=0.5),
@@ -112,7 +113,7 @@ def test_windows_count_the_slices_that_are_there() -> None:
 def test_only_slices() -> None:
     """Nothing is left: the error says what would do."""
     with pytest.raises(InputError, match=r"found 2 jobs, all on parts of GPUs, allowed: .*, or slices whole"):
-        without_slices(queue(*MIXED.jobs[2:4]))
+        treated(queue(*MIXED.jobs[2:4]))
 
 
 def test_every_source_takes_the_option(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_every_source_takes_the_option(tmp_path: Path) -> None:
     assert (len(found.jobs), len(found.slices)) == (1, 1)
     assert len(read_queue("csv", str(path), slices="whole", **mapping).jobs) == 2
     assert len(import_made("csv", str(path), slices="whole", **mapping).jobs) == 2
-    with pytest.raises(UsageError, match="slices: found 'part', allowed: leave-out, whole"):
+    with pytest.raises(UsageError, match="slices: found 'part', allowed: leave-out, whole, parts"):
         read_queue("csv", str(path), slices="part", **mapping)
 
 
@@ -141,7 +142,7 @@ ALL = queue(
     *(runs("z", 1, 1 / 7, 70.0, "n2"), runs("v", 1, 0.9, 30.0), waits("p", 1, 0.5), waits("a", 3), waits("b", 2)),
     nodes=(QueueNode("n1", 4), QueueNode("n2", 4)),
 )
-HELD = without_slices(replace(ALL, latest_s=100.0))
+HELD = treated(replace(ALL, latest_s=100.0))
 
 
 def test_slices_occupy_the_gpus_they_lie_on() -> None:

@@ -229,11 +229,12 @@ Clock: TypeAlias = tuple[
 
 def _clock(trace: Windows, folder: Path) -> Clock | None:
     from dlsched.traces import arrivals_of, read_queue
+    from dlsched.traces.instances import DEFAULT
     from dlsched.traces.queue import queue_window
 
     source, path, options = SOURCES[trace.importer], str(folder / trace.file), _options(trace, folder)
     if source.queued(options.get("family")):
-        queue = read_queue(trace.importer, path, **options)
+        queue = read_queue(trace.importer, path, **{**options, "family": options.get("family") or DEFAULT})
         arrivals_s = [job.submit_s for job in queue.jobs if job.duration_s is not None]
         return arrivals_s, partial(queue_window, queue), queue.moment, queue
     clock = source.clock

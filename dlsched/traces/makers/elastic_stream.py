@@ -269,7 +269,9 @@ def _trace_stream(
     start_s, end_s = window.span(kept)
     least = [min(work.epoch_time_s) for work in works]
     # The cluster holds the average demand while jobs arrive, unless its size is stated.
-    units, sentences = cluster_gpus(kept, [work.gpu_s for work in works], least, end_s - start_s, gpus, "stream")
+    units, sentences = cluster_gpus(
+        sum(job.gpus for job in kept), [work.gpu_s for work in works], least, end_s - start_s, gpus, "stream"
+    )
     audit = [*audit, *sentences, *restart_assumption(restart_s)]
     jobs = [
         {

@@ -8,7 +8,7 @@ import functools
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,8 +39,9 @@ from dlsched.traces.readers.simulators import (
     read_tiresias_jobs,
     word_of,
 )
-from dlsched.traces.recorded_schedule import Free, servers_of, shares_of, starts_of
+from dlsched.traces.recorded_schedule import Placer, servers_of, starts_of
 from dlsched.traces.selection import WHOLE, Chosen, ImportedInstance, choose, finished, lasted_s
+from dlsched.traces.slicing import cut, needs_of
 
 COMMUNICATION = ("none", "published")
 
@@ -118,6 +119,7 @@ def gangs_of(
         carried=carried,
         answer="schedule",
         least=lambda job: job.gpus,
+        typed=queue.typed,
     )
     if chosen.gpus > MOST_GPUS:
         raise InputError(
@@ -126,15 +128,19 @@ def gangs_of(
             allowed=f"up to {MOST_GPUS:,}, or gpus given",
         )
     servers, server_note = servers_of(queue, chosen, gpus_of_node)
+    servers, slicing = cut(servers, chosen.jobs, queue.nodes) if queue.sliced else (servers, [])
+    needs = functools.partial(
+        needs_of, pools={pool for server in servers for pool in server.pools}, sliced=queue.sliced
+    )
     # Stages first as if nothing had begun, then those of running jobs, which keep their servers and what is left.
-    if communication == "none":
-        drawn, running = _running(chosen, [_plain(lasted_s(job), job.gpus) for job in chosen.jobs], servers)
-        assumed = [ANYWHERE]
-    else:
-        gangs = [packed(job.gpus, lasted_s(job), _model_by_size(job)) for job in chosen.jobs]
-        drawn, running = _running(chosen, gangs, servers)
-        assumed = _published_assumptions(drawn)
-    audit = [*chosen.audit, *assumed, server_note, *running, *chosen.lengths()]
+    plain = communication == "none"
+    gangs = [
+        _plain(lasted_s(job), job.gpus) if plain else packed(job.gpus, lasted_s(job), _model_by_size(job))
+        for job in chosen.jobs
+    ]
+    drawn, running = _running(chosen, gangs, servers, needs)
+    assumed = [ANYWHERE] if plain else _published_assumptions(drawn)
+    audit = [*chosen.audit, *assumed, server_note, *slicing, *running, *chosen.lengths()]
     jobs = [
         _fields(gang, job, job.id, chosen.relative(job.submit_s))
         | {
@@ -142,8 +148,9 @@ def gangs_of(
             "predicted_iterations": None
             if job.limit_s is None or chosen.limits is None
             else job.limit_s / gang.iteration_s,
-            "begun": [share._asdict() for share in gang.begun] or None,
+            "begun": [share.as_data() for share in gang.begun] or None,
             **_walls(job, chosen),
+            **needs(job),
         }
         for job, gang in zip(chosen.jobs, drawn, strict=True)
     ]
@@ -213,24 +220,31 @@ def _published_assumptions(gangs: Sequence[_Gang]) -> list[str]:
     ]
 
 
-def _running(chosen: Chosen, drawn: Sequence[_Gang], servers: Sequence[Server]) -> tuple[list[_Gang], list[str]]:
-    """Place the jobs running at the start where they ran, in order of their starts, as long as there are GPUs."""
-    free, gpus = Free(servers), {server.id: server.gpus for server in servers}
+def _running(
+    chosen: Chosen,
+    drawn: Sequence[_Gang],
+    servers: Sequence[Server],
+    needs: Callable[[QueuedJob], Mapping[str, object]],
+) -> tuple[list[_Gang], list[str]]:
+    """Place the jobs running at the start where they ran, in order of their starts, as long as there are GPUs.
+
+    ``needs``: fields of a job on where it may run.
+    """
     gangs, index = list(drawn), {job.id: place for place, job in enumerate(chosen.jobs)}
     order = sorted(chosen.began, key=chosen.began.__getitem__)
-    known = stay = 0
+    records = [chosen.jobs[index[name]] for name in order]
+    if not records:
+        return gangs, []
+    fields = [_fields(gangs[index[job.id]], job, job.id, 0.0) | {**needs(job)} for job in records]
+    own = cluster("running", None, servers, fields)
+    free, gpus, known, stay = Placer(own), {server.id: server.gpus for server in servers}, 0, 0
     # First those that began first: where GPUs do not suffice, the jobs that began last wait.
-    for name in order:
-        job = chosen.jobs[index[name]]
-        if job.gpus > free.total:
+    for record, job in zip(records, own.jobs, strict=True):
+        placement, recorded = free.put(job, record.nodes, math.inf)
+        if placement is None:
             break
-        recorded = free.recorded(job.nodes, job.gpus)
-        rooms = recorded or free.first_fit(job.gpus)
-        free.take(rooms, math.inf)
-        gangs[index[name]] = _where_it_runs(
-            gangs[index[name]], shares_of(gangs[index[name]].stages, rooms, free.names), gpus, lasted_s(job)
-        )
-        known += recorded is not None
+        gangs[index[job.id]] = _where_it_runs(gangs[index[job.id]], placement, gpus, lasted_s(record))
+        known += recorded
         stay += 1
     beyond = "those that began last, which wait at the head of the queue: "
     waiting = "Jobs that run at the start beyond the ", figure(chosen.gpus), f" GPUs of the cluster, {beyond}"
@@ -448,7 +462,8 @@ def _trace_instance(
     start_s, end_s = window.span(kept)
     # Demand is counted on the lengths of the instance, which may be longer than those of the trace.
     gpu_s = [job.gpus * (gang.iterations * gang.iteration_s) for job, gang in zip(kept, gangs, strict=True)]
-    total, sentences = cluster_gpus(kept, gpu_s, [job.gpus for job in kept], end_s - start_s, gpus, "schedule")
+    each = [job.gpus for job in kept]
+    total, sentences = cluster_gpus(sum(each), gpu_s, each, end_s - start_s, gpus, "schedule")
     if total > MOST_GPUS:
         raise InputError(
             where=str(file),

@@ -17,7 +17,7 @@ from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.messages import shown
 from dlsched.traces.cells import Damaged, Moments, devices, go_duration, share_of
-from dlsched.traces.gpu_counts import part_of
+from dlsched.traces.gpu_counts import part_of, profile_in
 from dlsched.traces.job_rules import QueueCollector
 from dlsched.traces.queue import Audit, Queue, QueuedJob
 from dlsched.traces.readers.text_tables import open_text
@@ -269,7 +269,7 @@ def _workload(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool
     assigned = {
         text_at(each, "name") or "main": each for each in list_at(item, "status", "admission", "podSetAssignments")
     }
-    total, parts, least, cpus, kinds = 0, 0.0, 0.0, 0.0, set()
+    total, parts, least, cpus, kinds, names = 0, 0.0, 0.0, 0.0, set(), set[str]()
     # The admission says what a set of pods holds; without one it is what the template asks for.
     for each in sets:
         template = at(each, "template")
@@ -282,6 +282,7 @@ def _workload(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool
         if not sum(used.values()):
             used = {name: count * pod_request(template, name) for name in gpu_names_of(template, resource)}
         held, shares = gpus_of(used, count)
+        names |= {name for name, amount in used.items() if amount}
         fewest = count_at(each, "minCount")
         total, parts = total + held, parts + shares
         least += held if fewest is None or not count else held / count * min(fewest, count)
@@ -314,8 +315,14 @@ def _workload(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool
         priority=_priority(item),
         partition=text_at(item, "status", "admission", "clusterQueue") or text_at(item, "spec", "queueName"),
         qos=text_at(item, "spec", "priorityClassName") or str(at(item, "spec", "priority") or ""),
+        profile=_profile_of(names),
     )
     return job, end_s is not None
+
+
+def _profile_of(names: Collection[str]) -> str:
+    """The MIG profile of a job that asks for resources of these names; empty unless it is one."""
+    return profile_in(*names) if len(names) == 1 else ""
 
 
 def _priority(item: Json) -> float | None:
@@ -365,13 +372,14 @@ ENDED: Final = frozenset({"Completed", "Failed", "Aborted", "Terminated"})
 
 
 class _Task(NamedTuple):
-    """Pods of a task, the fewest that it runs with, and the request of one pod; ``parts``: parts of GPUs."""
+    """Pods of a task, the fewest that it runs with, and the request of one pod; ``parts``: parts of GPUs, by their ``names``."""
 
     pods: int
     fewest: int
     gpus: int
     parts: float
     cpus: float
+    names: frozenset[str]
 
 
 def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
@@ -403,6 +411,7 @@ def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
         line=place,
         partition=text_at(item, "spec", "queue") or "default",
         qos=text_at(item, "spec", "priorityClassName"),
+        profile=_profile_of(frozenset[str]().union(*(task.names for task in tasks))),
     )
     return job, state in ENDED
 
@@ -414,7 +423,8 @@ def _task(task: Json, resource: str) -> _Task:
     template = at(task, "template")
     fewest = pods if fewest is None else min(fewest, pods)
     asked = {name: pod_request(template, name) for name in gpu_names_of(template, resource)}
-    return _Task(pods, fewest, *gpus_of(asked, 1), pod_request(template, "cpu"))
+    names = frozenset(name for name, amount in asked.items() if amount and pods)
+    return _Task(pods, fewest, *gpus_of(asked, 1), pod_request(template, "cpu"), names)
 
 
 def _least(tasks: list[_Task], available: int) -> int:

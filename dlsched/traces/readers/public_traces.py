@@ -6,8 +6,9 @@ openb lists pods (``openb_pod_list_*.csv``) and nodes; PAI has tables of tasks a
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +35,8 @@ def read_openb(
     """Read the pods, each a job, from when it was scheduled to when it was deleted.
 
     A pod that was deleted at the end of the trace (its latest deletion) counts as not ended. ``gpu_milli`` is its part of
-    each GPU. The group is the class of service; the trace has no users. ``nodes``: the list of nodes; None:
+    each GPU. ``gpu_spec`` has the models of its GPUs, one of which it needs. The group is the class of service; the trace has no
+    users. ``nodes``: the list of nodes; None:
     ``openb_node_list_gpu_node.csv`` of the same folder, if it exists.
     """
     table = open_table(path, PODS)
@@ -49,11 +51,18 @@ def read_openb(
     # Pods that were alive at the end of the trace are recorded as deleted then, whatever their phase.
     end_s = max((job.end_s for job in jobs if job.end_s is not None), default=None)
     collector = QueueCollector("openb", path, audit, states, ended_only)
+    listed = nodes or _beside(path, NODE_LIST)
+    found = _nodes(listed, _open_nodes, OPENB_NODES, _openb_node)
+    of_type: Counter[str] = Counter()
+    for node in found:
+        of_type[node.gpu_type] += node.gpus
     for job in jobs:
+        if found and job.gpu_type and sum(of_type[each] for each in {*job.gpu_type.split("|")}) < job.gpus:
+            audit.note("pods whose gpu_spec has not so many GPUs on any nodes, left out", job.line, job.gpu_type)
+            continue
         collector.add(
             job, ended=job.end_s is not None and not (job.state in ("Running", "Pending") and job.end_s == end_s)
         )
-    listed = nodes or _beside(path, NODE_LIST)
     assumptions = [
         "The trace has no users.",
         "Pods in phase Running ended when they were deleted, save those deleted at the end of the trace.",
@@ -61,9 +70,7 @@ def read_openb(
     ]
     if listed is None:
         assumptions.append(f"No list of nodes: {NODE_LIST} is not beside the file.")
-    return collector.queue(
-        assumptions, dated=moments.dated, nodes=_nodes(listed, _open_nodes, OPENB_NODES, _openb_node)
-    )
+    return replace(collector.queue(assumptions, dated=moments.dated, nodes=found), typed=True)
 
 
 def _pod(cells: tuple[str, ...], line: int, moments: Moments) -> QueuedJob:

@@ -187,9 +187,14 @@ def test_what_pods_ask_for(tmp_path: Path) -> None:
 
 
 def test_parts_of_gpus(tmp_path: Path) -> None:
-    """500m of one GPU is a share."""
+    """500m of one GPU is a share, and a MIG resource a profile, as that of several pods is."""
     (job,) = read_kueue(listing(tmp_path, workload(spec={"podSets": [pods(1, "500m")]}))).jobs
-    assert (job.gpus, job.share) == (1, 0.5)
+    assert (job.gpus, job.share, job.profile) == (1, 0.5, "")
+    mig = {"requests": {"nvidia.com/mig-1g.10gb.me": 1, "nvidia.com/mig-3g.40gb": 0}}
+    for count in (1, 2):
+        sliced = {"name": "main", "count": count, "template": {"spec": {"containers": [{"resources": mig}]}}}
+        (job,) = read_kueue(listing(tmp_path, workload(spec={"podSets": [sliced]}))).jobs
+        assert (job.gpus, job.share, job.profile) == (count, pytest.approx(1 / 7), "1g.10gb+me")
 
 
 def test_slices_of_gpus(tmp_path: Path) -> None:
@@ -198,6 +203,7 @@ def test_slices_of_gpus(tmp_path: Path) -> None:
     sliced = {"name": "main", "count": 2, "template": {"spec": {"containers": [{"resources": mig}]}}, "minCount": 1}
     (job,) = read_kueue(listing(tmp_path, workload(spec={"podSets": [sliced]}))).jobs
     assert (job.gpus, job.least_gpus) == (6, 3) and job.share == pytest.approx(2 * (2 / 7 + 3 / 7) / 6)
+    assert not job.profile
     both = read_kueue(listing(tmp_path, workload(spec={"podSets": [sliced, pods(1, "2", name="whole")]}))).jobs[0]
     assert both.gpus == 8 and both.parts == pytest.approx(2 + 10 / 7)
     given = {"name": "main", "count": 1, "resourceUsage": {"nvidia.com/mig-7g.40gb": "1", "cpu": "4"}}
@@ -353,6 +359,8 @@ def test_slices_of_volcano(tmp_path: Path) -> None:
     sliced["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/mig-2g.10gb"] = 2
     (found,) = read_volcano(listing(tmp_path, job(minAvailable=2, tasks=[task("master", 1, 1), sliced]))).jobs
     assert (found.gpus, found.least_gpus) == (7, 3) and found.parts == pytest.approx(1 + 6 * 2 / 7)
+    (found,) = read_volcano(listing(tmp_path, job(tasks=[task("master", 0, 1), sliced]))).jobs
+    assert (found.gpus, found.profile) == (6, "2g.10gb")
 
 
 def test_phases(tmp_path: Path) -> None:
