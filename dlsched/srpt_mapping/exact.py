@@ -21,7 +21,7 @@ from dlsched.solvers.conclude import settled
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.blocks import Block, blocks_of, whole_bound_s, whole_schedule
 from dlsched.srpt_mapping.bounds import combined, few_enough, packing, prices
-from dlsched.srpt_mapping.heuristics import POLICIES, RESERVING, WARM, fifo, one_by_one
+from dlsched.srpt_mapping.heuristics import POLICIES, WARM, fifo, one_by_one
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.layouts import Layouts, Picked, layouts, mode_jobs, picked_of
 from dlsched.srpt_mapping.placing import Servers, compact
@@ -80,7 +80,7 @@ def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int =
     """Offer the answers of all policies; return the incumbent after and before, and theirs. Each counts as ``nodes`` nodes."""
     schedules = [search.incumbent]
     for name, policy in POLICIES.items():
-        if name != WARM and not (instance.sliced and name in RESERVING):
+        if name != WARM:
             search.tick(nodes)
             schedule = policy(instance, tick=search.tick)
             assert schedule is not None  # there is an incumbent

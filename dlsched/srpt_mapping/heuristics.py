@@ -276,8 +276,5 @@ STRICT = Guarantee[Instance](
     lambda instance, optimum: factor(instance) * optimum * (1 + _ROUNDING),
 )
 
-RESERVING = ("easy", "conservative")
-"""Policies that reserve whole GPUs, and know no slices."""
-
 POLICIES: dict[str, Callable[..., Schedule | None]] = dict(LISTED.functions("heuristic"))
 """From an instance to a schedule; ``tick`` is called while they run."""

@@ -14,7 +14,8 @@ At every release and every end:
    it takes one at the earliest time that has room, and its GPUs are reserved from then to its predicted end.
 
 Where placement is consolidated this is done server by server: a job fits if those GPUs of single servers that stay free hold it
-on as few servers as it may use, and a reservation is of the servers on which the rule places the job then.
+on as few servers as it may use, and a reservation is of the servers on which the rule places the job then. Where jobs take
+slices it is done by GPUs and slots (``slices.Trial``): a reservation is of those where the rules place the job then.
 
 Predicted seconds of a job: the time limit of its user (``limit_s``) if there is one. Else, while it waits, n~_i times what the
 rule of placement reaches on the empty servers; of one that could start, n~_i times what the rule reaches on the free GPUs, so
@@ -28,6 +29,8 @@ import heapq
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
@@ -37,8 +40,9 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.dispatching import Aside, Begun, JobRun, going_on, schedule_of, with_own
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.placing import PLACES, Placed, Servers, placed_s, require_placeable, taken_of
-from dlsched.srpt_mapping.solution import Schedule, on_clock_of
+from dlsched.srpt_mapping.placing import PLACES, Placed, placed_s, require_placeable, taken_of
+from dlsched.srpt_mapping.slices import SLICE_RULES, Trial, Tried, room_of, servers_of
+from dlsched.srpt_mapping.solution import Schedule, Share, on_clock_of
 
 
 class _Needs:
@@ -77,6 +81,18 @@ class _Needs:
             return None
         return self._aside.place(each.graph, self._servers.with_free((free * self.allowed[job]).tolist()))
 
+    def tried(self, job: int, free: IntArray) -> Tried | None:
+        """The same with its seconds and shares, and what it takes as columns count it."""
+        placed = self.place(job, free)
+        if placed is None:
+            return None
+        iteration_s = self._servers.iteration_s(self._aside.instance.jobs[job].graph, placed)
+        return Tried(iteration_s, self._servers.placement(placed), self.counted(taken_of(placed)))
+
+    def room(self, job: int, placement: tuple[Share, ...]) -> IntArray:
+        """What the shares of a job take as columns count it."""
+        return self.counted(taken_of(self._servers.placed(self._aside.instance.jobs[job].graph, placement)))
+
     def counted(self, taken: Iterable[tuple[int, int]]) -> IntArray:
         """GPUs of servers, by their indices, as columns count them, shape (C,)."""
         if not self.by_server:
@@ -96,14 +112,14 @@ class _Profile:
         self.needs, self.times_s = needs, np.array([now_s, *(max(end_s, soon_s) for end_s, _ in ends)])
         self.free = np.cumsum([free, *(gpus for _, gpus in ends)], axis=0)
 
-    def fitting(self, jobs: IntArray, ends_s: FloatArray) -> IntArray:
-        """Positions of the jobs whose GPUs are free from now to their ends; arrays of shape (Q,)."""
+    def first(self, jobs: IntArray, ends_s: FloatArray) -> int | None:
+        """Position of the first job whose GPUs are free from now to its end, or None; arrays of shape (Q,)."""
         candidates = np.flatnonzero(
             self.needs.met(np.broadcast_to(self.free[0], (len(jobs), self.free.shape[1])), jobs)
         )
         last = np.searchsorted(self.times_s, ends_s[candidates], side="left") - 1
         least = np.minimum.accumulate(self.free)
-        return np.asarray(candidates[self.needs.met(least[np.maximum(last, 0)], jobs[candidates])])
+        return next(iter(candidates[self.needs.met(least[np.maximum(last, 0)], jobs[candidates])].tolist()), None)
 
     def least(self, start_s: float, end_s: float) -> IntArray:
         """GPUs that are free from one time to another, shape (C,)."""
@@ -127,6 +143,10 @@ class _Profile:
         until_s = np.append(self.times_s, np.inf)[following]
         return float(self.times_s[starts[np.argmax(self.times_s[starts] + length_s <= until_s)]])
 
+    def has(self, start_s: float, end_s: float, room: IntArray) -> bool:
+        """Whether GPUs, by column, are free from one time to another."""
+        return bool((self.least(start_s, end_s) >= room).all())
+
     def reserve(self, start_s: float, end_s: float, gpus: IntArray) -> None:
         """Take GPUs, by column, from one time to another, at which they are free."""
         first, last = self._step(start_s), self._step(end_s)
@@ -142,11 +162,100 @@ class _Profile:
         return index
 
 
+class _SlicedNeeds(_Needs):
+    """The same by ``Instance.columns``: GPUs and slots. What a job takes is columns and their units, shape (2, N)."""
+
+    by_server = True
+
+    def __init__(self, aside: Aside, slices: str) -> None:
+        self._aside, self._trial = aside, Trial(aside.instance, slices)
+        self.empty = self._trial.units
+
+    def holds(self, job: int, free: IntArray) -> bool:
+        """Whether what is free holds a job."""
+        return self._trial.show(free).holds(self._aside.instance.jobs[job])
+
+    def kind(self, job: int) -> tuple[object, ...]:
+        """What decides where a job fits."""
+        each = self._aside.instance.jobs[job]
+        return each.pool, each.gpus, each.slice
+
+    def tried(self, job: int, free: IntArray) -> Tried | None:
+        return self._trial.show(free).by_rule(self._aside.place, self._aside.instance.jobs[job])
+
+    def room(self, job: int, placement: tuple[Share, ...]) -> IntArray:
+        return room_of(self._aside.instance, self._aside.instance.jobs[job], placement)
+
+
+class _SlicedProfile(_Profile):
+    """The same as what is free now, and by how much a few columns change at later times: of one time, what is given first."""
+
+    def __init__(self, needs: _SlicedNeeds, now_s: float, ends: Sequence[tuple[float, IntArray]]) -> None:
+        soon_s = float(np.nextafter(now_s, np.inf))
+        self._needs, self._now_s = needs, now_s
+        self._changes = [(max(end_s, soon_s), 1, room) for end_s, room in ends]
+        self._now, self._reserved = needs.empty.copy(), False
+        for _, (columns, units) in ends:
+            self._now[columns] -= units
+
+    def first(self, jobs: IntArray, ends_s: FloatArray) -> int | None:
+        known: dict[tuple[object, ...], bool] = {}
+        for position, (job, end_s) in enumerate(zip(jobs.tolist(), ends_s.tolist(), strict=True)):
+            kind = self._needs.kind(job)
+            if kind not in known:
+                known[kind] = self._needs.holds(job, self._now)
+            # without a reservation nothing that is free now is taken later
+            if known[kind] and not (self._reserved and not self._needs.holds(job, self.least(self._now_s, end_s))):
+                return position
+        return None
+
+    def least(self, start_s: float, end_s: float) -> IntArray:
+        free, least = self._now.copy(), None
+        for at_s, sign, (columns, units) in self._changes:
+            if least is None and at_s > start_s:
+                least = free.copy()
+            if least is not None and at_s >= end_s:
+                break
+            free[columns] += sign * units
+            if least is not None and sign < 0:
+                least[columns] = np.minimum(least[columns], free[columns])
+        return free if least is None else least
+
+    def earliest_s(self, job: int, length_s: float) -> float:
+        free = self._now.copy()
+        # the state after all changes of each time, now first
+        for at_s, changes in groupby(
+            [(self._now_s, 1, np.zeros((2, 0), dtype=np.intp)), *self._changes], itemgetter(0)
+        ):
+            for _, sign, (columns, units) in changes:
+                free[columns] += sign * units
+            if self._needs.holds(job, free) and self._needs.holds(job, self.least(at_s, at_s + length_s)):
+                return float(at_s)
+        raise ValueError("the servers do not hold the job")
+
+    def has(self, start_s: float, end_s: float, room: IntArray) -> bool:
+        return bool((self.least(start_s, end_s)[room[0]] >= room[1]).all())
+
+    def reserve(self, start_s: float, end_s: float, gpus: IntArray) -> None:
+        if start_s > self._now_s:
+            insort(self._changes, (start_s, -1, gpus), key=_in_order)
+            self._reserved = True
+        else:
+            self._now[gpus[0]] -= gpus[1]
+        insort(self._changes, (end_s, 1, gpus), key=_in_order)
+
+
+def _in_order(change: tuple[float, int, IntArray]) -> tuple[float, int]:
+    """What is given at a time comes before what is taken then."""
+    return change[0], -change[1]
+
+
 def backfill_reserving(
     instance: Instance,
     *,
     reservations: int | None = 1,
     place: str = "heavy-edge",
+    slices: str = "best-fit",
     begun: Begun | None = None,
     tick: Tick = no_tick,
 ) -> Schedule | None:
@@ -160,6 +269,8 @@ def backfill_reserving(
         How many of the first jobs that wait hold a reservation, >= 0; 1: EASY; None: all, conservative backfilling.
     place
         ``heavy-edge`` or ``compact``.
+    slices
+        The rule of ``slices.SLICE_RULES`` that places jobs on slices.
     begun
         Further jobs that have begun, for a decision in the middle of a queue: see ``dispatch``.
     tick
@@ -174,12 +285,11 @@ def backfill_reserving(
     UsageError
         An unknown rule of placement, or a negative number of reservations.
     """
-    if place not in PLACES:
-        raise UsageError(where="place", found=repr(place), allowed=", ".join(PLACES))
+    for where, name, allowed in (("place", place, PLACES), ("slices", slices, SLICE_RULES)):
+        if name not in allowed:
+            raise UsageError(where=where, found=repr(name), allowed=", ".join(allowed))
     if reservations is not None and not reservations >= 0:
         raise UsageError(where="reservations", found=repr(reservations), allowed="an integer >= 0, or None")
-    if instance.sliced:
-        raise UsageError(where="reservations", found="jobs on slices of GPUs", allowed="jobs of whole GPUs")
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)
@@ -194,20 +304,22 @@ def backfill_reserving(
         here = begun and Begun(
             begun.at_s, {job.id: begun.starts[job.id] for job in part.jobs if job.id in begun.starts}
         )
-        aside = Aside(part, Servers(part), (), rule)
-        ran |= zip(jobs, _run(aside, np.array([lengths_s[job] for job in jobs]), most, here, tick), strict=True)
+        aside = Aside(part, servers_of(part, slices), (), rule)
+        sliced = _SlicedNeeds(aside, slices) if part.sliced else None
+        ran |= zip(jobs, _run(aside, sliced, np.array([lengths_s[job] for job in jobs]), most, here, tick), strict=True)
     return Schedule(on_clock_of(instance, own, schedule_of(own, [ran[job] for job in range(len(own.jobs))])))
 
 
-def _run(aside: Aside, lengths_s: FloatArray, reservations: int, begun: Begun | None, tick: Tick) -> list[JobRun]:
+def _run(
+    aside: Aside, sliced: _SlicedNeeds | None, lengths_s: FloatArray, reservations: int, begun: Begun | None, tick: Tick
+) -> list[JobRun]:
     """Run the queue to its end; ``lengths_s``: predicted seconds of every job on the empty servers, shape (I,)."""
-    jobs, servers = aside.instance.jobs, aside.servers
+    jobs, servers, needs = aside.instance.jobs, aside.servers, sliced or _Needs(aside)
     running, ran = going_on(aside, begun) if begun is not None else ([], {})
     # predicted end, GPUs and index of every job that runs, in order of the ends
     expected = sorted((_expected_s(aside, job, ran[job]), jobs[job].gpus, job) for _, job, _ in running)
     expected_of = {each[2]: each for each in expected}
-    needs = _Needs(aside)
-    held = {job: needs.counted(taken) for _, job, taken in running}
+    held = {job: needs.room(job, ran[job].placement) for _, job, _ in running}
     since_s = -np.inf if begun is None else begun.at_s
     joins_s = [max(job.release_s, since_s) for job in jobs]
     arriving = sorted((j for j in range(len(jobs)) if j not in ran), key=lambda j: (joins_s[j], jobs[j].release_s, j))
@@ -234,45 +346,44 @@ def _run(aside: Aside, lengths_s: FloatArray, reservations: int, begun: Begun | 
         while arriving and joins_s[arriving[-1]] <= now_s:
             joined.append(place_of[arriving.pop()])
         queue = np.insert(queue, np.searchsorted(queue, sorted(joined)), sorted(joined))
-        if not len(queue) or not servers.total:
+        if not len(queue) or not (sliced or servers.total):
             continue
-        profile = _Profile(needs, now_s, needs.free, [(end_s, held[job]) for end_s, _, job in expected])
+        ends = [(end_s, held[job]) for end_s, _, job in expected]
+        profile = _SlicedProfile(sliced, now_s, ends) if sliced else _Profile(needs, now_s, needs.free, ends)
         started, position, remaining = [], 0, reservations
         # in order: the next job that fits starts; those before it take the reservations that are left
-        while position < len(queue) and servers.total:
+        while position < len(queue) and (sliced or servers.total):
             waiting = order[queue[position:]]
             allowed = np.flatnonzero(slots[group_of[waiting]] > 0)
             if not len(allowed):
                 break
             open_jobs = waiting[allowed]
-            fitting = profile.fitting(open_jobs, now_s + lengths_s[open_jobs])
-            if remaining and not (len(fitting) and fitting[0] == 0):
+            first = profile.first(open_jobs, now_s + lengths_s[open_jobs])
+            if remaining and first != 0:
                 tick()
                 job, remaining = int(open_jobs[0]), remaining - 1
                 start_s = profile.earliest_s(job, float(lengths_s[job]))
                 end_s = start_s + float(lengths_s[job])
-                later = needs.place(job, profile.least(start_s, end_s)) if needs.by_server else None
-                profile.reserve(start_s, end_s, needs.counted(taken_of(later)) if later else needs.gpus[[job]])
+                later = needs.tried(job, profile.least(start_s, end_s)) if needs.by_server else None
+                profile.reserve(start_s, end_s, later.room if later else needs.gpus[[job]])
                 position += int(allowed[0]) + 1
                 continue
-            if not len(fitting):
+            if first is None:
                 break
             tick()
-            job, position = int(open_jobs[fitting[0]]), position + int(allowed[fitting[0]]) + 1
-            placed = needs.place(job, np.minimum(profile.least(now_s, now_s + float(lengths_s[job])), needs.free))
-            if placed is None:
+            job, position = int(open_jobs[first]), position + int(allowed[first]) + 1
+            fit = needs.tried(job, profile.least(now_s, now_s + float(lengths_s[job])))
+            if fit is None:
                 continue
-            iteration_s = servers.iteration_s(jobs[job].graph, placed)
-            end_s = now_s + _planned_s(jobs[job], iteration_s)
-            room = needs.counted(taken_of(placed))
-            if (profile.least(now_s, end_s) >= room).all():
-                ran[job] = JobRun(now_s, jobs[job].iterations * iteration_s, servers.placement(placed))
-                heapq.heappush(running, (now_s + ran[job].length_s, job, servers.take(placed)))
+            end_s = now_s + _planned_s(jobs[job], fit.iteration_s)
+            if profile.has(now_s, end_s, fit.room):
+                ran[job] = JobRun(now_s, jobs[job].iterations * fit.iteration_s, fit.placement)
+                heapq.heappush(running, (now_s + ran[job].length_s, job, servers.hold(jobs[job], fit.placement)))
                 slots[group_of[job]] -= 1
                 expected_of[job] = end_s, jobs[job].gpus, job
                 insort(expected, expected_of[job])
-                held[job] = room
-                profile.reserve(now_s, end_s, room)
+                held[job] = fit.room
+                profile.reserve(now_s, end_s, fit.room)
                 started.append(position - 1)
         queue = np.delete(queue, started)
     return [ran[job] for job in range(len(jobs))]

@@ -6,11 +6,15 @@ Jobs of whole GPUs are placed by the rules of ``placing``: for these a GPU is fr
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, Self
+
+import numpy as np
 
 from dlsched.cluster.fragmentation import JobClass, growth, growth_slots
+from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance, Job
+from dlsched.srpt_mapping.layouts import usage_of
 from dlsched.srpt_mapping.placing import Placed, Rule, Servers, named
 from dlsched.srpt_mapping.solution import Share
 
@@ -219,3 +223,64 @@ SLICE_RULES: Mapping[str, SliceRule] = {
 def servers_of(instance: Instance, rule: str = "best-fit") -> Servers:
     """The empty servers; ``rule``: of ``SLICE_RULES``, where jobs take slices."""
     return SlicedServers(instance, rule) if instance.sliced else Servers(instance)
+
+
+class Tried(NamedTuple):
+    """A placement: seconds of an iteration, its shares, and the columns and units that it takes, shape (2, N)."""
+
+    iteration_s: float
+    placement: tuple[Share, ...]
+    room: IntArray
+
+
+def room_of(instance: Instance, job: Job, placement: tuple[Share, ...]) -> IntArray:
+    """The columns that a placement uses, and its units of each; shape (2, N)."""
+    usage = np.array(usage_of(instance, job, placement))
+    used = np.flatnonzero(usage)
+    return np.array([used, usage[used]])
+
+
+class Trial(SlicedServers):
+    """Servers with slices, of which as much is free as ``show`` makes free, to place jobs on what stays free for some time.
+
+    ``units``: that, by ``Instance.columns``, the least at any moment of the time; shape (C,).
+    """
+
+    def __init__(self, instance: Instance, rule: str) -> None:
+        super().__init__(instance, rule)
+        self.units = np.array(instance.capacities[: instance.columns[-1].stop])
+        # by column its server or GPU, as ``give`` takes it, and how many units are one there; or the bit of a slot
+        self._codes: dict[int, tuple[int, int, int]] = {}
+        for position, index in enumerate(self.servers):
+            server, columns = instance.servers[index], instance.columns[index]
+            slots = server.geometry.slots if server.geometry else 1
+            for number, column in enumerate(columns):
+                code, slot = position + len(self.servers) * (1 + number // slots), number % slots
+                if server.slicing == "none":
+                    self._codes[column] = position, instance.units, 0
+                else:
+                    self._codes[column] = code, 1, 1 << slot if server.geometry else 0
+
+    def show(self, units: IntArray) -> Self:
+        """Make so many units of every column free."""
+        off = units - self.units
+        changed = np.flatnonzero(off)
+        for column, more in zip(changed.tolist(), off[changed].tolist(), strict=True):
+            code, each, bit = self._codes[column]
+            self.give([(code, bit or more // each)])
+        self.units = units.copy()
+        return self
+
+    def holds(self, job: Job) -> bool:
+        """Whether what is free holds a job."""
+        return self.fits(job.gpus, job.pool) if job.slice is None else self.fits_slice(job)
+
+    def tried(self, placed: Placed, job: Job) -> Tried:
+        """A placement by its GPUs and slots; nothing is taken."""
+        placement, taken = self.start(placed, job)
+        self.give(taken)
+        return Tried(self.iteration_s(job.graph, placed), placement, room_of(self._instance, job, placement))
+
+    def by_rule(self, rule: Rule, job: Job) -> Tried | None:
+        """Where the rules place a job; None: what is free does not hold it."""
+        return self.tried(self.place(rule, job), job) if self.holds(job) else None

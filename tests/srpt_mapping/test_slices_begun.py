@@ -9,7 +9,7 @@ from dlsched import srpt_mapping
 from dlsched.core.errors import InstanceError, UsageError
 from dlsched.srpt_mapping.checker import check
 from dlsched.srpt_mapping.dispatching import Begun
-from dlsched.srpt_mapping.heuristics import POLICIES, RESERVING, fifo
+from dlsched.srpt_mapping.heuristics import POLICIES, fifo
 from dlsched.srpt_mapping.slices import SLICE_RULES
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
 
@@ -41,7 +41,7 @@ def test_a_share_that_has_begun_stays():
     assert (result.objective, str(result.status)) == (9.0, "optimal")
     moved = dict(result.solution.jobs) | {"b": Start(0.0, (Share(0, "s0", 1).on((0,)),))}
     assert {broken.rule for broken in check(instance, Schedule(moved))} == {"begun"}
-    for method in (*(name for name in POLICIES if name not in RESERVING), *SLICE_RULES, "intervals", "annealing"):
+    for method in (*POLICIES, *SLICE_RULES, "milp", "intervals", "annealing"):
         answer = dlsched.solve(instance, method=method, seed=1).solution
         assert check(instance, answer) == [] and starts(answer) == [0, 0, 3]
 
