@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
-from dlsched.reproduce import gadget, schedulers, streams
+from dlsched.reproduce import gadget, openb, schedulers, streams
 from dlsched.reproduce.findings import Findings
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import plan_from
@@ -53,6 +53,8 @@ FIND: Mapping[str, Callable[[Sequence[Row]], Findings]] = {
     "a-srpt-philly": schedulers.philly,
     "lin-grid": streams.grid,
     "liu-sampling": schedulers.sampling,
+    "openb-fragmentation": openb.allocation,
+    "openb-optimum": openb.small,
 }
 _ABOUT = tomllib.loads((FOLDER / "entries.toml").read_text(encoding="utf-8"))
 ENTRIES: Mapping[str, Entry] = {name: Entry(name, FIND[name], **about) for name, about in _ABOUT.items()}

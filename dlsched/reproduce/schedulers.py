@@ -1,6 +1,6 @@
 """Schedulers: the sampled market of Liu et al. (IEEE TPDS 2024), and A-SRPT of Luo et al. (INFOCOM 2025, arXiv 2501.05563)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dlsched.core import quantities
 from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
@@ -20,27 +20,46 @@ MARKETS = {
 }
 
 
+Gaps = Mapping[str, Sequence[tuple[str, str, float]]]
+"""For each method, the name of every instance whose optimum is proven, its preset, and the gap in per cent."""
+
+
 def sampling(rows: Sequence[Row]) -> Findings:
-    """Gaps to the proven optimum, a dot an instance."""
-    gaps: dict[str, list[tuple[str, str, float]]] = {method: [] for method in MARKETS}
+    """Gaps of the markets to the proven optimum, beside the reported one."""
+    gaps, panel, lines = above_optimum(rows, MARKETS, (f"the abstract: {REPORTED} %", REPORTED))
+    mean = bootstrap_mean([gap for _, _, gap in gaps[SAMPLED]])
+    presets = list(dict.fromkeys(preset for _, preset, _ in gaps[SAMPLED]))
+    by_preset = {preset: [gap for _, of, gap in gaps[SAMPLED] if of == preset] for preset in presets}
+    beside = [Beside("sampled market, all instances", mean, REPORTED)]
+    beside += [Beside(f"sampled market, {preset}", bootstrap_mean(of), REPORTED) for preset, of in by_preset.items()]
+    if mean is not None:
+        verdict = "within" if _within(mean.value) else "beyond"
+        above = [preset for preset, values in by_preset.items() if not _within(sum(values) / len(values))]
+        lines.append(
+            f"On average the sampled market is {verdict} {REPORTED} % of the optimum here"
+            + (f", though not on {', '.join(above)}." if above and verdict == "within" else ".")
+        )
+    return Findings([panel], beside, "the abstract", "gap to the optimum, %", [*lines, *left_out(rows)])
+
+
+def above_optimum(
+    rows: Sequence[Row], names: Mapping[str, str], level: tuple[str, float] | None = None
+) -> tuple[Gaps, Panel, list[str]]:
+    """Gaps of methods to the proven optimum, drawn as a dot an instance, and a sentence for each method."""
+    gaps: dict[str, list[tuple[str, str, float]]] = {method: [] for method in names}
     for row in rows:
-        if row.method in MARKETS and row.ratio is not None and row.reference_kind == "optimum":
+        if row.method in names and row.ratio is not None and row.reference_kind == "optimum":
             gaps[row.method].append((row.instance, row.preset, 100 * max(0.0, row.ratio - 1)))
-    unproven = {row.instance for row in rows if row.reference_kind != "optimum"}
     means = {method: bootstrap_mean([gap for _, _, gap in of]) for method, of in gaps.items()}
     series = [
         Series(
             "instance",
-            [Mark(MARKETS[method], Estimate(gap), name) for method, of in gaps.items() for name, _, gap in of],
+            [Mark(names[method], Estimate(gap), name) for method, of in gaps.items() for name, _, gap in of],
             kin="instance",
             cloud=True,
         ),
-        Series("mean", [Mark(MARKETS[method], mean) for method, mean in means.items() if mean is not None], kin="mean"),
+        Series("mean", [Mark(names[method], mean) for method, mean in means.items() if mean is not None], kin="mean"),
     ]
-    presets = list(dict.fromkeys(preset for _, preset, _ in gaps[SAMPLED]))
-    by_preset = {preset: [gap for _, of, gap in gaps[SAMPLED] if of == preset] for preset in presets}
-    beside = [Beside("sampled market, all instances", means[SAMPLED], REPORTED)]
-    beside += [Beside(f"sampled market, {preset}", bootstrap_mean(of), REPORTED) for preset, of in by_preset.items()]
     lines = []
     # A sentence for each method: mean and worst gap, and how many instances it left without an answer or a proof.
     for method, of in gaps.items():
@@ -49,37 +68,27 @@ def sampling(rows: Sequence[Row]) -> Findings:
             continue
         name, _, worst = max(of, key=lambda each: each[2])
         on_average = quantities.mean(means[method])
-        line = f"{MARKETS[method].capitalize()}: {on_average} % above the optimum on average, {worst:.2f} % at worst"
+        line = names[method][0].upper() + names[method][1:]
+        line += f": {on_average} % above the optimum on average, {worst:.2f} % at worst"
         line += f" ({name})" if worst > 0 else ""
         lines.append(line + (f", no answer or no proof to {asked - len(of)} of {asked}." if asked > len(of) else "."))
-    mean = means[SAMPLED]
-    if mean is not None:
-        verdict = "within" if _within(mean.value) else "beyond"
-        above = [preset for preset, values in by_preset.items() if not _within(sum(values) / len(values))]
-        lines.append(
-            f"On average the sampled market is {verdict} {REPORTED} % of the optimum here"
-            + (f", though not on {', '.join(above)}." if above and verdict == "within" else ".")
-        )
-    if unproven:
-        lines.append(f"Instances left out, as no optimum was proven: {len(unproven)}.")
-    return Findings(
-        [
-            Panel(
-                "Gap to the optimum",
-                "Mean completion time above the proven optimum; small: an instance, large: the mean with its 95 % interval. "
-                f"What is below {FLOOR} % is drawn there.",
-                "method",
-                "gap to the optimum, %",
-                series,
-                (f"the abstract: {REPORTED} %", REPORTED),
-                FLOOR,
-            )
-        ],
-        beside,
-        "the abstract",
+    panel = Panel(
+        "Gap to the optimum",
+        "Mean completion time above the proven optimum; small: an instance, large: the mean with its 95 % interval. "
+        f"What is below {FLOOR} % is drawn there.",
+        "method",
         "gap to the optimum, %",
-        lines,
+        series,
+        level,
+        FLOOR,
     )
+    return gaps, panel, lines
+
+
+def left_out(rows: Sequence[Row]) -> list[str]:
+    """Say how many instances have no proven optimum, if any."""
+    unproven = {row.instance for row in rows if row.reference_kind != "optimum"}
+    return [f"Instances left out, as no optimum was proven: {len(unproven)}."] if unproven else []
 
 
 def _within(gap: float) -> bool:

@@ -145,13 +145,21 @@ def infeasible(instance: Instance) -> str | None:
 
 
 def figures(instance: Instance, schedule: Schedule) -> dict[str, float]:
-    """Further figures of a feasible schedule: mean flow time and mean wait, and when the last job ends; seconds."""
-    count = len(instance.jobs)
-    return {
+    """Further figures of a feasible schedule: mean flow time and mean wait, and when the last job ends; seconds.
+
+    Where jobs take slices, also the share of all GPUs that jobs have when the last one is released.
+    """
+    count, ends_s = len(instance.jobs), completion_times(instance, schedule)
+    found = {
         "mean_flow_s": math.fsum(flow_times(instance, schedule)) / count,
         "mean_wait_s": math.fsum(schedule.jobs[job.id].start_s - job.release_s for job in instance.jobs) / count,
-        "makespan_s": max(completion_times(instance, schedule).values()),
+        "makespan_s": max(ends_s.values()),
     }
+    if instance.sliced:
+        last_s = max(job.release_s for job in instance.jobs)
+        running = [job for job in instance.jobs if schedule.jobs[job.id].start_s <= last_s < ends_s[job.id]]
+        found["allocated_at_last_release"] = sum(map(instance.units_of, running)) / instance.total_units
+    return found
 
 
 def _placed_times(instance: Instance, schedule: Schedule) -> Times:

@@ -76,7 +76,7 @@ SLICING: Mapping[str, Mapping[str, str]] = {
     "openb": {"slicing": "shares"},
     "mig": {"slicing": _MIG},
 }
-_SLICES: dict[str, dict[float | str, float]] = {
+SLICES: dict[str, dict[float | str, float]] = {
     # ours
     "shared": {0.1: 1, 0.25: 2, 0.5: 2, 0.75: 1, 1: 2, 2: 1, 4: 1},
     # Alibaba, cluster-trace-gpu-v2023, openb_pod_list_default.csv: num_gpu and gpu_milli of all pods with GPUs that occur in
@@ -238,8 +238,8 @@ def _job(generator: np.random.Generator, cluster: _Cluster, preset: str, used: l
         used.append(model)
     elif preset == "data-parallel":
         job = {"stages": _chain(generator, _size(generator, _POWERS, cluster.gpus), 1)}
-    elif preset in _SLICES:
-        job = _sliced(generator, _SLICES[preset], cluster.gpus)
+    elif preset in SLICES:
+        job = _sliced(generator, SLICES[preset], cluster.gpus)
     elif preset == "single-gpu":
         length_s = _quantile_s(generator.random())
         job = {"stages": _chain(generator, _size(generator, _MOSTLY_ONE, cluster.gpus), 1)}
