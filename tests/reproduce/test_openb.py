@@ -150,7 +150,9 @@ def test_what_is_left_is_compared_with_the_ceiling_of_the_same_draw() -> None:
         least.append(100 * (1 - float(ceiling(nodes, tasks, prices_of(nodes, tasks))) / 286))
     assert drawn["no placement leaves less"] == pytest.approx([sum(least) / 2], abs=1e-5)
     assert [each.theirs for each in found.beside] == [4.77, 7.14, 9.38]
-    assert found.conclusions[0].startswith("default: FGD leaves 7.00 [-5.71, 19.71] % of the GPUs, proven to be at most ")
+    assert found.conclusions[0].startswith(
+        "default: FGD leaves 7.00 [-5.71, 19.71] % of the GPUs, proven to be at most "
+    )
 
 
 def test_small_instances_by_rule() -> None:
