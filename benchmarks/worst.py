@@ -84,8 +84,8 @@ class Entry:
 
 
 def heuristics(family: str) -> list[str]:
-    """Names of the methods that are searched."""
-    return [name for name, method in FAMILIES[family].methods.items() if method.kind == "heuristic"]
+    """Names of the methods that are searched in the family's own space."""
+    return [name for name, each in FAMILIES[family].methods.items() if each.kind == "heuristic" and not each.for_some]
 
 
 def evaluations(family: str, method: str, evaluated: int) -> int:

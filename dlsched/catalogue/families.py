@@ -98,6 +98,7 @@ class ListedMethod:
     warm: str = ""
     require: str = ""
     for_some: bool = False
+    searched: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

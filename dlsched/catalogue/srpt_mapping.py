@@ -10,9 +10,11 @@ def _policy(name: str, function: str, guarantee: str = "", module: str = "heuris
     return ListedMethod(name, "heuristic", function=f"{module}:{function}", guarantee=guarantee)
 
 
-def _of_slices(name: str) -> ListedMethod:
+def _of_slices(name: str, searched: str = "shares") -> ListedMethod:
     run = f"methods:run_{name.replace('-', '_')}"
-    return ListedMethod(name, "heuristic", run, require="slices:require_slices", for_some=True)
+    return ListedMethod(
+        name, "heuristic", run, require="slices:require_slices", for_some=True, searched={"slicing": searched}
+    )
 
 
 LISTED = ListedFamily(
@@ -42,10 +44,10 @@ LISTED = ListedFamily(
         _policy("fifo-backfill", "fifo_backfill"),
         _policy("easy", "easy", module="reservations"),
         _policy("conservative", "conservative", module="reservations"),
-        _of_slices("first-fit"),
+        _of_slices("first-fit", "A100-40GB"),
         _of_slices("best-fit"),
         _of_slices("dot-product"),
-        _of_slices("fgd"),
+        _of_slices("fgd", "A100-40GB"),
         ListedMethod("annealing", "heuristic", "methods:run_annealing", seeded=True),
         ListedMethod("plan", "heuristic", "methods:run_plan", seeded=True, require="planning:require_few_jobs"),
         ListedMethod("bound", "bound", "methods:run_bound"),
@@ -85,5 +87,6 @@ LISTED = ListedFamily(
             "Whether jobs send bytes. False: it does not matter where they run, only when; one server holds all GPUs",
             negated=True,
         ),
+        Option("slicing", str, "X", "Jobs take slices of GPUs, `shares`, or of a geometry such as `A100-40GB`"),
     ),
 )

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
-from dlsched.catalogue.families import Kind, ListedFamily, ListedMethod, Option
+from dlsched.catalogue.families import Kind, ListedFamily, ListedMethod, Option, Value
 from dlsched.core.arguments import require_seed
 from dlsched.core.errors import InputError, PolicyError, SolverError, UsageError
 from dlsched.core.imports import import_failure
@@ -102,6 +102,8 @@ class Method(Generic[InstanceT, SolutionT]):
         Raises ``UsageError`` for instances that the method refuses, if that is quickly seen; called first.
     for_some
         Whether it is made for the few instances that ``require`` takes: it runs on others only where it is named.
+    searched
+        Options of the space in which ``dlsched worst`` searches, where no preset is given.
     """
 
     name: str
@@ -113,6 +115,7 @@ class Method(Generic[InstanceT, SolutionT]):
     warm: Callable[[InstanceT, Search[SolutionT]], None] | None = None
     require: Callable[[InstanceT], None] | None = None
     for_some: bool = False
+    searched: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def promise(self) -> str:
@@ -343,6 +346,7 @@ def methods_of(
             warm=listed.load(method.warm) if method.warm else None,
             require=listed.load(method.require) if method.require else None,
             for_some=method.for_some,
+            searched=method.searched,
         )
         for method in listed.methods
     }

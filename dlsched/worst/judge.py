@@ -71,7 +71,7 @@ class Judge:
 
     ``limits``: seconds of all runs together, nodes of each; ``tell``: called with the first failure of each message; ``judged``:
     called after every evaluation; ``beyond``: ratio above which a search ends. If it is finite, only answers have ratios, to
-    proven optima or to another method's answers, as nothing else refutes a bound.
+    proven optima or to another method's answers, as nothing else refutes a bound. ``admits``: as the space says.
     """
 
     family: AnyFamily
@@ -82,6 +82,7 @@ class Judge:
     tell: Callable[[Failure], None] = lambda failure: None
     judged: Callable[[], None] = lambda: None
     beyond: float = math.inf
+    admits: Callable[[InstanceFile, float], bool] = lambda instance, optimum: True
 
     def __post_init__(self) -> None:
         self.budget = Budget(Limits(time_s=self.limits.time_s))
@@ -123,7 +124,7 @@ class Judge:
                 named=[result],
                 taken=("optimum", *answers, *bounds),
             )
-            if found is not None:
+            if found is not None and self.admits(instance, found.value):
                 return found
         self._count()
         return None

@@ -223,7 +223,10 @@ def find_worst(
         raise UsageError(
             where="method", found=f"{chosen.name!r}, a bound", allowed="one that answers; a bound may judge: against"
         )
-    arguments = {"jobs": jobs, "gpus": gpus, "preset": preset, **options}
+    arguments: dict[str, Value | None] = {"jobs": jobs, "gpus": gpus, "preset": preset, **options}
+    if space is None and preset is None:
+        given = {name: value for name, value in arguments.items() if value is not None}
+        arguments = {**arguments, **chosen.searched, **given}
     space = space_of(family, **arguments) if space is None else own_space(space, record.name, arguments)
     judging = against or space.reference
     reference = method_of(record, judging)
@@ -233,7 +236,8 @@ def find_worst(
         allowed,
         listener,
     ):
-        judge = Judge(record, chosen, reference, space.solver if against is None else None, allowed, beyond=beyond)
+        solver = space.solver if against is None else None
+        judge = Judge(record, chosen, reference, solver, allowed, beyond=beyond, admits=space.admits)
         if tell is not None:
             judge.tell = tell
         if listener is not None:

@@ -33,6 +33,7 @@ from dlsched.core.elementary import four_digits, log_uniform
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import Json
+from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import several
 from dlsched.core.ranges import Ranges
 from dlsched.families import find_family
@@ -79,7 +80,8 @@ class Space:
     options widen it; ``numbers``: those that moves change; ``members``: lists whose entries moves add and remove: path
     (``jobs``) and the fewest and most entries; ``repair``: brings changed data back into the space (a class of tables, unique
     ids, indices in range), or returns None; it never changes data that are in the space; ``reference``, ``solver``: the method
-    that judges by default; it must be quick, and prove its optimum on instances of this size.
+    that judges by default; it must be quick, and prove its optimum on instances of this size; ``admits``: whether an instance of
+    this optimum is in the space.
     """
 
     family: AnyFamily
@@ -92,6 +94,7 @@ class Space:
     repair: Callable[[Data], Data | None] = lambda data: data
     reference: str | AnyMethod = "exact"
     solver: str | None = None
+    admits: Callable[[InstanceFile, float], bool] = lambda instance, optimum: True
 
 
 Place: TypeAlias = tuple[list[Json], int] | tuple[dict[str, Json], str]

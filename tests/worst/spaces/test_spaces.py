@@ -27,6 +27,8 @@ OPTIONS: dict[str, list[Data]] = {
         *({}, {"jobs": 1, "gpus": 16}, {"jobs": 4, "gpus": 1}, {"gpus": 40}, {"prediction_error": 3.0}),
         *({"sends": False, "gpus": 20}, {"preset": "communication-heavy"}),
         *({"preset": "published", "jobs": 2, "gpus": 12}, {"preset": "recurring", "prediction_error": 2.0}),
+        *({"slicing": "A100-40GB"}, {"slicing": "shares", "sends": False, "gpus": 3}),
+        {"slicing": "A100-40GB", "prediction_error": 2.0, "jobs": 2},
     ],
     "ring_embedding": [
         *({}, {"utility": "capped"}, {"utility": "sqrt", "jobs": 1}, {"utility": "log", "gpus": 3}),
@@ -54,6 +56,7 @@ WRONG: dict[str, list[tuple[Data, str]]] = {
     "srpt_mapping": [
         *(({"jobs": 0}, "jobs"), ({"gpus": 0}, "gpus"), ({"preset": "none"}, "preset")),
         *(({"prediction_error": 0.5}, "prediction_error"), ({"preset": "mixed", "sends": False}, "sends")),
+        *(({"slicing": "thirds"}, "slicing: found 'thirds'"), ({"preset": "mixed", "slicing": "shares"}, "slicing")),
     ],
     "ring_embedding": [
         *(

@@ -126,3 +126,29 @@ def test_the_search_keeps_the_guarantee() -> None:
     """It does not break that of A-SRPT, nor any proof, whether predictions are true or not."""
     for error in (1.0, 4.0):
         assert find_worst("srpt_mapping", "a-srpt-strict", prediction_error=error, budget=100).failures == ()
+
+
+def test_slices_are_drawn_and_repaired() -> None:
+    """Some job takes a slice of the kind asked for, in one replica and in thousandths; whole jobs alone are not in the space."""
+    for slicing, field in (("shares", "gpu_share"), ("A100-40GB", "profile")):
+        space = space_of(slicing=slicing)
+        for data in draws(space, 30):
+            assert {server["slicing"] for server in data["servers"]} == {slicing}
+            assert instance_of(data).sliced and any(field in held for held in data["jobs"])
+    data = data_of([2], job(0, 0.0, 1.0, stage(2)) | {"gpu_share": 0.33333})
+    data["servers"][0]["slicing"] = "shares"
+    repaired = space_of(slicing="shares").repair(data)
+    assert repaired is not None
+    assert (repaired["jobs"][0]["gpu_share"], repaired["jobs"][0]["stages"]) == (0.333, [stage(1)])
+    whole = data | {"jobs": [job(0, 0.0, 1.0, stage(2))]}
+    assert space_of(slicing="shares").repair(whole) is None
+
+
+def test_what_is_lost_on_slices_is_lost_by_placing() -> None:
+    """No job of what is found has to wait: the optimum is the sum of releases and lengths. MIG's order loses, by default."""
+    for name in ("first-fit", "fgd"):
+        found = find_worst("srpt_mapping", name, budget=250)
+        assert found.ratio is not None and found.ratio > 1.4 and "--slicing A100-40GB" in found.command
+        least = sum(held.release_s + held.iterations for held in found.instance.jobs)
+        assert found.reference == found.instance.known.optimum == pytest.approx(least)
+    assert "--slicing" not in find_worst("srpt_mapping", "fifo", budget=5).command
