@@ -52,6 +52,11 @@ def increase_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) 
     """Give the next larger count to the job with the largest saving per added unit; one that fails is closed. O(P + S log J)."""
     following = np.arange(1, table.pairs + 1)
     following[table.last] = -1
+    if (
+        capacity >= table.minimum_units
+        and (table.counts[table.last] - table.counts[table.first] == table.lengths - 1).all()
+    ):
+        return _take_units(table, capacity - table.minimum_units)
     return _climb(table, capacity, following, tick)
 
 
@@ -67,6 +72,27 @@ def climb_hulls(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> Int
     )
     following[vertices[:-1][same_job]] = vertices[1:][same_job]
     return _climb(table, capacity, following, tick)
+
+
+def _take_units(table: CostTable, free: int) -> IntArray:
+    """What ``_climb`` chooses where each step leads to the next pair and takes a unit: the steps of largest gain.
+
+    A step that gains more than one before it follows that at once, so it counts as gaining as little.
+    """
+    gains = np.append(table.costs[:-1] - table.costs[1:], 0.0)
+    gains[table.last] = 0.0
+    owner = np.repeat(np.arange(table.jobs), table.lengths)
+    reach, longest = 1, int(table.lengths.max())
+    while reach < longest:
+        gains[reach:] = np.minimum(gains[reach:], np.where(owner[reach:] == owner[:-reach], gains[:-reach], np.inf))
+        reach *= 2
+    # of equal gains the first in the table
+    steps = np.flatnonzero(gains > 0)
+    if len(steps) > free:
+        price = np.partition(gains[steps], len(steps) - free)[len(steps) - free] if free else np.inf
+        above, tied = steps[gains[steps] > price], steps[gains[steps] == price]
+        steps = np.concatenate((above, tied[: free - len(above)]))
+    return table.first + np.bincount(owner[steps], minlength=table.jobs)
 
 
 def _climb(table: CostTable, capacity: int, following: IntArray, tick: Tick) -> IntArray | None:

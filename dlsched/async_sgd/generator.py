@@ -15,6 +15,7 @@ preset          what it is
 ==============  ==================================================================================================
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,7 +32,8 @@ from dlsched.cluster.published import (
     published_steps,
 )
 from dlsched.core.arguments import drawing, require_arguments
-from dlsched.core.elementary import four_digits, log_uniform, whole
+from dlsched.core.arrays import FloatArray
+from dlsched.core.elementary import exp, four_digits, log, whole
 
 Fields = dict[str, Any]  # of a job, without its id
 
@@ -48,6 +50,9 @@ _EPOCHS, _DATASET, _SHARDS = (RANGES[f"jobs[].{name}"].usual for name in ("epoch
 _BATCHES = RANGES["jobs[].batch_examples"].choices
 _PARAMETER_BYTES, _BANDWIDTH, _COMPUTE_S, _UPDATE_S = (
     RANGES[f"jobs[].{name}"].usual for name in ("parameter_bytes", "bandwidth_bytes_per_s", "compute_s", "update_s")
+)
+_LOG_DATASET, _LOG_BYTES, _LOG_BANDWIDTH, _LOG_S, _LOG_UPDATE_S = (
+    (log(least), log(most)) for least, most in (_DATASET, _PARAMETER_BYTES, _BANDWIDTH, _COMPUTE_S, _UPDATE_S)
 )
 
 _CHOSEN = (
@@ -134,9 +139,9 @@ def generate(
         drawn = [_published(generator, model, step) for model, step in used]
         sources += _sources(used)
     elif preset == "equal":
-        drawn = [_mixed(generator)] * jobs
+        drawn = _mixed(generator, 1) * jobs
     else:
-        drawn = [_DRAW[preset](generator) for _ in range(jobs)]
+        drawn = _DRAW[preset](generator, jobs)
     most = {} if max_nodes is None else {"max_nodes": max_nodes}
     return Instance(
         name=f"{preset}-{jobs}x{total}-seed{seed}",
@@ -173,50 +178,70 @@ def assumed_update_s(parameter_bytes: float) -> float:
     return _UPDATE_PASSES * parameter_bytes / _MEMORY_BYTES_PER_S
 
 
-def _network(generator: np.random.Generator) -> Fields:
-    compute_s = log_uniform(generator, *_COMPUTE_S)
-    transfer_s = compute_s * float(generator.uniform(0.125, 0.5))
-    return _job(generator, compute_s, transfer_s, transfer_s * float(generator.uniform(0, 0.1)))
+def _work(generator: np.random.Generator) -> tuple[float, float, float]:
+    """Epochs, the logarithm of the examples of one, and those of a mini-batch."""
+    epochs, log_examples = generator.uniform(*_EPOCHS), generator.uniform(*_LOG_DATASET)
+    return epochs, log_examples, float(_BATCHES[int(generator.integers(len(_BATCHES)))])
 
 
-def _update(generator: np.random.Generator) -> Fields:
-    compute_s = log_uniform(generator, *_COMPUTE_S)
-    update_s = compute_s * float(generator.uniform(0.125, 0.5))
-    return _job(generator, compute_s, update_s * float(generator.uniform(0, 0.1)), update_s)
+def _network(generator: np.random.Generator, jobs: int) -> list[Fields]:
+    uniform = generator.uniform
+    drawn = [(uniform(*_LOG_S), uniform(0.125, 0.5), uniform(0, 0.1), *_work(generator)) for _ in range(jobs)]
+    log_s, transfer, update, *work = np.array(drawn).T
+    transfer_s = exp(log_s) * transfer
+    return _jobs(exp(log_s), transfer_s, transfer_s * update, work)
 
 
-def _compute(generator: np.random.Generator) -> Fields:
-    compute_s = log_uniform(generator, *_COMPUTE_S)
-    transfer, update = generator.uniform(0, 0.001, 2).tolist()
-    return _job(generator, compute_s, compute_s * transfer, compute_s * update)
+def _update(generator: np.random.Generator, jobs: int) -> list[Fields]:
+    uniform = generator.uniform
+    drawn = [(uniform(*_LOG_S), uniform(0.125, 0.5), uniform(0, 0.1), *_work(generator)) for _ in range(jobs)]
+    log_s, update, transfer, *work = np.array(drawn).T
+    update_s = exp(log_s) * update
+    return _jobs(exp(log_s), update_s * transfer, update_s, work)
 
 
-def _mixed(generator: np.random.Generator) -> Fields:
+def _compute(generator: np.random.Generator, jobs: int) -> list[Fields]:
+    uniform = generator.uniform
+    drawn = [(uniform(*_LOG_S), uniform(0, 0.001), uniform(0, 0.001), *_work(generator)) for _ in range(jobs)]
+    log_s, transfer, update, *work = np.array(drawn).T
+    return _jobs(exp(log_s), exp(log_s) * transfer, exp(log_s) * update, work)
+
+
+def _mixed(generator: np.random.Generator, jobs: int) -> list[Fields]:
     """Independent figures; one update in four takes no time."""
-    bandwidth = log_uniform(generator, *_BANDWIDTH)
-    transfer_s = log_uniform(generator, *_PARAMETER_BYTES) / bandwidth
-    update_s = log_uniform(generator, *_UPDATE_S) if generator.random() < 0.75 else 0.0
-    job = _job(generator, log_uniform(generator, *_COMPUTE_S), transfer_s, update_s, bandwidth)
-    return job | _servers(generator)
+    drawn, servers = [], []
+    for _ in range(jobs):
+        logs = [generator.uniform(*each) for each in (_LOG_BANDWIDTH, _LOG_BYTES)]
+        logs.append(generator.uniform(*_LOG_UPDATE_S) if generator.random() < 0.75 else -math.inf)
+        drawn.append((*logs, generator.uniform(*_LOG_S), *_work(generator)))
+        servers.append(_servers(generator))
+    log_bandwidth, log_bytes, log_update, log_s, *work = np.array(drawn).T
+    bandwidth = exp(log_bandwidth)
+    found = _jobs(exp(log_s), exp(log_bytes) / bandwidth, exp(log_update), work, bandwidth)
+    return [job | each for job, each in zip(found, servers, strict=True)]
 
 
-def _job(
-    generator: np.random.Generator,
-    compute_s: float,
-    transfer_s: float,
-    update_s: float,
-    bandwidth: float = NETWORK_BYTES_PER_S[10],
-) -> Fields:
-    """A job with one full-duplex server and these seconds for a mini-batch; its work is random."""
-    return {
-        "epochs": four_digits(float(generator.uniform(*_EPOCHS))),
-        "dataset_examples": four_digits(log_uniform(generator, *_DATASET)),
-        "batch_examples": float(generator.choice(_BATCHES)),
+def _jobs(
+    compute_s: FloatArray,
+    transfer_s: FloatArray,
+    update_s: FloatArray,
+    work: Sequence[FloatArray],
+    bandwidth: FloatArray | float = NETWORK_BYTES_PER_S[10],
+) -> list[Fields]:
+    """Jobs with one full-duplex server and these seconds for a mini-batch, each of shape (J,), as are those of ``_work``."""
+    epochs, log_examples, batches = work
+    columns = {
+        "epochs": four_digits(epochs),
+        "dataset_examples": four_digits(exp(log_examples)),
+        "batch_examples": batches,
         "parameter_bytes": four_digits(transfer_s * bandwidth),
-        "bandwidth_bytes_per_s": four_digits(bandwidth),
+        "bandwidth_bytes_per_s": four_digits(np.zeros(len(epochs)) + bandwidth),
         "compute_s": four_digits(compute_s),
         "update_s": four_digits(update_s),
     }
+    return [
+        dict(zip(columns, row, strict=True)) for row in zip(*(each.tolist() for each in columns.values()), strict=True)
+    ]
 
 
 def _servers(generator: np.random.Generator) -> Fields:
@@ -244,7 +269,7 @@ def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:
     return [*lines, IMAGENET_SOURCE, _CHOSEN]
 
 
-_DRAW: dict[str, Callable[[np.random.Generator], Fields]] = {
+_DRAW: dict[str, Callable[[np.random.Generator, int], list[Fields]]] = {
     "network": _network,
     "update": _update,
     "compute": _compute,

@@ -125,9 +125,11 @@ def soon(instance: Instance) -> Allocation | None:
 def timed(instance: Instance, counts: Mapping[str, int], tick: Tick) -> Allocation:
     """The allocation; its throughputs, which the checker needs, are computed here where a limit can stop that."""
     if tick is not no_tick:
+        tick()
         for job in instance.jobs:
-            tick()
-            batches_per_s(job, min(counts[job.id], instance.nodes), tick=tick)
+            if counts[job.id] > _SOON:
+                tick()
+                batches_per_s(job, min(counts[job.id], instance.nodes), tick=tick)
     return Allocation(counts)
 
 

@@ -31,7 +31,7 @@ from dlsched.core.part import Data, Part
 from dlsched.core.ranges import LARGEST_COUNT, MODERATE, Range, Ranges
 
 if TYPE_CHECKING:
-    from dlsched.core.arrays import FloatArray
+    from dlsched.core.arrays import FloatArray, IntArray
     from dlsched.queueing.network import Networks
 
 RANGES: Ranges = {
@@ -97,7 +97,9 @@ class Job(Part):
         if not _SHORTEST_S <= self.cycle_s <= _LONGEST_S:
             found = f"a cycle of one worker of {self.cycle_s!r} s"
             raise Refused(found, "times that add up to between 1e-100 and 1e100 s")
-        if self.epochs and not Fraction(_FEWEST) <= self.exact_batches <= Fraction(_MOST):
+        near = self.epochs / self.batch_examples * self.dataset_examples  # but for rounding, or beyond all floats
+        plain = _FEWEST * 2 < near < _MOST / 2
+        if self.epochs and not plain and not Fraction(_FEWEST) <= self.exact_batches <= Fraction(_MOST):
             allowed = "epochs x dataset_examples / batch_examples of 0, or between 1e-150 and 1e150"
             raise Refused("too many or too few batches", allowed)
         return self
@@ -168,10 +170,36 @@ class Instance(InstanceFile):
 
     @cached_property
     def batches(self) -> "FloatArray":
-        """Mini-batches left of every job; shape (J,)."""
+        """Mini-batches left of every job, rounded once; shape (J,)."""
         import numpy as np
 
-        return np.array([job.batches for job in self.jobs])
+        from dlsched.core.elementary import rounded, two_product
+
+        epochs, examples, batch = self.column("epochs"), self.column("dataset_examples"), self.column("batch_examples")
+        # the quotient and what is missing of it, unless these lose bits
+        product, rest = two_product(epochs, examples)
+        first = product / batch
+        back, missing = two_product(first, batch)
+        found, sure = rounded((first, (product - back - missing + rest) / batch))
+        sizes = np.stack((epochs, examples, batch, found))
+        plain = ((sizes > _FEWEST) & (sizes < _MOST)).all(axis=0)
+        for index in np.flatnonzero(~(plain & sure)).tolist():
+            found[index] = self.jobs[index].batches
+        return np.asarray(found)
+
+    def column(self, field: str) -> "FloatArray":
+        """A number of every job; shape (J,)."""
+        import numpy as np
+
+        return np.fromiter((vars(job)[field] for job in self.jobs), dtype=np.float64, count=len(self.jobs))
+
+    @cached_property
+    def most_nodes(self) -> "IntArray":
+        """Largest allowed count of every job; shape (J,)."""
+        import numpy as np
+
+        counts = (job.max_nodes or self.nodes for job in self.jobs)
+        return np.fromiter(counts, dtype=np.int64, count=len(self.jobs))
 
     @cached_property
     def networks(self) -> "Networks":

@@ -89,6 +89,14 @@ def test_each_follows_its_rule(greedy, following, table, capacity):
     assert counts(table, greedy(table, capacity)) == naive(rows, capacity, following)
 
 
+@settings(SETTINGS, max_examples=200)
+@given(st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=9), min_size=1, max_size=6), st.integers(0, 40))
+def test_steps_of_one_unit_are_taken_in_order(costs, capacity):
+    """Counts one after the other, with many ties and savings that grow again: the same as one step at a time."""
+    table = CostTable.from_rows([{2 + w: float(cost) for w, cost in enumerate(row)} for row in costs])
+    assert counts(table, increase_greedily(table, capacity)) == naive(rows_of(table), capacity, next_count)
+
+
 @SETTINGS
 @given(cost_tables(max_pairs=8), st.integers(0, 50))
 def test_hull_is_within_one_step_of_the_bound(table, capacity):
