@@ -25,7 +25,7 @@ from dlsched.srpt_mapping.heuristics import POLICIES, WARM, fifo, one_by_one
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.layouts import Layouts, Picked, layouts, mode_jobs, picked_of
 from dlsched.srpt_mapping.placing import Servers, compact
-from dlsched.srpt_mapping.planning import LARGEST, anneal, plan
+from dlsched.srpt_mapping.planning import anneal, few_jobs, plan
 from dlsched.srpt_mapping.slices import SLICE_RULES
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.version import VERSION
@@ -341,7 +341,7 @@ def _in_turns(
 
 def _by_heuristics(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:
     """``plan`` and ``annealing``, each as without the other: what the methods find, ``exact`` finds too."""
-    if len(instance.jobs) <= LARGEST and not instance.sliced:
+    if few_jobs(instance):
         plan_incumbent(instance, search, schedules)
     anneal_incumbent(instance, search, schedules[0])
 

@@ -23,6 +23,7 @@ from heapq import nlargest
 import numpy as np
 
 from dlsched.algorithms.serial_schedule import anneal_orders
+from dlsched.cluster.job_graph import JobGraph
 from dlsched.columns.price_ascent import best_prices, cheapest_starts
 from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
@@ -31,9 +32,12 @@ from dlsched.srpt_mapping.bounds import ROUNDS, rigid_jobs
 from dlsched.srpt_mapping.checker import objective
 from dlsched.srpt_mapping.dispatching import PATIENT, Aside, JobRun, run_queue, schedule_of, with_own
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.placing import Placed, Servers, compact, placed_s
-from dlsched.srpt_mapping.slices import servers_of
-from dlsched.srpt_mapping.solution import Schedule, begun_starts, on_clock_of
+from dlsched.srpt_mapping.placing import Placed, Servers, compact, placed_s, taken_of
+from dlsched.srpt_mapping.slices import Trial, servers_of
+from dlsched.srpt_mapping.solution import Schedule, Share, begun_starts, on_clock_of
+
+_Run = tuple[float, tuple[Share, ...], list[tuple[int, int]]]
+"""Seconds of a run, its shares, and what it takes of servers or of columns."""
 
 
 class Serial:
@@ -43,19 +47,25 @@ class Serial:
         self.instance, self.least_s = instance, least_s
         self._servers = Servers(instance)
         self._sizes = list(self._servers.free)
+        # where jobs take slices, the columns of GPUs and slots stand in place of servers
+        self._trial = Trial(instance, "best-fit", self._fastest) if instance.sliced else None
         # servers by pool, 1 where a job of the pool may run; groups with a limit follow the servers
         self._allowed = {job.pool: self._servers.allowed(job.pool) for job in instance.jobs}
-        self._room = [*self._sizes, *(group.limit for group in instance.groups)]
-        self._slots = {group.id: len(self._sizes) + index for index, group in enumerate(instance.groups)}
+        columns = self._sizes if self._trial is None else self._trial.units.tolist()
+        self._room = [*columns, *(group.limit for group in instance.groups)]
+        self._slots = {group.id: len(columns) + index for index, group in enumerate(instance.groups)}
         # pieces of time, by their begins, and the free GPUs of every server in each; a run adds at most two
         self._times: list[float] = []
         self._free: IntArray = np.zeros((2 * len(instance.jobs) + 1, len(self._room)), dtype=np.int64)
-        self._begun: dict[int, tuple[float, float, Placed]] = {}
+        self._begun: dict[int, tuple[float, *_Run]] = {}
         for name, (start_s, placement) in begun_starts(instance).items():
             job = instance.jobs[instance.index[name]]
             placed = self._servers.placed(job.graph, placement)
             length_s = job.iterations * self._servers.iteration_s(job.graph, placed)
-            self._begun[instance.index[name]] = start_s, length_s, placed
+            run = length_s, self._servers.placement(placed), taken_of(placed)
+            if self._trial is not None:
+                run = length_s, placement, self._trial.counted(instance.index[name], placement).T.tolist()
+            self._begun[instance.index[name]] = start_s, *run
 
     def run(self, order: Sequence[int], tick: Tick = no_tick) -> list[JobRun]:
         """Place all jobs, first those that have begun, then in the order; return the runs by job index.
@@ -64,63 +74,77 @@ class Serial:
         """
         self._times, self._free[0] = [0.0], self._room
         ran: dict[int, JobRun] = {}
-        for index, (start_s, length_s, placed) in self._begun.items():
-            self._take(self.instance.jobs[index], start_s, start_s + length_s, placed)
-            ran[index] = JobRun(start_s, length_s, self._servers.placement(placed))
-        for index in order:
-            tick()
-            if index in self._begun:
+        for index in (*self._begun, *order):
+            if index in ran:
                 continue
-            start_s, length_s, placed = self._soonest(self.instance.jobs[index], self.least_s[index])
-            self._take(self.instance.jobs[index], start_s, start_s + length_s, placed)
-            ran[index] = JobRun(start_s, length_s, self._servers.placement(placed))
+            tick()
+            start_s, length_s, placement, taken = self._begun.get(index) or self._soonest(index)
+            self._take(self.instance.jobs[index], start_s, start_s + length_s, taken)
+            ran[index] = JobRun(start_s, length_s, placement)
         return [ran[index] for index in range(len(order))]
 
-    def _soonest(self, job: Job, least_s: float) -> tuple[float, float, Placed]:
-        """Start, length and placement of the run with the soonest end found."""
+    def _soonest(self, index: int) -> tuple[float, *_Run]:
+        """The run with the soonest end found."""
+        job, least_s = self.instance.jobs[index], self.least_s[index]
         times, best, end_s = self._times, None, np.inf
-        for index in range(bisect_right(times, job.release_s) - 1, len(times)):
-            start_s = max(job.release_s, times[index])
+        for piece in range(bisect_right(times, job.release_s) - 1, len(times)):
+            start_s = max(job.release_s, times[piece])
             if start_s + least_s >= end_s:
                 break
-            run = self._placed(job, index, start_s, least_s)
+            run = self._placed(index, piece, start_s)
             if run is not None and start_s + run[0] < end_s:
                 best, end_s = (start_s, *run), start_s + run[0]
         assert best is not None  # after the last piece all GPUs are free
         return best
 
-    def _placed(self, job: Job, index: int, start_s: float, length_s: float) -> tuple[float, Placed] | None:
-        """Length and placement of a job that starts in a piece of time; None if GPUs do not stay free."""
+    def _placed(self, index: int, piece: int, start_s: float) -> _Run | None:
+        """The run of a job that starts in a piece of time; None if GPUs do not stay free."""
+        job, length_s = self.instance.jobs[index], self.least_s[index]
         # a placement of what is free all along may be slow, and then has to fit for longer
         while True:
-            last = max(index + 1, bisect_left(self._times, start_s + length_s))
-            every = self._free[index:last].min(axis=0)
-            free = every[: len(self._sizes)] * self._allowed[job.pool]
-            most = self.instance.most_servers(job.gpus, job.pool)
-            fitting = sum(nlargest(most, free.tolist())) if self.instance.consolidated else free.sum()
-            if fitting < job.gpus or (job.group in self._slots and not every[self._slots[job.group]]):
+            last = max(piece + 1, bisect_left(self._times, start_s + length_s))
+            every = self._free[piece:last].min(axis=0)
+            if job.group in self._slots and not every[self._slots[job.group]]:
                 return None
-            placed, reached_s = self._fastest(job, free.tolist())
-            if reached_s <= length_s or bisect_left(self._times, start_s + reached_s) <= last:
-                return reached_s, placed
-            length_s = reached_s
+            run = self._on_free(job, every) if self._trial is None else self._on_slices(index, every, self._trial)
+            if run is None or run[0] <= length_s or bisect_left(self._times, start_s + run[0]) <= last:
+                return run
+            length_s = run[0]
 
-    def _fastest(self, job: Job, free: list[int]) -> tuple[Placed, float]:
+    def _on_free(self, job: Job, every: IntArray) -> _Run | None:
+        """The run of a job on GPUs of servers that are free; None if they do not hold it."""
+        free = every[: len(self._sizes)] * self._allowed[job.pool]
+        most = self.instance.most_servers(job.gpus, job.pool)
+        fitting = sum(nlargest(most, free.tolist())) if self.instance.consolidated else free.sum()
+        if fitting < job.gpus:
+            return None
+        placed = self._fastest(job.graph, self._servers.with_free(free.tolist()))
+        length_s = job.iterations * self._servers.iteration_s(job.graph, placed)
+        return length_s, self._servers.placement(placed), taken_of(placed)
+
+    def _on_slices(self, index: int, every: IntArray, trial: Trial) -> _Run | None:
+        """The same on single GPUs, and slots."""
+        tried = trial.tried(index, every[: len(trial.units)])
+        if tried is None:
+            return None
+        return self.instance.jobs[index].iterations * tried.iteration_s, tried.placement, tried.room.T.tolist()
+
+    def _fastest(self, graph: JobGraph, servers: Servers) -> Placed:
         """Place by ``compact`` on all servers or, if the job must be spread, on servers up to some size."""
-        servers, choices = self._servers, []
+        choices: list[Placed] = []
         for size in sorted(set(self._sizes), reverse=True):
-            servers.free = [room if gpus <= size else 0 for room, gpus in zip(free, self._sizes, strict=True)]
-            if sum(servers.free) < job.gpus:
+            free = [room if gpus <= size else 0 for room, gpus in zip(servers.free, self._sizes, strict=True)]
+            if sum(free) < graph.gpus:
                 break
-            placed = compact(job.graph, servers)
-            if len(placed) > self.instance.most_servers(job.gpus, job.pool):
+            placed = compact(graph, servers.with_free(free))
+            if servers.consolidated and choices and len(placed) > len(choices[0]):
                 break
-            choices.append((placed, job.iterations * servers.iteration_s(job.graph, placed)))
+            choices.append(placed)
             if len(placed) == 1:
                 break
-        return min(choices, key=lambda choice: choice[1])
+        return min(choices, key=lambda choice: servers.iteration_s(graph, choice))
 
-    def _take(self, job: Job, start_s: float, end_s: float, placed: Placed) -> None:
+    def _take(self, job: Job, start_s: float, end_s: float, taken: list[tuple[int, int]]) -> None:
         """Take GPUs, and a place in the job's group; a job too short for the clock gets a piece of length 0, crossed by none."""
         self._cut(start_s)
         self._cut(end_s)
@@ -128,8 +152,8 @@ class Serial:
         if start_s == end_s:
             self._insert(first, start_s, copied=first)
             last = first + 1
-        for server, row in placed:
-            self._free[first:last, server] -= sum(row)
+        for column, count in taken:
+            self._free[first:last, column] -= count
         if job.group in self._slots:
             self._free[first:last, self._slots[job.group]] -= 1
 
@@ -232,19 +256,25 @@ def anneal(
 
 LARGEST = 5_000
 """Largest number of jobs, as the time to place one order grows with their square."""
+_MOST_CELLS = 20_000_000  # jobs times columns, where jobs take slices
 PLACED = 40_000
 """Default number of jobs placed on up to 16 servers: divided by the jobs it is the number of orders annealed."""
 TEMPERATURE = 0.0005  # of the first sum of flow times
 _LAST = 5  # number of latest record prices over which means are taken
 
 
+def few_jobs(instance: Instance) -> bool:
+    """Whether there are at most ``LARGEST`` jobs and, where they take slices, not too many times GPUs and slots."""
+    cells = len(instance.jobs) * instance.columns[-1].stop if instance.sliced else 0
+    return len(instance.jobs) <= LARGEST and cells <= _MOST_CELLS
+
+
 def require_few_jobs(instance: Instance) -> None:
-    """Refuse more than ``LARGEST`` jobs, and jobs on slices (UsageError)."""
-    if instance.sliced:
-        raise UsageError(where="plan", found="jobs on slices of GPUs", allowed="jobs of whole GPUs")
-    count = len(instance.jobs)
-    if count > LARGEST:
-        raise UsageError(where="plan", found=f"{count:,} jobs", allowed=f"{LARGEST:,}")
+    """Refuse what ``few_jobs`` calls too many (UsageError)."""
+    if not few_jobs(instance):
+        on = f" on {instance.columns[-1].stop:,} GPUs and slots" if instance.sliced else ""
+        also = f", times GPUs and slots {_MOST_CELLS:,}" if instance.sliced else ""
+        raise UsageError(where="plan", found=f"{len(instance.jobs):,} jobs{on}", allowed=f"{LARGEST:,}{also}")
 
 
 def plan(

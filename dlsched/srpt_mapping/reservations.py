@@ -27,7 +27,7 @@ some, reservations count the GPUs of all of them. Jobs of a group at its limit t
 
 import heapq
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -40,8 +40,8 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.dispatching import Aside, Begun, JobRun, going_on, schedule_of, with_own
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.placing import PLACES, Placed, placed_s, require_placeable, taken_of
-from dlsched.srpt_mapping.slices import SLICE_RULES, Trial, Tried, room_of, servers_of
+from dlsched.srpt_mapping.placing import PLACES, Placed, placed_s, require_placeable
+from dlsched.srpt_mapping.slices import SLICE_RULES, Trial, Tried, servers_of
 from dlsched.srpt_mapping.solution import Schedule, Share, on_clock_of
 
 
@@ -87,19 +87,16 @@ class _Needs:
         if placed is None:
             return None
         iteration_s = self._servers.iteration_s(self._aside.instance.jobs[job].graph, placed)
-        return Tried(iteration_s, self._servers.placement(placed), self.counted(taken_of(placed)))
+        placement = self._servers.placement(placed)
+        return Tried(iteration_s, placement, self.counted(job, placement))
 
-    def room(self, job: int, placement: tuple[Share, ...]) -> IntArray:
-        """What the shares of a job take as columns count it."""
-        return self.counted(taken_of(self._servers.placed(self._aside.instance.jobs[job].graph, placement)))
-
-    def counted(self, taken: Iterable[tuple[int, int]]) -> IntArray:
-        """GPUs of servers, by their indices, as columns count them, shape (C,)."""
+    def counted(self, job: int, placement: Sequence[Share]) -> IntArray:
+        """GPUs that the shares of a job take, as columns count them, shape (C,)."""
         if not self.by_server:
-            return np.array([sum(count for _, count in taken)])
+            return self.gpus[[job]]
         counts = np.zeros(len(self._servers.free), dtype=np.intp)
-        for server, count in taken:
-            counts[server] += count
+        for server, row in self._servers.placed(self._aside.instance.jobs[job].graph, placement):
+            counts[server] += sum(row)
         return counts
 
 
@@ -162,54 +159,44 @@ class _Profile:
         return index
 
 
-class _SlicedNeeds(_Needs):
-    """The same by ``Instance.columns``: GPUs and slots. What a job takes is columns and their units, shape (2, N)."""
+class _SlicedProfile:
+    """As ``_Profile``, of GPUs and slots: what is free now, and the columns that change at later times, what is given first.
 
-    by_server = True
+    ``free``: units by column, shape (C,); ``expected``, ``held``: as in ``_run``.
+    """
 
-    def __init__(self, aside: Aside, slices: str) -> None:
-        self._aside, self._trial = aside, Trial(aside.instance, slices)
-        self.empty = self._trial.units
+    def __init__(
+        self,
+        needs: Trial,
+        now_s: float,
+        free: IntArray,
+        expected: Sequence[tuple[float, int, int]],
+        held: Mapping[int, IntArray],
+    ) -> None:
+        self._needs, self._now_s, self._now = needs, now_s, free[: len(needs.units)].copy()
+        self._expected, self._held = expected, held
+        self._known: list[tuple[float, int, IntArray]] | None = None  # none yet, as no job has a reservation
 
-    def holds(self, job: int, free: IntArray) -> bool:
-        """Whether what is free holds a job."""
-        return self._trial.show(free).holds(self._aside.instance.jobs[job])
-
-    def kind(self, job: int) -> tuple[object, ...]:
-        """What decides where a job fits."""
-        each = self._aside.instance.jobs[job]
-        return each.pool, each.gpus, each.slice
-
-    def tried(self, job: int, free: IntArray) -> Tried | None:
-        return self._trial.show(free).by_rule(self._aside.place, self._aside.instance.jobs[job])
-
-    def room(self, job: int, placement: tuple[Share, ...]) -> IntArray:
-        return room_of(self._aside.instance, self._aside.instance.jobs[job], placement)
-
-
-class _SlicedProfile(_Profile):
-    """The same as what is free now, and by how much a few columns change at later times: of one time, what is given first."""
-
-    def __init__(self, needs: _SlicedNeeds, now_s: float, ends: Sequence[tuple[float, IntArray]]) -> None:
-        soon_s = float(np.nextafter(now_s, np.inf))
-        self._needs, self._now_s = needs, now_s
-        self._changes = [(max(end_s, soon_s), 1, room) for end_s, room in ends]
-        self._now, self._reserved = needs.empty.copy(), False
-        for _, (columns, units) in ends:
-            self._now[columns] -= units
+    @property
+    def _changes(self) -> list[tuple[float, int, IntArray]]:
+        if self._known is None:
+            soon_s = float(np.nextafter(self._now_s, np.inf))
+            self._known = [(max(end_s, soon_s), 1, self._held[job]) for end_s, _, job in self._expected]
+        return self._known
 
     def first(self, jobs: IntArray, ends_s: FloatArray) -> int | None:
-        known: dict[tuple[object, ...], bool] = {}
+        kinds: dict[tuple[object, ...], bool] = {}
         for position, (job, end_s) in enumerate(zip(jobs.tolist(), ends_s.tolist(), strict=True)):
-            kind = self._needs.kind(job)
-            if kind not in known:
-                known[kind] = self._needs.holds(job, self._now)
-            # without a reservation nothing that is free now is taken later
-            if known[kind] and not (self._reserved and not self._needs.holds(job, self.least(self._now_s, end_s))):
+            kind = self._needs.kinds[job]
+            if kind not in kinds:
+                kinds[kind] = self._needs.holds(job, self._now)
+            if kinds[kind] and (self._known is None or self._needs.holds(job, self.least(self._now_s, end_s))):
                 return position
         return None
 
     def least(self, start_s: float, end_s: float) -> IntArray:
+        if self._known is None and start_s <= self._now_s:
+            return self._now  # which nobody takes later
         free, least = self._now.copy(), None
         for at_s, sign, (columns, units) in self._changes:
             if least is None and at_s > start_s:
@@ -222,27 +209,28 @@ class _SlicedProfile(_Profile):
         return free if least is None else least
 
     def earliest_s(self, job: int, length_s: float) -> float:
-        free = self._now.copy()
-        # the state after all changes of each time, now first
-        for at_s, changes in groupby(
-            [(self._now_s, 1, np.zeros((2, 0), dtype=np.intp)), *self._changes], itemgetter(0)
-        ):
+        free, fits, able = self._now.copy(), True, self._needs.needs[job]
+        now = self._now_s, 1, np.zeros((2, 0), dtype=np.intp)
+        # the state after all changes of a time; where it did not hold the job, a column has to grow enough
+        for at_s, changes in groupby([now, *self._changes], itemgetter(0)):
             for _, sign, (columns, units) in changes:
                 free[columns] += sign * units
-            if self._needs.holds(job, free) and self._needs.holds(job, self.least(at_s, at_s + length_s)):
+                fits = fits or bool((free[columns] >= able).any())
+            fits = fits and self._needs.holds(job, free)
+            if fits and self._needs.holds(job, self.least(at_s, at_s + length_s)):
                 return float(at_s)
         raise ValueError("the servers do not hold the job")
 
     def has(self, start_s: float, end_s: float, room: IntArray) -> bool:
         return bool((self.least(start_s, end_s)[room[0]] >= room[1]).all())
 
-    def reserve(self, start_s: float, end_s: float, gpus: IntArray) -> None:
+    def reserve(self, start_s: float, end_s: float, room: IntArray) -> None:
         if start_s > self._now_s:
-            insort(self._changes, (start_s, -1, gpus), key=_in_order)
-            self._reserved = True
+            insort(self._changes, (start_s, -1, room), key=_in_order)
         else:
-            self._now[gpus[0]] -= gpus[1]
-        insort(self._changes, (end_s, 1, gpus), key=_in_order)
+            self._now[room[0]] -= room[1]
+        if self._known is not None:
+            insort(self._known, (end_s, 1, room), key=_in_order)
 
 
 def _in_order(change: tuple[float, int, IntArray]) -> tuple[float, int]:
@@ -305,21 +293,24 @@ def backfill_reserving(
             begun.at_s, {job.id: begun.starts[job.id] for job in part.jobs if job.id in begun.starts}
         )
         aside = Aside(part, servers_of(part, slices), (), rule)
-        sliced = _SlicedNeeds(aside, slices) if part.sliced else None
-        ran |= zip(jobs, _run(aside, sliced, np.array([lengths_s[job] for job in jobs]), most, here, tick), strict=True)
+        needs = Trial(part, slices, rule) if part.sliced else _Needs(aside)
+        ran |= zip(jobs, _run(aside, needs, np.array([lengths_s[job] for job in jobs]), most, here, tick), strict=True)
     return Schedule(on_clock_of(instance, own, schedule_of(own, [ran[job] for job in range(len(own.jobs))])))
 
 
 def _run(
-    aside: Aside, sliced: _SlicedNeeds | None, lengths_s: FloatArray, reservations: int, begun: Begun | None, tick: Tick
+    aside: Aside, needs: _Needs | Trial, lengths_s: FloatArray, reservations: int, begun: Begun | None, tick: Tick
 ) -> list[JobRun]:
     """Run the queue to its end; ``lengths_s``: predicted seconds of every job on the empty servers, shape (I,)."""
-    jobs, servers, needs = aside.instance.jobs, aside.servers, sliced or _Needs(aside)
+    jobs, servers, sliced = aside.instance.jobs, aside.servers, aside.instance.sliced
     running, ran = going_on(aside, begun) if begun is not None else ([], {})
     # predicted end, GPUs and index of every job that runs, in order of the ends
     expected = sorted((_expected_s(aside, job, ran[job]), jobs[job].gpus, job) for _, job, _ in running)
     expected_of = {each[2]: each for each in expected}
-    held = {job: needs.room(job, ran[job].placement) for _, job, _ in running}
+    held = {job: needs.counted(job, ran[job].placement) for _, job, _ in running}
+    left = np.array(aside.instance.capacities)  # units, where jobs take slices
+    for columns, units in held.values() if sliced else ():
+        left[columns] -= units
     since_s = -np.inf if begun is None else begun.at_s
     joins_s = [max(job.release_s, since_s) for job in jobs]
     arriving = sorted((j for j in range(len(jobs)) if j not in ran), key=lambda j: (joins_s[j], jobs[j].release_s, j))
@@ -340,6 +331,8 @@ def _run(
         while running and running[0][0] <= now_s:
             _, job, taken = heapq.heappop(running)
             servers.give(taken)
+            if sliced:
+                left[held[job][0]] += held[job][1]
             slots[group_of[job]] += 1
             del expected[bisect_left(expected, expected_of.pop(job))]
         joined = []
@@ -348,8 +341,11 @@ def _run(
         queue = np.insert(queue, np.searchsorted(queue, sorted(joined)), sorted(joined))
         if not len(queue) or not (sliced or servers.total):
             continue
-        ends = [(end_s, held[job]) for end_s, _, job in expected]
-        profile = _SlicedProfile(sliced, now_s, ends) if sliced else _Profile(needs, now_s, needs.free, ends)
+        profile = (
+            _SlicedProfile(needs, now_s, left, expected, held)
+            if isinstance(needs, Trial)
+            else _Profile(needs, now_s, needs.free, [(end_s, held[job]) for end_s, _, job in expected])
+        )
         started, position, remaining = [], 0, reservations
         # in order: the next job that fits starts; those before it take the reservations that are left
         while position < len(queue) and (sliced or servers.total):
@@ -365,7 +361,7 @@ def _run(
                 start_s = profile.earliest_s(job, float(lengths_s[job]))
                 end_s = start_s + float(lengths_s[job])
                 later = needs.tried(job, profile.least(start_s, end_s)) if needs.by_server else None
-                profile.reserve(start_s, end_s, later.room if later else needs.gpus[[job]])
+                profile.reserve(start_s, end_s, later.room if later else needs.counted(job, ()))
                 position += int(allowed[0]) + 1
                 continue
             if first is None:
@@ -383,6 +379,8 @@ def _run(
                 expected_of[job] = end_s, jobs[job].gpus, job
                 insort(expected, expected_of[job])
                 held[job] = fit.room
+                if sliced:
+                    left[fit.room[0]] -= fit.room[1]
                 profile.reserve(now_s, end_s, fit.room)
                 started.append(position - 1)
         queue = np.delete(queue, started)

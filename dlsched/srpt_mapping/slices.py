@@ -6,7 +6,7 @@ Jobs of whole GPUs are placed by the rules of ``placing``: for these a GPU is fr
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -226,61 +226,62 @@ def servers_of(instance: Instance, rule: str = "best-fit") -> Servers:
 
 
 class Tried(NamedTuple):
-    """A placement: seconds of an iteration, its shares, and the columns and units that it takes, shape (2, N)."""
+    """A placement: seconds of an iteration, its shares, and what it takes, as whoever asked counts that."""
 
     iteration_s: float
     placement: tuple[Share, ...]
     room: IntArray
 
 
-def room_of(instance: Instance, job: Job, placement: tuple[Share, ...]) -> IntArray:
-    """The columns that a placement uses, and its units of each; shape (2, N)."""
-    usage = np.array(usage_of(instance, job, placement))
-    used = np.flatnonzero(usage)
-    return np.array([used, usage[used]])
-
-
 class Trial(SlicedServers):
-    """Servers with slices, of which as much is free as ``show`` makes free, to place jobs on what stays free for some time.
+    """Servers with slices on which jobs, by index, are placed by what stays free for some time, units by column, shape (C,).
 
-    ``units``: that, by ``Instance.columns``, the least at any moment of the time; shape (C,).
+    What a job takes is counted as columns and their units, shape (2, N). ``units``: what is free. ``kinds``: by job equal values
+    if what holds one holds the other.
     """
 
-    def __init__(self, instance: Instance, rule: str) -> None:
-        super().__init__(instance, rule)
-        self.units = np.array(instance.capacities[: instance.columns[-1].stop])
+    by_server = True
+
+    def __init__(self, instance: Instance, slices: str, rule: Rule) -> None:
+        super().__init__(instance, slices)
+        self._place, self.units = rule, np.array(instance.capacities[: instance.columns[-1].stop])
+        self.kinds = [(job.pool, job.gpus, job.slice) for job in instance.jobs]
+        # units of which a job needs some column to have as many, if not more
+        cut = any(server.geometry for server in instance.servers)
+        self.needs = [1 if cut else min(instance.units, instance.units_of(job)) for job in instance.jobs]
         # by column its server or GPU, as ``give`` takes it, and how many units are one there; or the bit of a slot
         self._codes: dict[int, tuple[int, int, int]] = {}
         for position, index in enumerate(self.servers):
-            server, columns = instance.servers[index], instance.columns[index]
+            server, columns = self._sliced[position], instance.columns[index]
             slots = server.geometry.slots if server.geometry else 1
             for number, column in enumerate(columns):
-                code, slot = position + len(self.servers) * (1 + number // slots), number % slots
-                if server.slicing == "none":
-                    self._codes[column] = position, instance.units, 0
-                else:
-                    self._codes[column] = code, 1, 1 << slot if server.geometry else 0
+                code = position + len(self.servers) * (1 + number // slots)
+                whole = server.slicing == "none"
+                bit = 1 << number % slots if server.geometry else 0
+                self._codes[column] = (position, instance.units, 0) if whole else (code, 1, bit)
 
-    def show(self, units: IntArray) -> Self:
-        """Make so many units of every column free."""
+    def holds(self, job: int, units: IntArray) -> bool:
+        """Whether so many units hold a job; they are what is free then."""
         off = units - self.units
         changed = np.flatnonzero(off)
         for column, more in zip(changed.tolist(), off[changed].tolist(), strict=True):
             code, each, bit = self._codes[column]
             self.give([(code, bit or more // each)])
-        self.units = units.copy()
-        return self
+        self.units, own = units.copy(), self._instance.jobs[job]
+        return self.fits(own.gpus, own.pool) if own.slice is None else self.fits_slice(own)
 
-    def holds(self, job: Job) -> bool:
-        """Whether what is free holds a job."""
-        return self.fits(job.gpus, job.pool) if job.slice is None else self.fits_slice(job)
-
-    def tried(self, placed: Placed, job: Job) -> Tried:
-        """A placement by its GPUs and slots; nothing is taken."""
-        placement, taken = self.start(placed, job)
+    def tried(self, job: int, units: IntArray) -> Tried | None:
+        """Where the rules place a job; None: so many units do not hold it."""
+        if not self.holds(job, units):
+            return None
+        own = self._instance.jobs[job]
+        placed = self.place(self._place, own)
+        placement, taken = self.start(placed, own)
         self.give(taken)
-        return Tried(self.iteration_s(job.graph, placed), placement, room_of(self._instance, job, placement))
+        return Tried(self.iteration_s(own.graph, placed), placement, self.counted(job, placement))
 
-    def by_rule(self, rule: Rule, job: Job) -> Tried | None:
-        """Where the rules place a job; None: what is free does not hold it."""
-        return self.tried(self.place(rule, job), job) if self.holds(job) else None
+    def counted(self, job: int, placement: Sequence[Share]) -> IntArray:
+        """What the shares of a job take."""
+        usage = np.array(usage_of(self._instance, self._instance.jobs[job], placement))
+        used = np.flatnonzero(usage)
+        return np.array([used, usage[used]])

@@ -168,13 +168,6 @@ def test_rules_of_slices_are_for_jobs_on_slices():
     assert set(SLICE_RULES) <= {row.method for row in dlsched.compare([shared], time_limit=5).rows}
 
 
-@pytest.mark.parametrize("method", ["plan"])
-def test_what_knows_no_slices_says_so(method):
-    """In place of a wrong answer."""
-    with pytest.raises(UsageError, match="jobs on slices of GPUs"):
-        dlsched.solve(made([(1, "shares")], (0, 4, 0.25), (0, 2, 0.5)), method=method)
-
-
 WRONG = [
     ("share", Share(0, "s0", 1)),
     ("share", Share(0, "s0", 1).on((2,))),
