@@ -34,7 +34,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.gap import rounding, tolerance
 from dlsched.core.result import Violation
 from dlsched.srpt_mapping.instance import Instance, Job, Server
-from dlsched.srpt_mapping.solution import Schedule, Share, Start
+from dlsched.srpt_mapping.solution import Schedule, Share, Start, parts_of
 
 _LATEST_S = 1e101  # times of instances are at most 1e100
 _THOUSANDTHS = 1000  # of a GPU
@@ -147,7 +147,7 @@ def infeasible(instance: Instance) -> str | None:
 def figures(instance: Instance, schedule: Schedule) -> dict[str, float]:
     """Further figures of a feasible schedule: mean flow time and mean wait, and when the last job ends; seconds.
 
-    Where jobs take slices, also the share of all GPUs that jobs have when the last one is released.
+    Where jobs take slices, also the share of all GPUs that jobs have when the last one is released, and those of ``parts_of``.
     """
     count, ends_s = len(instance.jobs), completion_times(instance, schedule)
     found = {
@@ -159,6 +159,9 @@ def figures(instance: Instance, schedule: Schedule) -> dict[str, float]:
         last_s = max(job.release_s for job in instance.jobs)
         running = [job for job in instance.jobs if schedule.jobs[job.id].start_s <= last_s < ends_s[job.id]]
         found["allocated_at_last_release"] = sum(map(instance.units_of, running)) / instance.total_units
+        parts = parts_of(instance, schedule, ends_s)
+        found |= {name: part if name[:4] == "gpus" else part / whole for name, (part, whole) in parts.items() if whole}
+        found["lost_gpu_s"] = parts["lost"][0]
     return found
 
 
