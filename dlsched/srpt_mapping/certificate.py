@@ -56,10 +56,8 @@ def exact_iteration_s(
         tick()
         return _placed_s(instance, instance.jobs[index])
     job = instance.jobs[index]
-    servers = [server for server in instance.servers if job.pool is None or job.pool in server.pools]
-    sizes = tuple(sorted(server.gpus for server in servers))
     inside, nic = instance.intra_bandwidth_bytes_per_s, instance.nic_bandwidth_bytes_per_s
-    return least(job.graph, sizes, inside, nic, tick=tick)
+    return least(job.graph, instance.sizes[job.pool], inside, nic, tick=tick)
 
 
 def _placed_s(instance: Instance, job: Job) -> Fraction:

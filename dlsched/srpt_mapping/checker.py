@@ -128,7 +128,10 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
 
 def infeasible(instance: Instance) -> str | None:
     """Return a sentence that proves that no schedule exists, or None: then every job can run alone."""
+    kinds: dict[tuple[object, ...], Job] = {}
     for job in instance.jobs:
+        kinds.setdefault((job.gpus, job.slice, job.pool), job)
+    for job in kinds.values():
         if job.gpus > instance.total_gpus:
             return f"job {job.id!r} takes {job.gpus} GPUs, all servers together have {instance.total_gpus}"
         if job.slice is not None:

@@ -188,7 +188,7 @@ class Job(Part):
         """g_i, GPUs that the job takes; 1 where it takes a slice of one."""
         return self.graph.gpus
 
-    @property
+    @cached_property
     def slice(self) -> int | str | None:
         """Thousandths of a GPU that the job takes, or its profile; None: whole GPUs."""
         return self.profile if self.gpu_share == 1 else round(_MILLI * self.gpu_share)
@@ -391,8 +391,13 @@ class Instance(InstanceFile):
     @cached_property
     def _held_by_largest(self) -> dict[str | None, list[int]]:
         """For every pool, GPUs of its largest server, of its two largest, and so on."""
-        sizes = {pool: [self.servers[m].gpus for m in servers] for pool, servers in self._servers_of_pool.items()}
-        return {pool: list(accumulate(sorted(own, reverse=True))) for pool, own in sizes.items()}
+        return {pool: list(accumulate(reversed(own))) for pool, own in self.sizes.items()}
+
+    @cached_property
+    def sizes(self) -> dict[str | None, tuple[int, ...]]:
+        """GPUs of the servers of every pool in ascending order; None: of all servers."""
+        pools = self._servers_of_pool.items()
+        return {pool: tuple(sorted(self.servers[m].gpus for m in servers)) for pool, servers in pools}
 
     @cached_property
     def capacities(self) -> tuple[int, ...]:
@@ -450,7 +455,8 @@ class Instance(InstanceFile):
     @cached_property
     def part_gpus(self) -> tuple[int, ...]:
         """GPUs of the servers of every job's part, shape (I,)."""
-        gpus = {index: sum(self.servers[m].gpus for m in servers) for jobs, servers in self.parts for index in jobs}
+        parts = [(jobs, sum(self.servers[m].gpus for m in servers)) for jobs, servers in self.parts]
+        gpus = {index: total for jobs, total in parts for index in jobs}
         return tuple(gpus[index] for index in range(len(self.jobs)))
 
     def part(self, jobs: Sequence[int], servers: Sequence[int]) -> "Instance":

@@ -243,6 +243,7 @@ def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
 def _tightest(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
     """The most free servers as long as none holds the rest, then the tightest one that does."""
     chosen = _most_free(gpus, free)[:-1] if max(free) < gpus else []
-    remaining, taken = gpus - sum(room for _, room in chosen), {server for server, _ in chosen}
-    tight = min((m for m, room in enumerate(free) if room >= remaining and m not in taken), key=free.__getitem__)
-    return [*chosen, (tight, remaining)]
+    remaining, rest = gpus - sum(room for _, room in chosen), list(free)
+    for server, _ in chosen:
+        rest[server] = 0
+    return [*chosen, (rest.index(min(filter(remaining.__le__, rest))), remaining)]

@@ -6,11 +6,13 @@ Jobs of whole GPUs are placed by the rules of ``placing``: for these a GPU is fr
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from heapq import heappop, heappush
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dlsched.cluster.fragmentation import JobClass, growth, growth_slots
+from dlsched.cluster.fragmentation import JobClass, expected_slots, fragment
 from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance, Job
@@ -37,11 +39,27 @@ class Spot(NamedTuple):
     slot: int | None = None
 
 
+_Found = tuple[Any, int, Spot]  # what a rule says of a spot, the index of its server, and the spot
+
+
+class _Choices(NamedTuple):
+    """Where jobs of one slice and pool may go.
+
+    ``best``: by position of a server the best spot there; None: no room. ``heap``: of these, with some of before. ``changed``:
+    servers to look at again.
+    """
+
+    best: dict[int, _Found | None]
+    heap: list[_Found]
+    changed: dict[int, None]
+
+
 class SlicedServers(Servers):
     """The free GPUs, and what is free of those that have slices. Jobs of whole GPUs take the free ones of least number.
 
     ``rule``: of ``SLICE_RULES``, which places slices. ``room``: by position of a server and GPU the units that are free, or the
-    mask of slots that are used.
+    mask of slots that are used. What a rule says of a spot depends on its server alone: so the best spot of each server is known
+    until something changes there, and the best of all is the first of a heap.
     """
 
     def __init__(self, instance: Instance, rule: str) -> None:
@@ -50,59 +68,95 @@ class SlicedServers(Servers):
         self._sliced = [instance.servers[m] for m in self.servers]
         self._empty = [0 if each.geometry else instance.units for each in self._sliced]
         self.room = [[empty] * each.gpus for empty, each in zip(self._empty, self._sliced, strict=True)]
-        self._order = sorted(range(len(self.servers)), key=self.servers.__getitem__)
+        self._choices: dict[tuple[int | str | None, str | None], _Choices] = {}
+        self._fragments: dict[tuple[object, tuple[int, ...]], Fraction | int] = {}
         self._placed: dict[str, Spot] = {}  # where jobs on slices were placed that start next
 
-    def spots(self, job: Job) -> Iterator[Spot]:
-        """Yield where the slice of a job fits: servers in the instance's order, GPUs by number, starts in the profile's order."""
-        allowed, units = self.allowed(job.pool), self._instance.units_of(job)
-        for server in self._order:
-            each = self._sliced[server]
-            if not (allowed[server] and each.has_slice(job.slice)):
+    def spots(self, job: Job, server: int) -> Iterator[Spot]:
+        """Yield where the slice of a job fits on a server: of equal GPUs the first; starts in the profile's order."""
+        if not self._may_use(job, server):
+            return
+        shape, units, row = self._sliced[server].geometry, self._instance.units_of(job), self.room[server]
+        for state in dict.fromkeys(row):
+            if shape is None or job.profile is None:
+                if state >= units:
+                    yield Spot(server, row.index(state), units)
                 continue
-            for gpu, state in enumerate(self.room[server]):
-                if each.geometry is None or job.profile is None:
-                    if state >= units:
-                        yield Spot(server, gpu, units)
-                    continue
-                starts = each.geometry.profiles[job.profile].starts
-                for slot, mask in zip(starts, each.geometry.masks(job.profile), strict=True):
-                    if not state & mask:
-                        yield Spot(server, gpu, mask, slot)
+            for slot, mask in zip(shape.profiles[job.profile].starts, shape.masks(job.profile), strict=True):
+                if not state & mask:
+                    yield Spot(server, row.index(state), mask, slot)
 
-    def growth(self, spot: Spot) -> Fraction:
-        """By how much a slice there raises the expected fragment of the jobs of the instance, in GPUs."""
-        shape, row = self._sliced[spot.server].geometry, self.room[spot.server]
-        if shape is not None:
-            able = {name: weight for name, weight in self._kinds.profiles.items() if name in shape.profiles}
-            return growth_slots(shape, row[spot.gpu], spot.taken, able) / shape.slots
-        units = self._instance.units
-        free = [state * _WHOLE // units for state in row]
-        return growth(free, [spot.gpu], spot.taken * _WHOLE // units, self._kinds.shares) / _WHOLE
+    def best(self, job: Job) -> Spot | None:
+        """Where the rule places the slice of a job, of equal servers on the first of the instance; None: it fits nowhere."""
+        choices = self._choices.get((job.slice, job.pool))
+        if choices is None:
+            able = [server for server in range(len(self.servers)) if self._may_use(job, server)]
+            choices = self._choices[job.slice, job.pool] = _Choices(dict.fromkeys(able), [], dict.fromkeys(able))
+        best, heap, changed = choices
+        for server in changed:
+            ranked = ((self._rule(self, spot), self.servers[server], spot) for spot in self.spots(job, server))
+            found = best[server] = min(ranked, key=itemgetter(0), default=None)
+            if found is not None:
+                heappush(heap, found)
+        changed.clear()
+        if len(heap) > 4 * len(best):  # most are of before
+            heap[:] = sorted(found for found in best.values() if found is not None)
+        while heap and best[heap[0][2].server] is not heap[0]:
+            heappop(heap)
+        return heap[0][2] if heap else None
 
-    def free_after(self, spot: Spot) -> Fraction:
-        """The part of the GPU that a slice there leaves free."""
+    def _may_use(self, job: Job, server: int) -> bool:
+        return job.pool in (None, *self._pools[server]) and self._sliced[server].has_slice(job.slice)
+
+    def growth(self, spot: Spot) -> Fraction | int:
+        """By how much a slice there raises the expected fragment of the jobs of the instance; in units of the jobs' kind."""
+        server, gpu, taken, _ = spot
+        row = self.room[server]
+        if self._sliced[server].geometry is not None:
+            before, after = (row[gpu],), (row[gpu] | taken,)
+        else:
+            before, after = tuple(sorted(row)), tuple(sorted([*row[:gpu], row[gpu] - taken, *row[gpu + 1 :]]))
+        return self._expected(server, after) - self._expected(server, before)
+
+    def _expected(self, server: int, states: tuple[int, ...]) -> Fraction | int:
+        """The expected fragment of a GPU with slots, in GPUs; of a server of shares, in thousandths times all jobs on shares."""
+        each, units = self._sliced[server], self._instance.units
+        known = self._fragments.get((each.slicing, states))
+        if known is None:
+            if each.geometry is not None:
+                able = {name: count for name, count in self._kinds.profiles.items() if name in each.geometry.profiles}
+                known = expected_slots(each.geometry, states[0], able) / each.geometry.slots
+            else:
+                free = [state * _WHOLE // units for state in states]
+                known = sum(kind.popularity * fragment(free, kind) for kind in self._kinds.shares)
+            self._fragments[each.slicing, states] = known
+        return known
+
+    def free_after(self, spot: Spot) -> int:
+        """What a slice there leaves free of the GPU, in units."""
         shape, state = self._sliced[spot.server].geometry, self.room[spot.server][spot.gpu]
         if shape is None:
-            return Fraction(state - spot.taken, self._instance.units)
-        return Fraction(shape.slots - (state | spot.taken).bit_count(), shape.slots)
+            return state - spot.taken
+        return (shape.slots - (state | spot.taken).bit_count()) * self._instance.units // shape.slots
 
-    def free_on(self, server: int) -> Fraction:
-        """What is free of all GPUs of a server, in GPUs."""
-        shape = self._sliced[server].geometry
+    def free_on(self, server: int) -> int:
+        """What is free of all GPUs of a server, in units."""
+        shape, row = self._sliced[server].geometry, self.room[server]
         if shape is None:
-            return Fraction(sum(self.room[server]), self._instance.units)
-        return Fraction(sum(shape.slots - state.bit_count() for state in self.room[server]), shape.slots)
+            return sum(row)
+        return sum(shape.slots - state.bit_count() for state in row) * self._instance.units // shape.slots
 
     def fits_slice(self, job: Job) -> bool:
         """Whether the slice that a job takes is free somewhere."""
-        return next(self.spots(job), None) is not None
+        return self.best(job) is not None
 
     def place(self, rule: Rule, job: Job) -> Placed:
         """Where a rule places a job of whole GPUs, or the rule of slices another one."""
         if job.slice is None:
             return super().place(rule, job)
-        spot = self._placed[job.id] = self._rule(self, job)
+        spot = self.best(job)
+        assert spot is not None  # it fits
+        self._placed[job.id] = spot
         return [(spot.server, (1,))]
 
     def start(self, placed: Placed, job: Job) -> tuple[tuple[Share, ...], list[tuple[int, int]]]:
@@ -161,6 +215,9 @@ class SlicedServers(Servers):
             row, gpu = self.room[server], place - 1
             before = row[gpu] == self._empty[server]
             row[gpu] = row[gpu] ^ amount if self._sliced[server].geometry else row[gpu] + sign * amount
+            for choices in self._choices.values():
+                if server in choices.best:
+                    choices.changed[server] = None
             after = row[gpu] == self._empty[server]
             if before != after:
                 super().give([(server, after - before)])
@@ -180,26 +237,27 @@ def job_classes(instance: Instance) -> JobClasses:
     return JobClasses([JobClass(*need, count) for need, count in sorted(shares.items())], profiles)
 
 
-def first_fit(servers: SlicedServers, job: Job) -> Spot:
+def first_fit(servers: SlicedServers, spot: Spot) -> int:
     """The first server, GPU and start at which the slice fits; starts in the order of NVIDIA's driver. Guarantee: none."""
-    return next(servers.spots(job))
+    del servers, spot
+    return 0
 
 
-def best_fit(servers: SlicedServers, job: Job) -> Spot:
+def best_fit(servers: SlicedServers, spot: Spot) -> int:
     """The GPU on which the least is left free, the first of several. Guarantee: none."""
-    return min(servers.spots(job), key=servers.free_after)
+    return servers.free_after(spot)
 
 
-def dot_product(servers: SlicedServers, job: Job) -> Spot:
+def dot_product(servers: SlicedServers, spot: Spot) -> tuple[int, int]:
     """The server with the least free of all its GPUs, and of these the GPU on which the least is left free. Guarantee: none.
 
     The least dot product of what the server has free and what the job takes, as the simulator of Weng et al. 2023 computes
     it, of GPUs alone, where its best fit is the same. Tetris (Grandl et al. 2014) takes the largest.
     """
-    return min(servers.spots(job), key=lambda spot: (servers.free_on(spot.server), servers.free_after(spot)))
+    return servers.free_on(spot.server), servers.free_after(spot)
 
 
-def fgd(servers: SlicedServers, job: Job) -> Spot:
+def fgd(servers: SlicedServers, spot: Spot) -> Fraction | int:
     """Fragmentation gradient descent: where the expected fragment grows least, the first of several. Guarantee: none.
 
     As the simulator of Weng et al. 2023 does it (``fgd_score.go``; the paper itself was not available): each GPU that holds the
@@ -207,11 +265,11 @@ def fgd(servers: SlicedServers, job: Job) -> Spot:
     workload is the jobs of the instance. Whole GPUs are placed by the rule of the policy, as no GPU of a node is worse than
     another for these.
     """
-    return min(servers.spots(job), key=servers.growth)
+    return servers.growth(spot)
 
 
-SliceRule = Callable[[SlicedServers, Job], Spot]
-"""From servers on which the slice of a job fits to where it lies."""
+SliceRule = Callable[[SlicedServers, Spot], Any]
+"""What a rule says of a spot where the slice of a job fits: the job goes where this is least, on the first of several."""
 SLICE_RULES: Mapping[str, SliceRule] = {
     "first-fit": first_fit,
     "best-fit": best_fit,

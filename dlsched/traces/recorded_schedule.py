@@ -20,7 +20,7 @@ from dlsched.elastic_stream.solution import Stream
 from dlsched.srpt_mapping import checker as gangs
 from dlsched.srpt_mapping.instance import Instance as GangInstance
 from dlsched.srpt_mapping.instance import Job, Server, Stage
-from dlsched.srpt_mapping.slices import SlicedServers, Spot, best_fit
+from dlsched.srpt_mapping.slices import SlicedServers, Spot
 from dlsched.srpt_mapping.solution import Schedule, Share, begun_starts
 from dlsched.traces.gpu_counts import equal_sizes
 from dlsched.traces.queue import Example, Piece, Queue, Sentence, figure
@@ -184,9 +184,9 @@ class Placer(Free):
     def _placed(self, job: Job, rooms: Rooms | None) -> tuple[Share, ...] | None:
         """The placement on those rooms, or else on what is free; None: there is no room."""
         if self._cut is not None and job.slice is not None:
-            if rooms is None and not self._cut.fits_slice(job):
+            spot = min(self._spots(job, rooms), key=self._cut.free_after) if rooms else self._cut.best(job)
+            if spot is None:
                 return None
-            spot = min(self._spots(job, rooms), key=self._cut.free_after) if rooms else best_fit(self._cut, job)
             return (Share(0, self._cut.names[spot.server], 1).on((spot.gpu,), spot.slot),)
         if rooms is None:
             of = None if job.pool is None else [job.pool in pools for pools in self._pools]
@@ -205,7 +205,7 @@ class Placer(Free):
     def _spots(self, job: Job, rooms: Rooms) -> list[Spot]:
         """Where the slice of a job fits on a server."""
         assert self._cut is not None
-        return [spot for spot in self._cut.spots(job) if self._cut.names[spot.server] == self.names[rooms[0][0]]]
+        return list(self._cut.spots(job, self._cut.servers.index(rooms[0][0])))
 
 
 UNKNOWN = "What happened is not known:"
