@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,9 @@ class Spot(NamedTuple):
     slot: int | None = None
 
 
-_Found = tuple[Any, int, Spot]  # what a rule says of a spot, the index of its server, and the spot
+Said = tuple[Fraction | int, ...]
+"""What a rule says of a spot."""
+_Found = tuple[Said, int, Spot]  # with the index of its server
 
 
 class _Choices(NamedTuple):
@@ -113,10 +115,9 @@ class SlicedServers(Servers):
         server, gpu, taken, _ = spot
         row = self.room[server]
         if self._sliced[server].geometry is not None:
-            before, after = (row[gpu],), (row[gpu] | taken,)
-        else:
-            before, after = tuple(sorted(row)), tuple(sorted([*row[:gpu], row[gpu] - taken, *row[gpu + 1 :]]))
-        return self._expected(server, after) - self._expected(server, before)
+            return self._expected(server, (row[gpu] | taken,)) - self._expected(server, (row[gpu],))
+        left = [*row[:gpu], row[gpu] - taken, *row[gpu + 1 :]]
+        return self._expected(server, tuple(sorted(left))) - self._expected(server, tuple(sorted(row)))
 
     def _expected(self, server: int, states: tuple[int, ...]) -> Fraction | int:
         """The expected fragment of a GPU with slots, in GPUs; of a server of shares, in thousandths times all jobs on shares."""
@@ -237,18 +238,18 @@ def job_classes(instance: Instance) -> JobClasses:
     return JobClasses([JobClass(*need, count) for need, count in sorted(shares.items())], profiles)
 
 
-def first_fit(servers: SlicedServers, spot: Spot) -> int:
+def first_fit(servers: SlicedServers, spot: Spot) -> Said:
     """The first server, GPU and start at which the slice fits; starts in the order of NVIDIA's driver. Guarantee: none."""
     del servers, spot
-    return 0
+    return ()
 
 
-def best_fit(servers: SlicedServers, spot: Spot) -> int:
+def best_fit(servers: SlicedServers, spot: Spot) -> Said:
     """The GPU on which the least is left free, the first of several. Guarantee: none."""
-    return servers.free_after(spot)
+    return (servers.free_after(spot),)
 
 
-def dot_product(servers: SlicedServers, spot: Spot) -> tuple[int, int]:
+def dot_product(servers: SlicedServers, spot: Spot) -> Said:
     """The server with the least free of all its GPUs, and of these the GPU on which the least is left free. Guarantee: none.
 
     The least dot product of what the server has free and what the job takes, as the simulator of Weng et al. 2023 computes
@@ -257,7 +258,7 @@ def dot_product(servers: SlicedServers, spot: Spot) -> tuple[int, int]:
     return servers.free_on(spot.server), servers.free_after(spot)
 
 
-def fgd(servers: SlicedServers, spot: Spot) -> Fraction | int:
+def fgd(servers: SlicedServers, spot: Spot) -> Said:
     """Fragmentation gradient descent: where the expected fragment grows least, the first of several. Guarantee: none.
 
     As the simulator of Weng et al. 2023 does it (``fgd_score.go``; the paper itself was not available): each GPU that holds the
@@ -265,10 +266,10 @@ def fgd(servers: SlicedServers, spot: Spot) -> Fraction | int:
     workload is the jobs of the instance. Whole GPUs are placed by the rule of the policy, as no GPU of a node is worse than
     another for these.
     """
-    return servers.growth(spot)
+    return (servers.growth(spot),)
 
 
-SliceRule = Callable[[SlicedServers, Spot], Any]
+SliceRule = Callable[[SlicedServers, Spot], Said]
 """What a rule says of a spot where the slice of a job fits: the job goes where this is least, on the first of several."""
 SLICE_RULES: Mapping[str, SliceRule] = {
     "first-fit": first_fit,
