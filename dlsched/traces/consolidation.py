@@ -49,8 +49,13 @@ def why_consolidated(windows: Sequence[ImportedInstance], first_come: Sequence[s
 
     def off_by_s(instances: Sequence[Instance]) -> float:
         """How far the first-come policy that comes closest is off what happened."""
-        waits_s = ([_waiting_s(each, POLICIES[name](each)) for each in instances] for name in first_come)
-        return min((abs(math.fsum(each) - happened_s) for each in waits_s), default=0.0)
+        off_s = []
+        for name in first_come:
+            waited_s = math.fsum(_waiting_s(each, POLICIES[name](each)) for each in instances)
+            off_s.append(abs(waited_s - happened_s))
+            if waited_s == 0:  # each job starts when it comes, and so it does under the others, which place alike
+                break
+        return min(off_s, default=0.0)
 
     off_s = off_by_s([instance for instance, _ in pairs])
     if off_s <= _OFF * happened_s:

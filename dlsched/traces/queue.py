@@ -184,7 +184,7 @@ class QueuedJob(NamedTuple):
 class QueueNode(NamedTuple):
     """A node of the cluster, where the source lists them: its name, GPUs, their model, CPU cores.
 
-    ``pools``: partitions that it is of; ``closed``: no job may start on it now.
+    ``pools``: partitions that it is of; ``closed``: no job may start on it now. ``shards``: parts of all its GPUs, if told.
     """
 
     id: str
@@ -193,6 +193,7 @@ class QueueNode(NamedTuple):
     cpus: float = 0.0
     pools: tuple[str, ...] = ()
     closed: bool = False
+    shards: int = 0
 
 
 @dataclass(frozen=True, slots=True)

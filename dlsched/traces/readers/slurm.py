@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from dlsched.core.errors import InputError
 from dlsched.core.messages import shown
-from dlsched.traces.cells import MISSING, Damaged, Moments, devices, nodes_of, number, numbers, span, zone_of
+from dlsched.traces.cells import MISSING, Damaged, Moments, devices, nodes_of, number, numbers, share_of, span, zone_of
 from dlsched.traces.gpu_counts import part_of
 from dlsched.traces.job_rules import NO_GPU, QueueCollector
 from dlsched.traces.queue import Audit, Queue, QueuedJob, QueueNode, counted
@@ -55,7 +55,8 @@ _WORD = re.compile(r"[A-Z_]+")
 _GPUS = re.compile(r"(?:^|,)gpu(?::([^,:()]+))?(?::([^,:()]+))?(?=[,(]|$)")
 
 UNTOLD: Final = "jobs on shared GPUs of which the log does not say how large a part they held, left out and not counted"
-_SHARED = re.compile(r"gres/(?:shard|mps)(?::[^=,]*)?=[1-9][0-9]*")
+_SHARED = re.compile(r"gres/(shard|mps)(?::[^=,]*)?=([1-9][0-9]{0,6})(?![0-9])")
+_SHARDS = re.compile(r"(?:^|,)shard(?::[^,:()]+)?:([0-9]{1,7})(?=[,(]|$)")
 
 COLUMNS: Final = (
     *("JobIDRaw", "JobID", "User", "Partition", "State", "Submit", "Start", "End", "ElapsedRaw", "Elapsed"),
@@ -92,13 +93,17 @@ def read_slurm(
     Skips steps. A requeued job counts by its last attempt, an element of an array as a job. GPUs are those of
     ``AllocTRES``, or of ``ReqTRES`` if a job was never given any. The group is the job's name if the file has names, else
     the partition. ``delimiter``: that of the cells; None: the one that the header shows. ``time_zone``: as ``read_csv``.
-    ``nodes``: what ``scontrol show node -o`` prints; None: nodes are not listed.
+    ``nodes``: what ``scontrol show node -o`` prints, where all GPUs have as many shards if they have some; None: nodes are not
+    listed.
     """
     table = open_table(path, COLUMNS, delimiter=delimiter)
     require(table, ("JobIDRaw", "JobID"), ("State",), ("Submit",), ("Start",), ("End",), ("AllocTRES", "ReqTRES"))
     audit = Audit()
     collector = QueueCollector("slurm", path, audit, states, ended_only, attempts=True)
-    reader = _Reader(audit, Moments(numbers_are_dates=True, zone=zone_of(time_zone)))
+    listed = () if nodes is None else read_nodes(nodes)
+    per_gpu = {Fraction(node.shards, node.gpus) for node in listed if node.shards}
+    shards = per_gpu.pop() if len(per_gpu) == 1 else None
+    reader = _Reader(audit, Moments(numbers_are_dates=True, zone=zone_of(time_zone)), shards)
     for line, cells in table.rows(COLUMNS, audit):
         try:
             for job, ended in reader.jobs(dict(zip(COLUMNS, cells, strict=True)), line):
@@ -106,7 +111,7 @@ def read_slurm(
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
     queue = collector.queue(reader.moments.sentences(), dated=True)
-    return queue if nodes is None else _with_nodes(queue, read_nodes(nodes))
+    return _with_nodes(queue, listed) if listed else queue
 
 
 def read_nodes(path: Path) -> tuple[QueueNode, ...]:
@@ -129,13 +134,14 @@ def read_nodes(path: Path) -> tuple[QueueNode, ...]:
                 raise InputError(where=where, found=f"NodeName={shown(name)} again", allowed="each node once")
             try:
                 gpus, kind = _node_gpus(fields["Gres"])
+                shards = sum(map(int, _SHARDS.findall(fields["Gres"])))
                 cpus = number(fields.get("CPUTot", ""), "CPUTot") or 0.0
             except Damaged as damage:
                 raise InputError(where=where, found=shown(damage.found), allowed="a number") from None
             partitions = fields.get("Partitions", "")
             pools = () if partitions.casefold() in MISSING else tuple(partitions.split(","))
             closed = not CLOSED.isdisjoint(_WORD.findall(fields["State"].upper()))
-            nodes[name] = QueueNode(name, gpus, kind, cpus, pools, closed)
+            nodes[name] = QueueNode(name, gpus, kind, cpus, pools, closed, shards)
     found = tuple(node for node in nodes.values() if node.gpus)
     if not found:
         raise InputError(where=str(path), found=f"{len(nodes):,} nodes without GPUs", allowed="at least one with some")
@@ -171,6 +177,7 @@ def _with_nodes(queue: Queue, nodes: Sequence[QueueNode]) -> Queue:
 class _Reader:
     audit: Audit
     moments: Moments
+    shards: Fraction | None  # of a GPU
 
     def jobs(self, row: Row, line: int) -> Iterator[tuple[QueuedJob, bool]]:
         """Yield the job of a row, or the tasks of a waiting array, each with whether it has ended."""
@@ -188,8 +195,13 @@ class _Reader:
         tres = self._tres(row, line, allotted=ended or state == "RUNNING", ran=elapsed_s != 0)
         if not tres.gpus:
             shared = _SHARED.search(f"{row['AllocTRES']},{row['ReqTRES']}")
-            self.audit.note(UNTOLD if shared else NO_GPU, line, shared[0] if shared else None)
-            return
+            if shared is None or shared[1] != "shard" or self.shards is None:
+                self.audit.note(UNTOLD if shared else NO_GPU, line, shared[0] if shared else None)
+                return
+            # shards of a job lie on one GPU as long as one has as many
+            self.audit.note("jobs on shards of GPUs, as many of which make one as the nodes say", line)
+            parts = float(int(shared[2]) / self.shards)
+            tres = tres._replace(gpus=devices(parts), share=share_of(parts, devices(parts)))
         partition = sys.intern(row["Partition"].strip())
         job = QueuedJob(
             name,

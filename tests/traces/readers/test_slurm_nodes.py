@@ -41,7 +41,7 @@ def test_a_node_by_its_line(tmp_path: Path) -> None:
         QueueNode("a0", 4, "a100", 64.0, ("a", "debug")),
         QueueNode("a1", 5, "", 0.0, ("a",), closed=True),
         QueueNode("h0", 8, "", 0.0, ("h",)),
-        QueueNode("h1", 1, "", 0.0, ("h",), closed=True),
+        QueueNode("h1", 1, "", 0.0, ("h",), closed=True, shards=8),
     )
 
 
@@ -113,3 +113,21 @@ def test_no_job_starts_on_a_node_that_is_drained(tmp_path: Path) -> None:
     }
     assert (advice.gpus, advice.free) == (13, 4)
     assert any("drained, on which no job starts: 1." in text for text in advice.audit)
+
+
+def test_shards_are_parts_where_the_nodes_say_how_many(tmp_path: Path) -> None:
+    """Eight make a GPU: two are a quarter, twelve three quarters of two; with 4 on another node nothing is known."""
+    rows = [row(str(name), "a", "COMPLETED", 0, 0, 10, 1, "a0") for name in range(4)]
+    taken = ("gres/shard=2", "cpu=4,gres/shard:a100=12", "gres/mps=50")
+    rows = [each.replace("gres/gpu=1", own) for each, own in zip(rows, taken, strict=False)] + rows[3:]
+    log = str(written(tmp_path / "sacct.txt", HEAD, *rows))
+    node = "NodeName=a0 Gres=gpu:a100:4,shard:a100:32(S:0) State=IDLE Partitions=a"
+    nodes = str(written(tmp_path / "nodes", node, C0))
+    queue = read_queue("slurm", log, nodes=nodes, slices="whole")
+    assert [(job.id, job.gpus, job.share) for job in queue.jobs] == [("0", 1, 0.25), ("1", 2, 0.75), ("3", 1, 1.0)]
+    said = "Jobs on shards of GPUs, as many of which make one as the nodes say: 2 (first in line 2)."
+    assert said in queue.audit
+    parted = read_queue("slurm", log, nodes=nodes, slices="parts")
+    assert [job.id for job in parted.jobs] == ["0", "3"] and [job.id for job in parted.slices] == ["1"]
+    written(tmp_path / "nodes", node, node.replace("a0", "a1").replace("32", "16"))
+    assert [job.id for job in read_queue("slurm", log, nodes=nodes).jobs] == ["3"]
