@@ -144,6 +144,7 @@ class Placer(Free):
         super().__init__(instance.servers)
         cut = any(server.slicing != "none" for server in instance.servers)
         self._cut = SlicedServers(instance, "best-fit") if cut else None
+        self._order = np.array(self._cut.servers if self._cut else [], dtype=np.int64)
         self._pools, self._begun = [server.pools for server in instance.servers], begun_starts(instance)
 
     def put(self, job: Job, nodes: Sequence[str], end_s: float) -> tuple[tuple[Share, ...] | None, bool]:
@@ -151,6 +152,8 @@ class Placer(Free):
 
         Return the placement, None where there is no room, and whether it is on the recorded nodes.
         """
+        if self._cut is not None and job.slice is None:
+            self.free[self._order], self.total = self._cut.free, self._cut.total
         recorded = self._recorded(job, nodes)
         begun = self._begun.get(job.id)
         placement = self._placed(job, recorded) if begun is None else begun.placement
@@ -167,7 +170,6 @@ class Placer(Free):
             placement, taken = self._cut.start(self._cut.placed(job.graph, placement), job)
         else:
             taken = self._cut.hold(job, placement)
-        self._count(self._cut)
         heapq.heappush(self.ends, (round(end_s, 6), taken))
         return placement, known
 
@@ -176,10 +178,6 @@ class Placer(Free):
             super()._give(taken)
         else:
             self._cut.give(taken)
-            self._count(self._cut)
-
-    def _count(self, cut: SlicedServers) -> None:
-        self.free[cut.servers], self.total = cut.free, cut.total
 
     def _placed(self, job: Job, rooms: Rooms | None) -> tuple[Share, ...] | None:
         """The placement on those rooms, or else on what is free; None: there is no room."""

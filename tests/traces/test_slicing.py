@@ -123,7 +123,7 @@ def test_openb_in_shares(tmp_path: Path) -> None:
     ]
     path = tmp_path / "openb_pod_list_default.csv"
     path.write_text("\n".join([HEADER, *rows]) + "\n")
-    nodes = "sn,cpu_milli,memory_mib,gpu,model\nn0,1,1,2,V100M32\nn1,1,1,1,T4\n"
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\nn0,1,1,2,V100M32\nn1,1,1,2,T4\n"
     (tmp_path / "openb_node_list_gpu_node.csv").write_text(nodes)
     made = import_made("openb", str(path))
     assert isinstance(made.instance, srpt_mapping.Instance)
