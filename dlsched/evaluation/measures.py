@@ -31,12 +31,13 @@ THRESHOLD_S = 10.0  # shorter jobs count as this long, so that their slowdowns d
 
 
 class Held(NamedTuple):
-    """GPUs held from a time to a time: arrays of one shape; ``node``: index of the node, -1 for none."""
+    """Parts of GPUs, of which ``units`` make one, held from a time to a time: arrays of one shape; ``node``: index, -1: none."""
 
     start_s: FloatArray
     end_s: FloatArray
     gpus: IntArray
     node: IntArray
+    units: int = 1
 
 
 class Part(NamedTuple):
@@ -63,7 +64,7 @@ def bounded_slowdown(flow_s: FloatArray, run_s: FloatArray, threshold_s: float =
 
 def utilisation(held: Held, gpus: int, first_s: float, last_s: float) -> Part:
     """GPU-seconds held of all there were from ``first_s`` to ``last_s``."""
-    return Part(float(((held.end_s - held.start_s) * held.gpus).sum()), gpus * (last_s - first_s))
+    return Part(float(((held.end_s - held.start_s) * held.gpus).sum()) / held.units, gpus * (last_s - first_s))
 
 
 def fragmentation(held: Held, sizes: Sequence[int], first_s: float, last_s: float) -> Part:
@@ -71,6 +72,7 @@ def fragmentation(held: Held, sizes: Sequence[int], first_s: float, last_s: floa
 
     A node of which no GPU is in use has room for any job that fits on a node; one partly in use may not.
     """
+    sizes = [size * held.units for size in sizes]
     used = [0] * len(sizes)
     times = np.concatenate([held.end_s, held.start_s])
     ends = np.repeat([0, 1], len(held.gpus))  # GPUs of a job that ends are free for a job that begins then
@@ -85,7 +87,8 @@ def fragmentation(held: Held, sizes: Sequence[int], first_s: float, last_s: floa
         before, used[node] = used[node], used[node] + change
         partly += _left(used[node], sizes[node]) - _left(before, sizes[node])
         free -= change
-    return Part(on_partly_s + partly * (last_s - now_s), free_s + free * (last_s - now_s))
+    on_partly_s, free_s = on_partly_s + partly * (last_s - now_s), free_s + free * (last_s - now_s)
+    return Part(on_partly_s / held.units, free_s / held.units)
 
 
 def _left(used: int, size: int) -> int:
@@ -208,7 +211,14 @@ def _gangs(instance: srpt_mapping.Instance, schedule: srpt_mapping.Schedule) -> 
     owner = np.repeat(np.arange(len(order)), [len(start.placement) for start in starts])
     shares = list(chain.from_iterable(start.placement for start in starts))
     node = np.array([instance.server_index[share.server] for share in shares], dtype=np.int64)
-    held = Held(start_s[owner], end_s[owner], np.array([share.replicas for share in shares]), node)
+    taken = [instance.units_of(job) // job.gpus for job in instance.jobs]
+    held = Held(
+        start_s[owner],
+        end_s[owner],
+        np.array([share.replicas * taken[index] for share, index in zip(shares, owner.tolist(), strict=True)]),
+        node,
+        instance.units,
+    )
     return JobTimes(start_s, end_s, held, limited(instance, start_s, end_s))
 
 

@@ -58,6 +58,13 @@ def test_fragmentation_is_of_what_is_free(
     assert fragmentation(held(*rows), [4, 4], 0.0, last_s) == expected
 
 
+def test_parts_of_gpus_count_by_their_units() -> None:
+    """Half of one of two GPUs for 10 s: a GPU and a half beside it are free; then both halves of it."""
+    halves = held((0, 10, 1, 0), (5, 10, 1, 0))._replace(units=2)
+    assert utilisation(halves, 2, 0.0, 20.0) == Part(7.5, 40.0)
+    assert fragmentation(halves, [2], 0.0, 10.0) == Part(12.5, 12.5)
+
+
 def test_fragmentation_agrees_with_a_clock_of_seconds() -> None:
     """Pieces with whole seconds, against a table of every second and node."""
     random = np.random.default_rng(3)
