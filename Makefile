@@ -113,6 +113,7 @@ bench-speed: $(VENV)/.dev
 bench: bench-speed
 	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/whatif.py
+	$(BIN)/python benchmarks/whatif_parts.py
 	$(BIN)/python benchmarks/worst_proofs.py
 	$(BIN)/python benchmarks/worst.py
 
