@@ -96,25 +96,25 @@ def slices_said(jobs: Sequence[QueuedJob], *, sliced: bool) -> list[str]:
     return [Sentence("Jobs on parts of GPUs (slices), each on its part: ", figure(len(of_parts)), *ends)]
 
 
-def needs_of(job: QueuedJob, pools: Collection[str], *, sliced: bool) -> dict[str, object]:
-    """The pool of a job that has one, and the slice of one on a part of a GPU."""
+def needs_of(job: QueuedJob, pools: Collection[str], sliced: Collection[str]) -> dict[str, object]:
+    """The pool of a job that has one, and the slice of one whose id is of ``sliced``."""
     fields: dict[str, object] = {"pool": job.gpu_type} if job.gpu_type in pools else {}
-    if sliced and job.share < 1:
+    if job.id in sliced:
         fields |= {"profile": job.profile} if job.profile else {"gpu_share": job.share}
     return fields
 
 
 def cut(
     servers: Sequence[Server], jobs: Sequence[QueuedJob], nodes: Sequence[QueueNode]
-) -> tuple[list[Server], list[str]]:
-    """The servers with their slicing, as the jobs need it, and audit sentences; ``nodes``: those that the source lists.
+) -> tuple[list[Server], frozenset[str], list[str]]:
+    """The servers with their slicing, as the jobs need it; the ids of those that take slices; and audit sentences.
 
-    InputError: there are fewer servers than kinds of GPUs that jobs need.
+    ``nodes``: those that the source lists. Where servers are fewer than kinds of GPUs that jobs need, some take whole ones.
     """
     kind_of = _kinds([job for job in jobs if job.share < 1])
     kinds = [*dict.fromkeys(kind_of.values())]
     if not kinds:
-        return list(servers), []
+        return list(servers), frozenset(), []
     seen: dict[str, Counter[str]] = {server.id: Counter() for server in servers}
     for job in jobs:
         for node in job.nodes:
@@ -132,19 +132,24 @@ def cut(
             slicing[server.id] = max(able, key=lambda kind: (need[kind] + 1) / (given[kind] + server.gpus))
         if slicing[server.id] != "none":
             given[slicing[server.id]] += server.gpus
-    for kind in kinds:
-        # each kind needs a server, however few there are
-        if kind not in slicing.values():
-            of_kind = Counter(slicing.values())
-            spare = [name for name, own in slicing.items() if own == "none" or of_kind[own] > 1]
-            if not spare:
-                found = f"{len(servers):,} servers for slices of {len(kinds)} kinds of GPUs, {', '.join(kinds)}"
-                raise InputError(where="slices", found=found, allowed="as many servers, or slices leave-out or whole")
+    # each kind needs a server, as long as there are some
+    for kind in sorted(kinds, key=need.__getitem__, reverse=True):
+        of_kind = Counter(slicing.values())
+        spare = [name for name, own in slicing.items() if own == "none" or of_kind[own] > 1]
+        if not of_kind[kind] and spare:
             slicing[spare[-1]] = kind
     counts = Counter(slicing.values())
-    words = listed((kind, counts[kind], "") for kind in kinds)
-    note = Sentence("Servers whose GPUs are taken to be cut as jobs need it: ", *words, ".")
-    return [server.model_copy(update={"slicing": slicing[server.id]}) for server in servers], [note]
+    words = listed((kind, counts[kind], "") for kind in kinds if counts[kind])
+    sliced = frozenset(name for name, kind in kind_of.items() if counts[kind])
+    whole = "Jobs on parts of GPUs for which no server is left to be cut, which take a whole GPU"
+    return (
+        [server.model_copy(update={"slicing": slicing[server.id]}) for server in servers],
+        sliced,
+        [
+            Sentence("Servers whose GPUs are taken to be cut as jobs need it: ", *words, "."),
+            *counted(whole, len(kind_of) - len(sliced)),
+        ],
+    )
 
 
 def _kinds(jobs: Sequence[QueuedJob]) -> Mapping[str, str]:

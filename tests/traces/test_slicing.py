@@ -98,20 +98,22 @@ def test_servers_are_cut_as_jobs_need_it(
     """By the profiles alone, by models, and by what each kind needs."""
     jobs = treated(queue(*(sliced(str(index), kind) for index, kind in enumerate(kinds))), "parts").jobs
     nodes = [QueueNode(f"n{index}", 1, kind) for index, kind in enumerate(types)]
-    servers, said = cut([Server(id=f"n{index}", gpus=1) for index in range(3)], jobs, nodes)
+    servers, of_slices, said = cut([Server(id=f"n{index}", gpus=1) for index in range(3)], jobs, nodes)
     assert [server.slicing for server in servers] == expected
+    assert of_slices == {each.id for each in jobs}
     counts = [f"{kind} ({expected.count(kind)})" for kind in {*expected} - {"none"}]
     assert sorted(said[0][:-1].partition(": ")[2].split(", ")) == sorted(counts)
 
 
 def test_what_jobs_had_on_a_server_decides() -> None:
-    """Also against its model; every kind has a server, or it is refused."""
+    """Also against its model; every kind has a server, as long as there are some, else its jobs take whole GPUs."""
     jobs = treated(queue(sliced("a", "1g.5gb", nodes=("n1",)), sliced("b", 0.5, nodes=("n1",))), "parts").jobs
     both = [Server(id="n0", gpus=1), Server(id="n1", gpus=1)]
     assert [each.slicing for each in cut(both, jobs, [QueueNode("n1", 1, "v100")])[0]] == ["shares", "A100-40GB"]
-    with pytest.raises(InputError, match="1 servers for slices of 2 kinds of GPUs, shares, A100-40GB"):
-        cut(both[1:], jobs, [])
-    assert cut(both, (), []) == (both, [])
+    (server,), of_slices, said = cut(both[1:], jobs, [])
+    assert (server.slicing, of_slices) == ("A100-40GB", {"a"})
+    assert said[1] == "Jobs on parts of GPUs for which no server is left to be cut, which take a whole GPU: 1."
+    assert cut(both, (), []) == (both, frozenset(), [])
 
 
 def test_openb_in_shares(tmp_path: Path) -> None:

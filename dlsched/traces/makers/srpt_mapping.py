@@ -128,10 +128,8 @@ def gangs_of(
             allowed=f"up to {MOST_GPUS:,}, or gpus given",
         )
     servers, server_note = servers_of(queue, chosen, gpus_of_node)
-    servers, slicing = cut(servers, chosen.jobs, queue.nodes) if queue.sliced else (servers, [])
-    needs = functools.partial(
-        needs_of, pools={pool for server in servers for pool in server.pools}, sliced=queue.sliced
-    )
+    servers, sliced, slicing = cut(servers, chosen.jobs if queue.sliced else (), queue.nodes)
+    needs = functools.partial(needs_of, pools={pool for server in servers for pool in server.pools}, sliced=sliced)
     # Stages first as if nothing had begun, then those of running jobs, which keep their servers and what is left.
     plain = communication == "none"
     gangs = [
