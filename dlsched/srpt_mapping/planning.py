@@ -33,10 +33,10 @@ from dlsched.srpt_mapping.checker import objective
 from dlsched.srpt_mapping.dispatching import PATIENT, Aside, JobRun, run_queue, schedule_of, with_own
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing import Placed, Servers, compact, placed_s, taken_of
-from dlsched.srpt_mapping.slices import Trial, servers_of
+from dlsched.srpt_mapping.slices import Room, Trial, servers_of
 from dlsched.srpt_mapping.solution import Schedule, Share, begun_starts, on_clock_of
 
-_Run = tuple[float, tuple[Share, ...], list[tuple[int, int]]]
+_Run = tuple[float, tuple[Share, ...], Room]
 """Seconds of a run, its shares, and what it takes of servers or of columns."""
 
 
@@ -51,7 +51,7 @@ class Serial:
         self._trial = Trial(instance, "best-fit", self._fastest) if instance.sliced else None
         # servers by pool, 1 where a job of the pool may run; groups with a limit follow the servers
         self._allowed = {job.pool: self._servers.allowed(job.pool) for job in instance.jobs}
-        columns = self._sizes if self._trial is None else self._trial.units.tolist()
+        columns = self._sizes if self._trial is None else self._trial.units
         self._room = [*columns, *(group.limit for group in instance.groups)]
         self._slots = {group.id: len(columns) + index for index, group in enumerate(instance.groups)}
         # pieces of time, by their begins, and the free GPUs of every server in each; a run adds at most two
@@ -62,9 +62,9 @@ class Serial:
             job = instance.jobs[instance.index[name]]
             placed = self._servers.placed(job.graph, placement)
             length_s = job.iterations * self._servers.iteration_s(job.graph, placed)
-            run = length_s, self._servers.placement(placed), taken_of(placed)
+            run: _Run = length_s, self._servers.placement(placed), taken_of(placed)
             if self._trial is not None:
-                run = length_s, placement, self._trial.counted(instance.index[name], placement).T.tolist()
+                run = length_s, placement, self._trial.counted(instance.index[name], placement)
             self._begun[instance.index[name]] = start_s, *run
 
     def run(self, order: Sequence[int], tick: Tick = no_tick) -> list[JobRun]:
@@ -124,10 +124,10 @@ class Serial:
 
     def _on_slices(self, index: int, every: IntArray, trial: Trial) -> _Run | None:
         """The same on single GPUs, and slots."""
-        tried = trial.tried(index, every[: len(trial.units)])
+        tried = trial.tried(index, every[: len(trial.units)].tolist())
         if tried is None:
             return None
-        return self.instance.jobs[index].iterations * tried.iteration_s, tried.placement, tried.room.T.tolist()
+        return self.instance.jobs[index].iterations * tried.iteration_s, tried.placement, tried.room
 
     def _fastest(self, graph: JobGraph, servers: Servers) -> Placed:
         """Place by ``compact`` on all servers or, if the job must be spread, on servers up to some size."""
@@ -144,7 +144,7 @@ class Serial:
                 break
         return min(choices, key=lambda choice: servers.iteration_s(graph, choice))
 
-    def _take(self, job: Job, start_s: float, end_s: float, taken: list[tuple[int, int]]) -> None:
+    def _take(self, job: Job, start_s: float, end_s: float, taken: Room) -> None:
         """Take GPUs, and a place in the job's group; a job too short for the clock gets a piece of length 0, crossed by none."""
         self._cut(start_s)
         self._cut(end_s)

@@ -10,10 +10,7 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import NamedTuple
 
-import numpy as np
-
 from dlsched.cluster.fragmentation import JobClass, expected_slots, fragment
-from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.layouts import usage_of
@@ -284,63 +281,65 @@ def servers_of(instance: Instance, rule: str = "best-fit") -> Servers:
     return SlicedServers(instance, rule) if instance.sliced else Servers(instance)
 
 
+Room = Sequence[tuple[int, int]]
+"""What a job takes: servers, or columns of ``Instance.columns``, and how much of each."""
+
+
 class Tried(NamedTuple):
-    """A placement: seconds of an iteration, its shares, and what it takes, as whoever asked counts that."""
+    """A placement: seconds of an iteration, its shares, and what it takes."""
 
     iteration_s: float
     placement: tuple[Share, ...]
-    room: IntArray
+    room: Room
 
 
-class Trial(SlicedServers):
-    """Servers with slices on which jobs, by index, are placed by what stays free for some time, units by column, shape (C,).
+class Trial:
+    """Servers on which jobs, by index, are placed by what stays free for some time, units by ``Instance.columns``.
 
-    What a job takes is counted as columns and their units, shape (2, N). ``units``: what is free. ``kinds``: by job equal values
-    if what holds one holds the other.
+    ``kinds``: by job equal values if what holds one holds the other.
+    ``needs``: by job units of which some column has to have as many.
     """
 
-    by_server = True
-
     def __init__(self, instance: Instance, slices: str, rule: Rule) -> None:
-        super().__init__(instance, slices)
-        self._place, self.units = rule, np.array(instance.capacities[: instance.columns[-1].stop])
+        self._instance, self._rule, self._servers = instance, rule, servers_of(instance, slices)
+        self.units = list(instance.capacities[: instance.columns[-1].stop])  # what is free
         self.kinds = [(job.pool, job.gpus, job.slice) for job in instance.jobs]
-        # units of which a job needs some column to have as many, if not more
         cut = any(server.geometry for server in instance.servers)
-        self.needs = [1 if cut else min(instance.units, instance.units_of(job)) for job in instance.jobs]
+        alone = [not (instance.sliced or instance.most_servers(job.gpus, job.pool) > 1) for job in instance.jobs]
+        self.needs = [
+            job.gpus if on_one else 1 if cut else min(instance.units, instance.units_of(job))
+            for job, on_one in zip(instance.jobs, alone, strict=True)
+        ]
         # by column its server or GPU, as ``give`` takes it, and how many units are one there; or the bit of a slot
         self._codes: dict[int, tuple[int, int, int]] = {}
-        for position, index in enumerate(self.servers):
-            server, columns = self._sliced[position], instance.columns[index]
+        for position, index in enumerate(self._servers.servers):
+            server, columns = instance.servers[index], instance.columns[index]
             slots = server.geometry.slots if server.geometry else 1
             for number, column in enumerate(columns):
-                code = position + len(self.servers) * (1 + number // slots)
-                whole = server.slicing == "none"
-                bit = 1 << number % slots if server.geometry else 0
-                self._codes[column] = (position, instance.units, 0) if whole else (code, 1, bit)
+                gpu = position + len(instance.servers) * (1 + number // slots)
+                whole, bit = server.slicing == "none" or not instance.sliced, 1 << number % slots
+                self._codes[column] = (position, instance.units, 0) if whole else (gpu, 1, bit * bool(server.geometry))
 
-    def holds(self, job: int, units: IntArray) -> bool:
+    def holds(self, job: int, units: list[int]) -> bool:
         """Whether so many units hold a job; they are what is free then."""
-        off = units - self.units
-        changed = np.flatnonzero(off)
-        for column, more in zip(changed.tolist(), off[changed].tolist(), strict=True):
+        pairs = enumerate(zip(self.units, units, strict=True))
+        for column, more in [(column, new - old) for column, (old, new) in pairs if old != new]:
             code, each, bit = self._codes[column]
-            self.give([(code, bit or more // each)])
+            self._servers.give([(code, bit or more // each)])
         self.units, own = units.copy(), self._instance.jobs[job]
-        return self.fits(own.gpus, own.pool) if own.slice is None else self.fits_slice(own)
+        return self._servers.fits(own.gpus, own.pool) if own.slice is None else self._servers.fits_slice(own)
 
-    def tried(self, job: int, units: IntArray) -> Tried | None:
+    def tried(self, job: int, units: list[int]) -> Tried | None:
         """Where the rules place a job; None: so many units do not hold it."""
         if not self.holds(job, units):
             return None
         own = self._instance.jobs[job]
-        placed = self.place(self._place, own)
-        placement, taken = self.start(placed, own)
-        self.give(taken)
-        return Tried(self.iteration_s(own.graph, placed), placement, self.counted(job, placement))
+        placed = self._servers.place(self._rule, own)
+        placement, taken = self._servers.start(placed, own)
+        self._servers.give(taken)
+        return Tried(self._servers.iteration_s(own.graph, placed), placement, self.counted(job, placement))
 
-    def counted(self, job: int, placement: Sequence[Share]) -> IntArray:
+    def counted(self, job: int, placement: Sequence[Share]) -> Room:
         """What the shares of a job take."""
-        usage = np.array(usage_of(self._instance, self._instance.jobs[job], placement))
-        used = np.flatnonzero(usage)
-        return np.array([used, usage[used]])
+        usage = usage_of(self._instance, self._instance.jobs[job], placement)
+        return [(column, units) for column, units in enumerate(usage) if units]
