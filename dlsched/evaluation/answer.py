@@ -242,6 +242,17 @@ def distance(cluster: Cluster) -> str:
     )
 
 
+def lost(cluster: Cluster) -> str:
+    """Write how much GPU time lay in free parts of GPUs that no waiting job could use; empty where no job takes a slice."""
+    names = dict.fromkeys(name for name in (cluster.baseline, cluster.best) if name and cluster.fates[name].parts)
+    shares = [f"{percent(cluster.fates[name].parts['lost'].share)} under `{name}`" for name in names]
+    return (
+        f"Of the GPU time, {' and '.join(shares)} lay in free parts of which no waiting job could use any."
+        if names
+        else ""
+    )
+
+
 def why_baseline(cluster: Cluster) -> str:
     """Say why what happened is not compared with the model, if so."""
     base = cluster.baseline

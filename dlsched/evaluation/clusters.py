@@ -47,6 +47,8 @@ class Fate:
     scattered: Part | None
     users_s: FloatArray
     """Of the waiting, what its user's own limits asked for: before the job was ready, or with its group at its limit."""
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    """What is left of GPUs, by figure, over the pools and windows in which jobs take slices."""
 
     @property
     def own_flow_s(self) -> FloatArray:
@@ -298,6 +300,10 @@ def _fate(name: str, times: Sequence[JobTimes], pieces: Sequence[Piece], jobs: J
         if known and all(piece.nodes for piece in pieces)
         else None,
         limited_s + (jobs.ready_s - jobs.submit_s),
+        {
+            figure: together([each.parts[figure] for each in times if figure in each.parts])
+            for figure in dict.fromkeys(chain.from_iterable(each.parts for each in times))
+        },
     )
 
 

@@ -14,7 +14,7 @@ fragmentation      of the GPU-seconds that were free in that time, the part on n
 Times are seconds, arrays of shape (I,) have an entry a job.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from dlsched import elastic_stream, srpt_mapping
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
+from dlsched.srpt_mapping.solution import parts_of
 from dlsched.statistics.inference import Estimate, bootstrap_mean
 from dlsched.traces.queue import QueuedJob
 
@@ -163,13 +164,15 @@ class Jobs(NamedTuple):
 class JobTimes(NamedTuple):
     """When every job started and ended, shape (I,), seconds on the clock of the instance; and what was held.
 
-    ``limited_s``: seconds of its waiting in which as many jobs of its group ran as may at once.
+    ``limited_s``: seconds of its waiting in which as many jobs of its group ran as may at once. ``parts``: what is left of
+    GPUs, by figure, where jobs take slices.
     """
 
     start_s: FloatArray
     end_s: FloatArray
     held: Held
     limited_s: FloatArray
+    parts: Mapping[str, Part]
 
 
 def jobs_of(instance: InstanceFile, recorded: Sequence[QueuedJob]) -> Jobs:
@@ -211,15 +214,19 @@ def _gangs(instance: srpt_mapping.Instance, schedule: srpt_mapping.Schedule) -> 
     owner = np.repeat(np.arange(len(order)), [len(start.placement) for start in starts])
     shares = list(chain.from_iterable(start.placement for start in starts))
     node = np.array([instance.server_index[share.server] for share in shares], dtype=np.int64)
-    taken = [instance.units_of(job) // job.gpus for job in instance.jobs]
-    held = Held(
-        start_s[owner],
-        end_s[owner],
-        np.array([share.replicas * taken[index] for share, index in zip(shares, owner.tolist(), strict=True)]),
-        node,
-        instance.units,
-    )
-    return JobTimes(start_s, end_s, held, limited(instance, start_s, end_s))
+    taken = [_units(instance, instance.jobs[job], share) for job, share in zip(owner.tolist(), shares, strict=True)]
+    held = Held(start_s[owner], end_s[owner], np.array(taken), node, instance.units)
+    parts = parts_of(instance, schedule, ends) if instance.sliced else {}
+    left = {name: Part(*part) for name, part in parts.items()}
+    return JobTimes(start_s, end_s, held, limited(instance, start_s, end_s), left)
+
+
+def _units(instance: srpt_mapping.Instance, job: srpt_mapping.Job, share: srpt_mapping.Share) -> int:
+    """Units of GPUs that a share takes; a profile of one name may be larger on other GPUs."""
+    shape = instance.servers[instance.server_index[share.server]].geometry
+    if job.profile is None or shape is None:
+        return instance.units_of(job) // job.gpus * share.replicas
+    return shape.profiles[job.profile].size * instance.units // shape.slots
 
 
 def limited(instance: srpt_mapping.Instance, start_s: FloatArray, end_s: FloatArray) -> FloatArray:
@@ -254,4 +261,5 @@ def _stream(instance: elastic_stream.Instance, stream: elastic_stream.Stream) ->
             np.full(len(periods_of_all), -1),
         ),
         np.zeros(len(ran)),
+        {},
     )

@@ -39,6 +39,14 @@ from dlsched.study.reports.page_parts import (
 )
 
 MOST_USERS = 10
+LEFT = {
+    "fragment": "Of the GPU time, what is free and a job of the queue cannot use, its mean over all jobs (FGD).",
+    "fragment_of_free": "The same, of the GPU time that is free.",
+    "gpus_touched": "GPUs of which some job has a part at some time, of all.",
+    "gpus_touched_at_once": "The most at one time.",
+    "lost": "Of the GPU time, the free parts of which no job that waits could use any, while one waits.",
+}
+"""What is left of GPUs where jobs take slices: columns, in words."""
 
 
 def cell_of(seconds: float, unit: Unit, note: str = "") -> Cell:
@@ -61,6 +69,7 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
     def times(seconds: FloatArray, parts: Sequence[int]) -> list[Cell]:
         return [cell_of(value, unit) for value in (float(seconds.mean()), *np.percentile(seconds, parts).tolist())]
 
+    left = [figure for figure in LEFT if any(figure in fate.parts for fate in cluster.fates.values())]
     rows = [
         [
             name_cell(name, looks[name].label),
@@ -73,13 +82,16 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
             _share(fate.scattered),
             ratio_cell(float(fate.flow_s.mean()) / least_s if least_s else None, at_most=True),
             _jain(cluster, fate.slowdown),
+            *(_share(fate.parts.get(figure)) for figure in left),
         ]
         for name, fate in cluster.fates.items()
     ]
     for name, why in cluster.unanswered.items():
-        rows.append([name_cell(name, looks[name].label), Cell("no answer", note=printable(why)), *[NOTHING] * 14])
+        rows.append(
+            [name_cell(name, looks[name].label), Cell("no answer", note=printable(why)), *[NOTHING] * (14 + len(left))]
+        )
     if least_s is not None:
-        rows.append([Cell("the bound"), *[NOTHING] * 6, cell_of(least_s, unit), *[NOTHING] * 8])
+        rows.append([Cell("the bound"), *[NOTHING] * 6, cell_of(least_s, unit), *[NOTHING] * (8 + len(left))])
     limits = "" if cluster.preemptive else " beyond users' limits"
     against = f"change{limits} against {looks[base].label}, {unit.name}" if base else "change"
     waits, flows = ("mean", "median", "95 %", "99 %", "longest"), ("mean", "median", "95 %")
@@ -96,6 +108,7 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
         Column("scattered", "Of the free GPU-seconds, the part on nodes of which another GPU was in use."),
         Column("flow / bound", "Mean flow time over the least that is proven possible."),
         Column("Jain's index", "Of the users' mean slowdowns: 1 is equal."),
+        *(Column(figure.replace("_", " "), LEFT[figure]) for figure in left),
     ]
     intervals = f"intervals over {cluster.units}" if cluster.units else "too few jobs for intervals"
     caption = f"{several(len(cluster.jobs.ids), 'job')} on {several(cluster.gpus, 'GPU')}; {intervals}"
@@ -334,6 +347,7 @@ class PageContent:
             self._still_waiting(),
             answer.starvation(today),
             answer.distance(today),
+            answer.lost(today),
             answer.smallest(self.clusters),
             answer.why_baseline(today),
             answer.known(self.question.estimates, today.silent),

@@ -114,12 +114,17 @@ def today_of(content: PageContent) -> tuple[tuple[str, ...], list[tuple[str, ...
     """Return the table of the policies on the cluster of today: its columns and its rows."""
     today = content.clusters[0]
     unit = unit_of(today)
+    left = [figure for figure in ("fragment", "lost") if any(figure in fate.parts for fate in today.fates.values())]
     rows: list[tuple[str, ...]] = [
-        (name, unit.text(float(fate.waiting_s.mean())), unit.text(float(fate.flow_s.mean())), percent(fate.used.share))
+        (
+            *(name, unit.text(float(fate.waiting_s.mean())), unit.text(float(fate.flow_s.mean()))),
+            *(percent(part.share) for part in (fate.used, *(fate.parts[each] for each in left if each in fate.parts))),
+        )
         for name, fate in today.fates.items()
     ]
-    rows += [(name, why, "-", "-") for name, why in today.unanswered.items()]
-    return ("policy", f"mean waiting, {unit.name}", f"mean flow, {unit.name}", "used"), rows
+    width = 4 + len(left)
+    rows = [(*row, *["-"] * (width - len(row))) for row in (*rows, *today.unanswered.items())]
+    return ("policy", f"mean waiting, {unit.name}", f"mean flow, {unit.name}", "used", *left), rows
 
 
 def data_of(content: PageContent) -> dict[str, object]:
@@ -148,6 +153,11 @@ def data_of(content: PageContent) -> dict[str, object]:
             **{"order_s": shares.order_s, "rest_s": shares.rest_s},
         }
 
+    left = {
+        _key(name, base): {figure: part.share for figure, part in fate.parts.items()}
+        for name, fate in today.fates.items()
+        if fate.parts
+    }
     return {
         "format": "dlsched/whatif/1",
         "jobs": len(today.jobs.ids),
@@ -171,6 +181,7 @@ def data_of(content: PageContent) -> dict[str, object]:
             for each in content.clusters
         ],
         "sentences": [sentence.replace("`", "") for sentence in content.sentences],
+        **({"slices": left} if left else {}),
     }
 
 
@@ -232,6 +243,7 @@ class WhatIf:
                     "mean_waiting_s": float(fate.waiting_s.mean()),
                     "mean_flow_s": float(fate.flow_s.mean()),
                     "used": fate.used.share,
+                    **{figure: part.share for figure, part in fate.parts.items()},
                 }
                 for cluster in self.content.clusters
                 for name, fate in cluster.fates.items()

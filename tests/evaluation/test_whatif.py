@@ -56,3 +56,28 @@ def test_wrong_usage_is_refused_before_the_trace_is_read() -> None:
     for given, said in (({}, "source: found none"), ({"source": "slurm", "policies": ["none"]}, "policies: found")):
         with pytest.raises(dlsched.UsageError, match=said):
             dlsched.whatif("nowhere.txt", **given)  # type: ignore[arg-type]
+
+
+def test_what_is_left_of_gpus_where_jobs_take_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figures of ``test_fragments.test_shares_and_whole_gpus``; used are 2 x .6 x 4 + .5 x 2 + 2 of 14 GPU-seconds."""
+    monkeypatch.chdir(tmp_path)
+    Path("queue.csv").write_text("submit,n,run_s\n0,0.6,4\n0,0.6,4\n1,0.5,2\n2,2,1\n")
+    options = {"columns": "arrival=submit,gpus=n,duration=run_s", "gpus_of_node": 2, "gpus": 2, "workers": 1}
+    found = dlsched.whatif("queue.csv", "csv", policies=["fifo"], **options)  # type: ignore[arg-type]
+    (fate,) = (fate for name, fate in found.content.clusters[0].fates.items() if name == "fifo")
+    assert fate.used.share == pytest.approx(7.8 / 14)
+    slices = found.data()["slices"]
+    assert isinstance(slices, dict)
+    assert slices["usual"] == pytest.approx(
+        {
+            "fragment": 4.45 / 14,
+            "fragment_of_free": 4.45 / 6.2,
+            "gpus_touched": 1,
+            "gpus_touched_at_once": 1,
+            "lost": 5.4 / 14,
+        }
+    )
+    assert (
+        "Of the GPU time, 39 % under fifo lay in free parts of which no waiting job could use any." in found.sentences
+    )
+    assert ">lost</th>" in found._repr_html_() and "fragment of free" in found.html()
