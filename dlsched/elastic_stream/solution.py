@@ -43,7 +43,7 @@ class Stream(Brief):
     """What the checker found last, and of which instance: check, objective and figures follow the jobs once."""
 
     def __init__(self, periods: Mapping[str, Iterable[tuple[float, float, int]]]) -> None:
-        frozen = {job: tuple(Period(*period) for period in spans) for job, spans in periods.items()}
+        frozen = {job: tuple(map(Period._make, spans)) for job, spans in periods.items()}
         object.__setattr__(self, "periods", FrozenMapping({job: spans for job, spans in frozen.items() if spans}))
         object.__setattr__(self, "followed", None)
 

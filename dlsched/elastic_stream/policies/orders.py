@@ -91,6 +91,21 @@ def fitting(view: View, order: Order, sizes: Mapping[int, int]) -> list[int]:
     return jobs
 
 
+def ranked(view: View, order: Order, sizes: IntArray) -> IntArray:
+    """Rows of ``view.arrays`` in order, each at a size."""
+    arrays = view.arrays
+    if order is fifo:
+        return np.arange(len(arrays))
+    if order is las:
+        return np.lexsort((arrays.jobs, arrays.attained / arrays.weight))
+    jobs = arrays.jobs.tolist()
+    if order is not srpt:
+        return np.lexsort((jobs, [order(view, job, size) for job, size in zip(jobs, sizes.tolist(), strict=True)]))
+    pauses_s = np.where(sizes == arrays.held, arrays.pause_s, arrays.restart_s)
+    times_s = np.fromiter(map(view.epoch_time_s, jobs, sizes.tolist()), np.float64, len(jobs))
+    return np.lexsort((jobs, (pauses_s + arrays.left * times_s) / arrays.weight))
+
+
 def fitting_rows(sizes: IntArray, units: int) -> IntArray:
     """Positions of the sizes that fit together, in order; one that does not fit is skipped."""
     rows, free = np.flatnonzero(sizes <= units), units
@@ -222,8 +237,8 @@ class EqualShare:
     order
         Order in which jobs are served if not all fit, a name of ``ORDERS``.
 
-    Guarantee: ``guarantees``. Knows the number of jobs; speeds and work only if the order uses them. Cost: O(n log n) an event,
-    O(n) in order of arrival.
+    Guarantee: ``guarantees``. Knows the number of jobs; speeds and work only if the order uses them. Cost: O(1) for each job that
+    comes or goes while all fit and the share stays; otherwise O(n) an event, and O(n log n) if some wait in another order.
     """
 
     clairvoyant = False
@@ -231,19 +246,32 @@ class EqualShare:
     def __init__(self, order: str = "fifo") -> None:
         self._order = order_named(order)
         self.timeless = self._order is not las
+        self._share, self._used = 0, 0  # at the last event; a share of 0: some had to wait
 
     def decide(self, view: View) -> dict[int, int]:
         """Divide the units into equal shares."""
-        if not len(view):
-            return {}
-        share = max(1, view.units // len(view))
-        if self._order is fifo and len(view) >= MANY:
-            return self._share_arrays(view, share)
-        sizes = {job: largest_up_to(view, job, share) for job in view}
-        return dict.fromkeys(view, 0) | {job: sizes[job] for job in fitting(view, self._order, sizes)}
+        share = max(1, view.units // max(1, len(view)))
+        if share == self._share:  # whoever was there holds its size, and goes on with it if all fit
+            fresh = {job: largest_up_to(view, job, share) for job in view.arrived}
+            self._used += sum(fresh.values()) - sum(largest_up_to(view, job, share) for job in view.ended)
+            if self._used <= view.units:
+                return fresh
+        if len(view) >= MANY:
+            sizes = self._sizes(view, share)
+            self._used = sum(sizes.tolist())
+            if self._used > view.units:
+                rows = ranked(view, self._order, sizes)
+                sizes[np.delete(rows, fitting_rows(sizes[rows], view.units))] = 0
+            answer = view.arrays.changes(sizes)
+        else:
+            of = {job: largest_up_to(view, job, share) for job in view}
+            self._used = sum(of.values())
+            answer = dict.fromkeys(view, 0) | {job: of[job] for job in fitting(view, self._order, of)}
+        self._share = share if self._used <= view.units else 0
+        return answer
 
-    def _share_arrays(self, view: View, share: int) -> dict[int, int]:
-        """Divide the units in order of arrival, on arrays."""
+    def _sizes(self, view: View, share: int) -> IntArray:
+        """Largest allowed counts up to the share, on arrays."""
         arrays = view.arrays
         least, most = arrays.least, arrays.most
         sizes = np.where(most <= share, most, least)
@@ -253,6 +281,4 @@ class EqualShare:
         if len(rows := np.flatnonzero(between & ~whole)):
             starts, counts, _ = arrays.pairs(rows, View.allowed, limit=None)
             sizes[rows] = counts[starts[:-1] + np.add.reduceat(counts <= share, starts[:-1], dtype=np.int64) - 1]
-        units, rows = np.zeros_like(sizes), fitting_rows(sizes, view.units)
-        units[rows] = sizes[rows]
-        return arrays.changes(units)
+        return sizes

@@ -43,6 +43,7 @@ Keep = Callable[[int, float, float, int], None]
 
 COMPILED_FROM = 50_000
 """Number of jobs from which Numba is used if installed; serving fewer takes less time than importing it."""
+_KINDS = 4096  # of speeds remembered at once
 
 
 class Rule(NamedTuple):
@@ -100,12 +101,18 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
     works = [job.work for job in jobs]
     sizes, times, keys, numbers = [], [], [], {0: 0}
-    for index, work in enumerate(works):
+    alike: dict[object, tuple[int, float, dict[int, float]]] = {}  # by speeds: size, its time, times asked for
+    for index, (job, work) in enumerate(zip(jobs, works, strict=True)):
         size, time_s, key = 0, 0.0, 0.0
         if work:
-            run.times = {}
-            size = rule.size(view, index)
-            time_s = jobs[index].speed.epoch_time_s(size)
+            kind = job.epoch_time_s or (job.speed_law, job.max_gpus)
+            if kind not in alike:
+                if len(alike) >= _KINDS:
+                    alike.clear()
+                run.times = {}
+                size = rule.size(view, index)
+                alike[kind] = size, job.speed.epoch_time_s(size), run.times
+            size, time_s, run.times = alike[kind]
             if rule.order == STATIC:
                 key = rule.key(view, index, size)
         sizes.append(size)

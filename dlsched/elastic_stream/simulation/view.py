@@ -233,12 +233,13 @@ class Arrays:
         self._view = view
         self._table = np.zeros(64, dtype=_ROW)
         self._order: list[tuple[float, int]] = []  # arrival and position of each row
+        self._gone: list[int] = []  # rows of jobs that went since the table was last looked at
         # jobs whose pairs are kept: counts and times, each job's from ``base`` on
         self._counts_of: Callable[[View, int], Sequence[int]] | None = None
         self._counts, self._times, self._end, self._dead = np.zeros(64, dtype=np.int64), np.zeros(64), 0, 0
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._order) - len(self._gone)
 
     @property
     def left(self) -> FloatArray:
@@ -297,6 +298,13 @@ class Arrays:
 
     @property
     def _now(self) -> "np.ndarray[tuple[int], np.dtype[np.void]]":
+        if self._gone:
+            first, last = min(self._gone), len(self._order)
+            stay = np.delete(np.arange(first, last), np.array(self._gone) - first)
+            self._table[first : first + len(stay)] = self._table[stay]
+            for row in sorted(self._gone, reverse=True):
+                del self._order[row]
+            self._gone.clear()
         return self._table[: len(self._order)]
 
     @property
@@ -321,10 +329,11 @@ class Arrays:
 
     def add(self, run: PresentJob) -> None:
         """Append the row of a new job; called by the simulator, as are the methods below."""
-        view, job, row = self._view, run.job, len(self._order)
+        view, job = self._view, run.job
         allowed = view.allowed(job)
-        if row == len(self._table):
+        if len(self._order) == len(self._table) and 2 * len(self._now) > len(self._table):
             self._table = np.concatenate((self._table, np.zeros_like(self._table)))
+        row = len(self._order)
         self._order.append((view.arrival_s(job), job))
         first = job, 0, allowed[0], allowed[-1], len(allowed), -1, 0, run.remaining, run.hidden
         self._table[row] = *first, 0.0, 0.0, 1.0, 0.0, 0.0, view.arrival_s(job), view.weight(job)
@@ -339,11 +348,10 @@ class Arrays:
 
     def remove(self, job: int) -> None:
         """Remove the row of a job that has gone."""
-        row, rows = self._row(job), self._now
-        if rows["base"][row] >= 0:
-            self._dead += int(rows["many"][row])
-        rows[row:-1] = rows[row + 1 :]
-        del self._order[row]
+        row = self._row(job)
+        if self._table["base"][row] >= 0:
+            self._dead += int(self._table["many"][row])
+        self._gone.append(row)
 
     def _row(self, job: int) -> int:
         return bisect_left(self._order, (self._view.arrival_s(job), job))
