@@ -13,6 +13,7 @@ answered         are over different instances
 median, 95 %     of the ratios
 worst            ratio
 time             shifted geometric mean of the seconds, the shift being 1 s
+fragment, lost   figures of answers where jobs take slices of GPUs, their means
 against best     wins, ties and losses against the best method, and the p-value of their difference; ``tied`` where the
                  mean is that of the best
 ===============  ===================================================================================================
@@ -21,9 +22,10 @@ against best     wins, ties and losses against the best method, and the p-value 
 """
 
 from collections.abc import Sequence
+from statistics import fmean
 
 from dlsched.core.messages import several
-from dlsched.core.quantities import UNKNOWN, duration, mean, ratio
+from dlsched.core.quantities import UNKNOWN, duration, mean, percent, ratio
 from dlsched.statistics.inference import Estimate
 from dlsched.study.figures.groups import Comparison, Group, Line
 
@@ -38,9 +40,12 @@ HEADS = {
     "worst": "worst",
     "time": "time",
     "best": "against best",
+    "fragment": "fragment",
+    "lost": "lost",
 }
 KEYS = tuple(HEADS)  # names of the columns where some are chosen
 RATIOS = frozenset(("mean", "shared", "median", "p95", "worst"))  # those that hold ratios
+LEFT = ("fragment", "lost")  # of GPUs, where jobs take slices: figures of answers
 BEST = "the best"
 TIED = "tied for the best"
 _NOTES = {
@@ -51,6 +56,7 @@ _NOTES = {
     ("mean",): "The mean has its 95 % interval by bootstrap over instances.",
     ("time",): "Time is the shifted geometric mean (shift 1 s).",
     ("best",): "Against the best: instances won-tied-lost, and p of Wilcoxon's signed-rank test, corrected by Holm.",
+    LEFT: "Fragment and lost are means over the answers, of the GPU time.",
 }
 """What has to be known of columns, by these."""
 
@@ -62,12 +68,13 @@ def note(keys: Sequence[str] = KEYS) -> str:
 
 def note_of(groups: Sequence[Group]) -> str:
     """Explain the columns that the tables of groups have by default."""
-    return note(max(map(keys_of, groups), key=len, default=()))
+    return note([key for group in groups for key in keys_of(group)])
 
 
 def keys_of(group: Group) -> tuple[str, ...]:
     """Names of the columns that a group's table needs."""
-    return tuple(key for key in KEYS if key != "shared" or group.uneven)
+    left = {key for key in LEFT if not any(key in row.figures for row in group.rows)}
+    return tuple(key for key in KEYS if key not in left and (key != "shared" or group.uneven))
 
 
 def paper_keys_of(group: Group) -> tuple[str, ...]:
@@ -82,10 +89,19 @@ def table(group: Group, keys: Sequence[str] | None = None) -> tuple[tuple[str, .
     best = {line.comparison.against for line in group.lines if line.comparison is not None}
     alone = TIED if group.tied else BEST
     rows = [
-        _cells(line, group.shared, alone if line.method in best else UNKNOWN, line.method in group.tied)
+        (
+            *_cells(line, group.shared, alone if line.method in best else UNKNOWN, line.method in group.tied),
+            *(_figure(group, line.method, figure) for figure in LEFT),
+        )
         for line in group.lines
     ]
     return tuple(HEADS[key] for key in chosen), [tuple(row[place] for place in places) for row in rows]
+
+
+def _figure(group: Group, method: str, figure: str) -> str:
+    """Write the mean share of the answers of a method that have such a figure."""
+    shares = [row.figures[figure] for row in group.rows if row.method == method and figure in row.figures]
+    return percent(fmean(shares) if shares else None)
 
 
 def title(group: Group) -> str:

@@ -6,7 +6,7 @@ from dlsched.core.quantities import mean
 from dlsched.statistics.inference import Estimate
 from dlsched.study.figures.sentence import sentence
 from dlsched.study.figures.summary import summarise
-from dlsched.study.figures.tables import HEADS, p_value_text, table, title
+from dlsched.study.figures.tables import HEADS, LEFT, note_of, p_value_text, table, title
 from tests.study.by_hand import answer, dead, rows_of
 
 
@@ -14,7 +14,7 @@ def test_cells_by_hand() -> None:
     """Ratios 1 and 1.5 of three cells, one of which timed out after none of its seconds were kept; ``exact`` is ahead."""
     (group,) = summarise(rows_of({"exact": [1.0, 1.0, 1.0], "doubling": [1.0, 1.5, None]}), 60.0)
     columns, rows = table(group)
-    assert columns == tuple(HEADS.values())
+    assert columns == tuple(head for head in HEADS.values() if head not in LEFT)
     assert rows == [
         ("exact", "3 of 3", "3", "1", "1, on 2", "1", "1", "1", "1 s", "2-1-0"),
         ("doubling", "2 of 3", "0", "1.25", "1.25, on 2", "1.25", "1.48", "1.50", "1 s", "the best"),
@@ -74,3 +74,16 @@ def test_estimates() -> None:
     assert mean(Estimate(1.25, 1.0, 1.5), at_most=True) == "<= 1.25 [1.00, 1.50]"
     assert p_value_text(0.00099) == "(p < 0.001)"
     assert p_value_text(0.051) == "(p = 0.051)"
+
+
+def test_what_is_left_of_gpus_is_a_mean_over_answers() -> None:
+    """Lost are 1/4 and 1/8 of the GPU time: 19 %; an answer without slices has no figure, and no column without any."""
+    rows = [
+        replace(row, figures={"fragment": 0.5, "lost": 0.25 / (1 + number)})
+        for number, row in enumerate(rows_of({"hull": [1.0, 1.0]}))
+    ]
+    (group,) = summarise([*rows, *rows_of({"leap": [1.0, 1.0]})])
+    assert table(group, ("method", "fragment", "lost"))[1] == [("hull", "50 %", "19 %"), ("leap", "-", "-")]
+    assert table(group)[0][-2:] == LEFT and "Fragment and lost are means" in note_of([group])
+    (without,) = summarise(rows_of({"leap": [1.0, 1.0]}))
+    assert not {*table(without)[0]} & {*LEFT} and "lost" not in note_of([without])
