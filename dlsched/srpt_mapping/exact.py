@@ -76,11 +76,15 @@ def warm(instance: Instance, search: Search[Schedule]) -> None:
         raise
 
 
+_RESERVED = 200
+"""Largest number of jobs, where some take slices, of which ``conservative`` is offered: it takes minutes of thousands."""
+
+
 def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int = 1) -> list[Schedule]:
     """Offer the answers of all policies; return the incumbent after and before, and theirs. Each counts as ``nodes`` nodes."""
     schedules = [search.incumbent]
     for name, policy in POLICIES.items():
-        if name != WARM:
+        if name != WARM and not (instance.sliced and name == "conservative" and len(instance.jobs) > _RESERVED):
             search.tick(nodes)
             schedule = policy(instance, tick=search.tick)
             assert schedule is not None  # there is an incumbent
