@@ -366,8 +366,14 @@ class Instance(InstanceFile):
 
     def servers_of(self, job: Job) -> list[int]:
         """Indices of the servers on which a job may run."""
-        servers = self._servers_of_pool[job.pool]
-        return servers if job.slice is None else [m for m in servers if self.servers[m].has_slice(job.slice)]
+        servers, part = self._servers_of_pool[job.pool], job.slice
+        if part is not None and (job.pool, part) not in self._servers_of_slice:
+            self._servers_of_slice[job.pool, part] = [m for m in servers if self.servers[m].has_slice(part)]
+        return servers if part is None else self._servers_of_slice[job.pool, part]
+
+    @cached_property
+    def _servers_of_slice(self) -> dict[tuple[str | None, int | str], list[int]]:
+        return {}
 
     @cached_property
     def _servers_of_pool(self) -> dict[str | None, list[int]]:
@@ -439,7 +445,7 @@ class Instance(InstanceFile):
             return each
 
         limited = {group.id for group in self.groups}
-        for job in self.jobs:
+        for job in {(job.pool, job.slice, job.group in limited and job.group): job for job in self.jobs}.values():
             keys: list[_Wall] = [("server", index) for index in self.servers_of(job)]
             keys += [("group", job.group)] if job.group in limited else []
             for key in keys:

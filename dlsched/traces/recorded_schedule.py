@@ -245,7 +245,9 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
             when, used = (figure(start_s, ",.0f"), " s after the start, "), " GPUs were in use"
             if job.slice is not None:
                 where = ", as slices were placed by best fit."
-                return None, _unknown(*when, "no GPU had room for a slice, ", Example(str(job.slice)), where)
+                return None, _unknown(
+                    *when, "no GPU had room for a slice, ", Example(job.profile or f"{job.gpu_share:g} of a GPU"), where
+                )
             if not instance.sliced and any(each.share < 1 for each in chosen.jobs):
                 used += ", with one for every part of a GPU"
             needed = figure(instance.total_gpus - free.total + job.gpus), f"{used}, the cluster has "
