@@ -60,8 +60,8 @@ class Servers:
         self._pools = [instance.servers[index].pools for index in self.servers]
         sizes = list(zip(self.free, self._pools, strict=True))
         self._free_of = {pool: sum(room for room, pools in sizes if pool in pools) for pool in instance.pool_names}
-        # seconds and shares of placements seen before
         self._index = {name: server for server, name in enumerate(self.names)}
+        # seconds and shares of placements seen before
         self._known: dict[tuple[object, ...], float] = {}
         self._shares: dict[tuple[int, tuple[int, ...]], tuple[Share, ...]] = {}
 
