@@ -202,3 +202,12 @@ def test_sums_over_two_events_are_the_definitions(seed):
         assert found.get(name) == (value if value is None else pytest.approx(value, abs=1e-9)), name
     by_slicing = [value for name, value in found.items() if name.startswith("lost_") and name != "lost_gpu_s"]
     assert not by_slicing or sum(by_slicing) == pytest.approx(found["lost"])
+
+
+def test_compare_shows_them_where_a_job_takes_a_slice():
+    """Columns of the second table; a dash for an instance of whole GPUs beside it."""
+    sliced, whole = made([(1, A100)], (0, 4, "1g.5gb")), made([(1, A100)], (0, 4, 1))
+    found = dlsched.compare([sliced, whole.model_copy(update={"name": "whole"})], ["fifo"])
+    assert [row.figures.get("gpus_touched") for row in found.rows if row.method == "fifo"] == [1, None]
+    assert "lost_gpu_s" in found.to_string(all=True)
+    assert "lost_gpu_s" not in dlsched.compare(whole, ["fifo"]).to_string(all=True)

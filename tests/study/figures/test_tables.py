@@ -86,4 +86,4 @@ def test_what_is_left_of_gpus_is_a_mean_over_answers() -> None:
     assert table(group, ("method", "fragment", "lost"))[1] == [("hull", "50 %", "19 %"), ("leap", "-", "-")]
     assert table(group)[0][-2:] == LEFT and "Fragment and lost are means" in note_of([group])
     (without,) = summarise(rows_of({"leap": [1.0, 1.0]}))
-    assert not {*table(without)[0]} & {*LEFT} and "lost" not in note_of([without])
+    assert not {*table(without)[0]} & {*LEFT} and "Fragment" not in note_of([without])
