@@ -4,6 +4,7 @@ from dlsched.catalogue.families import ListedFamily, ListedMethod, Option, by_na
 from dlsched.catalogue.solvers import able
 
 _WARM = "exact:warm"
+_BUSY = "heuristics:BUSY"
 
 
 def _policy(name: str, function: str, guarantee: str = "", module: str = "heuristics") -> ListedMethod:
@@ -12,8 +13,9 @@ def _policy(name: str, function: str, guarantee: str = "", module: str = "heuris
 
 def _of_slices(name: str, searched: str = "shares") -> ListedMethod:
     run = f"methods:run_{name.replace('-', '_')}"
+    own = {"slicing": searched}
     return ListedMethod(
-        name, "heuristic", run, require="slices:require_slices", for_some=True, searched={"slicing": searched}
+        name, "heuristic", run, guarantee=_BUSY, require="slices:require_slices", for_some=True, searched=own
     )
 
 
@@ -34,14 +36,14 @@ LISTED = ListedFamily(
         _policy("a-srpt-strict", "a_srpt_strict", "heuristics:STRICT"),
         _policy("a-srpt-backfill", "a_srpt_backfill"),
         _policy("a-srpt-compact", "a_srpt_compact"),
-        _policy("shortest-first", "shortest_first"),
-        _policy("shortest-backfill", "shortest_backfill"),
-        _policy("least-work", "least_work_first"),
-        _policy("work-backfill", "work_backfill"),
-        _policy("work-compact", "work_compact"),
+        _policy("shortest-first", "shortest_first", _BUSY),
+        _policy("shortest-backfill", "shortest_backfill", _BUSY),
+        _policy("least-work", "least_work_first", _BUSY),
+        _policy("work-backfill", "work_backfill", _BUSY),
+        _policy("work-compact", "work_compact", _BUSY),
         _policy("work-patient", "work_patient"),
-        _policy("fifo", "fifo"),
-        _policy("fifo-backfill", "fifo_backfill"),
+        _policy("fifo", "fifo", _BUSY),
+        _policy("fifo-backfill", "fifo_backfill", _BUSY),
         _policy("easy", "easy", module="reservations"),
         _policy("conservative", "conservative", module="reservations"),
         _of_slices("first-fit", "A100-40GB"),

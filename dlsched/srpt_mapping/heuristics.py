@@ -33,6 +33,9 @@ least SRPT's sum with true sizes. Last, n_k alpha_k <= rho n_k alpha^low_k, and 
 ``worst.closed_forms.strict_family`` reaches the factor where the largest job takes all GPUs and the smallest one of them.
 
 Where jobs have begun before the clock starts, nothing is claimed: they did not wait for their virtual completion.
+
+*Theorem* (queues that never rest, ``BUSY``). Where some job runs whenever one waits, flow times sum to at most I rho times the
+optimum: F_j <= sum n_i alpha_i <= rho sum n_i alpha^low_i <= rho OPT. ``worst.closed_forms.blocking_family`` tends to I.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,8 +47,9 @@ from dlsched.algorithms.one_machine import srpt_completions
 from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Guarantee
+from dlsched.core.gap import rounding
 from dlsched.core.limits import Tick, no_tick
-from dlsched.srpt_mapping.checker import infeasible
+from dlsched.srpt_mapping.checker import constant, infeasible
 from dlsched.srpt_mapping.dispatching import PATIENT, Begun, Waiting, dispatch
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing import PLACES, Placed, Servers, compact, in_order, placed_s, require_placeable
@@ -118,7 +122,7 @@ def shortest_first(
     begun: Begun | None = None,
     tick: Tick = no_tick,
 ) -> Schedule | None:
-    """Start the job of the least predicted length first; None when infeasible. No guarantee; cost as ``dispatch``."""
+    """Start the job of the least predicted length first; None when infeasible. Guarantee: ``BUSY``; cost as ``dispatch``."""
     order = _at_release(lambda job, units, least_s: job.predicted * least_s, tick)
     return _queued(instance, order, backfill, place, waiting, begun, tick)
 
@@ -132,7 +136,10 @@ def least_work_first(
     begun: Begun | None = None,
     tick: Tick = no_tick,
 ) -> Schedule | None:
-    """Start the job of the least predicted GPU-seconds first; None when infeasible. No guarantee; cost as ``dispatch``."""
+    """Start the job of the least predicted GPU-seconds first; None when infeasible. Guarantee: ``BUSY``; cost as ``dispatch``.
+
+    With a waiting rule there is none.
+    """
     order = _at_release(lambda job, units, least_s: job.predicted * units * least_s, tick)
     return _queued(instance, order, backfill, place, waiting, begun, tick)
 
@@ -147,7 +154,7 @@ def fifo(
     slices: str = "best-fit",
     tick: Tick = no_tick,
 ) -> Schedule | None:
-    """Start jobs in the order of their release; None when infeasible. No guarantee; cost as ``dispatch``.
+    """Start jobs in the order of their release; None when infeasible. Guarantee: ``BUSY``; cost as ``dispatch``.
 
     ``slices``: of ``SLICE_RULES``, which places jobs on slices of GPUs.
     """
@@ -251,9 +258,13 @@ def _queued(
 _ROUNDING = 1e-9  # of the factor and the sums, far above what floats are off
 
 
+def _rho(instance: Instance) -> float:
+    return max(job.graph.uniform_s(instance.slowest) / job.graph.uniform_s(instance.fastest) for job in instance.jobs)
+
+
 def factor(instance: Instance) -> float:
     """The theorem's factor for an instance."""
-    rho = max(job.graph.uniform_s(instance.slowest) / job.graph.uniform_s(instance.fastest) for job in instance.jobs)
+    rho = _rho(instance)
     eta1 = max(1.0, *(job.iterations / job.predicted for job in instance.jobs))
     eta2 = max(1.0, *(job.predicted / job.iterations for job in instance.jobs))
     gpus = [job.gpus for job in instance.jobs]
@@ -274,6 +285,20 @@ STRICT = Guarantee[Instance](
         )
     ),
     lambda instance, optimum: factor(instance) * optimum * (1 + _ROUNDING),
+)
+
+
+def _busy(instance: Instance, optimum: float) -> float:
+    """The worst sum of completion times; late clocks round it."""
+    common = constant(instance)
+    flow = optimum - common + rounding(optimum, common)
+    return common + len(instance.jobs) * _rho(instance) * flow * (1 + _ROUNDING)
+
+
+BUSY = Guarantee[Instance](
+    "at most I rho times the optimal sum of flow times, I jobs (no smaller factor where rho = 1)",
+    lambda instance: infeasible(instance) is None,
+    _busy,
 )
 
 POLICIES: dict[str, Callable[..., Schedule | None]] = dict(LISTED.functions("heuristic"))

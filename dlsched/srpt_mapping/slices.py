@@ -236,18 +236,18 @@ def job_classes(instance: Instance) -> JobClasses:
 
 
 def first_fit(servers: SlicedServers, spot: Spot) -> Said:
-    """The first server, GPU and start at which the slice fits; starts in the order of NVIDIA's driver. Guarantee: none."""
+    """The first server, GPU and start at which the slice fits; starts in the order of NVIDIA's driver. Guarantee: ``BUSY``."""
     del servers, spot
     return ()
 
 
 def best_fit(servers: SlicedServers, spot: Spot) -> Said:
-    """The GPU on which the least is left free, the first of several. Guarantee: none."""
+    """The GPU on which the least is left free, the first of several. Guarantee: ``BUSY``."""
     return (servers.free_after(spot),)
 
 
 def dot_product(servers: SlicedServers, spot: Spot) -> Said:
-    """The server with the least free of all its GPUs, and of these the GPU on which the least is left free. Guarantee: none.
+    """The server with the least free of all its GPUs, and of these the GPU on which the least is left free. Guarantee: ``BUSY``.
 
     The least dot product of what the server has free and what the job takes, as the simulator of Weng et al. 2023 computes
     it, of GPUs alone, where its best fit is the same. Tetris (Grandl et al. 2014) takes the largest.
@@ -256,7 +256,7 @@ def dot_product(servers: SlicedServers, spot: Spot) -> Said:
 
 
 def fgd(servers: SlicedServers, spot: Spot) -> Said:
-    """Fragmentation gradient descent: where the expected fragment grows least, the first of several. Guarantee: none.
+    """Fragmentation gradient descent: where the expected fragment grows least, the first of several. Guarantee: ``BUSY``.
 
     As the simulator of Weng et al. 2023 does it (``fgd_score.go``; the paper itself was not available): each GPU that holds the
     job is tried, and that on which the growth is least is taken (``dlsched.cluster.fragmentation``, with exact ties). The target

@@ -140,6 +140,24 @@ def strict_family(gpus: int, short: int) -> srpt_mapping.Instance:
     )
 
 
+def blocking_family(jobs: int, length: int, *, placed: bool = True) -> srpt_mapping.Instance:
+    """One A100: rules for slices have (1 + (I - 1) L) / (L + I - 1) times the optimum, which lets none of the I jobs wait.
+
+    A short ``3g`` takes the upper half, a ``2g`` of L = ``length`` seconds the lower one, of which ``4g`` jobs of a second wait
+    for the end. Not ``placed``: one of the whole GPU goes first; (n + 2IL) / (n + 2L - 2 + 2I), n = I^2 - I.
+    """
+    data = [("3g.20gb", 1.0, 0), ("2g.10gb", float(length), 0), *(("4g.20gb", 1.0, at) for at in range(1, jobs - 1))]
+    if not placed:
+        data = [("7g.40gb", float(length), 0)] + [("4g.20gb", 1.0, 0)] * (jobs - 1)
+    return srpt_mapping.Instance(
+        name=f"blocking-{jobs}-{length}",
+        intra_bandwidth_bytes_per_s=1.0,
+        nic_bandwidth_bytes_per_s=1.0,
+        servers=[srpt_mapping.Server(id="server", gpus=1, slicing="A100-40GB")],
+        jobs=[_gang(f"job{k}", at, 1, run_s, profile) for k, (profile, run_s, at) in enumerate(data)],
+    )
+
+
 def waiting_family(
     jobs: int, length: int = 2**40, long: int = 1, units: int = 2, gain: float = 1
 ) -> elastic_stream.Instance:
@@ -234,6 +252,6 @@ def _once(name: str, slot: int, gpus: int, worth: float) -> ring_embedding.Job:
     )
 
 
-def _gang(name: str, release_s: float, gpus: int, run_s: float) -> srpt_mapping.Job:
+def _gang(name: str, release_s: float, gpus: int, run_s: float, profile: str | None = None) -> srpt_mapping.Job:
     stage = srpt_mapping.Stage(replicas=gpus, compute_s=run_s, output_bytes=0.0, parameter_bytes=0.0)
-    return srpt_mapping.Job(id=name, release_s=release_s, iterations=1.0, stages=[stage])
+    return srpt_mapping.Job(id=name, release_s=release_s, iterations=1.0, stages=[stage], profile=profile)

@@ -145,3 +145,18 @@ def test_strict_queue(gpus, short):
     found, allowed = ratio(closed_forms.strict_family(gpus, short), "a-srpt-strict")
     assert found == pytest.approx((gpus + 1) * (short + 1) / (short + gpus + 1), rel=1e-5)
     assert found <= allowed == pytest.approx(gpus + 1)
+
+
+@pytest.mark.parametrize("rule", ["first-fit", "best-fit", "dot-product", "fgd"])
+@pytest.mark.parametrize(("jobs", "length"), [(3, 10), (4, 1000), (6, 100), (5, 2**20)])
+def test_a_long_slice_blocks_a_gpu(rule, jobs, length):
+    """I - 1 in the limit where the optimum lets none wait, I where the order of the queue is bad too, which is promised."""
+    found, allowed = ratio(closed_forms.blocking_family(jobs, length), rule)
+    constant = sum(range(1, jobs - 1))
+    objective, best = 1 + (jobs - 1) * length + constant, length + jobs - 1 + constant
+    assert found == pytest.approx(objective / best, rel=1e-12)
+    assert allowed == pytest.approx((jobs * (best - constant) + constant) / best, rel=1e-8)
+    found, allowed = ratio(closed_forms.blocking_family(jobs, length, placed=False), rule)
+    pairs = jobs * jobs - jobs
+    assert found == pytest.approx((pairs + 2 * jobs * length) / (pairs + 2 * length - 2 + 2 * jobs), rel=1e-12)
+    assert found <= allowed == pytest.approx(jobs, rel=1e-8)
