@@ -3,7 +3,7 @@
 *Duals of* ``milp``, *the program over configurations.* Prices p_g >= 0 per type, for the sum of the times: the multiplier
 of row ``stock_<type>`` is -p_g / S, since the objective is the mean. Every placement costs at least
 sum_i min_c (J_i(c) + p c) - sum_g p_g s_g, c over the configurations of job i; the best multipliers of the
-rows ``choice_<job>`` are these minima, so the certificate does not name them. ``least_value`` computes the
+rows ``choice_<job>`` are these minima, so the certificate does not name them. ``least_values`` computes the
 minima. All terms are >= 0, so each float is off by at most ``ERROR`` of itself, which is subtracted from the
 minimum. This is another algorithm than the one in ``configurations.pricing``, which finds the prices.
 
@@ -36,7 +36,7 @@ from dlsched.certificates.exact import root_below
 from dlsched.core.messages import plain_labels
 from dlsched.core.result import Certificate
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.configurations.least_value import ERROR, FairCost, Within, least_value
+from dlsched.matching_placement.configurations.least_value import ERROR, FairCost, Within, least_values
 from dlsched.matching_placement.instance import Instance, Job
 from dlsched.matching_placement.objectives import objective_of
 
@@ -70,7 +70,7 @@ def mean_value(instance: Instance, certificate: DualsCertificate, stock: dict[st
     _require_rows(certificate.rows, stock.values())
     prices = {kind: -certificate.rows.get(row, 0.0) * size for kind, row in stock.items()}
     data, by_type = arrays(instance), np.array(list(prices.values()))
-    jobs = [_rational(least_value(data, job, by_type) * (1 - ERROR)) for job in range(data.jobs)]
+    jobs = [_rational(least) for least in (least_values(data, by_type) * (1 - ERROR)).tolist()]
     return (exact_sum(jobs) - _stock_value(instance, prices)) / size
 
 
@@ -96,8 +96,9 @@ def fair_value(instance: Instance, certificate: DualsCertificate, stock: dict[st
     error = Fraction(ERROR * data.costs.steepness)
     largest = []
     # the largest utility less prices of each job, raised by what its two floats may be off
-    for job, offset in enumerate(data.costs.offset.tolist()):
-        least = _rational(least_value(data, job, by_type, FairCost(data, job, data.costs)))
+    values = least_values(data, by_type, FairCost(data, data.costs))
+    for offset, value in zip(data.costs.offset.tolist(), values.tolist(), strict=True):
+        least = _rational(value)
         largest.append(Fraction(offset) - least + error * (abs(Fraction(offset)) + least))
     return exact_sum(largest) + _stock_value(instance, prices)
 
@@ -109,14 +110,10 @@ def threshold_value(instance: Instance, certificate: DualsCertificate, stock: di
     data, by_type = arrays(instance), np.array(list(prices.values()))
     if (data.least > data.most).any():
         raise ValueError("a job has no configuration: every bound holds")
-    jobs = []
-    # a job without a configuration within the threshold refutes it alone
-    for job, equal_s in enumerate(data.costs.equal.tolist()):
-        least = least_value(data, job, by_type, Within(data, job, certificate.value * equal_s))
-        if least == math.inf:
-            return Fraction(certificate.value)
-        jobs.append(Fraction(least * (1 - ERROR)))
-    if exact_sum(jobs) <= _stock_value(instance, prices):
+    least = least_values(data, by_type, Within(data, certificate.value * data.costs.equal))
+    if np.isinf(least).any():  # a job without a configuration within the threshold refutes it alone
+        return Fraction(certificate.value)
+    if exact_sum(map(Fraction, (least * (1 - ERROR)).tolist())) <= _stock_value(instance, prices):
         raise ValueError(f"the prices do not exclude a ratio of {certificate.value!r}")
     return Fraction(certificate.value)
 

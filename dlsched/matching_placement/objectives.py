@@ -32,8 +32,8 @@ class PlacementObjective(Objective[Instance, Placement]):
     # by formulation: the value of a certificate, from the instance, the certificate and the row names of the types
     proofs: Mapping[str, Callable[..., Fraction]]
     configuration_lp: "Callable[..., DualsCertificate]"
-    # from the arrays and a cutoff: the jobs' cost laws and the largest sum of their costs (``formulations.priced``)
-    laws: Callable[..., tuple[list[object], float]]
+    # from the arrays and a cutoff: the jobs' cost law and the largest sum of their costs (``formulations.priced``)
+    law: Callable[..., tuple[object, float]]
     # the methods of these names, run once there is an incumbent
     run_columns: Callable[[Instance, Search[Placement]], TerminationStatus]
     run_milp: Callable[[Instance, Search[Placement]], TerminationStatus]
@@ -54,7 +54,7 @@ MEAN = PlacementObjective(
         "relaxation": Late("matching_placement.certificate:relaxation_value"),
     },
     configuration_lp=Late("matching_placement.bounds:by_prices"),
-    laws=Late("matching_placement.formulations.priced:mean_laws"),
+    law=Late("matching_placement.formulations.priced:mean_law"),
     run_columns=Late("matching_placement.exact:by_prices"),
     run_milp=Late("matching_placement.exact:by_one_program"),
 )
@@ -71,7 +71,7 @@ MAX_RHO = PlacementObjective(
     total=Late("matching_placement.heuristics:total_of_counts"),
     proofs={"threshold": Late("matching_placement.certificate:threshold_value")},
     configuration_lp=Late("matching_placement.bounds:by_thresholds"),
-    laws=Late("matching_placement.formulations.priced:threshold_laws"),
+    law=Late("matching_placement.formulations.priced:threshold_law"),
     run_columns=Late("matching_placement.exact:by_thresholds"),
     run_milp=Late("matching_placement.formulations.milp:by_programs"),
 )
@@ -89,7 +89,7 @@ ALPHA_FAIR = replace(
     costs=Late("matching_placement.arrays:fair_costs"),
     total=MAX_RHO.total,
     proofs={"milp": Late("matching_placement.certificate:fair_value")},
-    laws=Late("matching_placement.formulations.priced:fair_laws"),
+    law=Late("matching_placement.formulations.priced:fair_law"),
 )
 
 OBJECTIVES: Mapping[str, PlacementObjective] = {each.name: each for each in (MEAN, MAX_RHO, ALPHA_FAIR)}

@@ -9,7 +9,7 @@ import dlsched
 from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.matching_placement import configuration_lp, relaxation
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.certificate import least_value, relaxed_value, verify
+from dlsched.matching_placement.certificate import least_values, relaxed_value, verify
 from dlsched.matching_placement.exact import solve_by_states
 
 from .draw import draw, entry, made
@@ -24,7 +24,7 @@ def test_the_least_value_by_hand():
     """Prices 0, 2, 7: the least of 12 + p, 7 + 2 p, 16/3 + 3 p."""
     instance = ONE
     for price, least in ((0.0, 16 / 3), (2.0, 11.0), (7.0, 19.0)):
-        assert least_value(arrays(instance), 0, np.array([price])) == pytest.approx(least, rel=1e-12)
+        assert least_values(arrays(instance), np.array([price]))[0] == pytest.approx(least, rel=1e-12)
         proven = verify(instance, DualsCertificate("milp", {"stock_V": -price} if price else {}, 0.0))
         assert float(proven) == pytest.approx(least - 3 * price, rel=1e-11)
         assert proven < Fraction(least) - 3 * Fraction(price)
@@ -48,9 +48,9 @@ def test_least_values_against_all_configurations(seed):
     instance = draw(seed, **shape, jobs=2, exchange=seed % 4 > 0, most=most)
     data = arrays(instance)
     prices = prices_for(data, rng)
-    for job in range(data.jobs):
+    for job, least in enumerate(least_values(data, prices).tolist()):
         rows, times = everything(data, job)
-        assert least_value(data, job, prices) == pytest.approx(float((times + rows @ prices).min()), rel=1e-12)
+        assert least == pytest.approx(float((times + rows @ prices).min()), rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -24,7 +24,7 @@ objective      k_i(c)                       U, from the cutoff as an objective  
 ============== ============================ ========================================= ===============================
 
 Offsets are those of ``algorithms.time_costs``; names and rows are those of ``milp``. u_i is found as certificates of prices are
-verified, by ``least_value``. Floats may be off: allowed_i is raised by ``ROOM`` of all that is added up, some thousand
+verified, by ``least_values``. Floats may be off: allowed_i is raised by ``ROOM`` of all that is added up, some thousand
 times what n terms of 2^-52 can be off for n of some thousands, so that only too many columns are listed.
 """
 
@@ -46,7 +46,7 @@ from dlsched.matching_placement.configurations.least_value import (
     Seconds,
     Within,
     cheapest_rate,
-    least_value,
+    least_values,
 )
 from dlsched.matching_placement.formulations.milp import LARGEST, build_milp
 from dlsched.matching_placement.instance import Instance
@@ -88,15 +88,15 @@ def columns_within(data: Arrays, instance: Instance, prices: Sequence[float], cu
     if not math.isfinite(cutoff):
         raise UsageError(where="cutoff", found=cutoff, allowed="a finite number")
     unit_prices = np.array(prices)
-    laws, total = cast("tuple[list[Law], float]", objective_of(instance).laws(data, cutoff))
-    least = [least_value(data, job, unit_prices, law) for job, law in enumerate(laws)]
+    law, total = cast("tuple[Law, float]", objective_of(instance).law(data, cutoff))
+    least = least_values(data, unit_prices, law).tolist()
     if math.inf in least:  # a job without any configuration within the cutoff: there is no such placement
-        return [np.zeros((0, data.types), dtype=np.int64) for _ in laws]
+        return [np.zeros((0, data.types), dtype=np.int64) for _ in least]
     # allowed_i of the theorem is most - (all_least - least[i]), raised by the room for rounding
     all_least, most = math.fsum(least), total + float(dot(unit_prices, data.stock))
     room = ROOM * data.costs.steepness * (abs(most) + abs(total) + all_least + float(np.abs(data.costs.offset).sum()))
     columns_of, work = list[Counts](), 0
-    for job, law in enumerate(laws):
+    for job in range(data.jobs):
         columns, cells = listed(data, job, law, unit_prices, most - (all_least - least[job]) + room)
         columns_of.append(columns)
         work += cells
@@ -137,8 +137,8 @@ def listed(data: Arrays, job: int, law: Law, prices: Floats, allowed: float) -> 
         rate, paid = rate + taken * data.rates[job, kind], paid + taken * prices[kind]
         later_kinds = kinds[at + 1 :]
         # drop those that no extension can bring within the limit
-        to_come = data.rates[job, later_kinds], prices[later_kinds], data.stock[later_kinds]
-        bound = paid + cheapest_rate(law, rate, ring, *to_come)
+        to_come = data.rates[None, job, later_kinds], prices[later_kinds], data.stock[None, later_kinds]
+        bound = paid + cheapest_rate(law, np.array([job]), np.zeros_like(size), rate, ring, *to_come)
         good = np.flatnonzero((missing <= data.stock[later_kinds].sum()) & (bound <= allowed))
         counts, size, missing = (each[good] for each in (counts, size, missing))
         rate, paid, ring = (each[good] for each in (rate, paid, ring))
@@ -152,20 +152,17 @@ def _too_many() -> UsageError:
     )
 
 
-def mean_laws(data: Arrays, cutoff: float) -> tuple[list[Law], float]:
-    """Laws of cost, and most of their sum, for the mean."""
-    return [Seconds(work) for work in data.work.tolist()], cutoff * data.jobs
+def mean_law(data: Arrays, cutoff: float) -> tuple[Law, float]:
+    """Law of cost, and most of the sum, for the mean."""
+    return Seconds(data.work), cutoff * data.jobs
 
 
-def fair_laws(data: Arrays, cutoff: float) -> tuple[list[Law], float]:
+def fair_law(data: Arrays, cutoff: float) -> tuple[Law, float]:
     """The same for alpha-fair utilities."""
     assert isinstance(data.costs, Fair)
-    laws: list[Law] = [
-        FairCost(data, job, data.costs) if data.able(job).size else Seconds(0.0) for job in range(data.jobs)
-    ]
-    return laws, float(data.costs.offset.sum()) - cutoff
+    return FairCost(data, data.costs), float(data.costs.offset.sum()) - cutoff
 
 
-def threshold_laws(data: Arrays, cutoff: float) -> tuple[list[Law], float]:
+def threshold_law(data: Arrays, cutoff: float) -> tuple[Law, float]:
     """The same for the largest ratio."""
-    return [Within(data, job, cutoff * equal_s) for job, equal_s in enumerate(data.costs.equal.tolist())], 0.0
+    return Within(data, cutoff * data.costs.equal), 0.0
