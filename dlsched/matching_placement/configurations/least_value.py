@@ -131,7 +131,9 @@ def _least_of(data: Arrays, jobs: Counts, prices: Floats, law: Law, most: int | 
     to_come = np.cumsum(stock[:, ::-1], axis=1)[:, ::-1] - stock
     for kind in range(len(kinds)):
         # every vector with every number of workers of this type that its best value pays for
-        payable = np.divide(best[row] * _SLACK - paid, price[kind], out=np.full(len(row), np.inf), where=price[kind] > 0)
+        payable = np.divide(
+            best[row] * _SLACK - paid, price[kind], out=np.full(len(row), np.inf), where=price[kind] > 0
+        )
         room = np.minimum(stock[row, kind], largest[row] - size)
         ways = np.minimum(np.floor(payable * _SLACK), room).astype(np.int64) + 1
         if most is not None and int(ways.sum()) > most:
