@@ -48,7 +48,9 @@ class Seconds:
 
     def target(self, job: Counts, price: Floats, ring_s: Floats) -> Floats:
         """As ``Law`` says."""
-        return np.divide(np.sqrt(self.work[job]), np.sqrt(price), out=np.full(len(price), np.inf), where=price > 0)
+        most = np.full(len(price), np.inf)
+        target: Floats = np.divide(np.sqrt(self.work[job]), np.sqrt(price), out=most, where=price > 0)
+        return target
 
 
 class FairCost:
