@@ -60,7 +60,7 @@ GPUs, too, with the CPUs that tasks ask for and without; means of {seeds} orders
 GROWTH = """## What FGD makes of whole GPUs and of models
 
 Per cent of the GPUs that FGD leaves unallocated, of one draw: with whole GPUs, too, where the expected fragment grows least; and
-if all that is free on a node is a fragment for tasks that do not accept its model, too. Both are so in the paper's simulator; `fgd`
+if all that is free on a node is a fragment for tasks that do not accept its model, too. Both are so in the simulator; `fgd`
 of dlsched does neither.
 """
 
