@@ -271,7 +271,8 @@ def write_text(path: str | os.PathLike[str], text: str | Iterator[str]) -> None:
     """Write text, or its pieces, as ``whole_file`` does, so that readers never see half of it (``-``: standard output)."""
     pieces = iter([text]) if isinstance(text, str) else text
     if path_of(path) == "-":
-        sys.stdout.writelines(pieces)
+        for piece in pieces:
+            sys.stdout.write(piece)
         return
     with whole_file(path) as stream:
         stream.writelines(piece.encode("utf-8") for piece in pieces)
