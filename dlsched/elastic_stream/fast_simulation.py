@@ -7,7 +7,7 @@ from the last such state, and ends as soon as neither simulation has a job left.
 
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -82,6 +82,12 @@ Offer = tuple[float, int, int, int]
 """A step of a present job: minus weight x gain per unit, the job, its units before, its units after."""
 
 
+_FIRST, _LAST = (-math.inf,), (math.inf,)
+"""Before and after all offers."""
+_BLOCK = 128  # offers
+_NEAR = 1e-9
+
+
 def share(offers: Sequence[Offer], units: int, speed: Sequence[dict[int, float]]) -> dict[int, int]:
     """Units of the jobs that get any, from steps in ascending order; one that does not fit ends those of its job.
 
@@ -136,16 +142,72 @@ def withdraw(offers: list[Offer], gone: Iterable[Offer]) -> None:
         del offers[bisect_left(offers, offer)]
 
 
+class _Offers:
+    """Ascending offers in blocks, each with the units of its steps in all: a change costs O(sqrt n) for n offers."""
+
+    def __init__(self) -> None:
+        self._least: list[tuple[float, ...]] = [_FIRST]  # no entry of a block is less, none of those before as large
+        self._blocks: list[list[Offer]] = [[]]
+        self._units = [0]
+
+    def insert(self, offer: Offer) -> None:
+        """Add an offer."""
+        index = bisect_right(self._least, offer) - 1
+        block = self._blocks[index]
+        insort(block, offer)
+        self._units[index] += offer[3] - offer[2]
+        if len(block) > 2 * _BLOCK:
+            self._blocks[index : index + 1] = block[:_BLOCK], block[_BLOCK:]
+            self._least.insert(index + 1, block[_BLOCK])
+            first = sum(after - before for *_, before, after in block[:_BLOCK])
+            self._units[index : index + 1] = first, self._units[index] - first
+
+    def withdraw(self, offer: Offer) -> None:
+        """Remove an offer."""
+        index = bisect_right(self._least, offer) - 1
+        block = self._blocks[index]
+        del block[bisect_left(block, offer)]
+        self._units[index] -= offer[3] - offer[2]
+        if not block and index:
+            del self._blocks[index], self._least[index], self._units[index]
+
+    def edge(self, units: int) -> tuple[tuple[float, ...], int]:
+        """The first offer that does not fit beside all before it, or ``_LAST``; and the units that these leave."""
+        for index, taken in enumerate(self._units):
+            if taken > units:
+                for offer in self._blocks[index]:
+                    if offer[3] - offer[2] > units:
+                        return offer, units
+                    units -= offer[3] - offer[2]
+            units -= taken
+        return _LAST, units
+
+    def since(self, first: tuple[float, ...]) -> Iterator[Offer]:
+        """The offers from one on."""
+        index = bisect_right(self._least, first) - 1
+        yield from self._blocks[index][bisect_left(self._blocks[index], first) :]
+        for block in self._blocks[index + 1 :]:
+            yield from block
+
+
 class Weighed:
-    """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause. Cost: O(n) for n steps."""
+    """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause.
+
+    An event looks at jobs that come, change or go, and at the steps about the last one that gets units. Cost: O(sqrt n) for
+    each of these, for n steps.
+    """
 
     clairvoyant = True
     timeless = True
 
     def __init__(self, speeds: Speeds, weights: Sequence[float]) -> None:
         self._speeds, self._weights = speeds, weights
-        self._offers: list[Offer] = []
+        self._offers = _Offers()
+        self._edge: tuple[float, ...] = _FIRST  # steps before it all get their units
+        self._beyond: dict[int, int] = {}  # units of the jobs that get some by a step beyond it
         self._states: dict[int, int] = {}
+        self._steps: dict[int, list[Offer]] = {}
+        self._again: list[int] = []  # jobs to look at again: they have changed, or a restart is all but worth it
 
     def decide(self, view: View) -> dict[int, int]:
         """Divide the units anew; a running job gets more only if it ends earlier so."""
@@ -153,31 +215,78 @@ class Weighed:
             self._withdraw(job)
         for job in view.arrived:
             self._offer(job, FRESH)
-        shares = share(self._offers, view.units, self._speeds.speed)
-        answer = {}
-        for job, before in list(self._states.items()):
-            units = shares.get(job, 0)
+        jobs = dict.fromkeys([*view.arrived, *self._again, *self._beyond])
+        jobs |= self._move_edge(view.units)
+        self._again, answer = [], {}
+        for job in jobs:
+            if job not in self._states:
+                continue
+            units, before = self._share(job), self._states[job]
             if units == max(before, 0) or (units > before > 0 and not self._worth_it(view, job, before, units)):
                 continue
             answer[job] = units
             self._withdraw(job)
             self._offer(job, units or STOPPED)
+        self._again += answer
         return answer
 
+    def _move_edge(self, units: int) -> dict[int, None]:
+        """Share out the units as ``share`` does; return the jobs whose shares may be others than before."""
+        before, (self._edge, units) = self._edge, self._offers.edge(units)
+        passed, first, last = dict[int, None](), min(before, self._edge), max(before, self._edge)
+        if first < last:
+            for offer in self._offers.since(first):
+                if offer >= last:
+                    break
+                passed[offer[1]] = None
+        self._beyond = {}
+        whole = True  # first whole steps, then any counts that fit
+        while units and self._edge != _LAST:
+            for _, job, low, high in self._offers.since(self._edge):
+                more = high - low if whole else units
+                if more <= units and self._share(job) == low:
+                    most = high if whole else _largest(self._speeds.speed[job], low, units)
+                    if most > low:
+                        self._beyond[job] = most
+                        units -= most - low
+                        if not units:
+                            break
+            if not whole:
+                break
+            whole = False
+        return passed | dict.fromkeys(self._beyond)
+
+    def _share(self, job: int) -> int:
+        """Units of a present job."""
+        units = self._beyond.get(job)
+        if units is None:
+            steps = self._steps[job]
+            place = bisect_left(steps, self._edge)
+            units = steps[place - 1][3] if place else 0
+        return units
+
     def _worth_it(self, view: View, job: int, before: int, units: int) -> bool:
-        """Whether a job that holds units ends earlier with more."""
+        """Whether a job that holds units ends earlier with more; if not now, then never, but for rounding."""
         pause = view.restart_s(job)
         times_s = view.epoch_time_s(job, units), view.epoch_time_s(job, before)
-        return not pause or worth_it(
-            pause, view.true_left(job), 1 / times_s[0], 1 / times_s[1], view.pause_s(job, before)
-        )
+        rates = 1 / times_s[0], 1 / times_s[1]
+        remaining, pausing = view.true_left(job), view.pause_s(job, before)
+        if not pause or worth_it(pause, remaining, *rates, pausing):
+            return True
+        if worth_it(pause * (1 - _NEAR), remaining * (1 - _NEAR), *rates, pausing):
+            self._again.append(job)
+        return False
 
     def _offer(self, job: int, state: int) -> None:
         self._states[job] = state
-        insert(self._offers, self._speeds.offers(job, self._weights[job], state))
+        self._steps[job] = self._speeds.offers(job, self._weights[job], state)
+        for offer in self._steps[job]:
+            self._offers.insert(offer)
 
     def _withdraw(self, job: int) -> None:
-        withdraw(self._offers, self._speeds.offers(job, self._weights[job], self._states.pop(job)))
+        del self._states[job]
+        for offer in self._steps.pop(job):
+            self._offers.withdraw(offer)
 
 
 _STATES = 64  # remembered at most, besides those without jobs

@@ -1,8 +1,10 @@
 """Policies whose events touch only what changes make the streams of a pass over all jobs at every event, bit for bit."""
 
+import numpy as np
 import pytest
 
-from dlsched.elastic_stream import generate, simulate
+from dlsched.elastic_stream import fast_simulation, generate, simulate
+from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Speeds, Weighed, share, worth_it
 from dlsched.elastic_stream.policies import ORDERS, EqualShare, gains, orders
 
 from .streams import drawn
@@ -43,3 +45,50 @@ def test_equal_shares_are_those_of_a_pass(order, many, monkeypatch):
     for instance, further in streams:
         expected = simulate(instance, EqualPass(order), **further)
         assert simulate(instance, EqualShare(order), **further).periods == expected.periods
+
+
+class WeighedPass:
+    """Units by weight x gain by the rule: at every event all steps of all jobs present are sorted and gone through."""
+
+    clairvoyant, timeless = True, True
+
+    def __init__(self, speeds, weights):
+        self.speeds, self.weights, self.states = speeds, weights, {}
+
+    def decide(self, view):
+        for job in view.ended:
+            del self.states[job]
+        for job in view.arrived:
+            self.states[job] = FRESH
+        offers = sorted(o for job, state in self.states.items() for o in self.speeds.offers(job, self.weights[job], state))
+        shares, answer = share(offers, view.units, self.speeds.speed), {}
+        for job, before in self.states.items():
+            units = shares.get(job, 0)
+            if units > before > 0 and view.restart_s(job):
+                new, old = 1 / view.epoch_time_s(job, units), 1 / view.epoch_time_s(job, before)
+                if not worth_it(view.restart_s(job), view.true_left(job), new, old, view.pause_s(job, before)):
+                    continue
+            if units != max(before, 0):
+                answer[job] = units
+        self.states |= {job: units or STOPPED for job, units in answer.items()}
+        return answer
+
+
+@pytest.mark.parametrize("block", [1, 3, 128])
+def test_units_by_weight_and_gain_are_those_of_a_pass(block, monkeypatch):
+    """With ties, restarts and ticks; offers in blocks of one, a few and many; where most wait, and where units are idle."""
+    monkeypatch.setattr(fast_simulation, "_BLOCK", block)
+    streams = [drawn(seed) for seed in range(12)]
+    streams += [drawn(seed, jobs=90, arrival_s=0.0) for seed in range(4)]
+    streams += [drawn(seed).model_copy(update={"tick_s": 5.0}) for seed in range(4)]
+    streams += [
+        generate(preset=each, jobs=150, gpus=units, seed=1, load=load)
+        for each in ("poisson", "search")
+        for units, load in ((24, 1.5), (48, 0.9), (64, 0.3))
+    ]
+    for number, instance in enumerate(streams):
+        generator = np.random.default_rng(number)
+        equal = [job.weight for job in instance.jobs]
+        for weights in (equal, generator.choice([1.0, 2.0, 5.0], len(equal)).tolist(), generator.lognormal(size=len(equal))):
+            made = [simulate(instance, way(Speeds(instance, 3.0), weights)) for way in (Weighed, WeighedPass)]
+            assert made[0].periods == made[1].periods

@@ -25,6 +25,7 @@ from dlsched.elastic_stream.simulation.present_jobs import (
 
 _FREE, _KNOWN = range(2)  # in ``state``: idle units; whether the keys in ``running`` are up to date
 _MOMENTS = 256  # between two yields
+_MOVES = 4  # for each entry, before a list is sorted from scratch
 
 Ended = tuple[int, float, float, int]  # a period: position of the job, start, end, units
 Entry = tuple[float, int]  # key and position of a job
@@ -61,7 +62,19 @@ def _sort_again(jobs: Sequence[Queued], order: int, running: list[Entry], now: f
         key = _key(jobs[job], order, now, False)
         jobs[job].place = key
         running[index] = (key, job)
-    running.sort()
+    # Few jobs have passed another since the last event: they are inserted, unless that takes many moves.
+    moves = _MOVES * len(running)
+    for index in range(1, len(running)):
+        entry = running[index]
+        place = index
+        while place and entry < running[place - 1]:
+            running[place] = running[place - 1]
+            place -= 1
+        running[place] = entry
+        moves -= index - place
+        if moves < 0:
+            running.sort()
+            return
 
 
 def _fits(
