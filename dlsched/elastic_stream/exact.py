@@ -42,6 +42,9 @@ def _effort(name: str) -> tuple[int, bool, bool]:
 _FAST_FIRST = sorted(POLICIES, key=_effort)
 
 
+_FEW = 50_000  # jobs whose first plan, without prices, takes seconds at most
+
+
 class _Enough(Exception):  # noqa: N818  a signal, not an error
     """A stage has used its time, or a plan attains the bound."""
 
@@ -129,7 +132,8 @@ def run_plan(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """Offer a stream in hindsight from prices over time, and prove their bound."""
     _begin(instance, search)
     search.offer(quick_stream(instance, tick=search.tick), source="srpt")
-    _improve(instance, search, _shortest(instance), effort=0)
+    if len(instance.jobs) <= _FEW:
+        _improve(instance, search, _shortest(instance), effort=0)
     _plan(instance, search)
     return _status(search)
 

@@ -20,6 +20,7 @@ FRESH, STOPPED = -2, -1
 """States of a job without units: never ran, so its next start is free; or ran before. Other states: units held."""
 
 _MOST_COUNTS = 32  # of a law
+_REMEMBERED = 100_000  # steps of a job in a state, at most
 
 Step = tuple[float, int, int]
 """Gain in speed per unit, units before, units after."""
@@ -61,6 +62,8 @@ class Speeds:
             points = [(count, v if count == state else v * lasting) for count, v in self.speed[job].items()]
             corners = [(0, 0.0), *upper_hull(points)]
             found = [((v - u) / (b - a), a, b) for (a, u), (b, v) in pairwise(corners)]
+            if len(self._steps) >= _REMEMBERED:
+                self._steps.clear()
             self._steps[job, state] = found
         return found
 
@@ -117,7 +120,12 @@ def share(offers: Sequence[Offer], units: int, speed: Sequence[dict[int, float]]
 
 def _largest(speeds: dict[int, float], count: int, units: int) -> int:
     """Largest useful count that is faster than the present one and takes at most ``units`` more."""
-    return max((more for more in speeds if count < more <= count + units), default=count)
+    most = count
+    for more in speeds:  # ascending
+        if more > count + units:
+            break
+        most = max(most, more)
+    return most
 
 
 def worth_it(pause: float, remaining: float, new: float, old: float, pausing: float) -> bool:
@@ -243,14 +251,14 @@ class Weighed:
         whole = True  # first whole steps, then any counts that fit
         while units and self._edge != _LAST:
             for _, job, low, high in self._offers.since(self._edge):
-                more = high - low if whole else units
-                if more <= units and self._share(job) == low:
-                    most = high if whole else _largest(self._speeds.speed[job], low, units)
-                    if most > low:
-                        self._beyond[job] = most
-                        units -= most - low
-                        if not units:
-                            break
+                if whole and high - low > units:
+                    continue
+                most = high if whole else _largest(self._speeds.speed[job], low, units)
+                if most > low and self._share(job) == low:
+                    self._beyond[job] = most
+                    units -= most - low
+                    if not units:
+                        break
             if not whole:
                 break
             whole = False

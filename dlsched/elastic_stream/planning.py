@@ -91,6 +91,7 @@ _MOST_TRIES = 200  # times the number of jobs
 _PATIENCES = 20.0, 3.0
 _POWERS = 1.0, 0.5, 0.0
 _FIRST = 0.4  # share of the tries that begin from all decodings; the others continue from the best weights
+_MOST_JOBS = 50_000  # for which a search improves the weights
 _SMALL = 2_000  # jobs up to which all patiences and powers are tried; with more jobs only the first ones are
 
 
@@ -147,7 +148,12 @@ def plan_stream(
     if reason is not None:
         raise UsageError(f"no stream: {reason}")
     least = (job.weight * instance.fastest_s(index) for index, job in enumerate(instance.jobs))
-    courses = _decoded(instance, list(map(max, weights, least)), tick)
+    weights = list(map(max, weights, least))
+    if len(instance.jobs) > _MOST_JOBS:  # a try would take longer than the stream
+        best = _made(instance, Speeds(instance, _PATIENCES[0]), weights, tick)
+        better(best)
+        return best
+    courses = _decoded(instance, weights, tick)
     best = _made(instance, courses[0].speeds, courses[0].weights, tick)
     better(best)
     tries = int(min(effort / len(instance.jobs), _MOST_TRIES * len(instance.jobs) * max(1.0, effort / EFFORT)))

@@ -86,6 +86,7 @@ _FINEST = 3  # by which the finest level with pauses, whose steps take longest a
 _PIECES = 4  # of a long interval
 _FEWEST = 96  # intervals, of streams of few jobs
 _LARGE = 400  # jobs from which on consecutive jobs share a plane
+_ALL, _SAMPLE, _ROW = 50_000, 20_000, 16  # jobs up to which prices are sought with all; else with how many, so many in a row
 
 Better = Callable[[PricesCertificate], None]
 
@@ -109,7 +110,9 @@ def any_time_prices(
     jobs = jobs_of(instance)
     if not len(jobs.index):
         return PricesCertificate((0.0, 1.0), (0.0,), 0.0)
-    ascents = _Levels(instance, jobs, breakpoints_of(instance, jobs, stream, most), rounds, better, solved, tick)
+    some, units = sampled(jobs, instance.units)
+    breakpoints = breakpoints_of(instance, jobs, stream, most)
+    ascents = _Levels(instance, some, units, breakpoints, rounds, better, solved, tick)
     try:
         if start is None:
             for known in guesses(instance, jobs, ascents.breakpoints, stream):
@@ -125,6 +128,23 @@ def any_time_prices(
     return ascents.handed
 
 
+def sampled(jobs: Jobs, units: int) -> tuple[Jobs, float]:
+    """Of very many jobs some, and the part of the units that goes with their least unit-seconds; else all of both.
+
+    Of jobs that are released in a row, sorted by these unit-seconds, each of some is taken. Prices that are good for the
+    sample are good for all jobs; what they prove is computed of all.
+    """
+    number = len(jobs.index)
+    step = -(-number // _SAMPLE)
+    if number <= _ALL:
+        return jobs, units
+    areas = (jobs.counts / jobs.speeds).min(axis=1)
+    rank = np.empty(number, dtype=np.int64)
+    rank[np.argsort(jobs.release_s, kind="stable")] = np.arange(number)
+    rows = np.sort(np.lexsort((rank, areas, rank // (_ROW * step)))[step // 2 :: step])
+    return jobs.take(rows), units * float(areas[rows].sum() / areas.sum())
+
+
 class _Levels:
     """Ascents on ever finer breakpoints, each from the prices of the one before."""
 
@@ -132,6 +152,7 @@ class _Levels:
         self,
         instance: Instance,
         jobs: Jobs,
+        units: float,
         breakpoints: FloatArray,
         rounds: int,
         better: Better,
@@ -139,7 +160,7 @@ class _Levels:
         tick: Tick,
     ) -> None:
         self.jobs, self.breakpoints = jobs, breakpoints
-        self._instance = instance
+        self._instance, self._units = instance, units
         self._rounds, self._better, self._solved, self._tick = rounds, better, solved, tick
         self._free = replace(jobs, restart_s=np.zeros_like(jobs.restart_s))
         self._estimate = -np.inf
@@ -181,7 +202,7 @@ class _Levels:
     def _ascend(self, jobs: Jobs, breakpoints: FloatArray, width: float, close: float) -> None:
         known = averaged(self.breakpoints, self.known, breakpoints)
         oracle = AnyTime(jobs, breakpoints)
-        supply = self._instance.units * np.diff(breakpoints)
+        supply = self._units * np.diff(breakpoints)
 
         def price(at: FloatArray) -> Cheapest:
             precision = _SHARE * (ascent.promised / ascent.value - 1) if 0 < ascent.value < ascent.promised else 1.0
@@ -197,7 +218,7 @@ class _Levels:
                 break
 
     def _keep(self, breakpoints: FloatArray, known: FloatArray, least: float) -> None:
-        estimate = least - self._instance.units * float(dot(np.diff(breakpoints), known))
+        estimate = least - self._units * float(dot(np.diff(breakpoints), known))
         if estimate > self._estimate or (self._best is None and self.handed is None):
             self._estimate, self._best = estimate, (breakpoints, known)
             self.known = resampled(breakpoints, known, self.breakpoints)
