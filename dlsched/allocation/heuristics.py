@@ -37,6 +37,11 @@ _BLOCK = 256  # steps between two ticks
 
 def double_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
     """Double the job with the largest saving per added unit, while that is allowed, fits and saves; O(P log P + S log J)."""
+    return climb(table, capacity, doubles(table), tick)
+
+
+def doubles(table: CostTable) -> IntArray:
+    """The pair of twice the count of each pair, -1 where there is none."""
     counts = table.counts
     # Ranks of counts and of doubles, each job's beyond those of the jobs before it, so that one search serves all.
     ranks = np.unique(np.concatenate((counts, 2 * counts)))
@@ -45,19 +50,24 @@ def double_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) ->
     row = np.repeat(np.arange(table.jobs), table.lengths)
     inside = np.minimum(double, table.pairs - 1)
     possible = (double < table.starts[row + 1]) & (counts[inside] == 2 * counts)
-    return _climb(table, capacity, np.where(possible, double, -1), tick)
+    return np.where(possible, double, -1)
 
 
 def increase_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
     """Give the next larger count to the job with the largest saving per added unit; one that fails is closed. O(P + S log J)."""
-    following = np.arange(1, table.pairs + 1)
-    following[table.last] = -1
     if (
         capacity >= table.minimum_units
         and (table.counts[table.last] - table.counts[table.first] == table.lengths - 1).all()
     ):
         return _take_units(table, capacity - table.minimum_units)
-    return _climb(table, capacity, following, tick)
+    return climb(table, capacity, increases(table), tick)
+
+
+def increases(table: CostTable) -> IntArray:
+    """The pair of the next larger count of each pair, -1 where there is none."""
+    following = np.arange(1, table.pairs + 1)
+    following[table.last] = -1
+    return following
 
 
 def climb_hulls(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
@@ -71,11 +81,11 @@ def climb_hulls(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> Int
         table.starts, vertices[:-1], side="right"
     )
     following[vertices[:-1][same_job]] = vertices[1:][same_job]
-    return _climb(table, capacity, following, tick)
+    return climb(table, capacity, following, tick)
 
 
 def _take_units(table: CostTable, free: int) -> IntArray:
-    """What ``_climb`` chooses where each step leads to the next pair and takes a unit: the steps of largest gain.
+    """What ``climb`` chooses where each step leads to the next pair and takes a unit: the steps of largest gain.
 
     A step that gains more than one before it follows that at once, so it counts as gaining as little.
     """
@@ -95,7 +105,7 @@ def _take_units(table: CostTable, free: int) -> IntArray:
     return table.first + np.bincount(owner[steps], minlength=table.jobs)
 
 
-def _climb(table: CostTable, capacity: int, following: IntArray, tick: Tick) -> IntArray | None:
+def climb(table: CostTable, capacity: int, following: IntArray, tick: Tick = no_tick) -> IntArray | None:
     """Move jobs from pair p to following[p] (-1: none), the largest saving per added unit first, while it is positive."""
     free = capacity - table.minimum_units
     if free < 0:
@@ -103,6 +113,11 @@ def _climb(table: CostTable, capacity: int, following: IntArray, tick: Tick) -> 
     target = np.maximum(following, 0)
     units = np.where(following >= 0, table.counts[target] - table.counts, 1)
     gains = np.where(following >= 0, (table.costs - table.costs[target]) / units, 0.0)
+    chosen = table.first.copy()
+    while len(going := np.flatnonzero(gains[chosen] > 0)):
+        chosen[going] = following[chosen[going]]
+    if table.counts[chosen].sum() - table.minimum_units <= free:
+        return chosen  # no step has to give way to another
     chosen = table.first.copy()
     next_pair, next_units, next_gain = following.tolist(), units.tolist(), gains.tolist()
     heap = [(-next_gain[pair], job, pair) for job, pair in enumerate(chosen.tolist()) if next_gain[pair] > 0]

@@ -5,7 +5,7 @@ import pytest
 
 from dlsched.elastic_stream import fast_simulation, generate, simulate
 from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Speeds, Weighed, share, worth_it
-from dlsched.elastic_stream.policies import ORDERS, EqualShare, gains, orders
+from dlsched.elastic_stream.policies import ORDERS, Doubling, EqualShare, Marginal, gains, orders
 
 from .streams import drawn
 
@@ -60,7 +60,9 @@ class WeighedPass:
             del self.states[job]
         for job in view.arrived:
             self.states[job] = FRESH
-        offers = sorted(o for job, state in self.states.items() for o in self.speeds.offers(job, self.weights[job], state))
+        offers = sorted(
+            o for job, state in self.states.items() for o in self.speeds.offers(job, self.weights[job], state)
+        )
         shares, answer = share(offers, view.units, self.speeds.speed), {}
         for job, before in self.states.items():
             units = shares.get(job, 0)
@@ -89,6 +91,29 @@ def test_units_by_weight_and_gain_are_those_of_a_pass(block, monkeypatch):
     for number, instance in enumerate(streams):
         generator = np.random.default_rng(number)
         equal = [job.weight for job in instance.jobs]
-        for weights in (equal, generator.choice([1.0, 2.0, 5.0], len(equal)).tolist(), generator.lognormal(size=len(equal))):
+        for weights in (
+            equal,
+            generator.choice([1.0, 2.0, 5.0], len(equal)).tolist(),
+            generator.lognormal(size=len(equal)),
+        ):
             made = [simulate(instance, way(Speeds(instance, 3.0), weights)) for way in (Weighed, WeighedPass)]
             assert made[0].periods == made[1].periods
+
+
+@pytest.mark.parametrize("make", [Doubling, *(lambda order=order: Marginal(order) for order in ORDERS)])
+def test_steps_near_the_last_gain_decide_as_all_do(make, monkeypatch):
+    """Streams with pauses, weights, early ends, ties and ticks; where steps are of one unit and where they are not."""
+    streams = [drawn(seed, jobs=60) for seed in range(9)]
+    streams += [drawn(seed, jobs=40).model_copy(update={"tick_s": 5.0}) for seed in range(2)]
+    streams += [
+        generate(preset=each, jobs=120, gpus=units, seed=1, load=load, weights=weights)
+        for each, weights in (("poisson", None), ("search", "1,2"), ("resnet110", None))
+        for units, load in ((24, 1.5), (64, 0.9))
+    ]
+    monkeypatch.setattr(gains, "MANY", 10**9)
+    expected = [simulate(instance, make()).periods for instance in streams]
+    for many, events in ((1, 5), (4, 40), (10**9, 1)):
+        monkeypatch.setattr(gains, "MANY", min(many, 3))
+        monkeypatch.setattr(gains, "VERY_MANY", many)
+        monkeypatch.setattr(gains, "_EVENTS", events)
+        assert [simulate(instance, make()).periods for instance in streams] == expected

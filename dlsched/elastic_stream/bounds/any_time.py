@@ -86,7 +86,12 @@ _FINEST = 3  # by which the finest level with pauses, whose steps take longest a
 _PIECES = 4  # of a long interval
 _FEWEST = 96  # intervals, of streams of few jobs
 _LARGE = 400  # jobs from which on consecutive jobs share a plane
-_ALL, _SAMPLE, _ROW = 50_000, 20_000, 16  # jobs up to which prices are sought with all; else with how many, so many in a row
+_ALL, _SAMPLE, _ROW = (
+    50_000,
+    20_000,
+    16,
+)  # jobs up to which prices are sought with all; else with how many, so many in a row
+_FEW_INTERVALS = 200  # more would follow what is peculiar to a sample
 
 Better = Callable[[PricesCertificate], None]
 
@@ -111,7 +116,7 @@ def any_time_prices(
     if not len(jobs.index):
         return PricesCertificate((0.0, 1.0), (0.0,), 0.0)
     some, units = sampled(jobs, instance.units)
-    breakpoints = breakpoints_of(instance, jobs, stream, most)
+    breakpoints = breakpoints_of(instance, jobs, stream, most if some is jobs else min(most, _FEW_INTERVALS))
     ascents = _Levels(instance, some, units, breakpoints, rounds, better, solved, tick)
     try:
         if start is None:

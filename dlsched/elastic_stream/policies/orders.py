@@ -27,7 +27,7 @@ from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.simulation.present_jobs import ATTAINED, FALLING, STATIC
 from dlsched.elastic_stream.simulation.queue_stream import Rule
-from dlsched.elastic_stream.simulation.view import View
+from dlsched.elastic_stream.simulation.view import Arrays, View
 
 MANY = 32
 """Number of present jobs from which policies use arrays, with the same answer; fewer are quicker one by one."""
@@ -91,19 +91,20 @@ def fitting(view: View, order: Order, sizes: Mapping[int, int]) -> list[int]:
     return jobs
 
 
-def ranked(view: View, order: Order, sizes: IntArray) -> IntArray:
-    """Rows of ``view.arrays`` in order, each at a size."""
-    arrays = view.arrays
+def ranked(view: View, order: Order, arrays: Arrays, sizes: IntArray) -> IntArray:
+    """Rows of some arrays of the view in order, each at a size."""
     if order is fifo:
-        return np.arange(len(arrays))
+        return np.arange(len(sizes))
+    jobs, keys = arrays.jobs, np.zeros(len(sizes))
     if order is las:
-        return np.lexsort((arrays.jobs, arrays.attained / arrays.weight))
-    jobs = arrays.jobs.tolist()
-    if order is not srpt:
-        return np.lexsort((jobs, [order(view, job, size) for job, size in zip(jobs, sizes.tolist(), strict=True)]))
-    pauses_s = np.where(sizes == arrays.held, arrays.pause_s, arrays.restart_s)
-    times_s = np.fromiter(map(view.epoch_time_s, jobs, sizes.tolist()), np.float64, len(jobs))
-    return np.lexsort((jobs, (pauses_s + arrays.left * times_s) / arrays.weight))
+        keys = arrays.attained / arrays.weight
+    elif order is srpt:
+        pauses_s = np.where(sizes == arrays.held, arrays.pause_s, arrays.restart_s)
+        times_s = np.fromiter(map(view.epoch_time_s, jobs.tolist(), sizes.tolist()), np.float64, len(jobs))
+        keys = (pauses_s + arrays.left * times_s) / arrays.weight
+    else:
+        keys[:] = [order(view, job, size) for job, size in zip(jobs.tolist(), sizes.tolist(), strict=True)]
+    return np.lexsort((jobs, keys))
 
 
 def fitting_rows(sizes: IntArray, units: int) -> IntArray:
@@ -260,7 +261,7 @@ class EqualShare:
             sizes = self._sizes(view, share)
             self._used = sum(sizes.tolist())
             if self._used > view.units:
-                rows = ranked(view, self._order, sizes)
+                rows = ranked(view, self._order, view.arrays, sizes)
                 sizes[np.delete(rows, fitting_rows(sizes[rows], view.units))] = 0
             answer = view.arrays.changes(sizes)
         else:
