@@ -81,11 +81,13 @@ class _Division(NamedTuple):
         units = np.where(self.following < 0, 1, self.table.counts[self.following] - self.table.counts)
         return np.where(self.following < 0, -np.inf, (costs - costs[self.following]) / units)
 
-    def costs(self, some: Arrays, left: FloatArray, pause_s: FloatArray) -> FloatArray:
-        """Weight x seconds that the jobs, the rows of ``some``, would still take on each count."""
-        of, counts = self.of, self.table.counts
-        pauses_s = np.where(counts == some.held[of], pause_s[of], some.restart_s[of])
-        return some.weight[of] * (left[of] * self.times_s + pauses_s)
+
+def _costs(
+    some: Arrays, of: IntArray, counts: IntArray, times_s: FloatArray, left: FloatArray, pause_s: FloatArray
+) -> FloatArray:
+    """Weight x seconds that the jobs, the rows of ``some``, would still take on each count."""
+    pauses_s = np.where(counts == some.held[of], pause_s[of], some.restart_s[of])
+    return some.weight[of] * (left[of] * times_s + pauses_s)
 
 
 class _Resizing:
@@ -153,8 +155,7 @@ class _Resizing:
             return None
         starts, counts, times_s = arrays.pairs(rows, self._counts)
         some, of = arrays.take(rows), np.repeat(np.arange(len(rows)), np.diff(starts))
-        pauses_s = np.where(counts == some.held[of], some.pause_s[of], some.restart_s[of])
-        table = CostTable(starts, counts, some.weight[of] * (some.left[of] * times_s + pauses_s))
+        table = CostTable(starts, counts, _costs(some, of, counts, times_s, some.left, some.pause_s))
         free += int(units[rows].sum())
         following = table.first if self._lead is None else self._lead(table)
         chosen = climb(table, free, following) if near else self._algorithm(table, free)
@@ -173,14 +174,14 @@ class _Resizing:
         low, high = sorted((float(taken.min()), float(beyond.max())))
         # With idle units all steps that gain are taken: those count whose gain may come to be another side of 0.
         self._low, self._high = (low / _BAND, high * _BAND) if whole else (0.0, 0.0)
-        if not (0 < low and high < math.inf if whole else beyond.max() <= 0):
+        if not (low > 0 and high < math.inf if whole else beyond.max() <= 0):
             return
         # Pauses pass first, then work is done: between now and then a gain is largest and least at one of three moments.
         some = arrays.take(all_jobs.rows)
-        left = some.left
+        left, pairs = some.left, (some, all_jobs.of, table.counts, all_jobs.times_s)
         some.ahead_s = span_s
-        paused = all_jobs.costs(some, left, some.pause_s)
-        gains = [exact, all_jobs.gains(paused), all_jobs.gains(all_jobs.costs(some, some.left, some.pause_s))]
+        paused, later = (_costs(*pairs, moment, some.pause_s) for moment in (left, some.left))
+        gains = [exact, all_jobs.gains(paused), all_jobs.gains(later)]
         slack = _SLACK * (table.costs + paused)
         slack += slack[all_jobs.following]
         taken, beyond = all_jobs.edges(np.min(gains, axis=0) - slack, np.max(gains, axis=0) + slack)
