@@ -12,8 +12,8 @@ from growth import Point, shown, slope
 
 from dlsched import elastic_stream
 from dlsched.core.limits import Limits
-from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream import Policy
+from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.policies import ORDERS, Doubling, Exploratory, Myopic, Priced, Weighted
 from dlsched.elastic_stream.simulation import queue_stream
 
