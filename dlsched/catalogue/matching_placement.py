@@ -48,6 +48,7 @@ LISTED = ListedFamily(
         ListedMethod("equal", "heuristic", function="heuristics:equal"),
         ListedMethod("fastest-first", "heuristic", "methods:run_fastest_first"),
         ListedMethod("configuration-lp", "bound", function="bounds:configuration_lp"),
+        ListedMethod("lagrange", "bound", function="bounds:lagrange"),
         ListedMethod("relaxation", "bound", function="bounds:relaxation"),
     ),
     presets={
@@ -64,6 +65,7 @@ LISTED = ListedFamily(
         "assignment": "formulations.assignment:build_assignment",
     },
     options=by_name(
+        Option("types", int, "N", "Number of types of workers, but for published-rates; default: by preset"),
         Option("objective", str, "NAME", "What is optimised; matching: mean, max_rho, alpha_fair"),
         Option("alpha", float, "A", "Of alpha_fair: the larger, the more the slowest jobs count"),
     ),

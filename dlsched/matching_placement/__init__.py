@@ -4,7 +4,7 @@ from dlsched.catalogue.matching_placement import LISTED
 from dlsched.core.family import Family
 from dlsched.matching_placement import certificate
 from dlsched.matching_placement.arrays import constant, infeasible
-from dlsched.matching_placement.bounds import configuration_lp, relaxation
+from dlsched.matching_placement.bounds import configuration_lp, lagrange, relaxation
 from dlsched.matching_placement.checker import check, completion_times, figures, jain_index, objective
 from dlsched.matching_placement.generator import example, generate
 from dlsched.matching_placement.heuristics import beam, equal, fastest_first, local_search, marginal
@@ -28,6 +28,7 @@ __all__ = [
     "fastest_first",
     "generate",
     "jain_index",
+    "lagrange",
     "local_search",
     "marginal",
     "market",

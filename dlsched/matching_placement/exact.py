@@ -29,9 +29,10 @@ from dlsched.matching_placement.formulations import milp
 from dlsched.matching_placement.formulations.assignment import build_assignment, build_minlp
 from dlsched.matching_placement.formulations.milp import build_milp, configurations, count_configurations, within
 from dlsched.matching_placement.formulations.priced import build_priced
-from dlsched.matching_placement.heuristics import beam, improve, proven_optimal, total_of, warm
+from dlsched.matching_placement.heuristics import MANY_PAIRS, beam, improve, proven_optimal, total_of, warm
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of
+from dlsched.matching_placement.rounding import rounded, tatonnement
 from dlsched.matching_placement.solution import Placement
 from dlsched.solvers.conclude import conclude, solve_and_conclude
 from dlsched.solvers.formulation import Formulation, Parametric
@@ -48,6 +49,8 @@ ROUGH = 5e-3
 """Relative gap of prices below which a program over the pool's configurations is worth its time."""
 MANY = 1000
 """Number of jobs times types from which on that program runs before the prices are optimal."""
+MOST_PAIRS = 100_000
+"""Number of jobs times types above which there is no column generation: its linear programs take minutes and more each."""
 _LESS = 0.5
 """Share of a slack with too many labels, up to which another search is worth a try."""
 _MORE = 4.0  # factor of the slack from program to program; smaller than that of the search
@@ -55,9 +58,29 @@ _NODES = 100  # of that program, which is to be quick
 
 
 def run_columns(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """Column generation, then the search within its gap; a node is a round, or a job in which labels are extended."""
+    """Column generation, then the search within its gap; a node is a round, or a job in which labels are extended.
+
+    With ``MANY_PAIRS`` jobs times types, prices and rounding come first, and with ``MOST_PAIRS`` nothing after them.
+    """
     warm(instance, search)
+    data = arrays(instance)
+    pairs = data.jobs * data.types
+    if pairs > MANY_PAIRS:
+        _by_rounding(instance, data, search)
+    if pairs > MOST_PAIRS and not search.proven:
+        search.say(f"prices and rounding alone, as {data.jobs} jobs are too many for column generation")
+        return TerminationStatus.FEASIBLE
     return objective_of(instance).run_columns(instance, search)
+
+
+def _by_rounding(instance: Instance, data: Arrays, search: Search[Placement]) -> None:
+    """Offer a placement rounded from prices, and of a sum prove what the prices prove."""
+    start = counts_of(instance, search.incumbent)
+    proving, prices, counts = tatonnement(data, start, search.tick)
+    if not data.bottleneck:
+        certificate = bounds.proven_by(instance, data, proving)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+    search.offer(placement(instance, rounded(data, start, prices, counts, search.tick)), source="rounding")
 
 
 def by_prices(instance: Instance, search: Search[Placement]) -> TerminationStatus:

@@ -6,8 +6,8 @@ seconds an iteration on a worker of speed 1; its rate on a type is batch / c tim
 factor of job and type. A type whose memory is too small for a job cannot serve it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ import numpy as np
 from dlsched.catalogue.matching_placement import LISTED
 from dlsched.cluster.published import PublishedRates, published_rates
 from dlsched.core.arguments import drawing, require_arguments
-from dlsched.core.elementary import four_digits, log_uniform, lognormal, whole
+from dlsched.core.arrays import FloatArray
+from dlsched.core.elementary import exp, four_digits, log, log_uniform, whole
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.instance import RANGES, Instance, Job, Worker
 
@@ -34,6 +35,7 @@ _MEMORIES_GB = (8.0, 12.0, 16.0, 24.0, 32.0, 40.0, 80.0)
 _GRADIENTS = RANGES["jobs[].gradient_bytes"].usual  # bytes: 2.5 to 250 million parameters of 4 bytes
 _BATCHES, _MOST_WORKERS = (RANGES[f"jobs[].{name}"].usual for name in ("batch_samples", "max_workers"))
 _LARGE_GRADIENTS = (1e8, 4e9)  # 25 to 1000 million parameters
+_LOG_ITERATION_S, _LOG_WORK_S = ((log(low), log(high)) for low, high in ((0.1, 2), (600, 5 * 86400)))
 _PUBLISHED_BANDWIDTHS = {"K80": 1.25e9, "P100": 1.25e9, "T4": 3.125e9, "V100": 3.125e9, "A100": 1.25e10}
 _UNKNOWN_GRADIENT = 1e8  # bytes, for models whose number of parameters is not published
 _CHOSEN = (
@@ -95,6 +97,7 @@ def generate(
     jobs: int = 6,
     gpus: int | None = None,
     seed: int = 0,
+    types: int | None = None,
     objective: str | None = None,
     alpha: float | None = None,
 ) -> Instance:
@@ -104,6 +107,8 @@ def generate(
     ----------
     preset
         One of ``PRESETS``; never more types than workers.
+    types
+        Number of types, >= 1, but for ``published-rates``; None: drawn as the preset says.
     jobs
         Number of jobs, >= 1. A quarter of them need two workers, while there are enough; a third take at most 4 to 16.
     gpus
@@ -125,18 +130,23 @@ def generate(
         raise UsageError(
             where="alpha", found=alpha, allowed="a number >= 0 with alpha_fair, none with other objectives"
         )
-    require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus)
+    require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus, types=types)
+    if types is not None and preset == "published-rates":
+        raise UsageError(where="types", found=types, allowed="none with published-rates, which has five")
     total = WORKERS_PER_JOB * jobs if gpus is None else gpus
     if total < jobs:
         raise UsageError(where="gpus", found=total, allowed=f"an integer >= jobs = {jobs}, a worker for each")
     generator = np.random.default_rng(seed)
     recipe = _RECIPES.get(preset)
+    if recipe is not None and types is not None:
+        recipe = replace(recipe, kinds=(types, types))
     kinds = _published_kinds(generator, total) if recipe is None else _kinds(generator, recipe, total)
     # a worker of every type, the others of random types; then a random order in which jobs are promised workers
     several = [*range(len(kinds)), *generator.integers(len(kinds), size=total - len(kinds)).tolist()]
     kind_of = [kinds[index] for index in sorted(several)]
     order = generator.permutation(total).tolist()
     drawn: list[Drawn] = []
+    raw: list[tuple[float, ...]] = []
     used: list[PublishedRates] = []
     # a job is drawn such that the workers promised to it can serve it
     for index in range(jobs):
@@ -147,16 +157,21 @@ def generate(
             rates, job = _published_job(generator, promised, kinds)
             used.append(rates)
         else:
-            job = _job(generator, recipe, promised, kinds)
+            job = {}
+            raw.append(_raw_job(generator, recipe, promised, len(kinds)))
         drawn.append({"id": f"j{index}", **job, **sizes})
+    if recipe is not None:
+        drawn = [job | fields for job, fields in zip(drawn, _jobs(np.array(raw), kinds), strict=True)]
     command = f"dlsched generate matching_placement --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
+    if types is not None:
+        command += f" --types {types}"
     named, aimed = "", Drawn()
     if objective not in (None, "mean"):
         aimed = {"objective": objective} | ({} if alpha is None else {"alpha": alpha})
         command += "".join(f" --{option} {value}" for option, value in aimed.items())
         named = f"-{objective}" + ("" if alpha is None else f"-{alpha:g}")
     return Instance(
-        name=f"{preset}-{jobs}x{total}-seed{seed}{named}",
+        name=f"{preset}-{jobs}x{total}{'' if types is None else f'-{types}types'}-seed{seed}{named}",
         source="\n".join([command, *_sources(used, kinds)]),
         workers=[
             {"id": f"w{index}", "type": kind.name, "bandwidth_bytes_per_s": kind.bandwidth}
@@ -190,23 +205,34 @@ def _kinds(generator: np.random.Generator, recipe: _Recipe, workers: int) -> lis
     ]
 
 
-def _job(generator: np.random.Generator, recipe: _Recipe, promised: Sequence[_Kind], kinds: Sequence[_Kind]) -> Drawn:
-    """Work of 10 minutes to 5 days on a worker of speed 1, .1 to 2 s an iteration; memory the promised have."""
-    iteration_s = log_uniform(generator, 0.1, 2)
+def _raw_job(
+    generator: np.random.Generator, recipe: _Recipe, promised: Sequence[_Kind], kinds: int
+) -> tuple[float, ...]:
+    """Draw log seconds of an iteration, log batch, memory, log work in seconds, log gradient, and factors of the types."""
+    iteration = generator.uniform(*_LOG_ITERATION_S)
     # batches are powers of two; the promised workers have memory enough
     batch = 2 ** whole(generator, *(int(batch).bit_length() - 1 for batch in _BATCHES))
-    needed_gb = float(generator.uniform(2, min(kind.memory_gb for kind in promised)))
-    factors = [lognormal(generator, 0.25) for _ in kinds]
-    return {
-        "iterations": four_digits(log_uniform(generator, 600, 5 * 86400) / iteration_s),
-        "batch_samples": float(batch),
-        "gradient_bytes": four_digits(log_uniform(generator, *recipe.gradients)) if recipe.gradients else 0.0,
-        "samples_per_s": {
-            kind.name: four_digits(batch / iteration_s * kind.speed * factor)
-            for kind, factor in zip(kinds, factors, strict=True)
-            if kind.memory_gb >= needed_gb
-        },
-    }
+    needed_gb = generator.uniform(2, min(kind.memory_gb for kind in promised))
+    factors = generator.standard_normal(kinds).tolist()
+    work = generator.uniform(*_LOG_WORK_S)
+    gradient = generator.uniform(*map(log, recipe.gradients)) if recipe.gradients else -np.inf
+    return iteration, batch, needed_gb, work, gradient, *factors
+
+
+def _jobs(raw: FloatArray, kinds: Sequence[_Kind]) -> Iterator[Drawn]:
+    """Work of 10 minutes to 5 days on a worker of speed 1, .1 to 2 s an iteration; memory the promised have."""
+    iteration_s, batch, needed_gb, work_s = exp(raw[:, 0]), raw[:, 1], raw[:, 2].tolist(), exp(raw[:, 3])
+    sent = np.isfinite(raw[:, 4])
+    gradients = np.where(sent, four_digits(exp(np.where(sent, raw[:, 4], 0.0))), 0.0)
+    factors = exp(0.25 * raw[:, 5:])
+    rates = [four_digits(batch / iteration_s * kind.speed * factors[:, at]) for at, kind in enumerate(kinds)]
+    iterations, named = four_digits(work_s / iteration_s).tolist(), [(kind.name, kind.memory_gb) for kind in kinds]
+    columns = zip(
+        iterations, batch.tolist(), gradients.tolist(), needed_gb, np.stack(rates, axis=1).tolist(), strict=True
+    )
+    for each, samples, gradient, needed, row in columns:
+        able = {name: rate for (name, memory), rate in zip(named, row, strict=True) if memory >= needed}
+        yield {"iterations": each, "batch_samples": samples, "gradient_bytes": gradient, "samples_per_s": able}
 
 
 def _published_kinds(generator: np.random.Generator, workers: int) -> list[_Kind]:

@@ -26,6 +26,8 @@ from dlsched.matching_placement.solution import Placement
 
 LARGEST = 1_000_000
 """Largest matrix of the assignment, seats by workers: measured .1 s, during which no tick is called."""
+MANY_PAIRS = 20_000
+"""Jobs times types above which exact methods begin with prices and ``rounding``: single steps take too long."""
 
 
 def initial(arrays: Arrays) -> Counts:
@@ -102,20 +104,31 @@ def fastest_first(instance: Instance) -> Placement | None:
     At least min_i, at most max_i. Guarantee: none. Cost: O(S G log G).
     """
     data = arrays(instance)
+    counts = _fastest_first(data)
+    return placement(instance, counts) if (counts.sum(axis=1) >= data.least).all() else None
+
+
+def _fastest_first(data: Arrays) -> Counts:
+    """Counts of ``fastest_first``, shape (S, G); jobs may be short of workers."""
     share = int(data.stock.sum()) // data.jobs
     wanted = np.minimum(np.maximum(share, data.least), data.most)
-    counts = take_fastest(data, wanted, np.arange(data.jobs))
-    return placement(instance, counts) if (counts.sum(axis=1) >= data.least).all() else None
+    return take_fastest(data, wanted, np.arange(data.jobs))
 
 
 def soon(instance: Instance) -> Placement | None:
     """``fastest_first``, or where that fails the smallest sizes with whichever workers fit: an answer whenever one exists."""
     if infeasible(instance) is not None:
         return None
-    return fastest_first(instance) or placement(instance, smallest(arrays(instance)))
+    return placement(instance, soon_counts(arrays(instance)))
 
 
-_POWER = 16.0  # power of the ratios: a job a tenth above the others comes first
+def soon_counts(data: Arrays) -> Counts:
+    """Counts of ``soon``, shape (S, G), for a feasible instance."""
+    counts = _fastest_first(data)
+    return counts if (counts.sum(axis=1) >= data.least).all() else smallest(data)
+
+
+POWER = 16.0  # power of the ratios: a job a tenth above the others comes first
 
 
 def marginal(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
@@ -143,7 +156,7 @@ def marginal(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
 def greedy(data: Arrays, counts: Counts, tick: Tick = no_tick) -> Counts:
     """Steps 2 and 3 of ``marginal`` from a placement, shape (S, G)."""
     if data.bottleneck:
-        data = data.softened(_POWER, data.total(counts))
+        data = data.softened(POWER, data.total(counts))
     # savings of one more worker by job and type; only the job that gets one has new ones
     counts = counts.copy()
     idle = data.stock - counts.sum(axis=0)
@@ -326,6 +339,8 @@ def warm(instance: Instance, search: Search[Placement]) -> None:
     """Offer quick answers, then the local search's, before anything longer starts."""
     offer_soon(instance, search)
     data = arrays(instance)
+    if data.jobs * data.types > MANY_PAIRS:
+        return
     counts = greedy(data, initial(data), search.tick)
     search.offer(placement(instance, counts), source="marginal")
     search.offer(placement(instance, improve(data, counts, search.tick)), source="local-search")
