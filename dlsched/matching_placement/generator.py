@@ -215,7 +215,8 @@ def _raw_job(
     needed_gb = generator.uniform(2, min(kind.memory_gb for kind in promised))
     factors = generator.standard_normal(kinds).tolist()
     work = generator.uniform(*_LOG_WORK_S)
-    gradient = generator.uniform(*map(log, recipe.gradients)) if recipe.gradients else -np.inf
+    ends = recipe.gradients
+    gradient = generator.uniform(log(ends[0]), log(ends[1])) if ends else -np.inf
     return iteration, batch, needed_gb, work, gradient, *factors
 
 
