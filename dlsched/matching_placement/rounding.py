@@ -3,7 +3,7 @@
 *Prices.* Every job takes the configuration that is cheapest for it at prices p among those near the one that it has: a worker
 more, less or of another type, or all workers of one type. A type of which more is demanded than there is gets dearer, and one
 with idle workers cheaper (tatonnement; Walras 1874): p_g is multiplied by (D_g / s_g)^e_g at the demand D_g, where e_g rises as
-long as the sign of D_g - s_g stays and falls when it turns. Any p >= 0 prove a bound, which ``certificate`` computes.
+long as the sign of D_g - s_g stays and falls when it turns. All p >= 0 prove a bound, which ``certificate`` computes.
 
 *Rounding.* Jobs that have a worker of a type with too few give it up, for an idle one of another type if need be, those first
 whose cost and price rise least, until all types suffice. Then jobs take idle workers, those first that gain most.
