@@ -283,15 +283,16 @@ Packed = list[tuple[int, tuple[int, ...]]]
 """Pairs of a server and the replicas of every stage that it gets."""
 
 
-def best_fit(graph: JobGraph, free: Sequence[int], shares: Sequence[float], inside: float) -> Packed:
-    """Pack the stages of a job on servers with enough ``free`` GPUs; return the fastest packing of the bisection.
+def best_fit(
+    graph: JobGraph, rooms: Sequence[tuple[int, int]], shares: Sequence[float], inside: float
+) -> Packed:
+    """Pack the stages of a job on servers, ascending pairs of free GPUs and index; return the fastest packing of the bisection.
 
     Cost: O(M log M + S log S (log M + servers used)). Every stage is packed whole if that is possible and there are at most two
     stages, or the numbers of replicas divide one another (such as powers of two): some level packs each stage alone, and best
     fit decreasing then places all whenever possible. A stage that no server holds takes the servers with the most room; its
     rest goes to the server that it fits best.
     """
-    rooms = sorted((room, server) for server, room in enumerate(free) if room)
     edges = _cut_s(graph, min(shares[server] for _, server in rooms))
     largest = rooms[-1][0]
     loose = [count > largest for count in graph.replicas]

@@ -4,9 +4,10 @@
 servers first, then share out the replicas. ``slices`` has those that place jobs on slices of GPUs.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from heapq import nlargest
+from itertools import islice
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.replica_placement import (
@@ -45,13 +46,42 @@ def named(names: Sequence[str], rows: Iterable[tuple[int, tuple[int, ...]]]) -> 
     return [Share(stage, names[server], count) for server, row in rows for stage, count in enumerate(row) if count]
 
 
+Rooms = dict[int, int]
+"""By number of free GPUs, > 0, the positions of the servers that have so many, as the bits of an integer."""
+
+
+def _bits(positions: Iterable[int], size: int) -> int:
+    """Positions below ``size`` as bits."""
+    held = bytearray(size // 8 + 1)
+    for position in positions:
+        held[position >> 3] |= 1 << (position & 7)
+    return int.from_bytes(held, "little")
+
+
+def _rooms(free: Sequence[int]) -> Rooms:
+    """Servers by what they have free."""
+    positions: defaultdict[int, list[int]] = defaultdict(list)
+    for server, room in enumerate(free):
+        positions[room].append(server)
+    return {room: _bits(servers, len(free)) for room, servers in positions.items() if room > 0}
+
+
+def _positions(bits: int) -> Iterator[int]:
+    """Yield the bits of an integer, ascending."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
 class Servers:
     """The free GPUs, and the seconds that placements take. Servers with fewer GPUs, whose shares are larger, come first."""
 
     def __init__(self, instance: Instance) -> None:
         self.servers = sorted(range(len(instance.servers)), key=lambda index: instance.servers[index].gpus)
         self.names = [instance.servers[index].id for index in self.servers]
-        self.free = [instance.servers[index].gpus for index in self.servers]
+        self._free: list[int] | None = [instance.servers[index].gpus for index in self.servers]
+        self.rooms = _rooms(self.free)
         self.shares = [instance.shares[index] for index in self.servers]
         self.inside = instance.intra_bandwidth_bytes_per_s
         self.total = sum(self.free)
@@ -60,10 +90,25 @@ class Servers:
         self._pools = [instance.servers[index].pools for index in self.servers]
         sizes = list(zip(self.free, self._pools, strict=True))
         self._free_of = {pool: sum(room for room, pools in sizes if pool in pools) for pool in instance.pool_names}
+        self._bits_of = {
+            pool: _bits((server for server, (_, pools) in enumerate(sizes) if pool in pools), len(sizes))
+            for pool in instance.pool_names
+        }
         self._index = {name: server for server, name in enumerate(self.names)}
         # seconds and shares of placements seen before
         self._known: dict[tuple[object, ...], float] = {}
         self._shares: dict[tuple[int, tuple[int, ...]], tuple[Share, ...]] = {}
+
+    @property
+    def free(self) -> list[int]:
+        """Free GPUs of every server, by its position."""
+        if self._free is None:
+            self._free = [0] * len(self.names)
+            for room, bits in self.rooms.items():
+                for server, bit in enumerate(f"{bits:b}"[::-1]):
+                    if bit == "1":
+                        self._free[server] = room
+        return self._free
 
     def allowed(self, pool: str | None) -> list[int]:
         """1 for every server on which jobs of a pool may run, else 0."""
@@ -77,7 +122,14 @@ class Servers:
         """Whether the servers that a job of the pool may use have so many free GPUs, on as few of them as it may use."""
         if gpus > self.free_of(pool) or not self.consolidated:
             return gpus <= self.free_of(pool)
-        return sum(nlargest(self._most(gpus, pool), self.within(pool).free)) >= gpus
+        servers = self._most(gpus, pool)
+        allowed = -1 if pool is None else self._bits_of[pool]
+        for room in sorted(self.rooms, reverse=True):
+            used = min(servers, -(-gpus // room), (self.rooms[room] & allowed).bit_count())
+            servers, gpus = servers - used, gpus - used * room
+            if gpus <= 0 or not servers:
+                break
+        return gpus <= 0
 
     def fits_slice(self, job: Job) -> bool:
         """Whether the slice that a job takes is free somewhere; here all jobs take whole GPUs."""
@@ -87,12 +139,15 @@ class Servers:
         """The same servers, of which those outside the pool have nothing free; to place a job, not to take GPUs."""
         if pool is None:
             return self
-        return self.with_free([room * allowed for room, allowed in zip(self.free, self.allowed(pool), strict=True)])
+        other, allowed = copy(self), self._bits_of[pool]
+        other.rooms = {room: bits & allowed for room, bits in self.rooms.items() if bits & allowed}
+        other._free, other.total = None, self._free_of[pool]
+        return other
 
     def with_free(self, free: list[int]) -> "Servers":
         """The same servers with other free GPUs, to place a job."""
         other = copy(self)
-        other.free, other.total = free, sum(free)
+        other._free, other.rooms, other.total = free, _rooms(free), sum(free)
         return other
 
     def iteration_s(self, graph: JobGraph, placed: Placed) -> float:
@@ -149,8 +204,16 @@ class Servers:
 
     def give(self, taken: list[tuple[int, int]]) -> None:
         """Give GPUs back."""
+        free, rooms = self.free, self.rooms
         for index, count in taken:
-            self.free[index] += count
+            bit, before = 1 << index, free[index]
+            free[index] = after = before + count
+            if before > 0:
+                rooms[before] ^= bit
+                if not rooms[before]:
+                    del rooms[before]
+            if after > 0:
+                rooms[after] = rooms.get(after, 0) | bit
             self.total += count
             for pool in self._pools[index]:
                 self._free_of[pool] += count
@@ -169,9 +232,9 @@ def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
 
     Guarantee: none; more servers than needed are never used. Cost: O(M log M) for M servers, and step 2.
     """
-    if graph.gpus == 1 and not servers.consolidated:
-        return [(max(range(len(servers.free)), key=servers.free.__getitem__), graph.replicas)]
-    chosen = (_tightest if servers.consolidated else _most_free)(graph.gpus, servers.free)
+    chosen = (_tightest if servers.consolidated else _most_free)(graph.gpus, servers.rooms)
+    if len(chosen) == 1:
+        return [(chosen[0][0], graph.replicas)]
     rooms = tuple(room for _, room in chosen)
     rows = remembering(grouped, graph, rooms)(graph, rooms)
     return [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
@@ -188,14 +251,14 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
 
     Guarantee: none. Cost: as ``heavy_edge``, and the swaps once for every different job and set of rooms.
     """
-    chosen = _tightest(graph.gpus, servers.free)
+    chosen = _tightest(graph.gpus, servers.rooms)
     if len(chosen) == 1:
         return [(chosen[0][0], graph.replicas)]
     rooms = tuple(room for _, room in chosen)
     shares = tuple(servers.shares[server] for server, _ in chosen)
     rows = remembering(improved, graph, rooms)(graph, rooms, shares, servers.inside)
     placed = [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
-    packed = best_fit(graph, servers.free, servers.shares, servers.inside)
+    packed = best_fit(graph, _for_stages(graph, servers.rooms), servers.shares, servers.inside)
     if servers.consolidated and len(packed) > len(placed):
         return placed
     return min(placed, packed, key=lambda each: servers.iteration_s(graph, each))
@@ -211,7 +274,7 @@ PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
 
 def in_order(graph: JobGraph, servers: Servers) -> Placed:
     """Place a job in the order of its chain, on the servers with the most free GPUs first. Fast; guarantee: none."""
-    chosen = _most_free(graph.gpus, servers.free)
+    chosen = _most_free(graph.gpus, servers.rooms)
     rows = chained(graph, tuple(room for _, room in chosen))
     return [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
 
@@ -228,22 +291,37 @@ def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[fl
     return [iteration_s[job.graph, job.pool] for job in instance.jobs]
 
 
-def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
+def _most_free(gpus: int, rooms: Rooms) -> list[tuple[int, int]]:
     """Pairs of a server and what it gives: the most free ones first, as few as hold the job."""
     chosen = []
-    for server in sorted(range(len(free)), key=free.__getitem__, reverse=True):
-        room = min(gpus, free[server])
-        chosen.append((server, room))
-        gpus -= room
-        if not gpus:
-            return chosen
+    for free in sorted(rooms, reverse=True):
+        for server in _positions(rooms[free]):
+            chosen.append((server, min(gpus, free)))
+            gpus -= chosen[-1][1]
+            if not gpus:
+                return chosen
     raise ValueError("the servers do not hold the job")
 
 
-def _tightest(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
+def _tightest(gpus: int, rooms: Rooms) -> list[tuple[int, int]]:
     """The most free servers as long as none holds the rest, then the tightest one that does."""
-    chosen = _most_free(gpus, free)[:-1] if max(free) < gpus else []
-    remaining, rest = gpus - sum(room for _, room in chosen), list(free)
-    for server, _ in chosen:
-        rest[server] = 0
-    return [*chosen, (rest.index(min(filter(remaining.__le__, rest))), remaining)]
+    chosen = _most_free(gpus, rooms)[:-1] if max(rooms) < gpus else []
+    remaining, taken = gpus - sum(room for _, room in chosen), {server for server, _ in chosen}
+    fitting = (server for room in sorted(rooms) if room >= remaining for server in _positions(rooms[room]))
+    return [*chosen, (next(server for server in fitting if server not in taken), remaining)]
+
+
+def _for_stages(graph: JobGraph, rooms: Rooms) -> list[tuple[int, int]]:
+    """Free GPUs and servers, ascending, without servers that ``best_fit`` would not choose among equal ones."""
+    # a block goes on the first of equal servers, so there are at most S of these; a stage that none holds fills the last ones
+    stages, loose = len(graph.replicas), max(graph.replicas) > max(rooms)
+    choices: list[tuple[int, int]] = []
+    for room in sorted(rooms):
+        bits, last = rooms[room], max(1, graph.gpus // room * loose)
+        few = bits.bit_count() <= stages + last
+        servers = list(islice(_positions(bits), None if few else stages))
+        for _ in range(0 if few else last):
+            servers.append(bits.bit_length() - 1)
+            bits ^= 1 << servers[-1]
+        choices += [(room, server) for server in sorted(servers)]
+    return choices

@@ -26,10 +26,11 @@ some, reservations count the GPUs of all of them. Jobs of a group at its limit t
 """
 
 import heapq
+import math
 from bisect import bisect_left, insort
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import itemgetter
 
 import numpy as np
@@ -46,21 +47,45 @@ from dlsched.srpt_mapping.solution import Schedule, on_clock_of
 
 
 class _Profile:
-    """GPUs that will be free: ``free[k]`` from ``times_s[k]`` to the next time, the last for ever; shape (K,)."""
+    """GPUs that will be free: ``free[k]`` from ``times_s[k]`` to the next time, the last for ever; shape (K,).
+
+    Before a second reservation the arrays are not made: without reservations what is free only grows, so until the first one
+    starts what is free now is the least, and from then on what it leaves at its start.
+    """
 
     def __init__(self, aside: Aside, gpus: IntArray, now_s: float, expected: "_Expected") -> None:
+        self._aside, self._gpus, self._now_s, self._expected = aside, gpus, now_s, expected
+        self._head: tuple[int, float, float] | None = None  # job, start and end of the first reservation
+        self._head_s, self._beside = math.inf, 0  # its start, and GPUs free beside it then
+        self._made = False
+
+    def _soonest(self) -> Iterator[tuple[float, int]]:
+        """Yield times after now in ascending order, and the GPUs that jobs which run give back then."""
         # a job that should have ended by now may end at any moment, but holds its GPUs now
-        soon_s = np.nextafter(now_s, np.inf)
-        self._aside, self._gpus = aside, gpus
-        self.times_s = np.array([now_s, *(max(end_s, soon_s) for end_s, _, _ in expected)])
-        self.free = np.cumsum([aside.servers.total, *(held for _, held, _ in expected)])
+        soon_s = float(np.nextafter(self._now_s, np.inf))
+        return ((max(end_s, soon_s), held) for end_s, held, _ in self._expected)
+
+    def _make(self) -> None:
+        """Make the arrays."""
+        if not self._made:
+            self._made, changes = True, list(self._soonest())
+            self.times_s = np.array([self._now_s, *(end_s for end_s, _ in changes)])
+            self.free = np.cumsum([self._aside.servers.total, *(held for _, held in changes)])
+            if self._head is not None:
+                self.reserve(*self._head)
 
     def first(self, jobs: IntArray, ends_s: FloatArray) -> int | None:
         """Position of the first job whose GPUs are free from now to its end, or None; arrays of shape (Q,)."""
-        candidates = np.flatnonzero(self.free[0] >= self._gpus[jobs])
+        gpus = self._gpus[jobs]
+        if not self._made:
+            total = self._aside.servers.total
+            fits = gpus <= np.where(ends_s > self._head_s, min(total, self._beside), total)
+            position = int(fits.argmax())
+            return position if fits[position] else None
+        candidates = np.flatnonzero(self.free[0] >= gpus)
         last = np.searchsorted(self.times_s, ends_s[candidates], side="left") - 1
         least = np.minimum.accumulate(self.free)[np.maximum(last, 0)]
-        return next(iter(candidates[least >= self._gpus[jobs[candidates]]].tolist()), None)
+        return next(iter(candidates[least >= gpus[candidates]].tolist()), None)
 
     def tried(self, job: int, end_s: float) -> Tried | None:
         """Where the rule places a job now; None: not enough is free."""
@@ -73,6 +98,13 @@ class _Profile:
 
     def earliest_s(self, job: int, length_s: float) -> float:
         """The first time from which a job's GPUs are free for so long."""
+        if self._head is None and not self._made:
+            free = self._aside.servers.total
+            for at_s, held in self._soonest():
+                free += held
+                if free >= self._gpus[job]:
+                    return at_s
+        self._make()
         # a job starts now or after a step with too few GPUs, and ends by the next such step
         short = np.flatnonzero(self.free < self._gpus[job])
         starts, following = np.append(0, short + 1), np.append(short, len(self.free))
@@ -82,11 +114,24 @@ class _Profile:
 
     def has(self, end_s: float, room: Room) -> bool:
         """Whether what a job takes is free from now to its end."""
+        units = sum(each for _, each in room)
+        if end_s <= self._now_s:
+            self._make()  # a job too short for the clock takes nothing
+        if not self._made:
+            return units <= (self._beside if end_s > self._head_s else self._aside.servers.total)
         last = int(np.searchsorted(self.times_s, end_s, side="left"))
-        return bool(self.free[: max(1, last)].min() >= sum(units for _, units in room))
+        return bool(self.free[: max(1, last)].min() >= units)
 
     def reserve(self, job: int, start_s: float, end_s: float, room: Room | None = None) -> None:
         """Take what a job takes, or will where the rules place it, from one time to another, at which it is free."""
+        if not self._made:
+            if start_s > self._now_s:
+                self._head, self._head_s = (job, start_s, end_s), start_s
+                free = sum(held for _, held in takewhile(lambda change: change[0] <= start_s, self._soonest()))
+                self._beside = self._aside.servers.total + free - int(self._gpus[job])
+            elif end_s > self._head_s:
+                self._beside -= int(self._gpus[job])
+            return
         first, last = self._step(start_s), self._step(end_s)
         self.free[first:last] -= self._gpus[job]
 

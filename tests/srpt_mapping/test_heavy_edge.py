@@ -249,8 +249,7 @@ def test_best_placement_is_the_best_of_all(seed):
     best = min(alpha for alpha, _ in every_placement(instance, job, free))
     servers = Servers(instance)
     by_name = dict(zip((server.id for server in instance.servers), free, strict=True))
-    servers.free = [by_name[name] for name in servers.names]
-    servers.total = sum(free)
+    servers = servers.with_free([by_name[name] for name in servers.names])
     start = [(instance.server_index[servers.names[index]], row) for index, row in heavy_edge(job.graph, servers)]
     found = best_placement(job.graph, free, instance.shares, inside, start=start if seed % 2 else None)
     assert found.status is TerminationStatus.OPTIMAL
