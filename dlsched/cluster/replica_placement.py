@@ -283,9 +283,7 @@ Packed = list[tuple[int, tuple[int, ...]]]
 """Pairs of a server and the replicas of every stage that it gets."""
 
 
-def best_fit(
-    graph: JobGraph, rooms: Sequence[tuple[int, int]], shares: Sequence[float], inside: float
-) -> Packed:
+def best_fit(graph: JobGraph, rooms: Sequence[tuple[int, int]], shares: Sequence[float], inside: float) -> Packed:
     """Pack the stages of a job on servers, ascending pairs of free GPUs and index; return the fastest packing of the bisection.
 
     Cost: O(M log M + S log S (log M + servers used)). Every stage is packed whole if that is possible and there are at most two
