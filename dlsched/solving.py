@@ -12,7 +12,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack, overload
 
-from dlsched.core.arguments import Decider, callable_of, file_of, kind_of
+from dlsched.core.arguments import Decider, callable_of, file_of, kind_of, require_engine
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Method
 from dlsched.core.files import Json
@@ -126,6 +126,22 @@ def _imported(asked: _Asked) -> AnyMethod:
     return Method(text, "heuristic", runner(FAMILIES[family], text, thing, {}, file))
 
 
+def on_engine(method: AnyMethod, engine: str, workers: int | None, scheduler: str | None) -> AnyMethod:
+    """Have a method run where it is asked to; UsageError: it cannot run there, or there is no such engine or number."""
+    require_engine(workers, engine, scheduler)
+    if engine == "local":
+        if workers is not None:
+            raise UsageError(where="workers", found=repr(workers), allowed="only with engine dask")
+        return method
+    if not method.in_blocks:
+        allowed = "methods that add up blocks of jobs: lagrange of ring_allocation"
+        raise UsageError(where="engine", found=f"{engine!r} with method {method.name}", allowed=allowed)
+    from dlsched.processes.dask_blocks import Cluster
+
+    cluster = Cluster(workers or os.cpu_count() or 1, scheduler)
+    return replace(method, run=functools.partial(method.run, cluster=cluster))
+
+
 class Bounding(TypedDict, total=False):
     """Arguments of ``bound`` by name."""
 
@@ -133,6 +149,9 @@ class Bounding(TypedDict, total=False):
     time_limit: float | None
     progress: ProgressCallback | None
     verbose: bool
+    engine: str
+    workers: int | None
+    scheduler: str | None
 
 
 class Solving(Bounding, total=False):
@@ -173,6 +192,9 @@ def solve(
     time_limit: float | None = None,
     progress: ProgressCallback | None = None,
     verbose: bool = False,
+    engine: str = "local",
+    workers: int | None = None,
+    scheduler: str | None = None,
 ) -> Result[Solution]:
     """Solve an instance of any family.
 
@@ -197,6 +219,12 @@ def solve(
         Called with a ``Progress`` now and then.
     verbose
         Print a line a second on standard error: incumbent, bound, gap, and whence they come.
+    engine
+        ``local``, in this process, or ``dask``: on a cluster, for methods that add up blocks of jobs (``lagrange`` of
+        ``ring_allocation``). The certificate is the same to the bit.
+    workers, scheduler
+        Of engine ``dask``: the address of its scheduler, or else the number of workers that are started on this machine, by
+        default one for each processor.
 
     Returns
     -------
@@ -208,12 +236,14 @@ def solve(
         The call cannot be carried out as asked.
     InstanceError
         The file holds no valid instance.
+    InputError
+        No scheduler answers.
     """
     instance = read_or_same(instance)
     family = family_of(instance)
     return family.solve(
         instance,
-        method=method_of(family, method),
+        method=on_engine(method_of(family, method), engine, workers, scheduler),
         limits=limits,
         seed=seed,
         solver=solver,
@@ -249,12 +279,15 @@ def bound(
     time_limit: float | None = None,
     progress: ProgressCallback | None = None,
     verbose: bool = False,
+    engine: str = "local",
+    workers: int | None = None,
+    scheduler: str | None = None,
 ) -> Result[Solution]:
     """Return the best bound of an instance that is proven without solving it, with its certificate.
 
     Parameters
     ----------
-    instance, limits, time_limit, progress, verbose
+    instance, limits, time_limit, progress, verbose, engine, workers, scheduler
         As in ``solve``.
 
     Raises
@@ -263,6 +296,8 @@ def bound(
         The call cannot be carried out as asked.
     InstanceError
         The file holds no valid instance.
+    InputError
+        No scheduler answers.
 
     >>> import dlsched
     >>> result = dlsched.bound(dlsched.ring_allocation.example())
@@ -271,6 +306,7 @@ def bound(
     """
     instance = read_or_same(instance)
     family = family_of(instance)
+    method = on_engine(family.method(family.best_bound), engine, workers, scheduler)
     return family.solve(
-        instance, method=family.best_bound, limits=limits, time_limit=time_limit, progress=progress, verbose=verbose
+        instance, method=method, limits=limits, time_limit=time_limit, progress=progress, verbose=verbose
     )

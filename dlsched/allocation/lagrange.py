@@ -22,7 +22,7 @@ power of the price, and beyond the dearest as the inverse of the price's square 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -57,30 +57,52 @@ def best_price(
     if table.minimum_units > capacity:
         return None
     relevant = RelevantPairs(table) if relevant is None else relevant
-    fits: IntArray | None = None
-    exceeds: IntArray | None = None
-    chosen: IntArray | None = None
-    excess = 0
-    prices = _likely_prices(table, capacity, lambda: excess, tick)
+    chosen: dict[float, IntArray] = {}
+
+    def units_at(price: float) -> int:
+        chosen[price] = relevant.cheapest(price, next(reversed(chosen.values()), None))
+        return int(table.counts[chosen[price]].sum())
+
+    low, high, excess = bracket(table, capacity, units_at, tick)
+    if high is None:
+        assert low is not None
+        return Frontier(0.0, chosen[low], chosen[low])
+    fits = table.first.copy() if low is None else chosen[low]
+    return closed(table, fits, chosen[high], excess, tick)
+
+
+class Sampled(Protocol):
+    """What the first prices need of a table: its numbers of jobs and pairs, and the table of some jobs."""
+
+    @property
+    def jobs(self) -> int: ...  # noqa: D102
+    @property
+    def pairs(self) -> int: ...  # noqa: D102
+    def of_jobs(self, jobs: IntArray, /) -> CostTable: ...  # noqa: D102
+
+
+def bracket(
+    table: Sampled, capacity: int, units_at: Callable[[float], int], tick: Tick
+) -> tuple[float | None, float | None, int]:
+    """Return a price at which ``units_at`` fit, one at which they exceed the capacity, and by how much; None: none was met."""
+    fits: float | None = None
+    exceeds: float | None = None
+    latest = excess = 0
+    prices = _likely_prices(table, capacity, lambda: latest, tick)
     while fits is None or exceeds is None:
         price = next(prices, None)
         if price is None:
             break
         tick()
-        chosen = relevant.cheapest(price, chosen)
-        excess = int(table.counts[chosen].sum()) - capacity
-        if excess > 0:
-            exceeds = chosen
+        latest = units_at(price) - capacity
+        if latest > 0:
+            exceeds, excess = price, latest
         else:
-            fits = chosen
-    if exceeds is None:
-        assert fits is not None
-        return Frontier(0.0, fits, fits)
-    excess = int(table.counts[exceeds].sum()) - capacity
-    return _closed(table, capacity, table.first.copy() if fits is None else fits, exceeds, excess, tick)
+            fits = price
+    return fits, exceeds, excess
 
 
-def _likely_prices(table: CostTable, capacity: int, excess: Callable[[], int], tick: Tick) -> Iterator[float]:
+def _likely_prices(table: Sampled, capacity: int, excess: Callable[[], int], tick: Tick) -> Iterator[float]:
     """Yield two prices, from a sample of many jobs, likely on either side of the best; and 0 unless one exceeds the capacity."""
     every, above = table.pairs // _SAMPLE, False
     if every >= _WORTHWHILE and table.jobs >= _WORTHWHILE * every:
@@ -98,9 +120,9 @@ def _likely_prices(table: CostTable, capacity: int, excess: Callable[[], int], t
         yield 0.0
 
 
-def _closed(table: CostTable, capacity: int, fits: IntArray, exceeds: IntArray, excess: int, tick: Tick) -> Frontier:
+def closed(table: CostTable, fits: IntArray, exceeds: IntArray, excess: int, tick: Tick) -> Frontier:
     """Close in on the best price between two choices, of which one exceeds the capacity by ``excess``."""
-    active = _Active.between(np.arange(table.jobs), None, table, fits, exceeds)
+    active = Active.of(table, fits, exceeds)
     while True:
         tick()
         low, high = active.starts[:-1], active.starts[1:] - 1
@@ -122,7 +144,7 @@ def _closed(table: CostTable, capacity: int, fits: IntArray, exceeds: IntArray, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Active:
+class Active:
     """The undecided jobs and the pairs that may still be minimisers: a job's first one fits, its last one exceeds."""
 
     rows: IntArray  # jobs, shape (U,)
@@ -132,8 +154,13 @@ class _Active:
     costs: FloatArray
 
     @classmethod
+    def of(cls, table: CostTable, fits: IntArray, exceeds: IntArray) -> Self:
+        """Return what is undecided between two choices of a table."""
+        return cls.between(np.arange(table.jobs), None, table, fits, exceeds)
+
+    @classmethod
     def between(
-        cls, rows: IntArray, pairs: IntArray | None, source: "CostTable | _Active", low: IntArray, high: IntArray
+        cls, rows: IntArray, pairs: IntArray | None, source: "CostTable | Active", low: IntArray, high: IntArray
     ) -> Self:
         """Keep every job's pairs low .. high that lie below the line through these two; ``pairs`` None: all."""
         counts, costs = source.counts, source.costs

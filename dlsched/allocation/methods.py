@@ -29,6 +29,7 @@ from dlsched.version import VERSION
 if TYPE_CHECKING:
     import pulp
 
+    from dlsched.processes.dask_blocks import Cluster
     from dlsched.solvers.linear import LinearModel
 
 
@@ -89,9 +90,9 @@ class Counting(Generic[CountedT, SolutionT]):
         self.offer(instance, search, table, chosen, DP)
         return proven(search, DP)
 
-    def run_lagrange(self, instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
-        """The bound at the best price."""
-        certificate = self.lagrange(instance, tick=search.tick)
+    def run_lagrange(self, instance: CountedT, search: Search[SolutionT], **where: "Cluster") -> TerminationStatus:
+        """The bound at the best price; ``cluster``: there."""
+        certificate = self.lagrange(instance, tick=search.tick, **where)
         search.prove(certificate.value, source="certificate", certificate=certificate)
         return TerminationStatus.FEASIBLE
 

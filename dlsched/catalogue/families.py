@@ -99,6 +99,7 @@ class ListedMethod:
     require: str = ""
     for_some: bool = False
     searched: Mapping[str, Value] = field(default_factory=dict)
+    in_blocks: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

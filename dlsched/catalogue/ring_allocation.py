@@ -17,7 +17,7 @@ LISTED = ListedFamily(
         ListedMethod("fixed", "heuristic", function="heuristics:fixed", guarantee="heuristics:FIXED"),
         ListedMethod("equal", "heuristic", function="heuristics:equal", guarantee="heuristics:EQUAL"),
         ListedMethod("hull", "heuristic", function="heuristics:hull", guarantee="heuristics:HULL"),
-        ListedMethod("lagrange", "bound", "methods:run_lagrange"),
+        ListedMethod("lagrange", "bound", "methods:run_lagrange", in_blocks=True),
         ListedMethod("lp", "bound", "methods:run_lp", solvers=able("multipliers")),
     ),
     aliases={"knapsack": "exact"},

@@ -111,6 +111,19 @@ def sum_below(terms: Sequence[float], rest: Fraction) -> float:
     return math.nextafter(nearest, -math.inf) if math.fsum([*parts, -nearest]) < 0 else nearest
 
 
+def condensed(terms: Sequence[float]) -> list[float]:
+    """Return a few floats whose exact sum is that of ``terms``; OverflowError: it is beyond all floats.
+
+    >>> condensed([1.0, 2.0**-80, -1.0])
+    [8.271806125530277e-25]
+    """
+    parts: list[float] = []
+    # each further float is the rounded rest, at most 2**-53 times the one before
+    while rest := math.fsum([*terms, *(-part for part in parts)]):
+        parts.append(rest)
+    return parts
+
+
 @dataclass(frozen=True, slots=True)
 class ExactRow:
     """A constraint: its sense and right-hand side, exactly."""

@@ -24,6 +24,11 @@ NodeLimit = Annotated[int | None, typer.Option("--node-limit", metavar="N", help
 Threads = Annotated[int, typer.Option("--threads", metavar="N", help="Threads that a solver may use.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random draw.")]
 Workers = Annotated[int | None, typer.Option(metavar="N", help="Processes; by default one for each processor.")]
+Engine = Annotated[str, typer.Option(metavar="E", help="local, or dask.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Of the scheduler of a Dask cluster; else one is started here."),
+]
 Linear = Annotated[
     str | None,
     typer.Option(

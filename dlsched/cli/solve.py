@@ -9,7 +9,18 @@ import typer
 
 from dlsched.catalogue.solvers import SOLVERS, either
 from dlsched.cli import completion
-from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
+from dlsched.cli.options import (
+    AsJson,
+    Engine,
+    InstancePath,
+    NodeLimit,
+    OutPath,
+    Scheduler,
+    Seed,
+    Threads,
+    TimeLimit,
+    Workers,
+)
 from dlsched.cli.output import cases, duration, number, percent, print_json, progress_line, sentence
 from dlsched.core.errors import ContradictionError, DisagreementError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
@@ -23,7 +34,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, write
 from dlsched.results.reading import disproof
 from dlsched.solvers.outcome import require
-from dlsched.solving import bound, method_named, solve
+from dlsched.solving import bound, method_named, on_engine, solve
 
 if TYPE_CHECKING:
     from dlsched.proofs.proof import Proof
@@ -62,12 +73,15 @@ def run(
     seed: Seed = 0,
     out: OutPath = None,
     as_json: AsJson = False,
+    engine: Engine = "local",
+    workers: Workers = None,
+    scheduler: Scheduler = None,
 ) -> int:
     """Solve an instance with one method; `exact` proves the optimum."""
     instance = read(file)
     family = family_of(instance)
     limits = Limits(time_s=time_limit, nodes=node_limit, threads=threads)
-    chosen = method_named(family, method)
+    chosen = on_engine(method_named(family, method), engine, workers, scheduler)
     _require_another(family, chosen, solver, cross_check)
     for path in filter(None, (out, proof)):
         require_writable(path)
@@ -244,13 +258,20 @@ def _entries(entries: object) -> str:
     return shown if len(entries) <= _SHOWN else f"{shown}, ... ({len(entries)} in all; -o OUT writes them)"
 
 
-def run_bound(file: InstancePath, time_limit: TimeLimit = None, as_json: AsJson = False) -> int:
+def run_bound(
+    file: InstancePath,
+    time_limit: TimeLimit = None,
+    as_json: AsJson = False,
+    engine: Engine = "local",
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+) -> int:
     """Print the best bound that is proven without solving, with its certificate."""
     instance = read(file)
     family = family_of(instance)
     limits = Limits(time_s=time_limit)
     with progress_line(f"{instance.name}, {family.best_bound}") as progress:
-        result = bound(instance, limits=limits, progress=progress)
+        result = bound(instance, limits=limits, progress=progress, engine=engine, workers=workers, scheduler=scheduler)
     if as_json:
         print_json(result.as_data())
     else:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dlsched.cli.options import AsJson, Workers, names_in
+from dlsched.cli.options import AsJson, Engine, Scheduler, Workers, names_in
 from dlsched.cli.output import print_json, print_table
 from dlsched.cli.study_results import STORE_HELP
 from dlsched.core.messages import printable, several
@@ -44,11 +44,8 @@ def run(
         str | None, typer.Option("-s", "--store", metavar="STORE", help="Where results are kept; beside the plan.")
     ] = None,
     workers: Workers = None,
-    engine: Annotated[str, typer.Option(metavar="E", help="local, or dask.")] = "local",
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Of the scheduler of a Dask cluster; else one is started here."),
-    ] = None,
+    engine: Engine = "local",
+    scheduler: Scheduler = None,
     retry: Annotated[
         str | None, typer.Option(metavar="A,B", help="Run cells of these statuses again: timeout,killed,error ...")
     ] = None,

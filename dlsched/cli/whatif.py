@@ -79,10 +79,10 @@ def run(
 
     Results are kept: Ctrl-C ends it with what has ended, and the same command goes on.
     """
+    from dlsched.core.arguments import require_engine
     from dlsched.evaluation.page import write_page
     from dlsched.evaluation.question import methods_of, sizes_of
     from dlsched.evaluation.whatif import LARGEST_SOLUTION, content_of, data_of, question_of, seconds_of
-    from dlsched.study.leader import require_engine
     from dlsched.study.reports.page import require_report
     from dlsched.traces import read_queue
 

@@ -57,6 +57,19 @@ def file_of(thing: object) -> str:
     return getattr(sys.modules.get(getattr(thing, "__module__", "")), "__file__", None) or ""
 
 
+ENGINES = ("local", "dask")
+
+
+def require_engine(workers: int | None, engine: str = "local", scheduler: str | None = None) -> None:
+    """Validate where a run is to go: UsageError for an unknown engine, scheduler or number."""
+    if workers is not None and not (isinstance(workers, int) and workers >= 1):
+        raise UsageError(where="workers", found=repr(workers), allowed="an integer >= 1")
+    if engine not in ENGINES:
+        raise UsageError(where="engine", found=repr(engine), allowed=", ".join(ENGINES))
+    if scheduler is not None and engine != "dask":
+        raise UsageError(where="scheduler", found=repr(scheduler), allowed="only with engine dask")
+
+
 LARGEST_SEED = 10**4000
 """Seeds are below this: Python writes integers of up to 4,300 digits."""
 LARGEST_DRAWN = 100_000_000

@@ -104,6 +104,8 @@ class Method(Generic[InstanceT, SolutionT]):
         Whether it is made for the few instances that ``require`` takes: it runs on others only where it is named.
     searched
         Options of the space in which ``dlsched worst`` searches, where no preset is given.
+    in_blocks
+        Whether ``run`` takes a ``cluster`` whose workers hold the jobs.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Method(Generic[InstanceT, SolutionT]):
     require: Callable[[InstanceT], None] | None = None
     for_some: bool = False
     searched: Mapping[str, Value] = field(default_factory=dict)
+    in_blocks: bool = False
 
     @property
     def promise(self) -> str:
@@ -347,6 +350,7 @@ def methods_of(
             require=listed.load(method.require) if method.require else None,
             for_some=method.for_some,
             searched=method.searched,
+            in_blocks=method.in_blocks,
         )
         for method in listed.methods
     }

@@ -92,11 +92,6 @@ class JobArrays:
         )
 
     @cached_property
-    def minimum(self) -> int:
-        """Sum of the smallest allowed counts."""
-        return sum(self.least.tolist())
-
-    @cached_property
     def costs(self) -> FloatArray:
         """cost_j of every count of every table, shape (P,)."""
         return self.costs_of(self.tables, np.diff(self.starts), self.counts, self.times_s)

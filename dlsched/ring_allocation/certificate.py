@@ -7,7 +7,7 @@ a count more than twice that above the least is not minimal.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -37,18 +37,17 @@ def _minima(instance: Instance, price: Fraction, tick: Tick) -> Iterator[Fractio
     """Least cost + price x count of every job; about 1 s for 10,000 jobs with 64 counts each."""
     for index in range(len(instance.jobs)):
         tick()
-        yield _minimum(instance, index, price)
+        yield _minimum(instance.jobs[index], instance.gpus, price)
 
 
-def _minimum(instance: Instance, index: int, price: Fraction) -> Fraction:
-    """Least cost + price x count of one job."""
-    job = instance.jobs[index]
+def _minimum(job: Job, gpus: int, price: Fraction) -> Fraction:
+    """Least cost + price x count of one job in a cluster of that many GPUs."""
     table, candidates = job.epoch_time_s, list[int]()
     if table is not None:
         candidates = [table.counts[k] for k in near_minima(_table_values(job, table, float(price)), _ERROR)]
     elif job.speed_law is not None:
-        candidates = _law_candidates(job, job.speed_law, instance.counts(index)[-1], price)
-    return min(exact_cost(job, gpus) + price * gpus for gpus in candidates)
+        candidates = _law_candidates(job, job.speed_law, job.counts(gpus)[-1], price)
+    return min(exact_cost(job, count) + price * count for count in candidates)
 
 
 def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tick: Tick) -> Iterator[Fraction]:
@@ -75,26 +74,41 @@ def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tic
 
 
 def _below(instance: Instance, price: float, tick: Tick) -> float:
-    """The exact value: products as float expansions if floats decide the least count, else ``_minima``, 50 us a job."""
-    arrays = instance.arrays
+    """The exact value of a price, rounded down."""
+    laws = {index: instance.jobs[index] for index in instance.arrays.laws.tolist()}
+    terms, rest, counts = least_terms(instance.arrays, laws, instance.gpus, price, tick)
+    return sum_below(terms, exact_sum(rest) + Fraction(price) * (counts - instance.gpus))
+
+
+def least_terms(
+    arrays: JobArrays, laws: Mapping[int, Job], gpus: int, price: float, tick: Tick
+) -> tuple[list[float], list[Fraction], int]:
+    """Terms of the least cost + price x count of all jobs: floats, fractions, and a count of GPUs yet to be paid.
+
+    Products are float expansions if floats decide the least count, else fractions, as those of ``laws``, the jobs with a law by
+    position: 50 us a job.
+    """
     near, table = _near(arrays, price, tick)
     jobs = arrays.tables[table]
     # decided: one count is surely the least, and its products do not underflow or overflow
     factors = np.stack((arrays.epochs[jobs], arrays.times_s[near], arrays.restarts_s[jobs], arrays.weights[jobs]))
+    factors[2, arrays.counts[near] == arrays.current[jobs]] = 0.0
     decided = (np.bincount(table)[table] == 1) & moderate(factors).all(axis=0)
-    counts = arrays.counts[near[decided]]
+    counts = arrays.counts[near]
     epochs, times_s, restarts_s, weights = factors[:, decided]
-    restarts_s = np.where(counts == arrays.current[jobs[decided]], 0.0, restarts_s)
     terms = [part for each in (*exact_product(epochs, times_s), restarts_s) for part in exact_product(weights, each)]
-    # the other jobs, and the price of the stock, as fractions
-    others = np.ones(len(instance.jobs), dtype=bool)
-    others[jobs[decided]] = False
-    rest = [Fraction(price) * (sum(counts.tolist()) - instance.gpus)]
-    for index in np.flatnonzero(others).tolist():
+    # the other jobs as fractions
+    exact: dict[int, Fraction] = {}
+    for position in np.flatnonzero(~decided).tolist():
         tick()
-        rest.append(_minimum(instance, index, Fraction(price)))
+        epoch, time_s, restart_s, weight = map(Fraction, factors[:, position].tolist())
+        value = weight * (epoch * time_s + restart_s) + Fraction(price) * int(counts[position])
+        exact[jobs[position]] = min(value, exact.get(jobs[position], value))
+    for index, job in laws.items():
+        tick()
+        exact[index] = _minimum(job, gpus, Fraction(price))
     flat = np.concatenate(terms)
-    return sum_below(flat[flat != 0.0].tolist(), exact_sum(rest))
+    return flat[flat != 0.0].tolist(), list(exact.values()), sum(counts[decided].tolist())
 
 
 def _near(arrays: JobArrays, price: float, tick: Tick) -> tuple[IntArray, IntArray]:

@@ -39,16 +39,23 @@ def cost_table(instance: Instance, *, fitting: bool = True, current: bool = True
     tick()
     arrays, most = instance.arrays, _most(instance, fitting)
     tick()
+    reach = useful(instance, most)
+    _require_size(sum(reach.tolist()), LARGEST_LAWS)
+    return table_up_to(arrays, most, reach, current=current, tick=tick)
+
+
+def table_up_to(
+    arrays: JobArrays, most: IntArray, reach: IntArray, *, current: bool = True, tick: Tick = no_tick
+) -> CostTable:
+    """Tabulate counts up to ``most``, shape (J,), those of laws up to ``reach``, shape (L,); the rest is as in ``cost_table``."""
     # tables alone that fit wholly are taken as they are
     tables, fits = _fitting(arrays, most)
     if fits is None and not len(arrays.laws):
         _require_size(len(arrays.counts), LARGEST_TABLE)
         _require_sum(arrays.largest.tolist())
         return table_of(arrays)
-    reach = _reach(instance, most)
-    _require_size(sum(reach.tolist()), LARGEST_LAWS)
     laws, counts, costs = _law_pairs(arrays, reach, most, current)
-    lengths = np.zeros(len(arrays.ids), dtype=np.int64)
+    lengths = np.zeros(len(arrays.epochs), dtype=np.int64)
     lengths[arrays.tables], lengths[arrays.laws] = tables, laws
     _require_size(int(lengths.sum()), LARGEST_TABLE)
     starts = np.concatenate(([0], np.cumsum(lengths)))
@@ -137,17 +144,22 @@ def doubling_counts(instance: Instance) -> list[Sequence[int] | IntArray]:
 
 def _most(instance: Instance, fitting: bool) -> IntArray:
     """Largest count of every job to tabulate: what others' smallest counts leave, or what memory allows."""
-    arrays, jobs = instance.arrays, len(instance.jobs)
+    arrays = instance.arrays
     if fitting:
         return np.asarray(np.minimum(arrays.largest, arrays.least + max(0, instance.gpus - instance.minimum_gpus)))
-    limit = np.full(jobs, 2**61 // jobs)
+    return allowed_most(arrays, len(instance.jobs), instance.gpus)
+
+
+def allowed_most(arrays: JobArrays, jobs: int, gpus: int) -> IntArray:
+    """Largest count of every job, of as many ``jobs`` in all, that memory allows to tabulate."""
+    limit = np.full(len(arrays.least), 2**61 // jobs)
     # sums of counts stay far below 2^62; of a law some counts beyond the cluster's do
-    limit[arrays.laws] = max(2 * instance.gpus, 2**20 // jobs)
+    limit[arrays.laws] = max(2 * gpus, 2**20 // jobs)
     return np.asarray(np.minimum(arrays.largest, np.maximum(arrays.least, limit)))
 
 
-def _reach(instance: Instance, most: IntArray) -> IntArray:
-    """Largest useful count of every law; shape (L,)."""
+def useful(instance: Instance, most: IntArray) -> IntArray:
+    """Largest useful count of every law, of those up to ``most``, shape (J,); shape (L,)."""
     arrays = instance.arrays
     laws, (compute, theta1, theta2, _, model_bytes) = arrays.laws, arrays.terms
     scale = arrays.weights[laws] * arrays.epochs[laws]

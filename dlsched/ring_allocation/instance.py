@@ -132,21 +132,25 @@ class Instance(InstanceFile):
     @cached_property
     def arrays(self) -> "JobArrays":
         """The jobs as flat arrays, made when first asked for."""
+        return self.arrays_of(self.jobs)
+
+    def arrays_of(self, jobs: Sequence[Job]) -> "JobArrays":
+        """Return some of the jobs as flat arrays."""
         from dlsched.ring_allocation.arrays import JobArrays  # reading goes without NumPy
 
-        runs = ((index, job.current_gpus, job.restart_s) for index, job in enumerate(self.jobs))
+        runs = ((index, job.current_gpus, job.restart_s) for index, job in enumerate(jobs))
         running = {index: (count, restart_s) for index, count, restart_s in runs if count is not None}
-        return JobArrays.of(self.jobs, [job.weight for job in self.jobs], running, self.gpus)
+        return JobArrays.of(jobs, [job.weight for job in jobs], running, self.gpus)
 
     @property
     def capacity(self) -> int:
         """GPUs that the jobs share, C."""
         return self.gpus
 
-    @property
+    @cached_property
     def minimum_gpus(self) -> int:
         """Sum of the smallest allowed counts; when it exceeds ``gpus``, no allocation exists."""
-        return self.arrays.minimum
+        return sum([1 if job.epoch_time_s is None else job.epoch_time_s.counts[0] for job in self.jobs])
 
     def canonical_data(self) -> dict[str, Any]:
         """Return what the hash covers; a ``max_gpus`` equal to ``gpus`` is the default and omitted."""

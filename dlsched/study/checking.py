@@ -9,11 +9,12 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from dlsched.core.arguments import require_engine
 from dlsched.core.files import Json
 from dlsched.results.verification import Verification
 from dlsched.study.cells.cell import CHECKED, Cell, Facts, Outcome
 from dlsched.study.engines import local
-from dlsched.study.leader import StudyProgress, require_engine
+from dlsched.study.leader import StudyProgress
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.recipes import GivenRecipe
 from dlsched.study.rows import Row

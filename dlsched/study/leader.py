@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from dlsched.core.arguments import require_engine
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Lines
 from dlsched.study.cells.cell import Cell, Outcome, cells_of
@@ -22,7 +23,6 @@ from dlsched.study.store.searches import Searches
 from dlsched.study.store.store import LARGEST_SOLUTION, Store
 from dlsched.study.study import Study
 
-ENGINES = ("local", "dask")
 RETRIABLE = (
     "timeout",
     "memory",
@@ -106,7 +106,10 @@ def run(
         raise UsageError(where="largest solution", found=repr(largest_solution), allowed="a number of bytes >= 0")
     if progress is not None and not callable(progress):
         raise UsageError(where="progress", found=repr(progress), allowed="a function of a StudyProgress")
-    require_engine(workers, engine, scheduler, retry)
+    require_engine(workers, engine, scheduler)
+    for each in retry:
+        if each not in RETRIABLE:
+            raise UsageError(where="retry", found=repr(each), allowed=", ".join(RETRIABLE))
     if isinstance(plan, str | os.PathLike):
         store = store_of(plan) if store is None else store
         plan = read_plan(plan)
@@ -191,21 +194,6 @@ def _run(
         cells, ended = store.counts
         if ended < cells:  # otherwise Ctrl-C came after the last cell ended
             raise
-
-
-def require_engine(
-    workers: int | None, engine: str = "local", scheduler: str | None = None, retry: Sequence[str] = ()
-) -> None:
-    """Validate the arguments of a run before anything is read: UsageError for an unknown engine, scheduler, status or number."""
-    if workers is not None and not (isinstance(workers, int) and workers >= 1):
-        raise UsageError(where="workers", found=repr(workers), allowed="an integer >= 1")
-    if engine not in ENGINES:
-        raise UsageError(where="engine", found=repr(engine), allowed=", ".join(ENGINES))
-    if scheduler is not None and engine != "dask":
-        raise UsageError(where="scheduler", found=repr(scheduler), allowed="only with engine dask")
-    for status in retry:
-        if status not in RETRIABLE:
-            raise UsageError(where="retry", found=repr(status), allowed=", ".join(RETRIABLE))
 
 
 Engine = Callable[[Iterator[Cell], int, str], Generator[list[Outcome], None, None]]

@@ -4,7 +4,6 @@ A solver that holds the interpreter in the worker's own process would make it mi
 """
 
 import contextlib
-import logging
 import os
 import pickle
 import tempfile
@@ -12,12 +11,11 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from dlsched.core.errors import DlschedError, InputError, SolverError
-from dlsched.core.imports import needing
+from dlsched.processes.dask_client import connected
 from dlsched.study.cells.cell import Cell, Outcome, versions
 from dlsched.study.engines.local import Pace, Supervisor, drive
 
@@ -125,8 +123,6 @@ ALL_DIED = (
 )
 LOOK_S = 0.05
 """Seconds between two checks for ended batches and for live workers."""
-CONNECT_S = 20.0
-"""Seconds within which a scheduler has to answer."""
 
 
 def run(
@@ -138,7 +134,7 @@ def run(
     ``InputError``: no scheduler answers, or as `run_batch`. ``SolverError``: it was lost, or workers cannot run cells.
     """
     with contextlib.ExitStack() as stack:
-        client, hopeless = _connected(stack, workers, scheduler)
+        client, hopeless = connected(stack, workers, scheduler)
         try:
             yield from _Batches(client, os.path.abspath(folder), hopeless).outcomes(cells)
         except (OSError, TimeoutError):  # Dask lost its connections; we raise other errors
@@ -147,40 +143,6 @@ def run(
             if client.status == "running":
                 with contextlib.suppress(OSError, TimeoutError):
                     client.cancel(list(client.futures.values()), force=True)
-
-
-def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None) -> tuple["Client", Callable[[], bool]]:
-    """Connect to a cluster until ``stack`` closes; also return a test whether all workers are lost."""
-    with needing("engine dask needs Dask", "dask"):
-        import distributed  # noqa: F401  asked for before what needs it
-    stack.enter_context(_silence())
-    from dlsched.study.engines.dask_cluster import CarefulClient, cluster_here, given_up
-
-    if scheduler is None:
-        cluster = stack.enter_context(cluster_here(workers))
-        # by address: a client of the cluster object waits for workers, and Ctrl-C then breaks the cluster
-        return stack.enter_context(CarefulClient(cluster.scheduler_address)), partial(given_up, cluster)
-    try:
-        return stack.enter_context(CarefulClient(scheduler, timeout=CONNECT_S)), lambda: False
-    except (OSError, ValueError, TimeoutError) as error:
-        reason = str(error).split("\n")[0]
-        raise InputError(
-            where="scheduler", found=f"none that answers at {scheduler!r} ({reason})", allowed="a running one"
-        ) from None
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Silence Dask's log within the block: rows and errors say all that matters."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "distributed.core")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
 
 
 class _Batches:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from dlsched import InputError, SolverError, SolverMissingError
+from dlsched.processes import dask_client
 from dlsched.study.cells.cell import Cell, Outcome, versions
 from dlsched.study.engines import dask_engine
 from study.cells_at_hand import ROOMY, cell, function, functions, lives, marked, named, run, said
@@ -77,7 +78,7 @@ def test_a_folder_that_workers_lack(scheduler: str, tmp_path: Path):
 
 def test_no_such_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Is said, and what is allowed."""
-    monkeypatch.setattr(dask_engine, "CONNECT_S", 0.3)
+    monkeypatch.setattr(dask_client, "CONNECT_S", 0.3)
     for address in ("tcp://127.0.0.1:1", "nonsense://here", "no address"):
         with pytest.raises(InputError, match=rf"^scheduler: found none that answers at '{address}'"):
             on_cluster([cell(named("exact"))], address, tmp_path)
@@ -149,7 +150,7 @@ def test_a_lost_scheduler(tmp_path: Path):
 
 def test_ctrl_c_while_a_cluster_is_closed(monkeypatch: pytest.MonkeyPatch):
     """It is closed whole, and Ctrl-C is raised then: Dask waits ten seconds for one that is left half closed."""
-    from dlsched.study.engines.dask_cluster import cluster_here
+    from dlsched.processes.dask_cluster import cluster_here
 
     class Pressed(distributed.LocalCluster):
         async def _close(self):
