@@ -40,7 +40,7 @@ class JobBlock(ABC):
 
     @abstractmethod
     def below(self, price: float) -> tuple[list[float], Fraction, int]:
-        """Return floats, a fraction and units: with price x units their sum is at most the sum of the least cost + price x count."""
+        """Return floats, a fraction and units: with price x units their sum is at most that of the least cost + price x count."""
 
     def pairs(self) -> int:
         """Number of pairs of job and count."""

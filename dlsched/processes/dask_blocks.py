@@ -62,30 +62,41 @@ class Blocks(Generic[BlockT]):
             asked[future.key] = index
             ended.add(future)
 
-        for index in range(len(self._sent)):
-            ask(index)
-        while asked:
-            while not ended.has_ready():
-                self._tick()
-                if self._hopeless() or self._client.status != "running":
-                    raise SolverError("the Dask cluster was lost")
-                time.sleep(LOOK_S)
-            future, result = next(ended)
-            index = asked.pop(future.key)
-            if isinstance(result, list):
-                answers[index] = result[0]
-                continue
+        def again(index: int, result: object) -> None:
             self._require_death(index, result)
             self._sent[index] = None
             ask(index)
+
+        for index in range(len(self._sent)):
+            ask(index)
+        # Answers are taken as they come; what was asked of a worker that died is asked again, of another.
+        while asked:
+            if ended.has_ready():
+                future, result = next(ended)
+                if future.key in asked and isinstance(result, list):
+                    answers[asked.pop(future.key)] = result[0]
+                elif future.key in asked:
+                    again(asked.pop(future.key), result)
+                continue
+            self._tick()
+            if self._hopeless() or self._client.status != "running":
+                raise SolverError("the Dask cluster was lost")
+            for key in [key for key, index in asked.items() if self._lost(index)]:
+                again(asked.pop(key), CancelledError())
+            time.sleep(LOOK_S)
         return [answers[index] for index in range(len(self._sent))]
 
     def _block(self, index: int) -> "Future":
         """Return the block on its worker, sent again if that has died."""
         block = self._sent[index]
-        if block is None or block.status != "finished":
+        if block is None or self._lost(index):
             block = self._sent[index] = self._client.scatter(self._make(index), hash=False)
         return block
+
+    def _lost(self, index: int) -> bool:
+        """Whether the worker with a block that was sent has died."""
+        block = self._sent[index]
+        return block is not None and block.status != "finished"
 
     def _require_death(self, index: int, result: object) -> None:
         """Raise what a worker raised; nothing if it died."""

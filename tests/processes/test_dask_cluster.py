@@ -11,10 +11,10 @@ pytest.importorskip("distributed")
 
 import distributed
 from distributed.core import Status
-
-from dlsched.study.engines import dask_engine
-from dlsched.processes.dask_cluster import STARTS, CarefulClient, PatientNanny, _Ended, cluster_here, given_up
 from study.cells_at_hand import cell, function, functions, named, run
+
+from dlsched.processes.dask_cluster import STARTS, CarefulClient, PatientNanny, _Ended, cluster_here, given_up
+from dlsched.study.engines import dask_engine
 
 
 class Bare(PatientNanny):

@@ -1,0 +1,215 @@
+"""Bounds from blocks of jobs: those of one process to the bit, on a cluster whatever becomes of its workers."""
+
+import contextlib
+import logging
+import math
+import os
+import pickle
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import dlsched
+from dlsched import InputError, UsageError, ring_allocation
+from dlsched.core.status import TerminationStatus
+from dlsched.processes import dask_blocks
+from dlsched.processes.dask_blocks import Blocks
+from dlsched.ring_allocation import Instance, Job, blocks
+from dlsched.ring_allocation.certificate import price_bound
+
+JOBS = 5
+"""Jobs of a block in these tests."""
+
+
+class Here:
+    """Blocks in this process, each pickled as on its way to a worker."""
+
+    def blocks(self, make: Callable[[int], Any], number: int, tick: Callable[[], None]) -> Any:
+        """Make all of them."""
+        self.all = [pickle.loads(pickle.dumps(make(index), protocol=5)) for index in range(number)]
+        return contextlib.nullcontext(self)
+
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Ask one after the other."""
+        return [getattr(block, question.__name__)(*arguments) for block in self.all]
+
+
+@pytest.fixture(autouse=True)
+def few_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks are small."""
+    monkeypatch.setattr(blocks, "JOBS", JOBS)
+
+
+def running(instance: Instance) -> Instance:
+    """The instance, with every third job running, restarts of 30 s and several weights."""
+    jobs = [
+        job.model_copy(update={"current_gpus": job.counts(instance.gpus)[0], "restart_s": 30.0, "weight": 1.0 + index})
+        if index % 3 == 0
+        else job
+        for index, job in enumerate(instance.jobs)
+    ]
+    return Instance(name="running", gpus=instance.gpus, jobs=jobs)
+
+
+@pytest.mark.parametrize("preset", ["mixed", "table", "concave", "adversarial"])
+@pytest.mark.parametrize("jobs", [1, 5, 23])
+def test_the_bound_is_that_of_one_process(preset: str, jobs: int) -> None:
+    """Price and value, with and without jobs that run, scarce and plenty of GPUs."""
+    for seed, gpus in ((1, jobs), (2, 3 * jobs), (3, 100 * jobs)):
+        drawn = ring_allocation.generate(preset=preset, jobs=jobs, gpus=gpus, seed=seed)
+        for instance in (drawn, running(drawn)):
+            if instance.minimum_gpus <= instance.gpus:
+                assert ring_allocation.lagrange(instance, cluster=Here()) == ring_allocation.lagrange(instance)  # type: ignore[arg-type]
+
+
+def test_tables_beside_laws_and_ties() -> None:
+    """A job of each kind in every block, all of them twice: minima tie, and the value is that of the exact check."""
+    law = {"theta": (0.001, 0.5, 0.0, 1.0), "samples": 50_000, "model_bytes": 1e8}
+    kinds: list[dict[str, Any]] = [
+        {"epoch_time_s": {1: 8.0, 2: 4.0, 4: 2.0}},
+        {"speed_law": law, "max_gpus": 40},
+        {"epoch_time_s": {3: 7.0, 300: 1.0, 70_000: 0.5}},
+    ]
+    jobs = [Job(id=f"j{index}", epochs=10.0, **kinds[index % 3]) for index in range(18)]
+    instance = Instance(name="kinds", gpus=600, jobs=jobs)
+    for price in (0.0, 0.1, 20.0, 1e300):
+        certificate = ring_allocation.lagrange(instance, price=price, cluster=Here())  # type: ignore[arg-type]
+        assert certificate == ring_allocation.lagrange(instance, price=price)
+        exact = price_bound(instance, price)
+        assert certificate.value <= exact < math.nextafter(certificate.value, math.inf)
+
+
+def test_a_value_below_all_floats() -> None:
+    """Is refused in the words of one process."""
+    instance = Instance(name="vast", gpus=9, jobs=[Job(id="a", epochs=1.0, epoch_time_s={1: 1.0})])
+    for where in ({}, {"cluster": Here()}):
+        with pytest.raises(ValueError, match="below all floats"):
+            ring_allocation.lagrange(instance, price=1.7e308, **where)  # type: ignore[arg-type]
+
+
+def test_an_infeasible_instance() -> None:
+    """Is refused before a block is made."""
+    instance = Instance(name="none", gpus=1, jobs=[Job(id="a", epochs=1.0, epoch_time_s={2: 1.0})])
+    with pytest.raises(UsageError, match="infeasible"):
+        ring_allocation.lagrange(instance, cluster=Here())  # type: ignore[arg-type]
+    assert dlsched.bound(instance, engine="dask").status is TerminationStatus.INFEASIBLE
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"engine": "spark"}, "engine"),
+        ({"engine": "dask", "workers": 0}, "workers"),
+        ({"workers": 2}, "workers"),
+        ({"scheduler": "tcp://127.0.0.1:1"}, "scheduler"),
+    ],
+)
+def test_misuse(named: dict[str, Any], words: str) -> None:
+    """Is refused by name of the argument, as is a method that has no blocks."""
+    instance = ring_allocation.example()
+    with pytest.raises(UsageError, match=words):
+        dlsched.bound(instance, **named)
+    with pytest.raises(UsageError, match="engine"):
+        dlsched.solve(instance, engine="dask")
+
+
+def test_a_worker_of_another_version() -> None:
+    """Does not answer."""
+    with pytest.raises(InputError, match="dlsched"):
+        dask_blocks._answer("0.0", "pairs", None, (), {})
+
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A cluster of two workers, which are started again when they die."""
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=":0",
+        silence_logs=logging.CRITICAL,
+        memory_limit=0,
+        scheduler_kwargs={"dashboard": False},
+    ) as started:
+        yield started
+
+
+def asking(monkeypatch: pytest.MonkeyPatch, before: Callable[[Blocks[Any], str], None]) -> None:
+    """Have something happen before every question."""
+    ask = Blocks.ask
+
+    def asked(self: Blocks[Any], question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        before(self, question.__name__)
+        return ask(self, question, *arguments)
+
+    monkeypatch.setattr(Blocks, "ask", asked)
+
+
+def test_a_cluster_gives_the_same(cluster: Any) -> None:
+    """By ``bound`` and by ``solve``."""
+    for preset in ("mixed", "concave"):
+        instance = ring_allocation.generate(preset=preset, jobs=23, seed=4)
+        alone = dlsched.bound(instance)
+        where: Any = {"engine": "dask", "scheduler": cluster.scheduler_address}
+        for result in (dlsched.bound(instance, **where), dlsched.solve(instance, method="lagrange", **where)):
+            assert (result.status, result.bound, result.certificate) == (alone.status, alone.bound, alone.certificate)
+
+
+@pytest.mark.parametrize("question", ["units", "undecided", "below"])
+def test_a_worker_that_is_killed(cluster: Any, monkeypatch: pytest.MonkeyPatch, question: str) -> None:
+    """Costs its blocks a second way, and the certificate is the same."""
+    killed: list[int] = []
+
+    def before(blocks_there: Blocks[Any], name: str) -> None:
+        if name == question and not killed:
+            killed.append(min(blocks_there._client.run(os.getpid).values()))
+            os.kill(killed[0], signal.SIGKILL)
+
+    asking(monkeypatch, before)
+    instance = ring_allocation.generate(jobs=43, gpus=200, seed=5)
+    result = dlsched.bound(instance, engine="dask", scheduler=cluster.scheduler_address)
+    assert killed
+    assert result.certificate == dlsched.bound(instance).certificate
+
+
+def test_a_block_that_kills_its_workers(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is given up after three, with a message."""
+
+    def dies(*_: object) -> None:
+        os._exit(1)
+
+    monkeypatch.setattr(dask_blocks, "_answer", dies)
+    result = dlsched.bound(ring_allocation.example(), engine="dask", scheduler=cluster.scheduler_address)
+    assert (result.status, result.bound) == (TerminationStatus.SOLVER_ERROR, None)
+    assert result.message == "workers died 3 times with the same block of jobs"
+
+
+def test_limits_and_interrupts(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """End a run between two questions, with the status that they have everywhere."""
+    instance = ring_allocation.generate(jobs=23, seed=6)
+    where: Any = {"engine": "dask", "scheduler": cluster.scheduler_address}
+    assert dlsched.bound(instance, time_limit=0, **where).status is TerminationStatus.TIME_LIMIT
+
+    def stop(_: Blocks[Any], name: str) -> None:
+        if name == "units":
+            raise KeyboardInterrupt
+
+    asking(monkeypatch, stop)
+    assert dlsched.bound(instance, **where).status is TerminationStatus.INTERRUPTED
+
+
+def test_no_scheduler_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is said with its address."""
+    monkeypatch.setattr("dlsched.processes.dask_client.CONNECT_S", 0.3)
+    with pytest.raises(InputError, match="scheduler"):
+        dlsched.bound(ring_allocation.example(), engine="dask", scheduler="tcp://127.0.0.1:1")
+
+
+def test_a_cluster_of_this_machine() -> None:
+    """Is started for the run and ends with it."""
+    instance = ring_allocation.generate(jobs=23, seed=7)
+    assert dlsched.bound(instance, engine="dask", workers=1).certificate == dlsched.bound(instance).certificate
