@@ -139,7 +139,8 @@ def on_engine(method: AnyMethod, engine: str, workers: int | None, scheduler: st
     from dlsched.processes.dask_blocks import Cluster
 
     cluster = Cluster(workers or os.cpu_count() or 1, scheduler)
-    return replace(method, run=functools.partial(method.run, cluster=cluster))
+    run: Callable[..., TerminationStatus] = method.run
+    return replace(method, run=functools.partial(run, cluster=cluster))
 
 
 class Bounding(TypedDict, total=False):

@@ -27,9 +27,11 @@ def in_blocks(instance: Instance, cluster: Cluster, tick: Tick) -> Iterator[Bloc
     if any(job.epoch_time_s is None for job in instance.jobs):  # how far a law is useful depends on all
         arrays = instance.arrays
         laws, reach = arrays.laws, useful(instance, allowed_most(arrays, len(instance.jobs), instance.gpus))
-    with cluster.blocks(
-        lambda number: RingBlock(instance, number, laws, reach), -(-len(instance.jobs) // JOBS), tick
-    ) as blocks:
+
+    def make(number: int) -> JobBlock:
+        return RingBlock(instance, number, laws, reach)
+
+    with cluster.blocks(make, -(-len(instance.jobs) // JOBS), tick) as blocks:
         yield blocks
 
 
