@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
 
 from dlsched.core.errors import DlschedError, InputError, SolverError
 from dlsched.core.limits import Tick
@@ -112,7 +112,9 @@ class Blocks(Generic[BlockT]):
             raise SolverError(f"workers died {DEATHS} times with the same block of jobs")
 
 
-def _answer(version: str, question: str, block: object, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+def _answer(
+    version: str, question: str, block: object, arguments: tuple[object, ...], named: dict[str, object]
+) -> list[object]:
     """Answer by the method of that name, on a worker; ``InputError``: it has another version of dlsched."""
     if version != VERSION:
         raise InputError(where="a worker's dlsched", found=VERSION, allowed=f"{version}, as where it is asked")

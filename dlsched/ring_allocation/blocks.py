@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from dlsched.certificates.exact import condensed, exact_sum
 from dlsched.core.arrays import IntArray
 from dlsched.core.limits import Tick, no_tick
 from dlsched.processes.dask_blocks import Blocks, Cluster
+from dlsched.ring_allocation.arrays import JobArrays
 from dlsched.ring_allocation.certificate import least_terms
 from dlsched.ring_allocation.costs import allowed_most, table_up_to, useful
 from dlsched.ring_allocation.instance import Instance
@@ -47,14 +47,15 @@ class RingBlock(JobBlock):
         begin, end = np.searchsorted(laws, (here.start, here.stop))
         self._reach, self._all = reach[begin:end], len(instance.jobs)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Counts travel in as few bytes as they need."""
         counts = self._arrays.counts
         narrow = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
         return {**self.__dict__, "_arrays": replace(self._arrays, counts=narrow)}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         arrays = state["_arrays"]
+        assert isinstance(arrays, JobArrays)
         self.__dict__ |= state | {"_arrays": replace(arrays, counts=arrays.counts.astype(np.int64))}
 
     @cached_property
