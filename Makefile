@@ -18,7 +18,7 @@ PIECE_6 = tests/srpt_mapping
 PIECE_7 = tests/ring_embedding --ignore=tests/ring_embedding/test_nasty.py
 PIECE_8 = tests/ring_embedding/test_nasty.py tests/test_contract.py
 PIECE_9 = tests/test_docs.py tests/docs tests/test_typing.py tests/test_imports.py tests/test_adding_a_family.py tests/test_adding_a_solver.py tests/test_extending.py tests/test_instances.py tests/test_shipped.py tests/test_benchmarks.py tests/test_benchmark_pages.py
-PIECE_10 = tests/study tests/test_signals.py
+PIECE_10 = tests/study tests/processes tests/test_signals.py
 PIECE_11 = tests/test_random_instances.py
 PIECE_12 = tests/test_own_certificates.py tests/modelling
 PIECE_13 = tests/cli
