@@ -313,11 +313,11 @@ def _tightest(gpus: int, rooms: Rooms) -> list[tuple[int, int]]:
 
 def _for_stages(graph: JobGraph, rooms: Rooms) -> list[tuple[int, int]]:
     """Free GPUs and servers, ascending, without servers that ``best_fit`` would not choose among equal ones."""
-    # a block goes on the first of equal servers, so there are at most S of these; a stage that none holds fills the last ones
-    stages, loose = len(graph.replicas), max(graph.replicas) > max(rooms)
+    # S blocks go on the first of equal servers each; a stage for which no server is left that holds it fills the last ones
+    stages = len(graph.replicas)
     choices: list[tuple[int, int]] = []
     for room in sorted(rooms):
-        bits, last = rooms[room], max(1, graph.gpus // room * loose)
+        bits, last = rooms[room], max(1, graph.gpus // room)
         few = bits.bit_count() <= stages + last
         servers = list(islice(_positions(bits), None if few else stages))
         for _ in range(0 if few else last):
