@@ -22,6 +22,7 @@ FROM_SIZES: dict[str, set[str]] = {
     "ring_embedding": {"slots", "jobs[].arrival_slot"},
     "srpt_mapping": {
         *("jobs[].stages[].replicas", "jobs[].begun[].stage", "jobs[].begun[].replicas"),
+        *("jobs[].begun[].gpu", "jobs[].begun[].gpus[]", "jobs[].begun[].slot"),
         *("servers[].slicing.slots", "servers[].slicing.profiles[].size", "servers[].slicing.profiles[].starts[]"),
     },
 }

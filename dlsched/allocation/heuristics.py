@@ -33,6 +33,7 @@ def equal_share(instance: Counted) -> int:
 
 
 _BLOCK = 256  # steps between two ticks
+_MANY = 2048  # pairs that are sorted faster than climbed
 
 
 def double_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
@@ -55,11 +56,9 @@ def doubles(table: CostTable) -> IntArray:
 
 def increase_greedily(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> IntArray | None:
     """Give the next larger count to the job with the largest saving per added unit; one that fails is closed. O(P + S log J)."""
-    if (
-        capacity >= table.minimum_units
-        and (table.counts[table.last] - table.counts[table.first] == table.lengths - 1).all()
-    ):
-        return _take_units(table, capacity - table.minimum_units)
+    free, many = capacity - table.minimum_units, table.pairs >= _MANY and table.costs.dtype == np.float64
+    if many and free >= 0 and (table.counts[table.last] - table.counts[table.first] == table.lengths - 1).all():
+        return _take_units(table, free)
     return climb(table, capacity, increases(table), tick)
 
 
