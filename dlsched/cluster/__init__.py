@@ -11,7 +11,6 @@ module                               content
 ``replica_placement``                splits of replicas over servers: fastest, by Heavy-Edge, by best fit
 ``network``                          nodes, links and paths, trees of them; routes between servers
 ``topologies``                       racks, fat trees and other topologies; random networks
-``fragmentation``                    what jobs cannot use of the free parts of GPUs (FGD), and of MIG slots
 ``slicing``                          MIG: profiles of a GPU, and the slots that they take
 ``utility``                          utility of a job's total work
 ``arrivals``                         random arrival times

@@ -18,7 +18,7 @@ Profiles with media engines (``+me``) or graphics (``+gfx``) are left out. They 
 some are limited to one a GPU by engines that are no slots.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -44,6 +44,17 @@ class Geometry(NamedTuple):
         """
         size, starts = self.profiles[profile]
         return tuple(((1 << size) - 1) << start for start in starts)
+
+    def unusable(self, used: int, profiles: Iterable[str]) -> int:
+        """How many slots are free that no instance of the profiles can take beside the mask ``used``; KeyError as ``masks``.
+
+        >>> [GEOMETRIES["A100-40GB"].unusable(0b1, [profile]) for profile in ("1g.5gb", "3g.20gb", "4g.20gb")]
+        [1, 3, 7]
+        """
+        reached = used
+        for mask in [mask for profile in profiles for mask in self.masks(profile) if not mask & used]:
+            reached |= mask
+        return self.slots - reached.bit_count()
 
 
 # Placements: NVIDIA, Multi-Instance GPU User Guide, "Getting Started with MIG", output of ``nvidia-smi mig -lgipp``.

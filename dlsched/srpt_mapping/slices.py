@@ -1,23 +1,19 @@
 """Free room where jobs take slices of GPUs, and the rules that place them: first fit, best fit, dot product, and FGD.
 
-Jobs of whole GPUs are placed by the rules of ``placing``: for these a GPU is free while no job has a slice of it.
+Jobs of whole GPUs are placed by the rules of ``placing``, or by FGD: for these a GPU is free while no job has a slice of it.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from heapq import heappop, heappush
 from operator import itemgetter
 from typing import NamedTuple
 
-from dlsched.cluster.fragmentation import JobClass, expected_slots, fragment
 from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.fragments import server_kinds
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.layouts import usage_of
 from dlsched.srpt_mapping.placing import Placed, Rule, Servers, named
 from dlsched.srpt_mapping.solution import Share
-
-_WHOLE = 1000  # thousandths of a GPU
 
 
 def require_slices(instance: Instance) -> None:
@@ -28,15 +24,18 @@ def require_slices(instance: Instance) -> None:
 
 
 class Spot(NamedTuple):
-    """Where a slice may lie: position of the server, number of the GPU, units or mask of slots that it takes, and its start."""
+    """Where a slice may lie: position of the server, number of the GPU, units or mask of slots that it takes, and its start.
+
+    ``gpu`` is None where whole GPUs are taken, so many as ``taken`` says.
+    """
 
     server: int
-    gpu: int
+    gpu: int | None
     taken: int
     slot: int | None = None
 
 
-Said = tuple[Fraction | int, ...]
+Said = tuple[int, ...]
 """What a rule says of a spot."""
 _Found = tuple[Said, int, Spot]  # with the index of its server
 
@@ -54,48 +53,53 @@ class _Choices(NamedTuple):
 
 
 class SlicedServers(Servers):
-    """The free GPUs, and what is free of those that have slices. Jobs of whole GPUs take the free ones of least number.
+    """The free GPUs, and what is in use of those that have slices. Jobs of whole GPUs take the free ones of least number.
 
-    ``rule``: of ``SLICE_RULES``, which places slices. ``room``: by position of a server and GPU the units that are free, or the
-    mask of slots that are used. What a rule says of a spot depends on its server alone: so the best spot of each server is known
-    until something changes there, and the best of all is the first of a heap.
+    ``rule``: of ``SLICE_RULES``, which places slices. ``room``: by position of a server and GPU the units or the mask of slots
+    that are used. What a rule says of a spot depends on its server alone: so the best spot of each server is known until
+    something changes there, and the best of all is the first of a heap.
     """
 
     def __init__(self, instance: Instance, rule: str) -> None:
         super().__init__(instance)
-        self._instance, self._rule, self._kinds = instance, SLICE_RULES[rule], job_classes(instance)
-        self._sliced = [instance.servers[m] for m in self.servers]
-        self._empty = [0 if each.geometry else instance.units for each in self._sliced]
-        self.room = [[empty] * each.gpus for empty, each in zip(self._empty, self._sliced, strict=True)]
-        self._choices: dict[tuple[int | str | None, str | None], _Choices] = {}
-        self._fragments: dict[tuple[object, tuple[int, ...]], Fraction | int] = {}
+        self._instance, self._rule, kinds = instance, SLICE_RULES[rule], server_kinds(instance)
+        self._sliced, self._kinds = [instance.servers[m] for m in self.servers], [kinds[m] for m in self.servers]
+        self.room = [[0] * each.gpus for each in self._sliced]
+        self._choices: dict[tuple[int | str | None, int, str | None], _Choices] = {}
+        self._known_best: dict[tuple[object, ...], tuple[Said, Spot] | None] = {}  # by kind and state of a server
         self._placed: dict[str, Spot] = {}  # where jobs on slices were placed that start next
 
     def spots(self, job: Job, server: int) -> Iterator[Spot]:
-        """Yield where the slice of a job fits on a server: of equal GPUs the first; starts in the profile's order."""
-        if not self._may_use(job, server):
+        """Yield where a job fits on a server: of equal GPUs the first; starts in the profile's order."""
+        if job.slice is None:
+            if self.free[server] >= job.gpus:
+                yield Spot(server, None, job.gpus)
             return
-        shape, units, row = self._sliced[server].geometry, self._instance.units_of(job), self.room[server]
+        shape, row = self._sliced[server].geometry, self.room[server]
+        starts = (None,) if shape is None or job.profile is None else shape.profiles[job.profile].starts
+        pieces = [(self._kinds[server].taken(job, slot), slot) for slot in starts]
         for state in dict.fromkeys(row):
-            if shape is None or job.profile is None:
-                if state >= units:
-                    yield Spot(server, row.index(state), units)
-                continue
-            for slot, mask in zip(shape.profiles[job.profile].starts, shape.masks(job.profile), strict=True):
-                if not state & mask:
-                    yield Spot(server, row.index(state), mask, slot)
+            for taken, slot in pieces:
+                if not state & taken if shape else state + taken <= self._instance.units:
+                    yield Spot(server, row.index(state), taken, slot)
 
     def best(self, job: Job) -> Spot | None:
-        """Where the rule places the slice of a job, of equal servers on the first of the instance; None: it fits nowhere."""
-        choices = self._choices.get((job.slice, job.pool))
+        """Where the rule places a job, of equal servers on the first of the instance; None: it fits on none."""
+        kind = job.slice, job.gpus, job.pool
+        choices = self._choices.get(kind)
         if choices is None:
             able = [server for server in range(len(self.servers)) if self._may_use(job, server)]
-            choices = self._choices[job.slice, job.pool] = _Choices(dict.fromkeys(able), [], dict.fromkeys(able))
+            choices = self._choices[kind] = _Choices(dict.fromkeys(able), [], dict.fromkeys(able))
         best, heap, changed = choices
         for server in changed:
-            ranked = ((self._rule(self, spot), self.servers[server], spot) for spot in self.spots(job, server))
-            found = best[server] = min(ranked, key=itemgetter(0), default=None)
-            if found is not None:
+            state = self._kinds[server], kind[:2], self.free[server], tuple(self.room[server])
+            if state not in self._known_best:
+                spots = ((self._rule(self, spot), spot) for spot in self.spots(job, server))
+                self._known_best[state] = min(spots, key=itemgetter(0), default=None)
+            known, best[server] = self._known_best[state], None
+            if known is not None:
+                said, (_, *spot) = known
+                found = best[server] = said, self.servers[server], Spot(server, *spot)
                 heappush(heap, found)
         changed.clear()
         if len(heap) > 4 * len(best):  # most are of before
@@ -107,66 +111,52 @@ class SlicedServers(Servers):
     def _may_use(self, job: Job, server: int) -> bool:
         return job.pool in (None, *self._pools[server]) and self._sliced[server].has_slice(job.slice)
 
-    def growth(self, spot: Spot) -> Fraction | int:
-        """By how much a slice there raises the expected fragment of the jobs of the instance; in units of the jobs' kind."""
+    def growth(self, spot: Spot) -> int:
+        """By how much a job there raises the fragments of all jobs of the instance, in units."""
         server, gpu, taken, _ = spot
-        row = self.room[server]
-        if self._sliced[server].geometry is not None:
-            return self._expected(server, (row[gpu] | taken,)) - self._expected(server, (row[gpu],))
-        left = [*row[:gpu], row[gpu] - taken, *row[gpu + 1 :]]
-        return self._expected(server, tuple(sorted(left))) - self._expected(server, tuple(sorted(row)))
-
-    def _expected(self, server: int, states: tuple[int, ...]) -> Fraction | int:
-        """The expected fragment of a GPU with slots, in GPUs; of a server of shares, in thousandths times all jobs on shares."""
-        each, units = self._sliced[server], self._instance.units
-        known = self._fragments.get((each.slicing, states))
-        if known is None:
-            if each.geometry is not None:
-                able = {name: count for name, count in self._kinds.profiles.items() if name in each.geometry.profiles}
-                known = expected_slots(each.geometry, states[0], able) / each.geometry.slots
-            else:
-                free = [state * _WHOLE // units for state in states]
-                known = sum(kind.popularity * fragment(free, kind) for kind in self._kinds.shares)
-            self._fragments[each.slicing, states] = known
-        return known
+        kind, free, idle = self._kinds[server], self.free_on(server), self.free[server]
+        if gpu is None:
+            left, rest, of_slices = free - taken * kind.units, idle - taken, -taken * kind.of_slices(0)
+        else:
+            state = self.room[server][gpu]
+            left, rest = free - kind.free(state) + kind.free(state + taken), idle - (not state)
+            of_slices = kind.of_slices(state + taken) - kind.of_slices(state)
+        return of_slices + kind.of_others(left, rest) - kind.of_others(free, idle)
 
     def free_after(self, spot: Spot) -> int:
         """What a slice there leaves free of the GPU, in units."""
-        shape, state = self._sliced[spot.server].geometry, self.room[spot.server][spot.gpu]
-        if shape is None:
-            return state - spot.taken
-        return (shape.slots - (state | spot.taken).bit_count()) * self._instance.units // shape.slots
+        assert spot.gpu is not None
+        return self._kinds[spot.server].free(self.room[spot.server][spot.gpu] + spot.taken)
 
     def free_on(self, server: int) -> int:
         """What is free of all GPUs of a server, in units."""
-        shape, row = self._sliced[server].geometry, self.room[server]
-        if shape is None:
-            return sum(row)
-        return sum(shape.slots - state.bit_count() for state in row) * self._instance.units // shape.slots
+        kind = self._kinds[server]
+        return self.free[server] * kind.units if kind.slicing == "none" else sum(map(kind.free, self.room[server]))
 
     def fits_slice(self, job: Job) -> bool:
         """Whether the slice that a job takes is free somewhere."""
         return self.best(job) is not None
 
     def place(self, rule: Rule, job: Job) -> Placed:
-        """Where a rule places a job of whole GPUs, or the rule of slices another one."""
-        if job.slice is None:
+        """Where a rule places a job of whole GPUs, or the rule of slices another one; ``fgd`` both, if one server holds it."""
+        spot = self.best(job) if job.slice is not None or self._rule is fgd else None
+        if spot is None:
             return super().place(rule, job)
-        spot = self.best(job)
-        assert spot is not None  # it fits
-        self._placed[job.id] = spot
-        return [(spot.server, (1,))]
+        if spot.gpu is not None:
+            self._placed[job.id] = spot
+        return [(spot.server, job.graph.replicas)]
 
     def start(self, placed: Placed, job: Job) -> tuple[tuple[Share, ...], list[tuple[int, int]]]:
         """As ``Servers.start``; what is given back are numbers of GPUs, counted over all, after those of servers."""
         shares = []
         if job.slice is not None:
             spot = self._placed.pop(job.id)
+            assert spot.gpu is not None
             shares.append(Share(0, self.names[spot.server], 1).on((spot.gpu,), spot.slot))
         for server, row in placed if job.slice is None else ():
             gpus: list[int] = []
             if self._sliced[server].slicing != "none":
-                gpus = [gpu for gpu, state in enumerate(self.room[server]) if state == self._empty[server]]
+                gpus = [gpu for gpu, state in enumerate(self.room[server]) if not state]
             for share in named(self.names, [(server, row)]):
                 shares.append(share.on(tuple(gpus[: share.replicas])))
                 gpus = gpus[share.replicas :]
@@ -182,14 +172,10 @@ class SlicedServers(Servers):
                 self._change([(server, share.replicas)], -1)
                 taken.append((server, share.replicas))
                 continue
-            # units of each GPU, or a mask of slots
-            amount = self._instance.units_of(job) if isinstance(job.slice, int) else self._instance.units
-            if shape is not None:
-                size = shape.slots if job.profile is None else shape.profiles[job.profile].size
-                amount = ((1 << size) - 1) << (share.slot or 0)
+            amount = self._kinds[server].taken(job, share.slot)
             for gpu in share.gpus:
                 state = self.room[server][gpu]
-                if state & amount if shape else state < amount:
+                if state & amount if shape else state + amount > self._instance.units:
                     found = f"GPU {gpu} of server {share.server!r} taken by others"
                     raise UsageError(where="begun", found=found, allowed="what is free of it")
                 taken.append((server + len(self.servers) * (1 + gpu), amount))
@@ -207,32 +193,16 @@ class SlicedServers(Servers):
         """Give back (1) or take (-1); a GPU counts as free while none has a slice of it."""
         for code, amount in taken:
             place, server = divmod(code, len(self.servers))
-            if not place:
-                super().give([(server, sign * amount)])
-                continue
-            row, gpu = self.room[server], place - 1
-            before = row[gpu] == self._empty[server]
-            row[gpu] = row[gpu] ^ amount if self._sliced[server].geometry else row[gpu] + sign * amount
             for choices in self._choices.values():
                 if server in choices.best:
                     choices.changed[server] = None
-            after = row[gpu] == self._empty[server]
-            if before != after:
-                super().give([(server, after - before)])
-
-
-class JobClasses(NamedTuple):
-    """What the jobs of an instance need: whole GPUs and shares, and profiles, with how many jobs need it."""
-
-    shares: list[JobClass]
-    profiles: Mapping[str, int]
-
-
-def job_classes(instance: Instance) -> JobClasses:
-    """The jobs of the instance, as FGD's target workload; a policy that does not know them knows those of other weeks."""
-    shares = Counter((job.gpus, round(_WHOLE * job.gpu_share)) for job in instance.jobs if job.profile is None)
-    profiles = Counter(job.profile for job in instance.jobs if job.profile is not None)
-    return JobClasses([JobClass(*need, count) for need, count in sorted(shares.items())], profiles)
+            idle = sign * amount
+            if place:
+                row, before = self.room[server], self.room[server][place - 1]
+                row[place - 1] -= sign * amount
+                idle = (not row[place - 1]) - (not before)
+            if idle:
+                super().give([(server, idle)])
 
 
 def first_fit(servers: SlicedServers, spot: Spot) -> Said:
@@ -259,9 +229,10 @@ def fgd(servers: SlicedServers, spot: Spot) -> Said:
     """Fragmentation gradient descent: where the expected fragment grows least, the first of several. Guarantee: ``BUSY``.
 
     As the simulator of Weng et al. 2023 does it (``fgd_score.go``; the paper itself was not available): each GPU that holds the
-    job is tried, and that on which the growth is least is taken (``dlsched.cluster.fragmentation``, with exact ties). The target
-    workload is the jobs of the instance. Whole GPUs are placed by the rule of the policy, as no GPU of a node is worse than
-    another for these.
+    job is tried, and that on which the growth is least is taken (``fragments``). The target workload is the jobs of the
+    instance. Jobs of whole GPUs, too, go to the server on which the growth is least of those that hold all of them; if none
+    does, the rule of the policy places them. The simulator rounds the growth to one of 101 scores;
+    here it is exact, and equal growths are ties.
     """
     return (servers.growth(spot),)
 
@@ -310,22 +281,24 @@ class Trial:
             job.gpus if on_one else 1 if cut else min(instance.units, instance.units_of(job))
             for job, on_one in zip(instance.jobs, alone, strict=True)
         ]
-        # by column its server or GPU, as ``give`` takes it, and how many units are one there; or the bit of a slot
+        # by column its server or GPU, as ``give`` takes it, how many units are one there, and the bit of a slot
         self._codes: dict[int, tuple[int, int, int]] = {}
         for position, index in enumerate(self._servers.servers):
             server, columns = instance.servers[index], instance.columns[index]
             slots = server.geometry.slots if server.geometry else 1
             for number, column in enumerate(columns):
-                gpu = position + len(instance.servers) * (1 + number // slots)
-                whole, bit = server.slicing == "none" or not instance.sliced, 1 << number % slots
-                self._codes[column] = (position, instance.units, 0) if whole else (gpu, 1, bit * bool(server.geometry))
+                gpu, bit = position + len(instance.servers) * (1 + number // slots), 1 << number % slots
+                if server.slicing == "none" or not instance.sliced:
+                    self._codes[column] = position, instance.units, 1
+                else:
+                    self._codes[column] = gpu, instance.units // slots if server.geometry else 1, bit
 
     def holds(self, job: int, units: list[int]) -> bool:
         """Whether so many units hold a job; they are what is free then."""
         pairs = enumerate(zip(self.units, units, strict=True))
         for column, more in [(column, new - old) for column, (old, new) in pairs if old != new]:
             code, each, bit = self._codes[column]
-            self._servers.give([(code, bit or more // each)])
+            self._servers.give([(code, more // each * bit)])
         self.units, own = units.copy(), self._instance.jobs[job]
         return self._servers.fits(own.gpus, own.pool) if own.slice is None else self._servers.fits_slice(own)
 

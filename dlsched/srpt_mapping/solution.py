@@ -1,25 +1,15 @@
-"""The decision of srpt_mapping: when each job starts, where each of its replicas runs, and what that leaves of GPUs.
+"""The decision of srpt_mapping: when each job starts, and where each of its replicas runs."""
 
-docs/srpt_mapping.md defines the latter, where jobs take slices: expected fragment, GPUs touched, and GPU time that is lost. The
-state of a GPU is what is in use: units (``units`` of the instance), or the mask of slots.
-"""
-
-import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from itertools import islice, product
 from typing import Any, NamedTuple, Self
 
 from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
 from dlsched.core.files import Where, read_list, read_name, read_number, read_object, read_whole
-from dlsched.core.gap import rounding, tolerance
 from dlsched.core.result import FrozenMapping
 from dlsched.core.ticks import put_back
-from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.servers import Server
+from dlsched.srpt_mapping.instance import Instance
 
 
 class Share(NamedTuple):
@@ -190,136 +180,3 @@ def _share(data: Any, where: Where) -> Share:
         read_whole(entry, "stage", where), read_name(entry, "server", where), read_whole(entry, "replicas", where)
     )
     return share.on(tuple(gpus), slot)
-
-
-_Need = tuple[int | str | None, int, str | None, str | None]  # slice, GPUs, pool and group of a job
-
-
-class _Kind:
-    """Servers of one slicing and the same pools: GPUs by state, servers by idle GPUs, and what jobs can use, in units."""
-
-    def __init__(self, server: Server, units: int, needs: Mapping[_Need, int]) -> None:
-        self.shape, self.units, self.states, self.idle = server.geometry, units, Counter[int](), Counter[int]()
-        self.total_free, self.slicing = 0, server.slicing if isinstance(server.slicing, str) else "slots"
-        self.able = {need for need in needs if need[2] in (None, *server.pools) and server.has_slice(need[0])}
-        self._gangs, slices = Counter[float](), Counter[int | str]()
-        for need, count in needs.items():
-            if need[0] is None or need not in self.able:
-                self._gangs[need[1] if need in self.able else math.inf] += count
-            else:
-                slices[need[0]] += count
-        self._unusable = cache(self._unusable_of)
-        self._of_slices = cache(lambda state: sum(n * self._unusable_of(state, [each]) for each, n in slices.items()))
-
-    def change(self, row: list[int], job: Job, share: Share, sign: int) -> Sequence[int]:
-        """Take (1) or give back (-1) what a share has of a server's GPUs, which are returned; the first where it names none."""
-        amount = self.units * (job.slice if isinstance(job.slice, int) else 1000) // 1000
-        if self.shape is not None:
-            size = self.shape.slots if job.profile is None else self.shape.profiles[job.profile].size
-            amount = ((1 << size) - 1) << (share.slot or 0)
-        like = (gpu for gpu, state in enumerate(row) if (state == 0) == (sign > 0))
-        gpus = share.gpus or tuple(islice(like, share.replicas))
-        for gpu, (count, more) in product(gpus, ((-1, 0), (1, sign * amount))):
-            row[gpu] += more
-            self.states[row[gpu]] += count
-            self.total_free += count * self.free(row[gpu])
-            self.idle[row.count(0)] += count
-        return gpus
-
-    def free(self, state: int) -> int:
-        """What is free of a GPU."""
-        if self.shape is None:
-            return self.units - state
-        return (self.shape.slots - state.bit_count()) * self.units // self.shape.slots
-
-    def _unusable_of(self, state: int, slices: Iterable[int | str]) -> int:
-        """What is free of a GPU, and none of the slices can take."""
-        free, reached = self.free(state), state
-        if self.shape is None:
-            return 0 if any(int(each) * self.units <= 1000 * free for each in slices) else free
-        for mask in [mask for each in slices for mask in self.shape.masks(str(each)) if not mask & state]:
-            reached |= mask
-        return self.free(reached)
-
-    def fragment(self, row: Sequence[int]) -> int:
-        """Fragments of a server with such GPUs, added up over all jobs of the instance."""
-        free, idle = sum(map(self.free, row)), row.count(0)
-        whole = sum(count * (free - self.units * idle * (gpus <= idle)) for gpus, count in self._gangs.items())
-        return whole + sum(map(self._of_slices, row))
-
-    def lost(self, least: Mapping[_Need, float]) -> int:
-        """What none of the jobs can use; of whole GPUs they use those of servers with at least so many that are idle."""
-        slices = frozenset(need[0] for need in least if need in self.able and need[0] is not None)
-        enough = min((size for need, size in least.items() if need in self.able and need[0] is None), default=math.inf)
-        idle = sum(size * count for size, count in self.idle.items() if size < enough)
-        used = sum(count * self._unusable(state, slices) for state, count in self.states.items() if state and count)
-        return used + idle * self._unusable(0, slices)
-
-
-def _least_idle(servers: Mapping[int, int], gpus: int, most: int) -> float:
-    """Idle GPUs from which on a server gives some of so many, on at most so many servers; ``servers``: by their idle GPUs."""
-    sizes = [size for size in sorted(servers, reverse=True) if size for _ in range(min(servers[size], gpus))]
-    return max(1, gpus - sum(sizes[: most - 1])) if sum(sizes[:most]) >= gpus else math.inf
-
-
-def parts_of(instance: Instance, schedule: Schedule, ends_s: Mapping[str, float]) -> dict[str, tuple[float, float]]:
-    """Figures of a feasible schedule as parts of wholes, GPU-seconds or GPUs; ``ends_s``: when jobs end."""
-    needs: list[_Need] = [(job.slice, job.gpus, job.pool, job.group) for job in instance.jobs]
-    keys = [(each.slicing, frozenset(each.pools)) for each in instance.servers]
-    counts, limits = Counter(needs), {group.id: group.limit for group in instance.groups}
-    alike = {key: _Kind(each, instance.units, counts) for key, each in zip(keys, instance.servers, strict=True)}
-    kinds, rows = [alike[key] for key in keys], [[0] * each.gpus for each in instance.servers]
-    for kind, row in zip(kinds, rows, strict=True):
-        kind.states[0] += len(row)
-        kind.total_free += len(row) * instance.units
-        kind.idle[len(row)] += 1
-    # Releases, starts, ends. The checker lets a job start a tolerance before another ends: so ends come that much sooner,
-    # while the clock goes by the true ones. Jobs shorter than that hold nothing.
-    events: list[tuple[float, int, float, int]] = []
-    for index, job in enumerate(instance.jobs):
-        release_s, start_s, end_s = job.release_s, schedule.jobs[job.id].start_s, ends_s[job.id]
-        freed_s = end_s - 2 * (tolerance(end_s - start_s) + rounding(end_s))
-        if freed_s > start_s:
-            events += [(start_s, 1, start_s, index), (freed_s, -1, end_s, index)]
-            events += [(release_s, 0, release_s, index)] if release_s < start_s else []
-    waiting, running, touched = Counter[_Need](), Counter[str | None](), set[tuple[int, int]]()
-    fragments, stale, gpus = [0] * len(rows), {*range(len(rows))}, instance.total_gpus
-    now_s = first_s = min(job.release_s for job in instance.jobs)
-    expected, at_once, free_s, fragment_s, lost_s = 0, 0, 0.0, 0.0, {kind.slicing: 0.0 for kind in kinds}
-    # Nothing changes between two events: what is free, fragments and what is lost count for so long.
-    for _, sign, at_s, index in sorted(events):
-        if at_s > now_s:
-            for server in stale:
-                before, fragments[server] = fragments[server], kinds[server].fragment(rows[server])
-                expected += fragments[server] - before
-            stale.clear()
-            unit_s = (at_s - now_s) / instance.units
-            free_s += sum(kind.total_free for kind in alike.values()) * unit_s
-            fragment_s += expected / len(needs) * unit_s
-            least: dict[_Need, float] = {}
-            for need, count in waiting.items():
-                if count and running[need[3]] < limits.get(need[3] or "", math.inf):
-                    own = [] if need[0] else [kind.idle for kind in alike.values() if need in kind.able]
-                    least[need] = (
-                        _least_idle(sum(own, Counter()), need[1], instance.most_servers(*need[1:3])) if own else 0
-                    )
-            for kind in alike.values() if least else ():
-                lost_s[kind.slicing] += kind.lost(least) * unit_s
-            now_s = at_s
-        job, need = instance.jobs[index], needs[index]
-        running[need[3]] += sign
-        waiting[need] += 1 if sign == 0 else -(sign > 0 and job.release_s < at_s)
-        for share in schedule.jobs[job.id].placement if sign else ():
-            server = instance.server_index[share.server]
-            touched.update((server, gpu) for gpu in kinds[server].change(rows[server], job, share, sign))
-            stale.add(server)
-        at_once = max(at_once, gpus - sum(kind.states[0] for kind in alike.values()))
-    whole_s = gpus * (now_s - first_s)
-    return {
-        "fragment": (fragment_s, whole_s),
-        "fragment_of_free": (fragment_s, free_s),
-        "gpus_touched": (len(touched), gpus),
-        "gpus_touched_at_once": (at_once, gpus),
-        "lost": (sum(lost_s.values()), whole_s),
-        **{f"lost_{name}": (each_s, whole_s) for name, each_s in lost_s.items() if len(lost_s) > 1},
-    }

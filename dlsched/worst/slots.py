@@ -3,12 +3,10 @@
 Exact: all sequences of profiles that fit on an empty GPU are tried, no job ends. ``docs/worst_theory.md`` has the figures.
 """
 
-from collections import Counter
 from functools import cache
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
-from dlsched.cluster.fragmentation import growth_slots
 from dlsched.cluster.slicing import Geometry
 from dlsched.core.errors import UsageError
 
@@ -52,7 +50,7 @@ def earliest_refusal(geometry: Geometry, rule: str) -> Refusal | None:
                 found.append(Refusal(used.bit_count(), (name,)))
                 continue
             if rule == "fgd":
-                free.sort(key=lambda mask: growth_slots(geometry, used, mask, Counter(workload)))
+                free.sort(key=lambda mask: sum(geometry.unusable(used | mask, [job]) for job in workload))
             index = left.index(name)
             later = refusals(workload, left[:index] + left[index + 1 :], used | free[0])
             found += [Refusal(each.used, (name, *each.profiles)) for each in later]

@@ -1,17 +1,16 @@
 """Where rules place slices: the spots that are remembered are those of a walk over all GPUs, whatever starts and ends."""
 
 import random
-from collections import Counter
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.cluster.fragmentation import JobClass, growth, growth_slots
 from dlsched.srpt_mapping.placing import heavy_edge
 from dlsched.srpt_mapping.slices import SLICE_RULES, SlicedServers
 from dlsched.testing.srpt_mapping import srpt_mapping_instances
+from tests.srpt_mapping.fragments_by_hand import fragment_of
 
 
 class Walk:
@@ -23,17 +22,15 @@ class Walk:
         for m, server in enumerate(instance.servers):
             for gpu in range(server.gpus):
                 self.taken[m, gpu] = set() if server.geometry else Fraction(0)
-        self.shares = Counter(
-            (each.gpus, round(1000 * each.gpu_share)) for each in instance.jobs if each.profile is None
-        )
-        self.profiles = Counter(each.profile for each in instance.jobs if each.profile is not None)
 
     def put(self, job, shares, sign):
         """Take what shares name, or give it back."""
         for share in shares:
             m = self.instance.server_index[share.server]
             shape = self.instance.servers[m].geometry
-            for gpu in share.gpus:
+            # servers without slices: GPUs are alike there
+            like = [each for (server, each), state in self.taken.items() if server == m and state == (sign < 0)]
+            for gpu in share.gpus or like[: share.replicas]:
                 if shape is None:
                     self.taken[m, gpu] += sign * Fraction(str(job.gpu_share))
                     continue
@@ -66,17 +63,30 @@ class Walk:
         m, gpu, _, slots = spot
         server = self.instance.servers[m]
         after = self.free(m, gpu, slots) - (Fraction(str(job.gpu_share)) if job.profile is None else 0)
-        if rule == "fgd" and job.profile is not None:
-            shape = server.geometry
-            used, mask = (sum(1 << slot for slot in some) for some in (self.taken[m, gpu], slots))
-            able = {name: count for name, count in self.profiles.items() if name in shape.profiles}
-            return growth_slots(shape, used, mask, able) / shape.slots
         if rule == "fgd":
-            free = [int(1000 * self.free(m, each)) for each in range(server.gpus)]
-            kinds = [JobClass(*need, count) for need, count in sorted(self.shares.items())]
-            return growth(free, [gpu], round(1000 * job.gpu_share), kinds) / 1000
+            before = [self.taken[m, each] for each in range(server.gpus)]
+            left = list(before)
+            left[gpu] = before[gpu] | {*slots} if slots else before[gpu] + Fraction(str(job.gpu_share))
+            return self.expected(m, left) - self.expected(m, before)
         on = sum(self.free(m, each) for each in range(server.gpus))
         return {"first-fit": 0, "best-fit": after, "dot-product": (on, after)}[rule]
+
+    def expected(self, m, states):
+        """Fragments of a server in such a state, in GPUs, added up over all jobs."""
+        return sum(fragment_of(self.instance.servers[m], states, each) for each in self.instance.jobs)
+
+    def whole(self, job):
+        """The first server on which fragments grow least if a job takes idle GPUs of it; None: none holds it."""
+        found = []
+        for m, server in enumerate(self.instance.servers):
+            states = [self.taken[m, gpu] for gpu in range(server.gpus)]
+            idle = [gpu for gpu, state in enumerate(states) if not state]
+            if job.pool in (None, *server.pools) and len(idle) >= job.gpus:
+                left = list(states)
+                for gpu in idle[: job.gpus]:
+                    left[gpu] = {*range(server.geometry.slots)} if server.geometry else Fraction(1)
+                found.append((self.expected(m, left) - self.expected(m, states), m))
+        return min(found, default=(None, None))[1]
 
 
 @pytest.mark.parametrize("rule", SLICE_RULES)
@@ -90,7 +100,7 @@ def test_remembered_spots_are_those_of_a_walk(rule, instance, seed):
     if not instance.sliced:
         return
     servers, walk, draw = SlicedServers(instance, rule), Walk(instance), random.Random(seed)
-    running = []
+    running, position_of = [], {m: position for position, m in enumerate(servers.servers)}
     for _ in range(60):
         if running and draw.random() < 0.4:
             job, shares, taken = running.pop(draw.randrange(len(running)))
@@ -100,7 +110,8 @@ def test_remembered_spots_are_those_of_a_walk(rule, instance, seed):
         if job.slice is None:
             if not servers.fits(job.gpus, job.pool):
                 continue
-            placed = servers.place(heavy_edge, job)
+            placed, best = servers.place(heavy_edge, job), walk.whole(job) if rule == "fgd" else None
+            assert best is None or [m for m, _ in placed] == [position_of[best]]
         else:
             found = list(walk.spots(job))
             assert servers.fits_slice(job) == bool(found)
