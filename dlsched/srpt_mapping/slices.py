@@ -23,14 +23,17 @@ def require_slices(instance: Instance) -> None:
         raise UsageError(where="jobs", found="none on a slice of a GPU", allowed=allowed)
 
 
+_WHOLE = -1
+
+
 class Spot(NamedTuple):
     """Where a slice may lie: position of the server, number of the GPU, units or mask of slots that it takes, and its start.
 
-    ``gpu`` is None where whole GPUs are taken, so many as ``taken`` says.
+    ``gpu`` is ``_WHOLE`` where whole GPUs are taken, so many as ``taken`` says.
     """
 
     server: int
-    gpu: int | None
+    gpu: int
     taken: int
     slot: int | None = None
 
@@ -73,7 +76,7 @@ class SlicedServers(Servers):
         """Yield where a job fits on a server: of equal GPUs the first; starts in the profile's order."""
         if job.slice is None:
             if self.free[server] >= job.gpus:
-                yield Spot(server, None, job.gpus)
+                yield Spot(server, _WHOLE, job.gpus)
             return
         shape, row = self._sliced[server].geometry, self.room[server]
         starts = (None,) if shape is None or job.profile is None else shape.profiles[job.profile].starts
@@ -98,8 +101,7 @@ class SlicedServers(Servers):
                 self._known_best[state] = min(spots, key=itemgetter(0), default=None)
             known, best[server] = self._known_best[state], None
             if known is not None:
-                said, (_, *spot) = known
-                found = best[server] = said, self.servers[server], Spot(server, *spot)
+                found = best[server] = known[0], self.servers[server], known[1]._replace(server=server)
                 heappush(heap, found)
         changed.clear()
         if len(heap) > 4 * len(best):  # most are of before
@@ -115,7 +117,7 @@ class SlicedServers(Servers):
         """By how much a job there raises the fragments of all jobs of the instance, in units."""
         server, gpu, taken, _ = spot
         kind, free, idle = self._kinds[server], self.free_on(server), self.free[server]
-        if gpu is None:
+        if gpu == _WHOLE:
             left, rest, of_slices = free - taken * kind.units, idle - taken, -taken * kind.of_slices(0)
         else:
             state = self.room[server][gpu]
@@ -125,7 +127,6 @@ class SlicedServers(Servers):
 
     def free_after(self, spot: Spot) -> int:
         """What a slice there leaves free of the GPU, in units."""
-        assert spot.gpu is not None
         return self._kinds[spot.server].free(self.room[spot.server][spot.gpu] + spot.taken)
 
     def free_on(self, server: int) -> int:
@@ -142,7 +143,7 @@ class SlicedServers(Servers):
         spot = self.best(job) if job.slice is not None or self._rule is fgd else None
         if spot is None:
             return super().place(rule, job)
-        if spot.gpu is not None:
+        if job.slice is not None:
             self._placed[job.id] = spot
         return [(spot.server, job.graph.replicas)]
 
@@ -151,7 +152,6 @@ class SlicedServers(Servers):
         shares = []
         if job.slice is not None:
             spot = self._placed.pop(job.id)
-            assert spot.gpu is not None
             shares.append(Share(0, self.names[spot.server], 1).on((spot.gpu,), spot.slot))
         for server, row in placed if job.slice is None else ():
             gpus: list[int] = []
