@@ -24,7 +24,7 @@ from dlsched import elastic_stream, srpt_mapping
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
-from dlsched.srpt_mapping.fragments import parts_of
+from dlsched.srpt_mapping.solution import parts_of
 from dlsched.statistics.inference import Estimate, bootstrap_mean
 from dlsched.traces.queue import QueuedJob
 

@@ -33,9 +33,8 @@ from collections.abc import Mapping, Sequence
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import rounding, tolerance
 from dlsched.core.result import Violation
-from dlsched.srpt_mapping.fragments import parts_of
 from dlsched.srpt_mapping.instance import Instance, Job, Server
-from dlsched.srpt_mapping.solution import Schedule, Share, Start
+from dlsched.srpt_mapping.solution import Schedule, Share, Start, parts_of
 
 _LATEST_S = 1e101  # times of instances are at most 1e100
 _THOUSANDTHS = 1000  # of a GPU

@@ -9,11 +9,10 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.fragments import server_kinds
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.layouts import usage_of
 from dlsched.srpt_mapping.placing import Placed, Rule, Servers, named
-from dlsched.srpt_mapping.solution import Share
+from dlsched.srpt_mapping.solution import Share, server_kinds
 
 
 def require_slices(instance: Instance) -> None:
@@ -229,7 +228,7 @@ def fgd(servers: SlicedServers, spot: Spot) -> Said:
     """Fragmentation gradient descent: where the expected fragment grows least, the first of several. Guarantee: ``BUSY``.
 
     As the simulator of Weng et al. 2023 does it (``fgd_score.go``; the paper itself was not available): each GPU that holds the
-    job is tried, and that on which the growth is least is taken (``fragments``). The target workload is the jobs of the
+    job is tried, and that on which the growth is least is taken (``solution``). The target workload is the jobs of the
     instance. Jobs of whole GPUs, too, go to the server on which the growth is least of those that hold all of them; if none
     does, the rule of the policy places them. The simulator rounds the growth to one of 101 scores;
     here it is exact, and equal growths are ties.

@@ -1,15 +1,30 @@
-"""The decision of srpt_mapping: when each job starts, and where each of its replicas runs."""
+"""The decision of srpt_mapping: when each job starts, where each of its replicas runs, and what that leaves of GPUs.
 
-from collections.abc import Iterable, Mapping
+*Fragments.* Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX
+ATC 2023. Their F_n(m), what jobs m of a workload cannot use of a node n, is that of ``pkg/utils/frag.go`` in their simulator
+(hkust-adsl/kubernetes-scheduler-simulator), for GPUs alone: all that is free, if no such job fits or none may run there; else
+what is free of GPUs that have too little. ``ServerKind.fragment`` adds it up over all jobs, F_n(M) times their number, in units
+(``units`` of the instance). Of GPUs with slots, which the paper does not know, it is the slots that no start can reach.
+
+docs/srpt_mapping.md defines the figures. The state of a GPU is what is in use: units, or the mask of slots.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import islice, product
 from typing import Any, NamedTuple, Self
 
 from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
 from dlsched.core.files import Where, read_list, read_name, read_number, read_object, read_whole
+from dlsched.core.gap import rounding, tolerance
 from dlsched.core.result import FrozenMapping
 from dlsched.core.ticks import put_back
-from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.instance import Instance, Job
+from dlsched.srpt_mapping.servers import Server
 
 
 class Share(NamedTuple):
@@ -180,3 +195,148 @@ def _share(data: Any, where: Where) -> Share:
         read_whole(entry, "stage", where), read_name(entry, "server", where), read_whole(entry, "replicas", where)
     )
     return share.on(tuple(gpus), slot)
+
+
+Need = tuple[int | str | None, int, str | None, str | None]  # slice, GPUs, pool and group of a job
+
+
+class ServerKind:
+    """Servers of one slicing and the same pools: GPUs by state, servers by idle GPUs, and what jobs can use, in units."""
+
+    def __init__(self, server: Server, units: int, needs: Mapping[Need, int]) -> None:
+        self.shape, self.units, self.states, self.idle = server.geometry, units, Counter[int](), Counter[int]()
+        self.total_free, self.slicing = 0, server.slicing if isinstance(server.slicing, str) else "slots"
+        self.able = {need for need in needs if need[2] in (None, *server.pools) and server.has_slice(need[0])}
+        gangs, slices = Counter[float](), Counter[int | str]()
+        for need, count in needs.items():
+            if need[0] is None or need not in self.able:
+                gangs[need[1] if need in self.able else math.inf] += count
+            else:
+                slices[need[0]] += count
+        self._gangs, self._unusable = gangs.total(), cache(self._unusable_of)
+        self._fitting = cache(lambda idle: sum(count for gpus, count in gangs.items() if gpus <= idle))
+        self.of_slices = cache(lambda state: sum(n * self._unusable_of(state, [each]) for each, n in slices.items()))
+
+    def taken(self, job: Job, slot: int | None) -> int:
+        """What a job takes of each of its GPUs: units, or a mask of slots."""
+        if self.shape is None:
+            return self.units * (job.slice if isinstance(job.slice, int) else 1000) // 1000
+        size = self.shape.slots if job.profile is None else self.shape.profiles[job.profile].size
+        return ((1 << size) - 1) << (slot or 0)
+
+    def change(self, row: list[int], job: Job, share: Share, sign: int) -> Sequence[int]:
+        """Take (1) or give back (-1) what a share has of a server's GPUs, which are returned; the first where it names none."""
+        amount = self.taken(job, share.slot)
+        like = (gpu for gpu, state in enumerate(row) if (state == 0) == (sign > 0))
+        gpus = share.gpus or tuple(islice(like, share.replicas))
+        for gpu, (count, more) in product(gpus, ((-1, 0), (1, sign * amount))):
+            row[gpu] += more
+            self.states[row[gpu]] += count
+            self.total_free += count * self.free(row[gpu])
+            self.idle[row.count(0)] += count
+        return gpus
+
+    def free(self, state: int) -> int:
+        """What is free of a GPU."""
+        if self.shape is None:
+            return self.units - state
+        return (self.shape.slots - state.bit_count()) * self.units // self.shape.slots
+
+    def _unusable_of(self, state: int, slices: Iterable[int | str]) -> int:
+        """What is free of a GPU, and none of the slices can take."""
+        if self.shape is not None:
+            return self.shape.unusable(state, map(str, slices)) * self.units // self.shape.slots
+        free = self.free(state)
+        return 0 if any(int(each) * self.units <= 1000 * free for each in slices) else free
+
+    def of_others(self, free: int, idle: int) -> int:
+        """Fragments of a server with so many units and idle GPUs, of all jobs but those on slices that it has."""
+        return self._gangs * free - self.units * idle * self._fitting(idle)
+
+    def fragment(self, row: Sequence[int]) -> int:
+        """Fragments of a server with such GPUs, added up over all jobs of the instance."""
+        return self.of_others(sum(map(self.free, row)), row.count(0)) + sum(map(self.of_slices, row))
+
+    def lost(self, least: Mapping[Need, float]) -> int:
+        """What none of the jobs can use; of whole GPUs they use those of servers with at least so many that are idle."""
+        slices = frozenset(need[0] for need in least if need in self.able and need[0] is not None)
+        enough = min((size for need, size in least.items() if need in self.able and need[0] is None), default=math.inf)
+        idle = sum(size * count for size, count in self.idle.items() if size < enough)
+        used = sum(count * self._unusable(state, slices) for state, count in self.states.items() if state and count)
+        return used + idle * self._unusable(0, slices)
+
+
+def _least_idle(servers: Mapping[int, int], gpus: int, most: int) -> float:
+    """Idle GPUs from which on a server gives some of so many, on at most so many servers; ``servers``: by their idle GPUs."""
+    sizes = [size for size in sorted(servers, reverse=True) if size for _ in range(min(servers[size], gpus))]
+    return max(1, gpus - sum(sizes[: most - 1])) if sum(sizes[:most]) >= gpus else math.inf
+
+
+def server_kinds(instance: Instance) -> list[ServerKind]:
+    """The kind of every server; equal ones are one object."""
+    counts = Counter((job.slice, job.gpus, job.pool, job.group) for job in instance.jobs)
+    keys = [(each.slicing, frozenset(each.pools)) for each in instance.servers]
+    alike = {key: each for key, each in zip(keys, instance.servers, strict=True)}
+    kinds = {key: ServerKind(each, instance.units, counts) for key, each in alike.items()}
+    return [kinds[key] for key in keys]
+
+
+def parts_of(instance: Instance, schedule: Schedule, ends_s: Mapping[str, float]) -> dict[str, tuple[float, float]]:
+    """Figures of a feasible schedule as parts of wholes, GPU-seconds or GPUs; ``ends_s``: when jobs end."""
+    needs: list[Need] = [(job.slice, job.gpus, job.pool, job.group) for job in instance.jobs]
+    limits, kinds = {group.id: group.limit for group in instance.groups}, server_kinds(instance)
+    alike, rows = list(dict.fromkeys(kinds)), [[0] * each.gpus for each in instance.servers]
+    for kind, row in zip(kinds, rows, strict=True):
+        kind.states[0] += len(row)
+        kind.total_free += len(row) * instance.units
+        kind.idle[len(row)] += 1
+    # Releases, starts, ends. The checker lets a job start a tolerance before another ends: so ends come that much sooner,
+    # while the clock goes by the true ones. Jobs shorter than that hold nothing.
+    events: list[tuple[float, int, float, int]] = []
+    for index, job in enumerate(instance.jobs):
+        release_s, start_s, end_s = job.release_s, schedule.jobs[job.id].start_s, ends_s[job.id]
+        freed_s = end_s - 2 * (tolerance(end_s - start_s) + rounding(end_s))
+        if freed_s > start_s:
+            events += [(start_s, 1, start_s, index), (freed_s, -1, end_s, index)]
+            events += [(release_s, 0, release_s, index)] if release_s < start_s else []
+    waiting, running, touched = Counter[Need](), Counter[str | None](), set[tuple[int, int]]()
+    fragments, stale, gpus = [0] * len(rows), {*range(len(rows))}, instance.total_gpus
+    now_s = first_s = min(job.release_s for job in instance.jobs)
+    expected, at_once, free_s, fragment_s, lost_s = 0, 0, 0.0, 0.0, {kind.slicing: 0.0 for kind in kinds}
+    # Nothing changes between two events: what is free, fragments and what is lost count for so long.
+    for _, sign, at_s, index in sorted(events):
+        if at_s > now_s:
+            for server in stale:
+                before, fragments[server] = fragments[server], kinds[server].fragment(rows[server])
+                expected += fragments[server] - before
+            stale.clear()
+            unit_s = (at_s - now_s) / instance.units
+            free_s += sum(kind.total_free for kind in alike) * unit_s
+            fragment_s += expected / len(needs) * unit_s
+            least: dict[Need, float] = {}
+            for need, count in waiting.items():
+                if count and running[need[3]] < limits.get(need[3] or "", math.inf):
+                    own = [] if need[0] else [kind.idle for kind in alike if need in kind.able]
+                    least[need] = (
+                        _least_idle(sum(own, Counter()), need[1], instance.most_servers(*need[1:3])) if own else 0
+                    )
+            for kind in alike if least else ():
+                lost_s[kind.slicing] += kind.lost(least) * unit_s
+            now_s = at_s
+        job, need = instance.jobs[index], needs[index]
+        running[need[3]] += sign
+        waiting[need] += 1 if sign == 0 else -(sign > 0 and job.release_s < at_s)
+        for share in schedule.jobs[job.id].placement if sign else ():
+            server = instance.server_index[share.server]
+            touched.update((server, gpu) for gpu in kinds[server].change(rows[server], job, share, sign))
+            stale.add(server)
+        at_once = max(at_once, gpus - sum(kind.states[0] for kind in alike))
+    whole_s = gpus * (now_s - first_s)
+    return {
+        "fragment": (fragment_s, whole_s),
+        "fragment_of_free": (fragment_s, free_s),
+        "gpus_touched": (len(touched), gpus),
+        "gpus_touched_at_once": (at_once, gpus),
+        "lost": (sum(lost_s.values()), whole_s),
+        **{f"lost_{name}": (each_s, whole_s) for name, each_s in lost_s.items() if len(lost_s) > 1},
+    }

@@ -10,10 +10,9 @@ import dlsched
 from dlsched import srpt_mapping
 from dlsched.cluster.slicing import GEOMETRIES
 from dlsched.srpt_mapping.checker import check, completion_times, figures, infeasible
-from dlsched.srpt_mapping.fragments import server_kinds
 from dlsched.srpt_mapping.heuristics import fifo
 from dlsched.srpt_mapping.slices import SLICE_RULES
-from dlsched.srpt_mapping.solution import Schedule, Share
+from dlsched.srpt_mapping.solution import Schedule, Share, server_kinds
 from tests.srpt_mapping.fragments_by_hand import fragment_of
 from tests.srpt_mapping.test_slices import A100, job, made, places
 
