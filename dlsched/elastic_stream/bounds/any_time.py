@@ -91,7 +91,7 @@ _ALL, _SAMPLE, _ROW = (
     20_000,
     16,
 )  # jobs up to which prices are sought with all; else with how many, so many in a row
-_FEW_INTERVALS = 200  # more would follow what is peculiar to a sample
+_FEW_INTERVALS = 50  # more would follow what is peculiar to a sample
 
 Better = Callable[[PricesCertificate], None]
 
