@@ -19,7 +19,7 @@ from dlsched.elastic_stream.certificate import completions_value, unverified
 from dlsched.elastic_stream.formulations import milp
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.planning import EFFORT, plan_stream
+from dlsched.elastic_stream.planning import EFFORT, MOST_JOBS, plan_stream
 from dlsched.elastic_stream.slots import TooLarge, lone_costs, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.solvers.conclude import solve_and_conclude
@@ -40,9 +40,6 @@ def _effort(name: str) -> tuple[int, bool, bool]:
 
 
 _FAST_FIRST = sorted(POLICIES, key=_effort)
-
-
-_FEW = 50_000  # jobs whose first plan, without prices, takes seconds at most
 
 
 class _Enough(Exception):  # noqa: N818  a signal, not an error
@@ -132,7 +129,7 @@ def run_plan(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """Offer a stream in hindsight from prices over time, and prove their bound."""
     _begin(instance, search)
     search.offer(quick_stream(instance, tick=search.tick), source="srpt")
-    if len(instance.jobs) <= _FEW:
+    if len(instance.jobs) <= MOST_JOBS:  # else a plan takes minutes, and the next one is better
         _improve(instance, search, _shortest(instance), effort=0)
     _plan(instance, search)
     return _status(search)

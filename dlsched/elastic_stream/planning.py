@@ -91,7 +91,8 @@ _MOST_TRIES = 200  # times the number of jobs
 _PATIENCES = 20.0, 3.0
 _POWERS = 1.0, 0.5, 0.0
 _FIRST = 0.4  # share of the tries that begin from all decodings; the others continue from the best weights
-_MOST_JOBS = 50_000  # for which a search improves the weights
+MOST_JOBS = 50_000
+"""Number of jobs up to which a search improves the weights."""
 _SMALL = 2_000  # jobs up to which all patiences and powers are tried; with more jobs only the first ones are
 
 
@@ -149,7 +150,7 @@ def plan_stream(
         raise UsageError(f"no stream: {reason}")
     least = (job.weight * instance.fastest_s(index) for index, job in enumerate(instance.jobs))
     weights = list(map(max, weights, least))
-    if len(instance.jobs) > _MOST_JOBS:  # a try would take longer than the stream
+    if len(instance.jobs) > MOST_JOBS:  # a try would take longer than the stream
         best = _made(instance, Speeds(instance, _PATIENCES[0]), weights, tick)
         better(best)
         return best

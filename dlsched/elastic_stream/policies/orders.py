@@ -95,16 +95,8 @@ def ranked(view: View, order: Order, arrays: Arrays, sizes: IntArray) -> IntArra
     """Rows of some arrays of the view in order, each at a size."""
     if order is fifo:
         return np.arange(len(sizes))
-    jobs, keys = arrays.jobs, np.zeros(len(sizes))
-    if order is las:
-        keys = arrays.attained / arrays.weight
-    elif order is srpt:
-        pauses_s = np.where(sizes == arrays.held, arrays.pause_s, arrays.restart_s)
-        times_s = np.fromiter(map(view.epoch_time_s, jobs.tolist(), sizes.tolist()), np.float64, len(jobs))
-        keys = (pauses_s + arrays.left * times_s) / arrays.weight
-    else:
-        keys[:] = [order(view, job, size) for job, size in zip(jobs.tolist(), sizes.tolist(), strict=True)]
-    return np.lexsort((jobs, keys))
+    jobs = arrays.jobs.tolist()
+    return np.lexsort((jobs, [order(view, job, size) for job, size in zip(jobs, sizes.tolist(), strict=True)]))
 
 
 def fitting_rows(sizes: IntArray, units: int) -> IntArray:
