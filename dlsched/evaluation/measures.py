@@ -24,7 +24,7 @@ from dlsched import elastic_stream, srpt_mapping
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
-from dlsched.srpt_mapping.solution import parts_of
+from dlsched.srpt_mapping.solution import parts_of, units_of
 from dlsched.statistics.inference import Estimate, bootstrap_mean
 from dlsched.traces.queue import QueuedJob
 
@@ -214,19 +214,11 @@ def _gangs(instance: srpt_mapping.Instance, schedule: srpt_mapping.Schedule) -> 
     owner = np.repeat(np.arange(len(order)), [len(start.placement) for start in starts])
     shares = list(chain.from_iterable(start.placement for start in starts))
     node = np.array([instance.server_index[share.server] for share in shares], dtype=np.int64)
-    taken = [_units(instance, instance.jobs[job], share) for job, share in zip(owner.tolist(), shares, strict=True)]
+    taken = [units_of(instance, instance.jobs[job], share) for job, share in zip(owner.tolist(), shares, strict=True)]
     held = Held(start_s[owner], end_s[owner], np.array(taken), node, instance.units)
     parts = parts_of(instance, schedule, ends) if instance.sliced else {}
     left = {name: Part(*part) for name, part in parts.items()}
     return JobTimes(start_s, end_s, held, limited(instance, start_s, end_s), left)
-
-
-def _units(instance: srpt_mapping.Instance, job: srpt_mapping.Job, share: srpt_mapping.Share) -> int:
-    """Units of GPUs that a share takes; a profile of one name may be larger on other GPUs."""
-    shape = instance.servers[instance.server_index[share.server]].geometry
-    if job.profile is None or shape is None:
-        return instance.units_of(job) // job.gpus * share.replicas
-    return shape.profiles[job.profile].size * instance.units // shape.slots
 
 
 def limited(instance: srpt_mapping.Instance, start_s: FloatArray, end_s: FloatArray) -> FloatArray:

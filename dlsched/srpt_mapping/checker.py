@@ -34,7 +34,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.gap import rounding, tolerance
 from dlsched.core.result import Violation
 from dlsched.srpt_mapping.instance import Instance, Job, Server
-from dlsched.srpt_mapping.solution import Schedule, Share, Start, parts_of
+from dlsched.srpt_mapping.solution import Schedule, Share, Start, parts_of, units_of
 
 _LATEST_S = 1e101  # times of instances are at most 1e100
 _THOUSANDTHS = 1000  # of a GPU
@@ -161,7 +161,8 @@ def figures(instance: Instance, schedule: Schedule) -> dict[str, float]:
     if instance.sliced:
         last_s = max(job.release_s for job in instance.jobs)
         running = [job for job in instance.jobs if schedule.jobs[job.id].start_s <= last_s < ends_s[job.id]]
-        found["allocated_at_last_release"] = sum(map(instance.units_of, running)) / instance.total_units
+        held = (units_of(instance, job, share) for job in running for share in schedule.jobs[job.id].placement)
+        found["allocated_at_last_release"] = sum(held) / instance.total_units
         parts = parts_of(instance, schedule, ends_s)
         found |= {name: part if name[:4] == "gpus" else part / whole for name, (part, whole) in parts.items() if whole}
         found["lost_gpu_s"] = parts["lost"][0]

@@ -197,6 +197,14 @@ def _share(data: Any, where: Where) -> Share:
     return share.on(tuple(gpus), slot)
 
 
+def units_of(instance: Instance, job: Job, share: Share) -> int:
+    """Units of GPUs that a share takes; a profile of one name may be larger on other GPUs."""
+    shape = instance.servers[instance.server_index[share.server]].geometry
+    if job.profile is None or shape is None:
+        return instance.units_of(job) // job.gpus * share.replicas
+    return shape.profiles[job.profile].size * instance.units // shape.slots
+
+
 Need = tuple[int | str | None, int, str | None, str | None]  # slice, GPUs, pool and group of a job
 
 

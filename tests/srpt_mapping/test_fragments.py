@@ -297,3 +297,12 @@ def test_models_that_a_job_does_not_accept():
     instance = srpt_mapping.Instance(**base, servers=servers, jobs=jobs)
     found = {rule: places(fifo(instance, backfill=True, slices=rule))[0][0] for rule in ("fgd", "best-fit")}
     assert found == {"fgd": "q", "best-fit": "p"}
+
+
+def test_a_profile_counts_by_the_gpu_on_which_it_lies():
+    """One slot of two there, one of four on another server: half of one of two GPUs."""
+    cut = [{"slots": slots, "profiles": [{"id": "p", "size": 1, "starts": [0]}]} for slots in (2, 4)]
+    instance = made([(1, cut[0]), (1, cut[1])], (0, 1, "p"))
+    for server, allocated in (("s0", 0.25), ("s1", 0.125)):
+        schedule = Schedule({"a": (0.0, [Share(0, server, 1).on((0,), 0)])})
+        assert figures(instance, schedule)["allocated_at_last_release"] == allocated
