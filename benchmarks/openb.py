@@ -19,14 +19,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from table import machine, markdown
 
-from dlsched import srpt_mapping
 from dlsched.core.quantities import mean
 from dlsched.reproduce.entries import entry_named, plan_of
 from dlsched.reproduce.findings import Findings
-from dlsched.reproduce.openb import BOUND, PLANNED, REPORTED, RULES
-from dlsched.srpt_mapping.checker import figures
+from dlsched.reproduce.openb import BOUND, PLANNED, RULES
 from dlsched.study.leader import run
-from dlsched.study.reproduce.openb import arrivals, ceiling, draw, prices_of
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data" / "openb"
@@ -34,12 +31,6 @@ TASKS, NODES = DATA / "openb_pod_list_default.csv", DATA / "openb_node_list_gpu_
 LARGEST = 104_000.0, 8_000.0
 """CPUs and GPUs of the largest node in thousandths, by which the simulator divides (best_fit_score.go)."""
 SEEDS = range(42, 45)
-VARIANTS = (
-    "default",
-    *(f"gpushare{rate}" for rate in (40, 60, 80, 100)),
-    *(f"gpuspec{rate}" for rate in (10, 20, 25, 33)),
-    *(f"multigpu{rate}" for rate in (20, 30, 40, 50)),
-)
 NAME, SMALL = "openb-fragmentation", "openb-optimum"
 HEAD = """# GPUs that rules for slices leave unallocated
 
@@ -49,22 +40,16 @@ Commands: `python benchmarks/openb.py`, `dlsched reproduce openb-fragmentation`,
 """
 WORDS = """## What any placement has to leave
 
-Per cent of the GPUs: of the default list means of {seeds} draws with their 95 % intervals, else of one draw; all variants follow
-[below](#fgd-on-every-variant). In brackets the means of the paper's repository
-(hkust-adsl/kubernetes-scheduler-simulator, `experiments/analysis/expected_results/analysis_allo_discrete.csv`, column 100), which
-counts CPUs; these means were read by eye. *No placement leaves less* is proven for the same draws, in integers.
+Per cent of the GPUs: of the default list means of {seeds} draws with their 95 % intervals, else of one draw. In brackets the
+means of the paper's repository (hkust-adsl/kubernetes-scheduler-simulator,
+`experiments/analysis/expected_results/analysis_allo_discrete.csv`, column 100), which counts CPUs; they were read by eye.
+*No placement leaves less* is proven for the same draws, in integers.
 """
 
 CPUS = """## What CPUs make of it
 
 Per cent of the GPUs that two rules leave unallocated on the default list itself, scored as in the paper's simulator, for whole
 GPUs, too, with the CPUs that tasks ask for and without; means of {seeds} orders.
-"""
-
-EVERY = """## FGD on every variant
-
-Per cent of the GPUs that `fgd` leaves unallocated, of one draw, its schedule checked. *No placement leaves less* is proven for
-the draw, and so is the last: at most so many points more than any placement. In brackets the paper's repository, with CPUs.
 """
 
 
@@ -127,22 +112,6 @@ def with_cpus(rule: str, cpus: bool, seed: int) -> float:
     return float(100 * (1 - taken / total))
 
 
-def every_variant() -> str:
-    """What FGD leaves on one draw of each variant, beside the bound."""
-    rows = []
-    for variant in VARIANTS:
-        instance, (nodes, tasks) = arrivals(variant=variant, seed=SEEDS[0]), draw(variant, 1, SEEDS[0])
-        schedule = srpt_mapping.solve(instance, method="fgd").solution
-        if broken := srpt_mapping.check(instance, schedule):
-            raise SystemExit(f"{variant}: {broken[0]}")
-        leaves = 100 * (1 - figures(instance, schedule)["allocated_at_last_release"])
-        least = 100 * (1 - float(ceiling(nodes, tasks, prices_of(nodes, tasks))) / instance.total_gpus)
-        of_paper = REPORTED.get(variant, {}).get("fgd")
-        stated = f"{leaves:.2f}" + (f" ({of_paper:.2f})" if of_paper else "")
-        rows.append([variant, stated, f"{least:.2f}", f"{leaves - least:.2f}"])
-    return markdown(["variant", "FGD", BOUND, "FGD less that"], rows)
-
-
 def rows_of(path: Path) -> list[dict[str, str]]:
     """The rows of a list."""
     with path.open(encoding="utf-8") as file:
@@ -165,8 +134,6 @@ def page(stores: Path, *, quick: bool) -> str:
             for rule, name in (("best-fit", "best fit"), ("dot-product", "dot product"))
         ]
         parts += [CPUS.format(seeds=len(SEEDS)), markdown(["rule of the simulator", "with CPUs", "without"], rows)]
-    if not quick:
-        parts += [EVERY, every_variant()]
     parts += ["## What differs from the paper\n", listed(differs)]
     parts += ["## Small instances, against the proven optimum\n", listed(small.conclusions), "\n".join(remark) + "\n"]
     return "\n".join(parts)
