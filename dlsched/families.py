@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 from dlsched.catalogue import families as listed
 from dlsched.catalogue.families import Value
@@ -28,7 +28,7 @@ from dlsched.core.files import (
 )
 from dlsched.core.instance import InstanceFile, part_of
 from dlsched.core.messages import field_path
-from dlsched.core.part import plain
+from dlsched.core.part import ENOUGH, Part, plain
 from dlsched.core.result import Result, Solution, Violation
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class _Families(Mapping[str, AnyFamily]):
 FAMILIES: Mapping[str, AnyFamily] = _Families()
 FORMATS = {f"dlsched/{family}/1": family for family in FAMILIES}
 """Names of families by the format that a file of an instance states."""
+PARQUET = ".parquet"
+"""Ending of the names of instances as Parquet."""
 _LARGE = 2**24  # letters of a file that is read entry by entry
 
 
@@ -106,16 +108,20 @@ def require_own(family: AnyFamily, method: AnyMethod) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Any:
-    """Read an instance of any family (``-``: standard input).
+    """Read an instance of any family (``-``: standard input): JSON, packed by gzip (``.gz``), or Parquet (``.parquet``).
 
     Raises
     ------
     InstanceError
         The file cannot be read or is not a valid instance; the message names the file and the field.
+    SolverMissingError
+        pyarrow, which Parquet needs, is not installed.
     """
     collecting = gc.isenabled()
     gc.disable()  # reading makes millions of objects and no cycle: looking for some would take a fifth of the time
     try:
+        if path_of(path).endswith(PARQUET):
+            return _from_rows(os.fspath(path))
         text = read_text(path)
         found = _large(text) if len(text) > _LARGE else None
         return found or instance_from(parse_json(text, path), os.fspath(path), null="null" in text)
@@ -128,13 +134,36 @@ def read(path: str | os.PathLike[str]) -> Any:
             gc.enable()
 
 
+def _part(head: Mapping[str, object], field: str) -> type[Part] | None:
+    """Return the class of the entries of a list in a file that begins with these fields; None: it holds no parts."""
+    kind = FORMATS.get(str(head.get("format")))
+    fields = {} if kind is None else FAMILIES[kind].instance.model_fields
+    return part_of(fields[field].annotation) if field in fields else None
+
+
+def _from_rows(path: str) -> InstanceFile:
+    """Read a Parquet file; rows that are refused stay plain data, which are refused once more with all else that is wrong."""
+    from dlsched.core.parquet import read_parquet
+
+    data, field, rows = read_parquet(path)
+    part, refused = _part(data, field), 0
+    entries: list[object] = []
+    for row in rows:
+        try:
+            entries.append(row if part is None else part(**row))
+        except InstanceError:
+            entries.append(row)
+            refused += 1
+            if refused > ENOUGH:
+                break
+    return instance_from(cast(Json, {**data, field: entries}), path)
+
+
 def _large(text: str) -> InstanceFile | None:
     """Read a large file entry by entry; None: it is not valid, or needs a closer look."""
 
     def entry_of(head: Mapping[str, object], field: str) -> Callable[[Json], object] | None:
-        kind = FORMATS.get(str(head.get("format")))
-        fields = {} if kind is None else FAMILIES[kind].instance.model_fields
-        part = part_of(fields[field].annotation) if field in fields else None
+        part = _part(head, field)
         return None if part is None else lambda entry: part(**entry)  # type: ignore[arg-type]
 
     data = None if "null" in text else parse_by_entries(text, entry_of)
@@ -192,15 +221,33 @@ def _refuse_null(data: dict[str, Json] | list[Json], name: str, where: tuple[str
 def write(item: InstanceFile | Result[Solution], path: str | os.PathLike[str]) -> None:
     """Write an instance or a result; the file appears whole or not at all (``-``: standard output).
 
+    JSON, packed by gzip if the name ends with ``.gz``; an instance as Parquet if it ends with ``.parquet``.
+
     Raises
     ------
     InputError
         The file cannot be written.
+    SolverMissingError
+        pyarrow, which Parquet needs, is not installed.
     """
     if not isinstance(item, InstanceFile | Result):
         raise UsageError(where="item", found=type(item).__name__, allowed="an instance or a result")
+    if isinstance(item, Result):
+        require_json(path)
     data = item.as_data() if isinstance(item, Result) else item.in_blocks(type(item).as_data)
-    write_text(path, json_pieces(data))
+    if not path_of(path).endswith(PARQUET):
+        write_text(path, json_pieces(data))
+        return
+    from dlsched.core.parquet import write_parquet
+
+    rows = next(field for field, value in data.items() if isinstance(value, Iterator))
+    write_parquet(data, cast(type[Part], _part(data, rows)), path)
+
+
+def require_json(path: str | os.PathLike[str]) -> None:
+    """Refuse a path of a result whose ending stands for instances (UsageError)."""
+    if path_of(path).endswith(PARQUET):
+        raise UsageError(where="path", found=f"{PARQUET} for a result", allowed="JSON, such as .json or .json.gz")
 
 
 def verify(instance: InstanceFile, result: "Result[Solution] | Claim") -> "Verification":

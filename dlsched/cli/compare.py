@@ -30,7 +30,7 @@ from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
-from dlsched.families import family_of, instance_from
+from dlsched.families import PARQUET, family_of, instance_from, read
 from dlsched.results.reading import Claim, claim_from
 
 DEFAULT_TIME_S = 10.0
@@ -95,9 +95,12 @@ def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[Inst
     errors: list[str] = []
     for path in [*files, *solutions]:
         try:
+            if path in files or path.endswith(PARQUET):
+                instances.append(read(path))
+                continue
             data = read_json(path)
             named = data.get("format") if isinstance(data, dict) else None
-            if path in files or (isinstance(named, str) and named != "dlsched/result/1"):
+            if isinstance(named, str) and named != "dlsched/result/1":
                 instances.append(instance_from(data, path))
             else:
                 claims[path] = claim_from(data, path)

@@ -31,7 +31,7 @@ from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
-from dlsched.families import family_of, read, write
+from dlsched.families import family_of, read, require_json, write
 from dlsched.results.reading import disproof
 from dlsched.solvers.outcome import require
 from dlsched.solving import bound, method_named, on_engine, solve
@@ -83,6 +83,7 @@ def run(
     limits = Limits(time_s=time_limit, nodes=node_limit, threads=threads)
     chosen = on_engine(method_named(family, method), engine, workers, scheduler)
     _require_another(family, chosen, solver, cross_check)
+    require_json(out or "-")
     for path in filter(None, (out, proof)):
         require_writable(path)
     if proof is not None:

@@ -1,6 +1,7 @@
 """Reading and writing JSON: strict, with located messages, canonical bytes for the hash, files that appear whole or not."""
 
 import contextlib
+import gzip
 import hashlib
 import json
 import math
@@ -9,6 +10,7 @@ import re
 import secrets
 import stat
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
@@ -22,6 +24,8 @@ from dlsched.core.ranges import LARGEST_COUNT
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What a JSON file may hold."""
 
+GZ = ".gz"
+"""Ending of the names of files that gzip packs."""
 _NAMED = 50  # letters of a file's name in that of its temporary file, which must not get too long
 
 UNFINISHED: set[str] = set()
@@ -47,13 +51,15 @@ def path_of(path: object, where: str = "path") -> str:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file (``-``: standard input); InputError: the file cannot be read or is not UTF-8."""
+    """Return the text of a file (``-``: standard input; ``.gz``: packed); InputError: it cannot be read or is not UTF-8."""
     name = _shown(path)
     if path_of(path) == "-" and sys.stdin is None:
         raise InputError("standard input: cannot be read: it is closed")
     try:
         raw = sys.stdin.buffer.read() if path_of(path) == "-" else Path(path).read_bytes()
-        return raw.decode("utf-8")
+        return (gzip.decompress(raw) if name.endswith(GZ) else raw).decode("utf-8")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(where=name, found=f"no whole gzip file ({error})", allowed="one, or another ending") from None
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
@@ -268,14 +274,23 @@ def _unwritable(path: str | os.PathLike[str], why: str) -> InputError:
 
 
 def write_text(path: str | os.PathLike[str], text: str | Iterator[str]) -> None:
-    """Write text, or its pieces, as ``whole_file`` does, so that readers never see half of it (``-``: standard output)."""
+    """Write text, or its pieces, as ``whole_file`` and ``packed`` do (``-``: standard output)."""
     pieces = iter([text]) if isinstance(text, str) else text
     if path_of(path) == "-":
         for piece in pieces:
             sys.stdout.write(piece)
         return
-    with whole_file(path) as stream:
-        stream.writelines(piece.encode("utf-8") for piece in pieces)
+    with whole_file(path) as stream, packed(stream, path) as file:
+        file.writelines(piece.encode("utf-8") for piece in pieces)
+
+
+def packed(
+    stream: BinaryIO, path: str | os.PathLike[str]
+) -> contextlib.AbstractContextManager[BinaryIO | gzip.GzipFile]:
+    """Return what compresses into the stream if the file's name asks for it, the same bytes for the same bytes."""
+    if not os.fspath(path).endswith(GZ):
+        return contextlib.nullcontext(stream)
+    return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=stream, mtime=0)
 
 
 @contextlib.contextmanager

@@ -259,7 +259,7 @@ class GivenRecipe(Recipe):
 
     def written(self) -> tuple[str, str] | None:
         """The file; None for a window of a trace, which has no instance file."""
-        return (self.source, "") if self.source.endswith(".json") else None
+        return (self.source, "") if self.source.endswith((".json", ".json.gz", ".parquet")) else None
 
 
 def recipe_of_instance(instance: InstanceFile, source: str) -> GivenRecipe:

@@ -3,15 +3,12 @@
 A derivation is made of cuts and a tree of cases. All lines are yielded in their order, so a proof need not fit into memory.
 """
 
-import contextlib
-import gzip
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import BinaryIO
 
-from dlsched.core.files import whole_file
+from dlsched.core.files import packed, whole_file
 from dlsched.proofs.prover.cases import Case
 from dlsched.proofs.prover.cuts import SplitCut
 from dlsched.proofs.prover.dual_bounds import DualBound, Multipliers, nothing, proven
@@ -239,18 +236,8 @@ def write_lines(lines: Iterable[bytes], path: str | os.PathLike[str]) -> None:
 
     InputError: the file cannot be written.
     """
-    with whole_file(path) as stream, _compressed(stream, path) as packed:
-        packed.writelines(lines)
-
-
-@contextlib.contextmanager
-def _compressed(stream: BinaryIO, path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Compress what is written if the file's name asks for it, the same bytes for the same lines."""
-    if not os.fspath(path).endswith(".gz"):
-        yield stream
-        return
-    with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
-        yield packed  # type: ignore[misc]
+    with whole_file(path) as stream, packed(stream, path) as file:
+        file.writelines(lines)
 
 
 def proof_lines(
