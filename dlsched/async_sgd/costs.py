@@ -22,7 +22,7 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.queueing.network import Networks
 from dlsched.queueing.throughput import Recursion, iterate
 
-LARGEST_TABLE = 2**22  # pairs of job and count; a table of this size takes half a gigabyte
+LARGEST_TABLE = 2**24  # pairs of job and count; a table of this size takes two gigabytes
 
 _BLOCK = 4096  # steps that are looked at together
 _FEW = 8  # networks for which a plain loop is faster than arrays

@@ -57,7 +57,7 @@ def test_without_any_time_an_answer_is_held(method):
 def test_jobs_that_nobody_slows_down_on_vast_clusters_are_refused_at_once(method):
     """Every one of 2^53 nodes would save something: nothing is tabulated."""
     alone = {"parameter_bytes": 0.0}
-    with pytest.raises(UsageError, match="more than 4194304 pairs"):
+    with pytest.raises(UsageError, match="more than 16777216 pairs"):
         dlsched.solve(made(2**53, alone, alone), method=method)
 
 
