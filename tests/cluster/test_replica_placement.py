@@ -13,6 +13,11 @@ SETTINGS = settings(max_examples=120, derandomize=True, deadline=None, database=
 INSIDE, SHARE = 64.0, 1.0
 
 
+def rooms_of(free):
+    """Ascending pairs of free GPUs and server, where there are any."""
+    return sorted((room, server) for server, room in enumerate(free) if room)
+
+
 def chain(replicas, outputs=None, rings=None):
     """Stages of one second each."""
     count = len(replicas)
@@ -22,7 +27,7 @@ def chain(replicas, outputs=None, rings=None):
 
 def packed(graph, free):
     """Rows by server."""
-    return dict(best_fit(graph, free, [SHARE] * len(free), INSIDE))
+    return dict(best_fit(graph, rooms_of(free), [SHARE] * len(free), INSIDE))
 
 
 def can_be_whole(replicas, free):
@@ -78,7 +83,7 @@ def test_every_replica_once_and_no_more_than_is_free(replicas, free, data):
         free = [*free, sum(replicas)]
     outputs = [data.draw(st.sampled_from((0.0, 1.0, 30.0))) for _ in replicas[1:]] + [0.0]
     rings = [data.draw(st.sampled_from((0.0, 1.0, 30.0))) for _ in replicas]
-    placed = best_fit(chain(replicas, outputs, rings), free, [SHARE] * len(free), INSIDE)
+    placed = best_fit(chain(replicas, outputs, rings), rooms_of(free), [SHARE] * len(free), INSIDE)
     assert len({server for server, _ in placed}) == len(placed)
     assert tuple(map(sum, zip(*(row for _, row in placed), strict=True))) == tuple(replicas)
     assert all(0 < sum(row) <= free[server] and min(row) >= 0 for server, row in placed)
@@ -98,7 +103,7 @@ def test_no_ring_is_cut_without_need(replicas, free):
     if not can_be_whole(replicas, free):
         return
     graph = chain(replicas)
-    placed = best_fit(graph, free, [SHARE] * len(free), INSIDE)
+    placed = best_fit(graph, rooms_of(free), [SHARE] * len(free), INSIDE)
     assert all(sum(row[stage] > 0 for _, row in placed) == 1 for stage, count in enumerate(replicas) if count > 1)
     seconds = graph.iteration_s([row for _, row in placed], [SHARE] * len(placed), INSIDE)
     assert seconds == max(1 + 2 * (count - 1) / count / INSIDE for count in replicas)
