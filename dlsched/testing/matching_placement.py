@@ -210,7 +210,7 @@ FAIR: tuple[dict[str, object], ...] = (
     *({"objective": "alpha_fair", "alpha": alpha} for alpha in RANGES["alpha"].ties),
 )
 """Objectives other than the mean."""
-_REFUSED = {"minlp": FAIR, "relaxation": FAIR, "assignment": FAIR[1:]}
+_REFUSED = {"minlp": FAIR, "relaxation": FAIR, "assignment": FAIR[1:], "lagrange": FAIR[:1]}
 """Methods that do not serve some objectives."""
 
 
