@@ -129,11 +129,12 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     while frame is not None and frame.f_code not in keeping:
         importing = importing or frame.f_code.co_filename == "<frozen importlib._bootstrap>"
         frame = frame.f_back
-    if frame is None:
+    same_press = time.monotonic() - _raised < _ONE_PRESS_S  # the method may have ended by now
+    if frame is None and not same_press:
         _end(signal.SIGINT, None)
-    if importing:
+    if frame is not None and importing:
         _again()
-    elif time.monotonic() - _raised >= _ONE_PRESS_S:
+    elif not same_press:
         _raised = time.monotonic()
         raise KeyboardInterrupt
 
