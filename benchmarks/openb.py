@@ -6,7 +6,7 @@ it was stopped.
     python benchmarks/openb.py            # writes results/openb.md
     python benchmarks/openb.py --quick    # a twentieth of the nodes, printed
 
-What CPUs make of it is told by two rules of the paper's simulator, written down here, on the list of tasks itself, which is not
+Two rules of the paper's simulator, written down here, show what CPUs change. They run on the list of tasks itself, which is not
 part of this repository; without it that part is left out.
 """
 
@@ -34,7 +34,7 @@ SEEDS = range(42, 45)
 NAME, SMALL = "openb-fragmentation", "openb-optimum"
 HEAD = """# GPUs that rules for slices leave unallocated
 
-*Tasks of the trace openb arrive on its GPUs until they have asked for as many as there are; none leaves.*
+*Tasks of the trace openb arrive until the GPUs that they ask for add up to those of the cluster; no task ends.*
 
 Commands: `python benchmarks/openb.py`, `dlsched reproduce openb-fragmentation`, `dlsched reproduce openb-optimum`, {machine}.
 """
@@ -81,8 +81,8 @@ def section(name: str, stores: Path, *, quick: bool) -> tuple[Findings, Sequence
 def with_cpus(rule: str, cpus: bool, seed: int) -> float:
     """Per cent of the GPUs that ``best-fit`` or ``dot-product`` leaves on the default list, as it is scored there.
 
-    On the node with the least mean of what is left of CPUs and GPUs, in largest nodes, or with the least dot product of what
-    is free and what is asked for; there a part goes to the GPU with the least room.
+    Best fit: the node on which the least is left, the mean of CPUs and GPUs as shares of the largest node. Dot product: the node
+    with the least product of free and requested amounts. On that node a part goes to the GPU with the least room.
     """
     generator = np.random.default_rng(seed)
     tasks = np.array([(row["cpu_milli"], row["num_gpu"], row["gpu_milli"]) for row in rows_of(TASKS)], dtype=np.int64)

@@ -29,7 +29,7 @@ _Segments = tuple[IntArray, IntArray, FloatArray]
 
 
 class JobBlock(ABC):
-    """Jobs from number ``first`` on, and what is remembered of them from one question to the next."""
+    """Some jobs of an instance, one after the other from number ``first`` on; answers keep the arrays that the next ones need."""
 
     first: int
 

@@ -155,7 +155,7 @@ class Active:
 
     @classmethod
     def of(cls, table: CostTable, fits: IntArray, exceeds: IntArray) -> Self:
-        """Return what is undecided between two choices of a table."""
+        """Return the jobs for which two choices of a table differ, and their pairs from one choice to the other."""
         return cls.between(np.arange(table.jobs), None, table, fits, exceeds)
 
     @classmethod

@@ -42,7 +42,7 @@ def objective(instance: Instance, allocation: Allocation) -> float:
     if nodes is None:
         require_choices(instance, allocation.nodes, "nodes")
         nodes = np.array([allocation.nodes[job.id] for job in instance.jobs], dtype=np.int64)
-    if nodes.max() > instance.nodes:  # what is allowed may be too many to add up
+    if nodes.max() > instance.nodes:  # counts up to 2**53 are allowed, whose times nobody needs
         raise UsageError(f"no objective: a job has more nodes than the {instance.nodes} there are")
     return math.fsum((instance.batches / _rates(instance, nodes)).tolist())
 
