@@ -127,12 +127,26 @@ def parse_by_entries(
     ``entry_of``: from the fields before a list, and its key, to what makes an entry of plain data; None: the list is plain.
     None: the text needs the closer look of ``parse_json``, or an entry was refused.
     """
-    keys, place = 0, 0
+    from pydantic_core import from_json  # many commands write files and read none
+
+    keys, place, lines = 0, 0, True
 
     def count(found: dict[str, Json]) -> dict[str, Json]:
         nonlocal keys
         keys += len(found)
         return found
+
+    def next_entry() -> tuple[Json, int]:
+        """The entry here, and its end; in half the time if it is the rest of a line, as ``json_pieces`` writes it."""
+        nonlocal keys, lines
+        end = text.find(",\n", place) if lines else -1
+        try:
+            value: Json = from_json(text[place : max(end, place)], cache_strings="keys")
+        except ValueError:
+            lines = False
+            return scan(text, place)
+        keys += _keys(value)
+        return value, end
 
     def passed(letters: str, start: int) -> str:
         """The letter after blanks, which must be one of these; ``place`` is then behind it and further blanks."""
@@ -158,7 +172,7 @@ def parse_by_entries(
                 entries = data[key] = list[object]()
                 passed("[", place)
                 while True:
-                    value, end = scan(text, place)
+                    value, end = next_entry()
                     entries.append(entry(value))
                     if passed(",]", end) == "]":
                         break
@@ -168,6 +182,13 @@ def parse_by_entries(
     except (ValueError, IndexError, TypeError, RecursionError):
         return None
     return None
+
+
+def _keys(data: Json) -> int:
+    """Number of keys of an object and of all in it."""
+    entries = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    inside = sum([_keys(each) for each in entries if type(each) is dict or type(each) is list])
+    return inside + len(data) if isinstance(data, dict) else inside
 
 
 def _all_keys(text: str, keys: int) -> bool:

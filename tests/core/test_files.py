@@ -64,7 +64,7 @@ def test_a_repeated_key_whose_first_value_is_lost_is_refused(tmp_path):
         [{}, {}, ":", {"": {"": ""}}, ": :", '":', "\\:", None, True, 7, -0.0],
     ],
 )
-@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" , ", "\r\n:\t")])
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" , ", "\r\n:\t"), (",\n", ": ")])
 def test_colons_inside_text_are_no_repetition(tmp_path, data, separators):
     """Wherever colons and blanks stand, what was written is read, in the same order and types."""
     path = tmp_path / "file.json"
@@ -188,7 +188,7 @@ def entry_of(head, field):
     return (lambda entry: (entry["id"], entry)) if field == "jobs" and head.get("format") == "f" else None
 
 
-@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" , ", "\r\n:\t")])
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" , ", "\r\n:\t"), (",\n", ": ")])
 def test_entries_are_parsed_one_by_one(separators):
     data = {
         "format": "f",
@@ -197,8 +197,8 @@ def test_entries_are_parsed_one_by_one(separators):
         "others": [[], {}],
         "z": -0.0,
     }
-    text = f" {json.dumps(data, separators=separators)}\n"
-    assert parse_by_entries(text, entry_of) == data | {"jobs": [(each["id"], each) for each in data["jobs"]]}
+    for text in (f" {json.dumps(data, separators=separators)}\n", json_text(data)):
+        assert parse_by_entries(text, entry_of) == data | {"jobs": [(each["id"], each) for each in data["jobs"]]}
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,9 @@ def test_entries_are_parsed_one_by_one(separators):
         '{"format": "f", "jobs": [{"id": 1},]}', '{"format": "f", "jobs": [{"id": 1} {"id": 2}]}',
         '{"format": "f", "jobs": [{"id": 1}', '{"format": "f", "jobs": [{"id": 1}}', '{"format": "f", "jobs": [1]}',
         '{"format": "f", "format": "f"}', '{"a": 1, "jobs": [{"id": 1, "id": 2}]}', '{"a": ":", "b": ": ", "a": 2}',
-        '{"format": "f", "jobs": [{"id": 1, "id": 1}]}', '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"format": "f", "jobs": [{"id": 1, "id": 1}]}', '{"format": "f", "jobs": [{"id": 1, "id": 1},\n{"id": 2}]}',
+        '{"format": "f", "jobs": [{"id": 1, "x": [{"y": 1, "y": 2}]},\n{"id": 2}]}',
+        '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}",
     ],
 )  # fmt: skip
 def test_what_needs_a_closer_look_is_not_parsed_by_entries(text):
