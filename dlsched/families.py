@@ -1,7 +1,6 @@
 """``FAMILIES``, the table of all families, and what works on any: draw, read, write and check instances and results."""
 
 import copyreg
-import gc
 import inspect
 import os
 import sys
@@ -26,6 +25,7 @@ from dlsched.core.files import (
     read_text,
     write_text,
 )
+from dlsched.core.garbage import uncollected
 from dlsched.core.instance import InstanceFile, part_of
 from dlsched.core.messages import field_path
 from dlsched.core.part import ENOUGH, Part, plain
@@ -107,6 +107,7 @@ def require_own(family: AnyFamily, method: AnyMethod) -> None:
             raise UsageError(where="method", found=f"{method.name!r} of {name}", allowed=f"one of {family.name}")
 
 
+@uncollected()
 def read(path: str | os.PathLike[str]) -> Any:
     """Read an instance of any family (``-``: standard input): JSON, packed by gzip (``.gz``), or Parquet (``.parquet``).
 
@@ -117,8 +118,6 @@ def read(path: str | os.PathLike[str]) -> Any:
     SolverMissingError
         pyarrow, which Parquet needs, is not installed.
     """
-    collecting = gc.isenabled()
-    gc.disable()  # reading makes millions of objects and no cycle: looking for some would take a fifth of the time
     try:
         if path_of(path).endswith(PARQUET):
             return _from_rows(os.fspath(path))
@@ -129,9 +128,6 @@ def read(path: str | os.PathLike[str]) -> Any:
         raise
     except InputError as error:
         raise InstanceError(error.head, more=error.more) from None
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _part(head: Mapping[str, object], field: str) -> type[Part] | None:

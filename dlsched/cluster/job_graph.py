@@ -100,26 +100,38 @@ class JobGraph:
 
     def iteration_s(self, counts: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
         """alpha(x): seconds of a placement's iteration; ``counts`` and ``shares`` have one entry per server used."""
+        if len(counts) == 1 and counts[0] == self.replicas:
+            return self._together_s(inside)
         splits = tuple(zip(*counts, strict=True))
         return max(self.stage_s(stage, splits, shares, inside) for stage in range(len(splits)))
 
+    def _together_s(self, inside: float) -> float:
+        """The same on one server, rounded as ``stage_s`` rounds."""
+        near, sent, slowest_s = 1.0 / inside, 0.0, 0.0
+        outputs = (*self.output_bytes[:-1], 0.0)
+        stages = zip(self.replicas, self.compute_s, outputs, self.parameter_bytes, strict=True)
+        for count, compute_s, after, parameters in stages:
+            transfer_s = 2 * sent / count * near + 2 * after / count * near
+            ring_s = 2 * (count - 1) / count * parameters / inside
+            slowest_s, sent = max(slowest_s, compute_s + transfer_s + ring_s), after
+        return slowest_s
+
     def stage_s(self, stage: int, splits: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
         """Seconds of one stage of a placement; ``splits``: replicas by stage and server, at least to the next stage."""
-        here = splits[stage]
-        used = [index for index, count in enumerate(here) if count]
+        here, count = splits[stage], self.replicas[stage]
+        used = [index for index, some in enumerate(here) if some]
         # The ring is as fast as its slowest link: inside one server, or the least share of the cards that it passes.
-        band = inside if len(used) == 1 else min(shares[index] for index in used)
-        ring_s = self.ring_bytes(stage) / band
-        slowest_s = 0.0
+        band = inside if len(used) == 1 else min([shares[index] for index in used])
         # By server: the share ``near`` of each neighbour stage is reached inside the server, the rest through the card.
+        partners = [(splits[other], self.replicas[other], 2 * sent / count) for other, sent in self.neighbours(stage)]
+        slowest_s = 0.0
         for index in used:
             transfer_s = 0.0
-            for other, sent in self.neighbours(stage):
-                near = splits[other][index] / self.replicas[other]
-                each = 2 * sent / self.replicas[stage]
+            for split, replicas, each in partners:
+                near = split[index] / replicas
                 transfer_s += each * (near / inside + (1 - near) / shares[index])
-            slowest_s = max(slowest_s, self.compute_s[stage] + transfer_s + ring_s)
-        return slowest_s
+            slowest_s = max(slowest_s, transfer_s)
+        return self.compute_s[stage] + slowest_s + self.ring_bytes(stage) / band
 
     def edge_weight(self, first: int, second: int) -> float:
         """Bytes in an iteration between two replicas, of two stages or of one: Heavy-Edge's weights."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import ParamSpec, Protocol, TypeVar
 
 from dlsched.core.errors import InstanceError, UsageError
+from dlsched.core.garbage import uncollected
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.core.ranges import MODERATE
@@ -86,6 +87,7 @@ def drawing(generate: Callable[P, T]) -> Callable[P, T]:
     """
 
     @functools.wraps(generate)
+    @uncollected()
     def call(*arguments: P.args, **named: P.kwargs) -> T:
         try:
             return generate(*arguments, **named)

@@ -48,6 +48,7 @@ from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Guarantee
 from dlsched.core.gap import rounding
+from dlsched.core.garbage import uncollected
 from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.checker import constant, infeasible
 from dlsched.srpt_mapping.dispatching import PATIENT, Begun, Waiting, dispatch
@@ -99,7 +100,7 @@ def a_srpt(
     if speeds not in SPEEDS:
         raise UsageError(where="speeds", found=repr(speeds), allowed=", ".join(SPEEDS))
 
-    def completions(own: Instance) -> tuple[Sequence[float], Sequence[float]]:
+    def completions(own: Instance) -> _Ordered:
         low = speeds == "low"
         alpha = [job.graph.uniform_s(own.fastest) for job in own.jobs] if low else placed_s(own, compact, tick=tick)
         ends_s = np.empty(len(own.jobs))
@@ -108,7 +109,7 @@ def a_srpt(
             units = sum(own.servers[index].gpus for index in servers) * own.units
             sizes = [own.jobs[index].predicted * own.units_of(own.jobs[index]) * alpha[index] / units for index in jobs]
             ends_s[jobs] = srpt_completions(np.array([own.jobs[index].release_s for index in jobs]), np.array(sizes))
-        return ends_s.tolist(), ends_s.tolist()
+        return ends_s.tolist(), ends_s.tolist(), () if low else alpha
 
     return _queued(instance, completions, backfill, place, waiting, begun, tick)
 
@@ -204,21 +205,23 @@ fifo_backfill = partial(fifo, backfill=True)
 WARM = "work-compact"
 """The policy whose answer is the first incumbent of exact methods."""
 
-_Order = Callable[[Instance], tuple[Sequence[float], Sequence[float]]]
-"""From an instance on its own clock to when jobs join the queue, and their keys."""
+_Ordered = tuple[Sequence[float], Sequence[float], Sequence[float]]
+_Order = Callable[[Instance], _Ordered]
+"""From an instance on its own clock to when jobs join the queue, their keys, and what ``compact`` reaches, if known."""
 
 
 def _at_release(key: Callable[[Job, int, float], float], tick: Tick) -> _Order:
     """Jobs join at their release; keys from a job, the units that it takes, and its alpha_i."""
 
-    def order(own: Instance) -> tuple[Sequence[float], Sequence[float]]:
+    def order(own: Instance) -> _Ordered:
         alpha = placed_s(own, compact, tick=tick)
         keys = [key(job, own.units_of(job), each) for job, each in zip(own.jobs, alpha, strict=True)]
-        return [job.release_s for job in own.jobs], keys
+        return [job.release_s for job in own.jobs], keys, alpha
 
     return order
 
 
+@uncollected()
 def _queued(
     instance: Instance,
     order: _Order,
@@ -238,8 +241,8 @@ def _queued(
     require_placeable(instance)
     # late clocks are coarse: the queue runs from 0 on, and its schedule is put back
     own, rule = instance.on_own_clock(), PLACES[place]
-    joins_s, keys = order(own)
-    least_s = placed_s(own, rule, tick=tick) if waiting else ()
+    joins_s, keys, compact_s = order(own)
+    least_s = (place == "compact" and compact_s) or (placed_s(own, rule, tick=tick) if waiting else ())
     schedule = dispatch(
         own,
         joins_s=joins_s,

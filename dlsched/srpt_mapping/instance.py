@@ -26,6 +26,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -171,6 +172,12 @@ class Job(Part):
             if placed[number] != stage.replicas:
                 raise Refused(f"{placed[number]} replicas of stage {number}", f"{stage.replicas}, as it has", "begun")
         return self
+
+    def released(self, release_s: float) -> "Job":
+        """Return the job with another release, which is valid, and with its graph."""
+        other = copy(self)
+        other.__dict__["release_s"] = release_s
+        return other
 
     @property
     def predicted(self) -> float:
@@ -478,8 +485,7 @@ class Instance(InstanceFile):
         if indices is None and min(releases_s) == 0:
             return self
         own_s = from_the_first(releases_s)
-        moved = [job.model_copy(update={"release_s": at_s}) for job, at_s in zip(jobs, own_s, strict=True)]
-        return self._with(jobs=tuple(moved))
+        return self._with(jobs=tuple(job.released(at_s) for job, at_s in zip(jobs, own_s, strict=True)))
 
     def consolidating(self) -> "Instance":
         """Return the same instance with consolidated placement."""

@@ -66,12 +66,16 @@ def _rooms(free: Sequence[int]) -> Rooms:
     return {room: _bits(servers, len(free)) for room, servers in positions.items() if room > 0}
 
 
+def _first(bits: int) -> int:
+    """The lowest bit of an integer > 0."""
+    return (bits & -bits).bit_length() - 1
+
+
 def _positions(bits: int) -> Iterator[int]:
     """Yield the bits of an integer, ascending."""
     while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
+        yield _first(bits)
+        bits &= bits - 1
 
 
 class Servers:
@@ -152,6 +156,8 @@ class Servers:
 
     def iteration_s(self, graph: JobGraph, placed: Placed) -> float:
         """Alpha of a placement; remembered, as clusters have few kinds of servers."""
+        if len(placed) == 1:
+            return graph.iteration_s([placed[0][1]], [self.shares[placed[0][0]]], self.inside)
         counts = tuple([row for _, row in placed])
         shares = tuple([self.shares[index] for index, _ in placed])
         key = graph, counts, shares
@@ -198,9 +204,12 @@ class Servers:
 
     def take(self, placed: Placed) -> list[tuple[int, int]]:
         """Take the GPUs of a placement; return what to give back."""
-        taken = taken_of(placed)
+        return self.take_room(taken_of(placed))
+
+    def take_room(self, taken: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Take GPUs, by the index of the server; return what to give back."""
         self.give([(index, -count) for index, count in taken])
-        return taken
+        return list(taken)
 
     def give(self, taken: list[tuple[int, int]]) -> None:
         """Give GPUs back."""
@@ -293,6 +302,8 @@ def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[fl
 
 def _most_free(gpus: int, rooms: Rooms) -> list[tuple[int, int]]:
     """Pairs of a server and what it gives: the most free ones first, as few as hold the job."""
+    if gpus <= (most := max(rooms)):
+        return [(_first(rooms[most]), gpus)]
     chosen = []
     for free in sorted(rooms, reverse=True):
         for server in _positions(rooms[free]):
@@ -305,7 +316,9 @@ def _most_free(gpus: int, rooms: Rooms) -> list[tuple[int, int]]:
 
 def _tightest(gpus: int, rooms: Rooms) -> list[tuple[int, int]]:
     """The most free servers as long as none holds the rest, then the tightest one that does."""
-    chosen = _most_free(gpus, rooms)[:-1] if max(rooms) < gpus else []
+    if fitting_rooms := [room for room in rooms if room >= gpus]:
+        return [(_first(rooms[min(fitting_rooms)]), gpus)]
+    chosen = _most_free(gpus, rooms)[:-1]
     remaining, taken = gpus - sum(room for _, room in chosen), {server for server, _ in chosen}
     fitting = (server for room in sorted(rooms) if room >= remaining for server in _positions(rooms[room]))
     return [*chosen, (next(server for server in fitting if server not in taken), remaining)]

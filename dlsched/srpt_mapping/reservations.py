@@ -37,6 +37,7 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import UsageError
+from dlsched.core.garbage import uncollected
 from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.dispatching import Aside, Begun, JobRun, going_on, schedule_of, with_own
@@ -249,6 +250,7 @@ def _in_order(change: tuple[float, int, Room]) -> tuple[float, int]:
     return change[0], -change[1]
 
 
+@uncollected()
 def backfill_reserving(
     instance: Instance,
     *,
@@ -349,7 +351,8 @@ def _run(
         joined = []
         while arriving and joins_s[arriving[-1]] <= now_s:
             joined.append(place_of[arriving.pop()])
-        queue = np.insert(queue, np.searchsorted(queue, sorted(joined)), sorted(joined))
+        if joined:
+            queue = np.sort(np.concatenate([queue, joined]))
         if not len(queue) or not (servers.total or aside.instance.sliced):
             continue
         by_column = trial and _ColumnProfile(trial, now_s, left, expected, held)
@@ -358,10 +361,10 @@ def _run(
         # in order: the next job that fits starts; those before it take the reservations that are left
         while position < len(queue) and (servers.total or aside.instance.sliced):
             waiting = order[queue[position:]]
-            allowed = np.flatnonzero(slots[group_of[waiting]] > 0)
+            allowed = np.flatnonzero(slots[group_of[waiting]] > 0) if index_of else range(len(waiting))
             if not len(allowed):
                 break
-            open_jobs = waiting[allowed]
+            open_jobs = waiting[allowed] if index_of else waiting
             first = profile.first(open_jobs, now_s + lengths_s[open_jobs])
             if remaining and first != 0:
                 tick()
@@ -380,7 +383,8 @@ def _run(
             end_s = now_s + _planned_s(jobs[job], fit.iteration_s)
             if profile.has(end_s, fit.room):
                 ran[job] = JobRun(now_s, jobs[job].iterations * fit.iteration_s, fit.placement)
-                heapq.heappush(running, (now_s + ran[job].length_s, job, servers.hold(jobs[job], fit.placement)))
+                taken = servers.hold(jobs[job], fit.placement) if trial else servers.take_room(fit.room)
+                heapq.heappush(running, (now_s + ran[job].length_s, job, taken))
                 slots[group_of[job]] -= 1
                 expected_of[job] = end_s, jobs[job].gpus, job
                 insort(expected, expected_of[job])
@@ -390,7 +394,8 @@ def _run(
                         left[column] -= units
                 profile.reserve(job, now_s, end_s, fit.room)
                 started.append(position - 1)
-        queue = np.delete(queue, started)
+        if started:
+            queue = np.delete(queue, started) if len(started) < len(queue) else queue[:0]
     return [ran[job] for job in range(len(jobs))]
 
 

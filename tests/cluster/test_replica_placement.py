@@ -115,3 +115,20 @@ def test_numbers_that_do_not_divide_may_be_cut():
     assert can_be_whole(replicas, free)
     placed = packed(chain(replicas), free)
     assert sum(sum(row[stage] > 0 for row in placed.values()) > 1 for stage in range(6)) == 1
+
+
+_BYTES = st.floats(0, 1e10)
+
+
+@SETTINGS
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.floats(1e-3, 10), _BYTES, _BYTES), min_size=1, max_size=4),
+    st.floats(1e6, 1e12),
+)
+def test_one_server_needs_no_card(stages, inside):
+    """All replicas on one server take, to the bit, what the general formula says, whatever the server's card."""
+    graph = JobGraph(*zip(*stages, strict=True))
+    splits = [(count,) for count in graph.replicas]
+    for share in (1.0, 1e9):
+        slowest_s = max(graph.stage_s(stage, splits, [share], inside) for stage in range(len(stages)))
+        assert graph.iteration_s([graph.replicas], [share], inside) == slowest_s
