@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 from dlsched.catalogue import families as listed
-from dlsched.catalogue.families import Value
+from dlsched.catalogue.families import Value, load
 from dlsched.core.arguments import require_preset
-from dlsched.core.errors import InputError, InstanceError, UsageError
+from dlsched.core.errors import InputError, InstanceError, SolverMissingError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Family
 from dlsched.core.files import (
     Json,
@@ -27,7 +27,7 @@ from dlsched.core.files import (
 )
 from dlsched.core.garbage import uncollected
 from dlsched.core.instance import InstanceFile, part_of
-from dlsched.core.messages import field_path
+from dlsched.core.messages import field_path, printable
 from dlsched.core.part import ENOUGH, Part, plain
 from dlsched.core.result import Result, Solution, Violation
 
@@ -40,27 +40,79 @@ _PLAIN = {str, int, float, bool}
 
 
 class _Families(Mapping[str, AnyFamily]):
-    """Records of families by name; access to a record imports its family."""
+    """Records of families by name; access to a record imports its family.
+
+    Packages are asked what they declare where a name is none of dlsched's own, and where all names are listed.
+    """
 
     def __getitem__(self, name: str) -> AnyFamily:
-        if name not in listed.FAMILIES:
+        if name not in self:
             raise KeyError(name)
-        record: AnyFamily = listed.record_of(name)
+        record: AnyFamily = listed.record_of(name) if name in listed.FAMILIES else _of_package(name)
         return record
 
     def __contains__(self, name: object) -> bool:
-        return name in listed.FAMILIES
+        return isinstance(name, str) and (name in listed.FAMILIES or name in listed.installed())
 
     def __iter__(self) -> Iterator[str]:
-        return iter(listed.FAMILIES)
+        return iter(listed.names())
 
     def __len__(self) -> int:
-        return len(listed.FAMILIES)
+        return len(listed.names())
 
 
 FAMILIES: Mapping[str, AnyFamily] = _Families()
-FORMATS = {f"dlsched/{family}/1": family for family in FAMILIES}
-"""Names of families by the format that a file of an instance states."""
+_RESERVED = {"advice", "result", "study", "whatif"}  # files that are no instances have their formats
+
+
+@cache
+def _of_package(name: str) -> AnyFamily:
+    """Import the record that an installed package declares; SolverMissingError: it cannot be used, and why."""
+    (package, target), *others = listed.installed()[name]
+    where = printable(f"family {name} of package {package}")
+    if others:
+        found = printable(f"the same name in package {', '.join(other for other, _ in others)}")
+        raise SolverMissingError(where=where, found=found, allowed="one package that declares it")
+    try:
+        record = load(target)
+    except Exception as error:  # whatever the code of the package raises
+        words = printable(f"{target} cannot be imported: {type(error).__name__}: {error}")
+        raise SolverMissingError(words, where=where) from error
+    if not isinstance(record, Family):
+        raise SolverMissingError(where=where, found=f"{target}, a {type(record).__name__}", allowed="a Family")
+    stated = {record.name, record.instance.family}
+    if stated != {name} or not name.isidentifier() or name in _RESERVED:
+        found = f"{' and '.join(sorted(stated))} in the record and its class of instances"
+        allowed = f"the name of the entry point in both, a word other than {', '.join(sorted(_RESERVED))}"
+        raise SolverMissingError(where=where, found=printable(found), allowed=allowed)
+    return record
+
+
+def usable() -> tuple[list[AnyFamily], list[str]]:
+    """Import all families; return their records, and a sentence for each package whose family cannot be used."""
+    records, refused = [], []
+    for name in FAMILIES:
+        try:
+            records.append(FAMILIES[name])
+        except SolverMissingError as error:
+            refused.append(str(error))
+    hidden = [(name, each) for name in listed.installed().keys() & listed.FAMILIES for each in listed.installed()[name]]
+    for name, (package, _) in sorted(hidden):
+        where = printable(f"family {name} of package {package}")
+        refused.append(
+            str(SolverMissingError(where=where, found="the name of one of dlsched's own", allowed="another"))
+        )
+    return records, refused
+
+
+def _family_in(format_: object) -> str | None:
+    """Name of the family whose instances have this format; None: there is none."""
+    match str(format_).split("/"):
+        case ["dlsched", name, "1"] if name in FAMILIES:
+            return name
+    return None
+
+
 PARQUET = ".parquet"
 """Ending of the names of instances as Parquet."""
 _LARGE = 2**24  # letters of a file that is read entry by entry
@@ -93,7 +145,7 @@ def objective_name(instance: InstanceFile) -> str:
 def find_family(name: str | ModuleType) -> AnyFamily:
     """Return the family of that name, or of that module (UsageError: there is none)."""
     if isinstance(name, ModuleType):
-        name = name.__name__.rpartition(".")[2]
+        name = getattr(getattr(name, "FAMILY", None), "name", name.__name__)
     if name not in FAMILIES:
         raise UsageError(where="family", found=repr(name), allowed=", ".join(FAMILIES))
     return FAMILIES[name]
@@ -101,8 +153,11 @@ def find_family(name: str | ModuleType) -> AnyFamily:
 
 def require_own(family: AnyFamily, method: AnyMethod) -> None:
     """Refuse a method that is of another family; only of one that was imported there can be one."""
-    for name in FAMILIES:
-        others = listed.record_of(name).methods if f"dlsched.{name}" in sys.modules else {}
+    declared = {name: target for name, ((_, target), *_) in listed.installed().items()}
+    for name, target in {**declared, **listed.FAMILIES}.items():
+        module, _, attribute = target.partition(":")
+        record = getattr(sys.modules.get(module), attribute, None)
+        others = record.methods if isinstance(record, Family) else {}
         if name != family.name and any(method is each for each in others.values()):
             raise UsageError(where="method", found=f"{method.name!r} of {name}", allowed=f"one of {family.name}")
 
@@ -132,7 +187,7 @@ def read(path: str | os.PathLike[str]) -> Any:
 
 def _part(head: Mapping[str, object], field: str) -> type[Part] | None:
     """Return the class of the entries of a list in a file that begins with these fields; None: it holds no parts."""
-    kind = FORMATS.get(str(head.get("format")))
+    kind = _family_in(head.get("format"))
     fields = {} if kind is None else FAMILIES[kind].instance.model_fields
     return part_of(fields[field].annotation) if field in fields else None
 
@@ -163,7 +218,7 @@ def _large(text: str) -> InstanceFile | None:
         return None if part is None else lambda entry: part(**entry)  # type: ignore[arg-type]
 
     data = None if "null" in text else parse_by_entries(text, entry_of)
-    kind = FORMATS.get(str(data.pop("format", None))) if data else None
+    kind = _family_in(data.pop("format", None)) if data else None
     try:
         return None if kind is None or data is None else FAMILIES[kind].instance(**data)
     except InstanceError:
@@ -185,10 +240,12 @@ def instance_from(data: Json, path: str, *, null: bool = True) -> InstanceFile:
             where=f"{name}: the file", found="no object", allowed="an object with the fields of a format"
         )
     found = data.get("format")
-    if not isinstance(found, str) or found not in FORMATS:
+    family = _family_in(found) if isinstance(found, str) else None
+    if family is None:
         shown = "nothing" if "format" not in data else repr(found)[:60]
-        raise InstanceError(where=f"{name}: format", found=shown, allowed=", ".join(FORMATS))
-    kind: type[InstanceFile] = FAMILIES[FORMATS[found]].instance
+        allowed = ", ".join(f"dlsched/{each}/1" for each in FAMILIES)
+        raise InstanceError(where=f"{name}: format", found=shown, allowed=allowed)
+    kind: type[InstanceFile] = FAMILIES[family].instance
     if null:
         filled = {key: value for key, value in data.items() if value is not None or key not in kind.nullable}
         _refuse_null(filled, name, ())

@@ -1,5 +1,6 @@
 """``methods`` and ``presets``: what families offer by name, as sequences of records that print as a table."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -9,7 +10,7 @@ from dlsched.catalogue.families import Kind
 from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.display import Table
 from dlsched.core.family import AnyFamily
-from dlsched.families import FAMILIES, find_family
+from dlsched.families import find_family, usable
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,5 +101,7 @@ def presets(family: str | ModuleType | None = None) -> Listing[PresetEntry]:
 
 
 def _listing(family: str | ModuleType | None, of: Callable[[AnyFamily], Iterator[EntryT]]) -> Listing[EntryT]:
-    records = FAMILIES.values() if family is None else (find_family(family),)
+    records, refused = usable() if family is None else ([find_family(family)], [])
+    for words in refused:
+        warnings.warn(words, RuntimeWarning, stacklevel=3)
     return Listing(entry for record in records for entry in of(record))

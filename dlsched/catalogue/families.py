@@ -1,13 +1,13 @@
 """Families by name, and the methods, presets, models and options of each: asked without importing the family.
 
-A family is a name in ``FAMILIES`` and a package of that name with a record, ``FAMILY``. Importing it takes longer than a shell
-may wait; so dlsched's own have a module here, which their records are made of. Of another its record is asked.
-Implementations are imported lazily, as ``module:name``.
+A family is a name and the target of its record, ``package:FAMILY``: of dlsched's own in ``FAMILIES``, of others an entry point of
+``GROUP`` in an installed package. Importing it takes longer than a shell may wait; so dlsched's own have a module here, which
+their records are made of. Of another its record is asked. Implementations are imported lazily, as ``module:name``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -126,7 +126,8 @@ class ListedFamily:
         """Fields that the record of the family takes from here; linear models are imported."""
         models = {name: self.load(target) for name, target in self.formulations.items()}
         names = {"name": self.name, "aliases": self.aliases, "presets": self.presets, "options": self.options}
-        return {**names, "formulations": models}
+        rooms = {"case": f"dlsched.testing.{self.name}:CASE", "space_of": f"dlsched.worst.spaces.{self.name}:space_of"}
+        return {**names, **rooms, "space": self.space, "formulations": models}
 
     def functions(self, kind: Kind) -> Iterator[tuple[str, Callable[..., Any]]]:
         """Plain functions of the methods of a kind that are such, by name, each with its arguments."""
@@ -136,14 +137,33 @@ class ListedFamily:
                 yield method.name, partial(function, **method.arguments) if method.arguments else function
 
 
-FAMILIES = (
-    "ring_allocation",
-    "elastic_stream",
-    "matching_placement",
-    "srpt_mapping",
-    "ring_embedding",
-    "async_sgd",
-)
+FAMILIES = {
+    "ring_allocation": "dlsched.ring_allocation:FAMILY",
+    "elastic_stream": "dlsched.elastic_stream:FAMILY",
+    "matching_placement": "dlsched.matching_placement:FAMILY",
+    "srpt_mapping": "dlsched.srpt_mapping:FAMILY",
+    "ring_embedding": "dlsched.ring_embedding:FAMILY",
+    "async_sgd": "dlsched.async_sgd:FAMILY",
+}
+"""Targets of the records of dlsched's own families, in the form of entry points."""
+GROUP = "dlsched.families"
+
+
+@cache
+def installed() -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """What installed packages declare in the group, by family: package with version, and target; nothing is imported."""
+    from importlib.metadata import entry_points  # slow, and needed where a name is not in ``FAMILIES``
+
+    found: dict[str, list[tuple[str, str]]] = {}
+    for point in entry_points(group=GROUP):
+        package = "an unknown package" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+        found.setdefault(point.name, []).append((package, point.value))
+    return {name: tuple(sorted(found[name])) for name in sorted(found)}
+
+
+def names() -> tuple[str, ...]:
+    """All families: dlsched's own, then those of installed packages."""
+    return tuple(dict.fromkeys((*FAMILIES, *installed())))
 
 
 def methods(family: str) -> tuple[str, ...]:
@@ -172,18 +192,18 @@ def options(family: str) -> Mapping[str, Option]:
 
 def space(family: str) -> Mapping[str, Option] | None:
     """Options of the space of a family's worst instances; None: it has none."""
-    listed = _listed(family)
-    return None if listed is None else listed.space
+    found: Mapping[str, Option] | None = (_listed(family) or record_of(family)).space
+    return found
 
 
 def record_of(family: str) -> Any:
     """Import a family and return its record, a ``core.family.Family``."""
-    return load(f"dlsched.{family}:FAMILY")
+    return load(FAMILIES[family]) if family in FAMILIES else load("dlsched.families:FAMILIES")[family]
 
 
 def _listed(family: str) -> ListedFamily | None:
     home = f"dlsched.catalogue.{family}"
-    if find_spec(home) is None:
+    if family not in FAMILIES or find_spec(home) is None:
         return None
     listed: ListedFamily = load(f"{home}:LISTED")
     return listed

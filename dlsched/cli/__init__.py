@@ -84,13 +84,20 @@ class _Command(TyperCommand):
 
     def __init__(self, name: str, target: str, words: str) -> None:
         self._target = target
+        self._line: list[str] = []
         super().__init__(name, short_help=words, rich_markup_mode=None)
+
+    def make_context(self, info_name: str | None, args: list[str], *others: Any, **named: Any) -> Any:
+        """Keep the words of the command line: the family that they name may bring options."""
+        self._line = [*args]
+        return super().make_context(info_name, args, *others, **named)
 
     @functools.cached_property
     def _whole(self) -> Any:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         module, _, function = self._target.partition(":")
         run = getattr(import_module(f"dlsched.cli.{module}"), function)
+        getattr(run, "widen", list)(self._line)
         alone.command(name=self.name)(_guarded(run, lambda: self.params))
         return typer.main.get_command(alone)
 

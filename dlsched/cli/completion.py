@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 import typer
 
 from dlsched.catalogue import families as listed
-from dlsched.catalogue.families import FAMILIES
 from dlsched.catalogue.solvers import SOLVERS
 from dlsched.catalogue.sources import QUEUES, SOURCES
 
@@ -31,8 +30,13 @@ def _asked_of_family(asked: Callable[[str], tuple[str, ...]]) -> Callable[[typer
     return complete
 
 
-families, sources, queues, solvers = map(_any_of, (FAMILIES, SOURCES, QUEUES, SOLVERS))
+sources, queues, solvers = map(_any_of, (SOURCES, QUEUES, SOLVERS))
 presets, formulations, methods = map(_asked_of_family, (listed.presets, listed.formulations, listed.methods))
+
+
+def families(incomplete: str) -> list[str]:
+    """Complete the name of a family."""
+    return _beginning(incomplete, listed.names())
 
 
 def method_lists(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -47,11 +51,12 @@ def _beginning(incomplete: str, known: Iterable[str]) -> list[str]:
 
 
 def _of_family(ctx: typer.Context, asked: Callable[[str], tuple[str, ...]]) -> list[str]:
-    """Return names for the families that the command line determines so far, or for all families if it does not."""
+    """Return names for the families that the command line determines so far, or for all of dlsched's if it does not."""
     parameters = ctx.params
     words = [parameters.get("file"), parameters.get("family"), *(parameters.get("files") or ()), *ctx.args]
-    meant = {word if word in FAMILIES else _family_of(word) for word in words if word}
-    rows = [asked(family) for family in FAMILIES if family in meant] or map(asked, FAMILIES)
+    meant = {word if word in listed.FAMILIES else _family_of(word) or word for word in words if word}
+    known = listed.FAMILIES if meant <= listed.FAMILIES.keys() else listed.names()
+    rows = [asked(family) for family in known if family in meant] or map(asked, listed.FAMILIES)
     return list(dict.fromkeys(name for row in rows for name in row))
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dlsched.catalogue.families import FAMILIES as DLSCHEDS
 from dlsched.catalogue.families import options
 from dlsched.cli import completion
 from dlsched.cli.options import FamilyName, InstancePath, Linear, OutPath, Seed, taking
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     import pulp
 
 
-OWN = {name: option for family in FAMILIES for name, option in options(family).items()}
+OWN = {name: option for family in DLSCHEDS for name, option in options(family).items()}
 """Options of the families; of those that several have, the words of the last."""
 
 
-@taking(OWN.values(), before="seed")
+@taking(OWN.values(), before="seed", of_family=options)
 def run_generate(
     family: FamilyName,
     preset: Annotated[
@@ -58,7 +59,7 @@ def run_stream(
     instance = read(file)
     make = family_of(instance).stream
     if make is None:
-        able = ", ".join(name for name, family in FAMILIES.items() if family.stream is not None)
+        able = ", ".join(name for name in DLSCHEDS if FAMILIES[name].stream is not None)
         raise UsageError(where="FILE", found=f"an instance of {instance.family}", allowed=f"one of {able}")
     require_seed(seed)
     import numpy as np

@@ -1,5 +1,7 @@
 """``dlsched methods`` and ``doctor``: the methods of the families, and the installed solvers with one small solve each."""
 
+import sys
+import warnings
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -23,7 +25,10 @@ def run_methods(
     as_json: AsJson = False,
 ) -> int:
     """List exact methods, heuristics and bounds."""
-    listed = methods(family)
+    with warnings.catch_warnings(record=True, action="always") as refused:
+        listed = methods(family)
+    for each in refused:
+        print(f"dlsched: {each.message}", file=sys.stderr)
     if as_json:
         print_json([asdict(entry) for entry in listed])
     else:

@@ -2,11 +2,12 @@
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
+from dlsched.catalogue import families as listed
 from dlsched.catalogue.families import Option
 from dlsched.catalogue.sources import OPTIONS
 from dlsched.cli import completion
@@ -49,20 +50,36 @@ Command = TypeVar("Command", bound=Callable[..., int])
 
 
 def taking(
-    options: Iterable[Option], *, before: str, words: Mapping[str, str] | None = None
+    options: Iterable[Option],
+    *,
+    before: str,
+    words: Mapping[str, str] | None = None,
+    of_family: Callable[[str], Mapping[str, Option] | None] | None = None,
 ) -> Callable[[Command], Command]:
     """Let a command take options, placed before a parameter of its own, in place of its last parameter, ``**own``.
 
     That one gets the options that are not None. ``words``: what the help says of some of them in this command, by name.
+    ``of_family``: gives the options of the family of an installed package, which the command takes where it is named.
     """
-    help_words = words or {}
+    usual = {each.python: _parameter(each, (words or {}).get(each.name, each.help)) for each in options}
 
     def decorate(run: Command) -> Command:
         *stated, _ = inspect.signature(run).parameters.values()
         at = [parameter.name for parameter in stated].index(before)
-        parameters = [_parameter(option, help_words.get(option.name, option.help)) for option in options]
-        # Typer makes options of it
-        run.__signature__ = inspect.Signature([*stated[:at], *parameters, *stated[at:]])  # type: ignore[attr-defined]
+
+        def widen(line: Sequence[str]) -> None:
+            """State what the command takes on a command line."""
+            taken = dict(usual)
+            if of_family is not None and not any(word in listed.FAMILIES for word in line):
+                named = [word for word in line if word in listed.installed()]
+                further = [option for name in named for option in (of_family(name) or {}).values()]
+                taken |= {option.python: _parameter(option, option.help) for option in further}
+            free = [each for name, each in taken.items() if all(name != parameter.name for parameter in stated)]
+            # Typer makes options of it
+            run.__signature__ = inspect.Signature([*stated[:at], *free, *stated[at:]])  # type: ignore[attr-defined]
+
+        widen(())
+        run.widen = widen  # type: ignore[attr-defined]
         return run
 
     return decorate

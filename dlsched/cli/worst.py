@@ -40,7 +40,12 @@ LINES = 40
 """Lines of an instance that the summary shows."""
 
 
-@taking(OWN.values(), before="seed", words={name: f"{option.words}; {_OF[name]}." for name, option in OWN.items()})
+@taking(
+    OWN.values(),
+    before="seed",
+    words={name: f"{option.words}; {_OF[name]}." for name, option in OWN.items()},
+    of_family=space,
+)
 def run(
     family: FamilyName,
     method: Annotated[

@@ -111,7 +111,7 @@ class InstanceError(InputError):
 
 
 class SolverMissingError(DlschedError, ImportError):
-    """A solver is missing or cannot be loaded; the message says what to install, or the cause."""
+    """A solver, or a package of another kind, is missing or cannot be used; the message says what to install, or the cause."""
 
     exit_code = 6
 

@@ -180,6 +180,11 @@ class Family(Objectives[InstanceT, SolutionT]):
     simulate, stream
         ``simulate`` runs a user's policy and calls ``step`` now and then; ``stream`` makes an instance of
         another family, in which the jobs arrive over time. None: the family has no such function.
+    case
+        Target (``package.module:NAME``) of the ``dlsched.testing.cases.Case`` that tests take instances from; empty: none.
+    space, space_of
+        Options of the space of worst instances, beside those of all families, and the target of its function, from these to a
+        ``dlsched.worst.spaces.Space``; None: ``dlsched worst`` cannot search.
     """
 
     name: str
@@ -207,6 +212,9 @@ class Family(Objectives[InstanceT, SolutionT]):
     draw: Callable[[InstanceT, Sequence[tuple[str, SolutionT]], Path, float], Path] | None = None
     simulate: Callable[..., SolutionT] | None = None
     stream: Callable[..., InstanceFile] | None = None
+    case: str = ""
+    space: Mapping[str, Option] | None = None
+    space_of: str = ""
 
     def method(self, name: str) -> Method[InstanceT, SolutionT]:
         """Return the method of that name; UsageError: there is none, and the message lists the methods."""

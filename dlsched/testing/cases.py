@@ -1,14 +1,15 @@
-"""``CASES``, what tests need of each family (``dlsched.testing.<family>.CASE``), and draws that several families share."""
+"""``CASES``, what tests need of each family (``case`` of its record), and draws that several families share."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Generic, TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from dlsched.allocation.cost_table import CostTable
+from dlsched.catalogue.families import load
+from dlsched.core.errors import UsageError
 from dlsched.core.family import InstanceT
 from dlsched.core.ranges import NOTHING, Range
 from dlsched.core.result import SolutionT
@@ -46,9 +47,10 @@ class _Cases(Mapping[str, AnyCase]):
     """The cases by family; each is imported on first use."""
 
     def __getitem__(self, family: str) -> AnyCase:
-        if family not in FAMILIES:
-            raise KeyError(family)
-        case: AnyCase = import_module(f"dlsched.testing.{family}").CASE
+        target = FAMILIES[family].case
+        if not target:
+            raise UsageError(where=f"family {family}", found="no case", allowed="`case` in the record, a target")
+        case: AnyCase = load(target)
         return case
 
     def __iter__(self) -> Iterator[str]:

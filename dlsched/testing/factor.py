@@ -12,7 +12,6 @@ from typing import cast
 from hypothesis import Phase
 from hypothesis.strategies import SearchStrategy
 
-from dlsched.catalogue import families as listed
 from dlsched.catalogue.families import Value
 from dlsched.core.errors import UsageError
 from dlsched.core.instance import InstanceFile
@@ -111,7 +110,7 @@ def hold_to_bound(
     hold_examples(
         CASES[record.name].instances() if instances is None else instances, hold, examples, seed, Phase.generate
     )
-    if instances is None and listed.space(record.name) is not None:
+    if instances is None and record.space is not None:
         spaces: tuple[dict[str, Value], ...] = ({}, *WIDEST.get(record.name, ()))
         for options in spaces:
             each = max(1, (budget - examples) // len(spaces))

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from dlsched.catalogue import families as listed
 from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.errors import DlschedError
 from dlsched.core.family import AnyFamily
@@ -39,27 +40,45 @@ class Cell:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Versions by name: Python, dlsched, and the installed packages that dlsched computes with."""
+    """Versions by name: Python, dlsched, the installed packages that dlsched computes with, and those of further families."""
     installed = {"python": platform.python_version()}
     for name in ("dlsched", *DECIDING):
         with contextlib.suppress(PackageNotFoundError):
             installed[name] = version(name)
-    return installed
+    packages = {name: ", ".join(package for package, _ in each) for name, each in listed.installed().items()}
+    return installed | {
+        f"{_OF_FAMILY}{name}": package for name, package in packages.items() if name not in listed.FAMILIES
+    }
+
+
+_OF_FAMILY = "family "
+
+
+def versions_for(family: str, ran_with: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions that decide what cells of a family find: without the packages of other families."""
+    return {
+        name: each
+        for name, each in ran_with.items()
+        if not name.startswith(_OF_FAMILY) or name == f"{_OF_FAMILY}{family}"
+    }
 
 
 def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
     """Yield all cells of a plan, instance by instance; the same work under two labels or in two files has one key."""
-    limits = _hash_of_limits(plan.limits, tuple(versions().items()))
+    installed = versions()
+    limits: dict[str, str] = {}
     hashes: dict[tuple[int, str], str] = {}
     # Hashes of methods and limits are computed once: a plan may have a million cells.
     for recipe in recipes:
         instance = recipe.content_hash()
+        if recipe.family not in limits:
+            limits[recipe.family] = _hash_of_conditions(plan.limits, recipe.family, installed)
         for index, method in enumerate(plan.methods):
             if method.runs_on(recipe.family):
                 seed = plan.seed if method.seed is None else method.seed
                 if (index, recipe.family) not in hashes:
                     hashes[index, recipe.family] = _hash_of_method(method, recipe.family, seed)
-                key = _joined(instance, hashes[index, recipe.family], limits)
+                key = _joined(instance, hashes[index, recipe.family], limits[recipe.family])
                 yield Cell(key, recipe, method, seed, plan.limits)
 
 
@@ -67,7 +86,7 @@ def key_of(
     recipe: Recipe, method: PlannedMethod, seed: int, limits: CellLimits, ran_with: Mapping[str, str] | None = None
 ) -> str:
     """Hash all that decides the outcome of a cell, without labels and places; ``ran_with``: versions (None: this process's)."""
-    conditions = _hash_of_limits(limits, tuple(sorted((versions() if ran_with is None else ran_with).items())))
+    conditions = _hash_of_conditions(limits, recipe.family, versions() if ran_with is None else ran_with)
     return _joined(recipe.content_hash(), _hash_of_method(method, recipe.family, seed), conditions)
 
 
@@ -92,6 +111,10 @@ def _hash_of_method(method: PlannedMethod, family: str, seed: int) -> str:
             "seed": seed if seeded else None,
         }
     )
+
+
+def _hash_of_conditions(limits: CellLimits, family: str, ran_with: Mapping[str, str]) -> str:
+    return _hash_of_limits(limits, tuple(sorted(versions_for(family, ran_with).items())))
 
 
 @functools.lru_cache(maxsize=64)

@@ -14,6 +14,7 @@ from typing import Annotated, Required
 from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails
 
+from dlsched.catalogue.families import FAMILIES as OWN
 from dlsched.catalogue.families import space
 from dlsched.catalogue.sources import OPTIONS, SOURCES
 from dlsched.core.arguments import LARGEST_DRAWN
@@ -335,9 +336,10 @@ SPACES = 1000
 def _searched(entry: Table, folder: Path, code: Code) -> Iterator[Searched]:
     """Read an entry with ``worst``, and make its spaces as a test."""
     family = _family(entry)
-    record, own = FAMILIES[family], space(family)
+    record = FAMILIES[family]
+    own = record.space
     if own is None:
-        having = ", ".join(other for other in FAMILIES if space(other) is not None)
+        having = ", ".join(other for other in OWN if space(other) is not None)
         raise Refused(shown(family), f"{having}, which have a space", "family")
     kinds = {int: Seed, float: NonNegative, bool: bool}
     of_search = {"against": grid_of(one_of((*record.methods, *record.aliases))), "budget": grid_of(Size)}

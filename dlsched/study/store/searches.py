@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from dlsched.core.files import Json, canonical_sha256
-from dlsched.study.cells.cell import FOUND, Cell, Outcome, versions
+from dlsched.study.cells.cell import FOUND, Cell, Outcome, versions, versions_for
 from dlsched.study.plans.plan import Called, CellLimits, Plan, PlannedMethod
 from dlsched.study.recipes import CalledRecipe, Recipe, SearchedRecipe, recipe_of_result
 from dlsched.study.store.store import Store
@@ -19,7 +19,7 @@ def search_of(recipe: Recipe, limits: CellLimits) -> Cell:
 
 
 def _key(recipe: Recipe, versions: Mapping[str, str]) -> str:
-    return canonical_sha256({"search": recipe.content_hash(), "versions": dict(versions)})
+    return canonical_sha256({"search": recipe.content_hash(), "versions": versions_for(recipe.family, versions)})
 
 
 class Searches:

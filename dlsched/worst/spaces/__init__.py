@@ -183,8 +183,8 @@ def space_of(family: str, **options: Value | None) -> Space:
 
     Raises a ``UsageError`` for an unknown family or option, and for a value out of range.
     """
-    name = find_family(family).name
-    own = listed.space(name)
+    record = find_family(family)
+    name, own = record.name, record.space
     if own is None:
         having = (other for other in listed.FAMILIES if listed.space(other) is not None)
         raise UsageError(where="family", found=repr(name), allowed=", ".join(having))
@@ -194,7 +194,7 @@ def space_of(family: str, **options: Value | None) -> Space:
         if option not in allowed:
             raise UsageError(where=option, found=value, allowed=f"no such option for {name}")
     # imported by name: one family's space needs no other family
-    maker: Callable[..., Space] = load(f"dlsched.worst.spaces.{name}:space_of")
+    maker: Callable[..., Space] = load(record.space_of)
     return maker(**arguments)
 
 
