@@ -153,13 +153,13 @@ def find_family(name: str | ModuleType) -> AnyFamily:
 
 def require_own(family: AnyFamily, method: AnyMethod) -> None:
     """Refuse a method that is of another family; only of one that was imported there can be one."""
-    declared = {name: target for name, ((_, target), *_) in listed.installed().items()}
-    for name, target in {**declared, **listed.FAMILIES}.items():
-        module, _, attribute = target.partition(":")
-        record = getattr(sys.modules.get(module), attribute, None)
-        others = record.methods if isinstance(record, Family) else {}
-        if name != family.name and any(method is each for each in others.values()):
-            raise UsageError(where="method", found=f"{method.name!r} of {name}", allowed=f"one of {family.name}")
+    if any(method is each for each in family.methods.values()):
+        return
+    for module in list(sys.modules.values()):
+        record = getattr(module, "__dict__", {}).get("FAMILY")
+        if isinstance(record, Family) and any(method is each for each in record.methods.values()):
+            found = f"{method.name!r} of {record.name}"
+            raise UsageError(where="method", found=found, allowed=f"one of {family.name}")
 
 
 @uncollected()

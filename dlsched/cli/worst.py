@@ -21,9 +21,10 @@ from dlsched.families import find_family, instance_from, write
 from dlsched.worst.competitive.concave import CONCAVE, GAP, AllTables, prove_all_tables
 from dlsched.worst.competitive.proven import FAMILY as STREAM
 from dlsched.worst.competitive.proven import Supremum, number_of, prove_policy, speeds_of, weights_of
-from dlsched.worst.judge import Failure, Worst, proven_alone, with_proofs
+from dlsched.worst.judge import Failure, Worst, proven_alone, sized, with_proofs
 from dlsched.worst.proving import Proven
 from dlsched.worst.proving import prove as prove_supremum
+from dlsched.worst.proving.runs import METHODS
 from dlsched.worst.search import BUDGET, find_worst
 from dlsched.worst.spaces import space_of
 
@@ -179,7 +180,8 @@ def _gpus(family: str, preset: str | None, options: dict[str, Any]) -> int:
 
     data = space_of(family, preset=preset, **options).draw(np.random.default_rng(0))
     gpus = find_family(family).gpus(instance_from(data, "draw"))
-    assert gpus is not None
+    if gpus is None:
+        raise UsageError(where="family", found=repr(family), allowed=", ".join(METHODS))
     return gpus
 
 
@@ -293,7 +295,7 @@ def _print(worst: Worst) -> None:
         "wider": ", ".join(worst.wider),
         "again": worst.command,
     }
-    print(printable(f"{worst.method} on {worst.family}: {several(len(data['jobs']), 'job')}"))
+    print(printable(f"{worst.method} on {worst.family}{sized(worst.instance, ': ')}"))
     for name, words in filter(lambda line: line[1], facts.items()):
         print(printable(f"  {name:8s} {words}"))
     for proof in worst.proofs:

@@ -339,8 +339,12 @@ class InstanceFile(Part):
         """
         lists = {name: value for name in type(self).model_fields if isinstance(value := getattr(self, name), tuple)}
         longest = max(
-            lists, key=lambda name: len(lists[name]) * all(isinstance(each, Part) for each in lists[name][:1])
+            lists,
+            key=lambda name: len(lists[name]) * all(isinstance(each, Part) for each in lists[name][:1]),
+            default="",
         )
+        if not lists.get(longest):
+            return data_of(self)
 
         def block(start: int) -> dict[str, object]:
             part = BaseModel.__copy__(self)

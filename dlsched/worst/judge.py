@@ -271,7 +271,7 @@ class Worst:
         facts = {
             "Worst": printable(cut(f"{self.method} on {self.family}: ratio {self.ratio_text}", LONGEST)),
             "of": f"{objective}, {judged} {number(self.reference)}",
-            "instance": f"{printable(self.instance.name)}, {several(len(self.instance.as_data()['jobs']), 'job')}",
+            "instance": f"{printable(self.instance.name)}{sized(self.instance, ', ')}",
             "search": f"{several(self.evaluations, 'evaluation')}, seed {self.seed}{how}",
             "again": printable(self.command),
         }
@@ -359,6 +359,12 @@ def proven_alone(command: str, seed: int, *proofs: "Supremum") -> Worst:
         proofs=tuple(sorted(proofs, key=lambda each: each.setting.jobs)),
     )
     return replace(worst, instance=said_of(worst, proof.instance, "worst --prove"))
+
+
+def sized(instance: InstanceFile, before: str) -> str:
+    """How many jobs an instance has, in words after ``before``; empty: its family has none."""
+    jobs = getattr(instance, "jobs", None)
+    return "" if jobs is None else before + several(len(jobs), "job")
 
 
 def _require_consistent(worst: Worst, proofs: "tuple[Proven, ...]") -> None:

@@ -161,11 +161,11 @@ class Facts:
 
 def facts_of(family: AnyFamily, instance: InstanceFile) -> Facts:
     """Return the facts about an instance of a family."""
-    known = instance.known
+    known, jobs = instance.known, getattr(instance, "jobs", None)
     return Facts(
         instance.name,
         instance.sha256,
-        len(getattr(instance, "jobs", ())),
+        None if jobs is None else len(jobs),
         family.gpus(instance),
         family.constant(instance),
         None if known is None else known.optimum,
