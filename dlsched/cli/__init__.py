@@ -87,10 +87,10 @@ class _Command(TyperCommand):
         self._line: list[str] = []
         super().__init__(name, short_help=words, rich_markup_mode=None)
 
-    def make_context(self, info_name: str | None, args: list[str], *others: Any, **named: Any) -> Any:
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]  # a base of it
         """Keep the words of the command line: the family that they name may bring options."""
         self._line = [*args]
-        return super().make_context(info_name, args, *others, **named)
+        return super().parse_args(ctx, args)
 
     @functools.cached_property
     def _whole(self) -> Any:
