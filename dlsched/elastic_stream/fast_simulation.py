@@ -190,6 +190,12 @@ class _Offers:
             units -= taken
         return _LAST, units
 
+    def before(self, first: tuple[float, ...]) -> int:
+        """Units of all steps before an offer."""
+        index = bisect_right(self._least, first) - 1
+        block = self._blocks[index]
+        return sum(self._units[:index]) + sum(high - low for *_, low, high in block[: bisect_left(block, first)])
+
     def since(self, first: tuple[float, ...]) -> Iterator[Offer]:
         """The offers from one on."""
         index = bisect_right(self._least, first) - 1
@@ -201,6 +207,7 @@ class _Offers:
 class Weighed:
     """Gives units by weight x gain in speed per unit; a restart counts at its gain after the pause.
 
+    Up to ``spare`` units may stay idle, so that few jobs are resized when others come or go.
     An event looks at jobs that come, change or go, and at the steps about the last one that gets units. Cost: O(sqrt n) for
     each of these, for n steps.
     """
@@ -208,8 +215,8 @@ class Weighed:
     clairvoyant = True
     timeless = True
 
-    def __init__(self, speeds: Speeds, weights: Sequence[float]) -> None:
-        self._speeds, self._weights = speeds, weights
+    def __init__(self, speeds: Speeds, weights: Sequence[float], spare: int = 0) -> None:
+        self._speeds, self._weights, self._spare = speeds, weights, spare
         self._offers = _Offers()
         self._edge: tuple[float, ...] = _FIRST  # steps before it all get their units
         self._beyond: dict[int, int] = {}  # units of the jobs that get some by a step beyond it
@@ -240,7 +247,13 @@ class Weighed:
 
     def _move_edge(self, units: int) -> dict[int, None]:
         """Share out the units as ``share`` does; return the jobs whose shares may be others than before."""
-        before, (self._edge, units) = self._edge, self._offers.edge(units)
+        before = self._edge
+        if self._spare:
+            if not 0 <= units - self._offers.before(before) <= self._spare:
+                self._edge = self._offers.edge(units - self._spare // 2)[0]
+            units = 0
+        else:
+            self._edge, units = self._offers.edge(units)
         passed, first, last = dict[int, None](), min(before, self._edge), max(before, self._edge)
         if first < last:
             for offer in self._offers.since(first):
