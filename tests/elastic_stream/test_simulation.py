@@ -164,7 +164,11 @@ def test_other_counts_may_be_asked_for():
 
 
 SIZES = {"fixed": Fixed(2), "fastest": Fastest(), "knee": Knee()}
-STREAMS = [drawn(seed) for seed in range(12)] + [generate(preset="bursts", jobs=60, gpus=16, load=1.2, seed=1)]
+STREAMS = [
+    *(drawn(seed) for seed in range(12)),
+    generate(preset="bursts", jobs=60, gpus=16, load=1.2, seed=1),
+    generate(jobs=150, gpus=200, load=3, weights="1,1,2,3", seed=2),
+]
 
 
 class Asked(Queue):
@@ -185,6 +189,8 @@ def test_the_loop_gives_the_stream_of_the_simulator(order, size, fast, monkeypat
     if fast and importlib.util.find_spec("numba") is None:
         pytest.skip("Numba is not installed")
     monkeypatch.setattr(queue_stream, "COMPILED_FROM", 1 if fast else 10**9)
+    if not fast:
+        monkeypatch.setattr(queue_loop, "_NEAR", 2)
     for instance in STREAMS:
         assert Queue(order, SIZES[size]).rule is not None and Asked(order, SIZES[size]).rule is None
         assert made(instance, Queue(order, SIZES[size])) == made(instance, Asked(order, SIZES[size]))
