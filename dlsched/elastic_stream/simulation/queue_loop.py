@@ -23,7 +23,9 @@ from dlsched.elastic_stream.simulation.present_jobs import (
     Queued,
 )
 
-_FREE, _KNOWN, _FAR = range(3)  # in ``state``: idle units; whether all keys in ``running`` are of now; how many first are not
+_FREE, _KNOWN, _FAR = range(
+    3
+)  # in ``state``: idle units; whether all keys in ``running`` are of now; how many first are not
 _NEAR, _PART = 32, 16  # running jobs whose keys are updated at every event: at least so many, and one in so many
 _SLACK = 1 + 1e-12  # rounding of keys
 _MOMENTS = 256  # between two yields
@@ -189,7 +191,7 @@ def _admit(
             running.append(behind)
         else:
             _turn(jobs, changes, event, job, 0)
-            if order == STATIC or order == ATTAINED:  # its key as one that waits is no other
+            if order in (STATIC, ATTAINED):  # its key as one that waits is no other
                 _wait(jobs, waiting, filled, behind)
             else:
                 stopped.append((behind[0] - shift, job))
@@ -261,10 +263,10 @@ def serve(
     """Serve all jobs, which arrive in the order ``arriving``; each round of the loop is one event.
 
     Between events ``state[_FREE]`` plus the sizes of jobs in ``running``, sorted by stored keys, is ``units``; other jobs
-    present are in the heap ``waiting`` of their size; ``filled`` lists the heaps in use. If keys grow, ``most`` bounds those of
-    the first ``state[_FAR]`` running jobs, whose stored ones are of before: all had at most ``known`` at ``known_s``. Yields, every ``_MOMENTS`` events and
-    at the end: ended periods, time, numbers of jobs arrived and present, and of periods in a row that ended in their pause,
-    more than ``BARREN`` if no job makes progress.
+    present are in the heap ``waiting`` of their size; ``filled`` lists the heaps in use. If keys grow, the stored ones of the
+    first ``state[_FAR]`` running jobs are of before: at most ``known`` at ``known_s``, and so at most ``most`` now. Yields,
+    every ``_MOMENTS`` events and at the end: ended periods, time, numbers of jobs arrived and present, and of periods in a row
+    that ended in their pause, more than ``BARREN`` if no job makes progress.
     """
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job); Numba infers the types
     ended = [(0, 0.0, 0.0, 0) for _ in range(0)]
@@ -326,11 +328,14 @@ def serve(
             present += 1
             entry = (_key(jobs[job], order, now, False), job)
             if state[_FREE] < jobs[job].size and (
-                entry[0] + shift > max(most, running[-1][0]) or not _fits(jobs, order, running, state, entry, shift, most, now)
+                entry[0] + shift > max(most, running[-1][0])
+                or not _fits(jobs, order, running, state, entry, shift, most, now)
             ):
                 _wait(jobs, waiting, filled, entry)
             else:
-                gain = _admit(jobs, order, running, waiting, filled, state, stopped, changes, event, entry, shift, most, now)
+                gain = _admit(
+                    jobs, order, running, waiting, filled, state, stopped, changes, event, entry, shift, most, now
+                )
                 _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, most, now)
         for entry in stopped:  # jobs stopped in this event wait from now on, with the key of a stopped job
             _wait(jobs, waiting, filled, (_key(jobs[entry[1]], order, now, True), entry[1]))
