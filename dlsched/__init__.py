@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dlsched.listing import methods, presets
     from dlsched.modelling import formulate
     from dlsched.proofs.proof import Proof, prove
+    from dlsched.scoring import Judge, Score, score
     from dlsched.solving import bound, solve
     from dlsched.worst.search import find_worst
 
@@ -55,11 +56,13 @@ __all__ = [
     "DlschedError",
     "InputError",
     "InstanceError",
+    "Judge",
     "Limits",
     "PolicyError",
     "Progress",
     "Proof",
     "Result",
+    "Score",
     "Sense",
     "SolverError",
     "SolverMissingError",
@@ -86,6 +89,7 @@ __all__ = [
     "read_result",
     "ring_allocation",
     "ring_embedding",
+    "score",
     "solve",
     "srpt_mapping",
     "study",
@@ -106,6 +110,7 @@ _HOMES = {
     "dlsched.listing": ["methods", "presets"],
     "dlsched.modelling": ["formulate"],
     "dlsched.proofs.proof": ["Proof", "prove"],
+    "dlsched.scoring": ["Judge", "Score", "score"],
     "dlsched.solving": ["bound", "solve"],
     "dlsched.worst.search": ["find_worst"],
 }

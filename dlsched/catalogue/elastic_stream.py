@@ -66,4 +66,8 @@ LISTED = ListedFamily(
         Option("weights", str, "A,B,C", "Weights of which each job gets one", "streams only"),
     ),
     space=by_name(TABLES, COUNTS, Option("restart", float, "X", "Most seconds of a restart, below 100")),
+    suite=(
+        {"preset": ("poisson", "bursts", "resnet110"), "jobs": (4,), "gpus": (8,)},
+        {"preset": ("slots",), "jobs": (8,), "gpus": (3,)},
+    ),
 )

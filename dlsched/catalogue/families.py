@@ -107,7 +107,8 @@ class ListedFamily:
     """What there is of a family by name; ``methods`` in the order exact, heuristics, bounds, ``presets`` with the default first.
 
     ``formulations``: targets of linear models. ``options``, ``space``: options of ``dlsched generate`` and of the space in which
-    ``dlsched worst`` searches, beside those of all families; None: there is no space.
+    ``dlsched worst`` searches, beside those of all families; None: there is no space. ``suite``: grids of arguments of
+    ``generate`` whose instances are solved in seconds, for ``dlsched score``; none: the family's presets.
     """
 
     name: str
@@ -117,6 +118,7 @@ class ListedFamily:
     aliases: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Option] = field(default_factory=dict)
     space: Mapping[str, Option] | None = None
+    suite: tuple[Mapping[str, tuple[Value, ...]], ...] = ()
 
     def load(self, target: str) -> Any:
         """Import what a target names in the family's folder."""
@@ -194,6 +196,12 @@ def space(family: str) -> Mapping[str, Option] | None:
     """Options of the space of a family's worst instances; None: it has none."""
     found: Mapping[str, Option] | None = (_listed(family) or record_of(family)).space
     return found
+
+
+def suite(family: str) -> tuple[Mapping[str, tuple[Value, ...]], ...]:
+    """Grids of the instances on which methods of a family are scored."""
+    listed = _listed(family)
+    return (listed.suite if listed is not None else ()) or ({"preset": presets(family)},)
 
 
 def record_of(family: str) -> Any:

@@ -63,4 +63,13 @@ LISTED = ListedFamily(
             "`sigmoid` (the paper's; by default), `capped`, `sqrt` or `log`; presets have their own",
         ),
     ),
+    suite=(
+        {
+            "preset": ("paper", "paper-sqrt", "paper-log", "paper-alpha1", "paper-alpha2", "paper-loss"),
+            "jobs": (6,),
+            "servers": (20,),
+            "slots": (20,),
+        },
+        {"preset": ("slot", "small", "fat-tree", "fair"), "jobs": (4,)},
+    ),
 )

@@ -23,6 +23,7 @@ COMMANDS = {
         "compare:run",
         "Run methods on instances; table of objective, bound, gap, ratio to the optimum and time.",
     ),
+    "score": ("score:run", "Score a method of your own by its answers to instances whose optima are proven."),
     "bound": ("solve:run_bound", "Print the best bound that is proven without solving, with its certificate."),
     "prove": ("prove:run", "Prove the optimum of an instance, into a file that programs of others check."),
     "check": ("check:run", "Check a result: is it feasible, is its objective true, does its certificate verify."),
