@@ -32,7 +32,7 @@ from dlsched.study.plans.method_entries import imported, target_of
 from dlsched.study.plans.plan import CellLimits, PlannedLike, PlannedMethod, combinations
 from dlsched.study.plans.plan_file import make_plan, read_plan
 from dlsched.study.plans.sources import recipes
-from dlsched.study.recipes import recipe_of_instance
+from dlsched.study.recipes import recipe_of_instance, require_data
 
 SUITES = {"quick": 2, "full": 20}
 """Instances of each kind in a suite, by its name."""
@@ -331,7 +331,10 @@ def _instances(family: AnyFamily, suite: str, held_out: int | None) -> list[Inst
 def _from_file(family: AnyFamily, path: str) -> list[InstanceFile]:
     """Read an instance, or the instances of a plan, of which no code runs."""
     if path.endswith(".toml"):
-        found = [recipe.make() for recipe in recipes(read_plan(path, run_code=False))]
+        planned = list(recipes(read_plan(path, run_code=False)))
+        for recipe in planned:
+            require_data(recipe)
+        found = [recipe.make() for recipe in planned]
     elif os.path.exists(path):
         found = [read(path)]
     else:
