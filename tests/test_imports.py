@@ -27,7 +27,7 @@ LEVELS: tuple[set[str], ...] = (
     {"", "families", "own_methods", "solving", "listing"},
     {"traces", "worst", "proofs"},
     {"modelling", "study", "advice", "testing"},
-    {"evaluation", "reproduce", "comparison"},
+    {"evaluation", "reproduce", "comparison", "scoring"},
     {"cli"},
     {"__main__"},
 )
