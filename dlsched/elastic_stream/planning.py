@@ -93,6 +93,7 @@ _POWERS = 1.0, 0.5, 0.0
 _FIRST = 0.4  # share of the tries that begin from all decodings; the others continue from the best weights
 MOST_JOBS = 50_000
 """Number of jobs up to which a search improves the weights."""
+_SPARE = 200  # one unit in so many may stay idle in the plan of more jobs
 _SMALL = 2_000  # jobs up to which all patiences and powers are tried; with more jobs only the first ones are
 
 
@@ -151,7 +152,8 @@ def plan_stream(
     least = (job.weight * instance.fastest_s(index) for index, job in enumerate(instance.jobs))
     weights = list(map(max, weights, least))
     if len(instance.jobs) > MOST_JOBS:  # a try would take longer than the stream
-        best = _made(instance, Speeds(instance, _PATIENCES[0]), weights, tick)
+        policy = Weighed(Speeds(instance, _PATIENCES[0]), weights, instance.units // _SPARE)
+        best = simulate(instance, policy, tick=tick)
         better(best)
         return best
     courses = _decoded(instance, weights, tick)

@@ -91,6 +91,7 @@ _ALL, _SAMPLE, _ROW = (
     20_000,
     16,
 )  # jobs up to which prices are sought with all; else with how many, so many in a row
+_TURN = (5**0.5 - 1) / 2  # its multiples spread evenly modulo 1
 _FEW_INTERVALS = 50  # more would follow what is peculiar to a sample
 
 Better = Callable[[PricesCertificate], None]
@@ -127,6 +128,8 @@ def any_time_prices(
             times = np.array(start.breakpoints) * (instance.tick_s or 1.0)
             ascents.look(resampled(times, start.prices, ascents.breakpoints))
         ascents.climb(coarse=start is None)
+        if some is not jobs and instance.tick_s is None:
+            ascents.smooth()
     finally:  # whatever stops the search
         ascents.hand_on()
     assert ascents.handed is not None, "prices were looked at"
@@ -146,7 +149,11 @@ def sampled(jobs: Jobs, units: int) -> tuple[Jobs, float]:
     areas = (jobs.counts / jobs.speeds).min(axis=1)
     rank = np.empty(number, dtype=np.int64)
     rank[np.argsort(jobs.release_s, kind="stable")] = np.arange(number)
-    rows = np.sort(np.lexsort((rank, areas, rank // (_ROW * step)))[step // 2 :: step])
+    order = np.lexsort((rank, areas, rank // (_ROW * step)))
+    place = np.arange(number)
+    # which of each ``step`` jobs is taken differs from row to row, or large jobs would never be
+    turn = (place // (_ROW * step) * _TURN % 1.0 * step).astype(np.int64)
+    rows = np.sort(order[place % step == turn])
     return jobs.take(rows), units * float(areas[rows].sum() / areas.sum())
 
 
@@ -190,9 +197,18 @@ class _Levels:
             width = _NARROW
         for breakpoints in levels:
             self._ascend(self.jobs, breakpoints, width, _CLOSE if breakpoints is self.breakpoints else _COARSE)
-            if breakpoints is levels[0]:  # a first bound soon; every one takes as long as some rounds
-                self.hand_on()
+            if breakpoints is levels[0] and self._units == self._instance.units:
+                self.hand_on()  # a first bound soon; every one takes as long as some rounds
             width = _NARROW
+
+    def smooth(self) -> None:
+        """Keep prices on finer breakpoints, along lines between the middles of intervals, if they are better."""
+        if self._best is not None:
+            times, known = self._best
+            places = np.arange(len(times))
+            finer = np.interp(np.arange(_PIECES * places[-1] + 1) / _PIECES, places, times)
+            lines = np.interp((finer[:-1] + finer[1:]) / 2, (times[:-1] + times[1:]) / 2, known)
+            self._keep(finer, lines, AnyTime(self.jobs, finer).cheapest(lines, tick=self._tick).least)
 
     def hand_on(self) -> None:
         """Hand on the best prices since the last time, if the verifier proves more of them."""
