@@ -247,13 +247,12 @@ class Weighed:
 
     def _move_edge(self, units: int) -> dict[int, None]:
         """Share out the units as ``share`` does; return the jobs whose shares may be others than before."""
-        before = self._edge
-        if self._spare:
-            if not 0 <= units - self._offers.before(before) <= self._spare:
-                self._edge = self._offers.edge(units - self._spare // 2)[0]
-            units = 0
-        else:
-            self._edge, units = self._offers.edge(units)
+        before, some = self._edge, self._spare // 2  # of the spare units, when the edge moves
+        idle = units - self._offers.before(before) if self._spare else -1
+        if not 0 <= idle <= self._spare:
+            self._edge, idle = self._offers.edge(units - some)
+            idle += some
+        units = idle if idle > self._spare else 0
         passed, first, last = dict[int, None](), min(before, self._edge), max(before, self._edge)
         if first < last:
             for offer in self._offers.since(first):

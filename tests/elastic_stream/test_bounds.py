@@ -30,6 +30,7 @@ from dlsched.elastic_stream import (
     simulate,
     solve,
 )
+from dlsched.elastic_stream.bounds import any_time, quick_stream
 from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices, ticked_jobs, ticked_prices
 from dlsched.elastic_stream.certificate import verify
 from dlsched.testing import brute_force_stream, elastic_stream_instances
@@ -152,6 +153,28 @@ def test_every_certificate_is_verified(counts: int, seed: int) -> None:
     assert made is not None
     assert last.value <= objective(instance, made) * (1 + 1e-9)
     assert bound(instance).value >= length(instance).value
+
+
+def test_jobs_of_a_sample_are_as_large_as_all(monkeypatch):
+    """Or their prices would be too low for the others: the part of the units is near that of the jobs."""
+    monkeypatch.setattr(any_time, "_ALL", 1_000)
+    monkeypatch.setattr(any_time, "_SAMPLE", 400)
+    jobs = any_time.jobs_of(generate(jobs=4_000, gpus=128, seed=0))
+    some, units = any_time.sampled(jobs, 128)
+    assert len(some.index) == 400
+    assert units == pytest.approx(12.8, rel=0.05)
+
+
+def test_prices_of_a_sample_are_nearly_as_good(monkeypatch):
+    """They prove a bound of all jobs."""
+    instance = generate(jobs=240, gpus=128, seed=0)
+    known = quick_stream(instance)
+    whole = any_time.any_time_prices(instance, known, rounds=3, most=40)
+    monkeypatch.setattr(any_time, "_ALL", 100)
+    monkeypatch.setattr(any_time, "_SAMPLE", 80)
+    found = any_time.any_time_prices(instance, known, rounds=3, most=40)
+    assert found.value <= verify(instance, found)
+    assert 0.9 * whole.value < found.value < 1.1 * whole.value
 
 
 @pytest.fixture(scope="module")

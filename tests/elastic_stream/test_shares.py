@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from dlsched.elastic_stream import fast_simulation, generate, simulate
+from dlsched.elastic_stream.checker import check
 from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Speeds, Weighed, share, worth_it
 from dlsched.elastic_stream.policies import ORDERS, Doubling, EqualShare, Marginal, gains, orders
 
-from .streams import drawn
+from .streams import drawn, stream
 
 
 class EqualPass:
@@ -98,6 +99,20 @@ def test_units_by_weight_and_gain_are_those_of_a_pass(block, monkeypatch):
         ):
             made = [simulate(instance, way(Speeds(instance, 3.0), weights)) for way in (Weighed, WeighedPass)]
             assert made[0].periods == made[1].periods
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_units_that_may_stay_idle_spare_restarts(seed):
+    """A stream all the same, also where a job needs all units; fewer changes in all than without."""
+    whole = stream((0.0, 1.0, {4: 10.0}), (1.0, 5.0, {1: 10.0, 2: 6.0}), (2.0, 1.0, {4: 5.0}))
+    changes = [0, 0]
+    for instance in (whole, drawn(seed, jobs=60), generate(jobs=150, gpus=64, load=1.5, seed=seed)):
+        weights = np.random.default_rng(seed).lognormal(size=len(instance.jobs)).tolist()
+        for number, spare in enumerate((0, max(1, instance.units // 10))):
+            made = simulate(instance, Weighed(Speeds(instance), weights, spare))
+            assert check(instance, made) == []
+            changes[number] += sum(map(len, made.periods.values()))
+    assert changes[1] < changes[0]
 
 
 @pytest.mark.parametrize("make", [Doubling, *(lambda order=order: Marginal(order) for order in ORDERS)])
