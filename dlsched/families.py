@@ -1,5 +1,6 @@
 """``FAMILIES``, the table of all families, and what works on any: draw, read, write and check instances and results."""
 
+import contextlib
 import copyreg
 import inspect
 import os
@@ -17,12 +18,13 @@ from dlsched.core.errors import InputError, InstanceError, SolverMissingError, U
 from dlsched.core.family import AnyFamily, AnyMethod, Family
 from dlsched.core.files import (
     Json,
+    decoded,
     json_pieces,
     parse_by_entries,
     parse_json,
     path_of,
+    read_bytes,
     read_json,
-    read_text,
     write_text,
 )
 from dlsched.core.garbage import uncollected
@@ -115,7 +117,8 @@ def _family_in(format_: object) -> str | None:
 
 PARQUET = ".parquet"
 """Ending of the names of instances as Parquet."""
-_LARGE = 2**24  # letters of a file that is read entry by entry
+LARGE = 2**24
+"""Letters beyond which a file is read entry by entry, or by workers."""
 
 
 def _reduced(record: AnyFamily) -> tuple[Callable[..., AnyFamily], tuple[object, ...]]:
@@ -162,7 +165,18 @@ def require_own(family: AnyFamily, method: AnyMethod) -> None:
             raise UsageError(where="method", found=found, allowed=f"one of {family.name}")
 
 
-@uncollected()
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """Have errors of a file be those of an instance; no garbage is looked for."""
+    with uncollected():
+        try:
+            yield
+        except InstanceError:
+            raise
+        except InputError as error:
+            raise InstanceError(error.head, more=error.more) from None
+
+
 def read(path: str | os.PathLike[str]) -> Any:
     """Read an instance of any family (``-``: standard input): JSON, packed by gzip (``.gz``), or Parquet (``.parquet``).
 
@@ -173,16 +187,16 @@ def read(path: str | os.PathLike[str]) -> Any:
     SolverMissingError
         pyarrow, which Parquet needs, is not installed.
     """
-    try:
-        if path_of(path).endswith(PARQUET):
-            return _from_rows(os.fspath(path))
-        text = read_text(path)
-        found = _large(text) if len(text) > _LARGE else None
+    with reading():
+        return _from_rows(os.fspath(path)) if path_of(path).endswith(PARQUET) else instance_of(read_bytes(path), path)
+
+
+def instance_of(raw: bytes, path: str | os.PathLike[str]) -> InstanceFile:
+    """Return the instance that a file of JSON holds; ``path`` is for messages. InstanceError: it is not valid."""
+    with reading():
+        text = decoded(raw, path)
+        found = by_entries(text) if len(text) > LARGE else None
         return found or instance_from(parse_json(text, path), os.fspath(path), null="null" in text)
-    except InstanceError:
-        raise
-    except InputError as error:
-        raise InstanceError(error.head, more=error.more) from None
 
 
 def _part(head: Mapping[str, object], field: str) -> type[Part] | None:
@@ -210,7 +224,7 @@ def _from_rows(path: str) -> InstanceFile:
     return instance_from(cast(Json, {**data, field: entries}), path)
 
 
-def _large(text: str) -> InstanceFile | None:
+def by_entries(text: str) -> InstanceFile | None:
     """Read a large file entry by entry; None: it is not valid, or needs a closer look."""
 
     def entry_of(head: Mapping[str, object], field: str) -> Callable[[Json], object] | None:

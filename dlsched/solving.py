@@ -3,14 +3,15 @@
 Under a time limit a user-defined method runs in a contained process, which is killed at the limit.
 """
 
+import contextlib
 import functools
 import itertools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 from dlsched.core.arguments import Decider, callable_of, file_of, kind_of, require_engine
 from dlsched.core.errors import UsageError
@@ -21,7 +22,7 @@ from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.result import Result, Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.families import FAMILIES, family_of, read_or_same, require_own
+from dlsched.families import FAMILIES, family_of, read, read_or_same, require_own
 from dlsched.own_methods import find_method_of_user, handed, import_of_user, runner, session_text
 from dlsched.results.answers import judge
 from dlsched.solvers.child import FUNCTION, OutOfTime, call
@@ -141,6 +142,20 @@ def on_engine(method: AnyMethod, engine: str, workers: int | None, scheduler: st
     cluster = Cluster(workers or os.cpu_count() or 1, scheduler)
     run: Callable[..., TerminationStatus] = method.run
     return replace(method, run=functools.partial(run, cluster=cluster))
+
+
+@contextlib.contextmanager
+def placed(path: str, engine: str, workers: int | None, scheduler: str | None) -> Iterator[Any]:
+    """Read an instance; with engine ``dask``, workers read the jobs of a large file, and hold them until the block ends."""
+    if engine != "dask":
+        yield read(path)
+        return
+    require_engine(workers, engine, scheduler)
+    from dlsched.processes.dask_blocks import Cluster
+    from dlsched.ring_allocation.blocks import read_in_blocks  # the only family with blocks
+
+    with read_in_blocks(path, Cluster(workers or os.cpu_count() or 1, scheduler)) as instance:
+        yield instance
 
 
 class Bounding(TypedDict, total=False):

@@ -62,7 +62,7 @@ def test_large_files_are_read_and_written_in_parts(family: str, monkeypatch: Any
     paths = [path for path in files(family) if path.stat().st_size < 200_000]
     at_once = [dlsched.read(path) for path in paths]
     monkeypatch.setattr("dlsched.core.instance._BLOCK", 2)
-    monkeypatch.setattr("dlsched.families._LARGE", 0)
+    monkeypatch.setattr("dlsched.families.LARGE", 0)
     at_once_again = []
     monkeypatch.setattr("dlsched.families.parse_json", lambda *a: at_once_again.append(a[1]) or parse_json(*a))
     for path, instance in zip(paths, at_once, strict=True):

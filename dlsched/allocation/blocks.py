@@ -42,9 +42,9 @@ class JobBlock(ABC):
     def below(self, price: float) -> tuple[list[float], Fraction, int]:
         """Return floats, a fraction and units: with price x units their sum is at most that of the least cost + price x count."""
 
-    def pairs(self) -> int:
-        """Number of pairs of job and count."""
-        return self.table.pairs
+    def size(self) -> tuple[int, int]:
+        """Return the numbers of jobs, and of pairs of job and count."""
+        return self.table.jobs, self.table.pairs
 
     def sample(self, jobs: IntArray) -> _Segments:
         """Return the pairs of those of the jobs that are here."""
@@ -91,9 +91,9 @@ class _Whole:
         return _joined(self.blocks.ask(JobBlock.sample, jobs))
 
 
-def best_price(blocks: Blocks[JobBlock], jobs: int, capacity: int, tick: Tick) -> float:
+def best_price(blocks: Blocks[JobBlock], capacity: int, tick: Tick) -> float:
     """Return the price of ``lagrange.best_price`` of a feasible instance; UsageError: counts add up to over 2^62."""
-    whole = _Whole(blocks, jobs, sum(blocks.ask(JobBlock.pairs)))
+    whole = _Whole(blocks, *map(sum, zip(*blocks.ask(JobBlock.size), strict=True)))
 
     def units_at(price: float) -> int:
         units = sum(blocks.ask(JobBlock.units, price))

@@ -31,10 +31,10 @@ from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
-from dlsched.families import family_of, read, require_json, write
+from dlsched.families import FAMILIES, family_of, read, require_json, write
 from dlsched.results.reading import disproof
 from dlsched.solvers.outcome import require
-from dlsched.solving import bound, method_named, on_engine, solve
+from dlsched.solving import method_named, on_engine, placed, solve
 
 if TYPE_CHECKING:
     from dlsched.proofs.proof import Proof
@@ -268,16 +268,17 @@ def run_bound(
     scheduler: Scheduler = None,
 ) -> int:
     """Print the best bound that is proven without solving, with its certificate."""
-    instance = read(file)
-    family = family_of(instance)
     limits = Limits(time_s=time_limit)
-    with progress_line(f"{instance.name}, {family.best_bound}") as progress:
-        result = bound(instance, limits=limits, progress=progress, engine=engine, workers=workers, scheduler=scheduler)
-    if as_json:
-        print_json(result.as_data())
-    else:
-        print_summary(result, family.unit_for(instance))
-    wrong = disproof(instance, result)
+    with placed(file, engine, workers, scheduler) as instance:
+        family = FAMILIES[instance.family]
+        method = on_engine(family.method(family.best_bound), engine, workers, scheduler)
+        with progress_line(f"{instance.name}, {family.best_bound}") as progress:
+            result = family.solve(instance, method=method, limits=limits, progress=progress)
+        if as_json:
+            print_json(result.as_data())
+        else:
+            print_summary(result, family.unit_for(instance))
+        wrong = disproof(instance, result)
     if wrong is not None:
         raise DisagreementError(wrong)
     bounded = result.bound is not None and result.status is not TerminationStatus.SOLVER_ERROR

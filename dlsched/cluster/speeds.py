@@ -17,7 +17,7 @@ otherwise, and no count beyond sqrt(hyperbolic / linear), rounded up, is faster 
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Integral, Real
@@ -163,11 +163,15 @@ class SpeedTable(Mapping[int, float]):
         """Tables on the same ascending counts, one for each row of times in seconds, shape (J, W); ValueError: one is not > 0."""
         if not ((times_s > 0) & (times_s < math.inf)).all():
             raise ValueError("times_s: found one that is not positive and finite, allowed: numbers > 0")
-        tables = [cls.__new__(cls) for _ in times_s]
-        for table, row, sum_s in zip(tables, times_s, times_s.cumsum(axis=1)[:, -1].tolist(), strict=True):
-            for name, value in (("counts", counts), ("packed", row.tobytes()), ("sum_s", sum_s)):
-                object.__setattr__(table, name, value)
-        return tables
+        sums_s = times_s.cumsum(axis=1)[:, -1].tolist()
+        return [cls._of(counts, row.tobytes(), sum_s) for row, sum_s in zip(times_s, sums_s, strict=True)]
+
+    @classmethod
+    def _of(cls, counts: tuple[int, ...], packed: bytes, sum_s: float) -> "SpeedTable":
+        table = cls.__new__(cls)
+        for name, value in (("counts", counts), ("packed", packed), ("sum_s", sum_s)):
+            object.__setattr__(table, name, value)
+        return table
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a SpeedTable is immutable")
@@ -199,8 +203,8 @@ class SpeedTable(Mapping[int, float]):
     def __repr__(self) -> str:
         return f"SpeedTable({brief(self)})"
 
-    def __reduce__(self) -> "tuple[type[SpeedTable], tuple[dict[int, float]]]":
-        return type(self), (dict(self),)
+    def __reduce__(self) -> tuple[Callable[..., "SpeedTable"], tuple[tuple[int, ...], bytes, float]]:
+        return self._of, (self.counts, self.packed, self.sum_s)
 
     def epoch_time_s(self, gpus: int) -> float:
         """Seconds per epoch on an allowed count of GPUs; KeyError for any other."""

@@ -51,19 +51,31 @@ def path_of(path: object, where: str = "path") -> str:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file (``-``: standard input; ``.gz``: packed); InputError: it cannot be read or is not UTF-8."""
+    """Return the text of a file; InputError: as ``read_bytes``, or it is not UTF-8."""
+    return decoded(read_bytes(path), path)
+
+
+def decoded(raw: bytes, path: str | os.PathLike[str]) -> str:
+    """Return bytes as text; ``path`` is for messages. InputError: they are not UTF-8."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        where = f"{_shown(path)}: byte {error.start}"
+        raise InputError(where=where, found="no UTF-8", allowed="UTF-8 text") from None
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return what a file holds (``-``: standard input; ``.gz``: packed); InputError: it cannot be read."""
     name = _shown(path)
     if path_of(path) == "-" and sys.stdin is None:
         raise InputError("standard input: cannot be read: it is closed")
     try:
         raw = sys.stdin.buffer.read() if path_of(path) == "-" else Path(path).read_bytes()
-        return (gzip.decompress(raw) if name.endswith(GZ) else raw).decode("utf-8")
+        return gzip.decompress(raw) if name.endswith(GZ) else raw
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(where=name, found=f"no whole gzip file ({error})", allowed="one, or another ending") from None
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(where=f"{name}: byte {error.start}", found="no UTF-8", allowed="UTF-8 text") from None
 
 
 def parse_json(text: str, path: str | os.PathLike[str]) -> Json:
@@ -184,6 +196,26 @@ def parse_by_entries(
     return None
 
 
+def lines_of_list(text: bytes, field: str, most: int) -> list[tuple[int, tuple[int, int]]]:
+    """Find the entries of a list in an object as ``json_pieces`` writes it: of up to ``most``, their number and place.
+
+    Empty: there is no such list, or it is written in another way. It is the one of that name if the text is valid with each of
+    these alone in it, has that number of entries, and the name is no other field's: no string holds a line break.
+    """
+    opening = b'\n "%s": [\n' % field.encode()
+    begin, end = text.find(opening) + len(opening), text.rfind(b"\n ]")
+    spans = list[tuple[int, tuple[int, int]]]()
+    while len(opening) <= begin < end:
+        number, place = 0, begin - 1
+        while number < most and place < end:
+            place, number = text.find(b"\n", place + 1), number + 1
+        if place < end and text[place - 1 : place] != b",":
+            return []
+        spans.append((number, (begin, place - (place < end))))
+        begin = place + 1
+    return spans
+
+
 def _keys(data: Json) -> int:
     """Number of keys of an object and of all in it."""
     entries = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
@@ -218,23 +250,24 @@ def _repeated_path(data: Json) -> str:
 def canonical_sha256(data: Mapping[str, object]) -> str:
     """SHA-256 of the UTF-8 JSON with sorted keys, separators ``,`` and ``:``, floats as Python's repr.
 
-    An iterator among the values yields a list in blocks, of which one is in memory at a time.
+    An iterator among the values yields a list in blocks, of which one is in memory at a time, or their JSON without brackets.
     """
     digest = hashlib.sha256()
     for number, key in enumerate(sorted(data)):
         value = data[key]
-        digest.update(f"{',' if number else '{'}{_canonical(key)}:".encode())
+        digest.update(f"{',' if number else '{'}{canonical(key)}:".encode())
         if isinstance(value, Iterator):
             for place, block in enumerate(value):
-                digest.update(f"{',' if place else '['}{_canonical(block)[1:-1]}".encode())
+                digest.update(b"," if place else b"[")
+                digest.update(block if isinstance(block, bytes) else canonical(block)[1:-1].encode())
             digest.update(b"]")
         else:
-            digest.update(_canonical(value).encode("utf-8"))
+            digest.update(canonical(value).encode("utf-8"))
     digest.update(b"}" if data else b"{}")
     return digest.hexdigest()
 
 
-_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
 def json_text(data: Mapping[str, object]) -> str:

@@ -24,7 +24,7 @@ P = ParamSpec("P")
 
 DEATHS = 3
 """Deaths of workers with a block, after which it is given up."""
-LOOK_S = 0.005
+LOOK_S = 0.02
 """Seconds between two looks for answers."""
 
 
@@ -39,7 +39,7 @@ class Blocks(Generic[BlockT]):
         number: int,
         tick: Tick,
     ) -> None:
-        self._client, self._hopeless, self._make, self._tick = client, hopeless, make, tick
+        self._client, self._hopeless, self._make, self.tick = client, hopeless, make, tick
         self._sent: list[Future | None] = [None] * number
         self._deaths: Counter[int] = Counter()
 
@@ -55,7 +55,7 @@ class Blocks(Generic[BlockT]):
         ended = distributed.as_completed(loop=self._client.loop, with_results=True, raise_errors=False)
 
         def ask(index: int) -> None:
-            self._tick()
+            self.tick()
             future = self._client.submit(
                 _answer, VERSION, question.__name__, self._block(index), arguments, named, pure=False, retries=0
             )
@@ -78,7 +78,7 @@ class Blocks(Generic[BlockT]):
                 elif future.key in asked:
                     again(asked.pop(future.key), result)
                 continue
-            self._tick()
+            self.tick()
             if self._hopeless() or self._client.status != "running":
                 raise SolverError("the Dask cluster was lost")
             for key in [key for key, index in asked.items() if self._lost(index)]:
@@ -126,6 +126,11 @@ class Cluster:
 
     def __init__(self, workers: int, scheduler: str | None) -> None:
         self._workers, self._scheduler = workers, scheduler
+
+    @property
+    def here(self) -> bool:
+        """Whether the workers are processes of this machine."""
+        return self._scheduler is None
 
     @contextlib.contextmanager
     def blocks(self, make: Callable[[int], BlockT], number: int, tick: Tick) -> Iterator[Blocks[BlockT]]:

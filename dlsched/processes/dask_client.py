@@ -31,7 +31,9 @@ def connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None) 
     if scheduler is None:
         cluster = stack.enter_context(cluster_here(workers))
         # by address: a client of the cluster object waits for workers, and Ctrl-C then breaks the cluster
-        return stack.enter_context(CarefulClient(cluster.scheduler_address)), partial(given_up, cluster)
+        return stack.enter_context(CarefulClient(cluster.scheduler_address, direct_to_workers=True)), partial(
+            given_up, cluster
+        )
     try:
         return stack.enter_context(CarefulClient(scheduler, timeout=CONNECT_S)), lambda: False
     except (OSError, ValueError, TimeoutError) as error:

@@ -98,9 +98,13 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
         containment = Contained()
     except OSError as error:
         raise SolverError(f"no Dask cluster can be started on this machine: {error}") from None
-    settings = {"temporary-directory": containment.folder, "distributed.deploy.lost-worker-timeout": "1 day"}
+    settings = {
+        "temporary-directory": containment.folder,
+        "distributed.deploy.lost-worker-timeout": "1 day",  # workers that are slow to restart are not given up
+        "distributed.worker.profile.enabled": False,
+    }
     try:
-        with dask.config.set(settings):  # workers that are slow to restart are not given up
+        with dask.config.set(settings):
             try:
                 cluster = distributed.LocalCluster(
                     n_workers=0,

@@ -34,7 +34,7 @@ def lagrange(
         from dlsched.ring_allocation.blocks import in_blocks
 
         with in_blocks(instance, cluster, tick) as blocks:
-            best = best_price(blocks, len(instance.jobs), instance.gpus, tick) if price is None else price
+            best = best_price(blocks, instance.gpus, tick) if price is None else price
             proof = replace(PROOF, below=lambda instance, price, tick: value_below(blocks, price, instance.gpus))
             return price_certificate(instance, proof, lambda: cost_table(instance), best, tick)
     return price_certificate(instance, PROOF, lambda: cost_table(instance, fitting=False, tick=tick), price, tick)

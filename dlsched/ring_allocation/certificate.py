@@ -7,7 +7,7 @@ a count more than twice that above the least is not minimal.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -75,19 +75,16 @@ def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tic
 
 def _below(instance: Instance, price: float, tick: Tick) -> float:
     """The exact value of a price, rounded down."""
-    laws = {index: instance.jobs[index] for index in instance.arrays.laws.tolist()}
-    terms, rest, counts = least_terms(instance.arrays, laws, instance.gpus, price, tick)
+    terms, rest, counts = least_terms(instance, price, tick)
     return sum_below(terms, exact_sum(rest) + Fraction(price) * (counts - instance.gpus))
 
 
-def least_terms(
-    arrays: JobArrays, laws: Mapping[int, Job], gpus: int, price: float, tick: Tick
-) -> tuple[list[float], list[Fraction], int]:
+def least_terms(instance: Instance, price: float, tick: Tick) -> tuple[list[float], list[Fraction], int]:
     """Terms of the least cost + price x count of all jobs: floats, fractions, and a count of GPUs yet to be paid.
 
-    Products are float expansions if floats decide the least count, else fractions, as those of ``laws``, the jobs with a law by
-    position: 50 us a job.
+    Products are float expansions if floats decide the least count, else fractions, as those of jobs with a law: 50 us a job.
     """
+    arrays = instance.arrays
     near, table = _near(arrays, price, tick)
     jobs = arrays.tables[table]
     # decided: one count is surely the least, and its products do not underflow or overflow
@@ -104,9 +101,9 @@ def least_terms(
         epoch, time_s, restart_s, weight = map(Fraction, factors[:, position].tolist())
         value = weight * (epoch * time_s + restart_s) + Fraction(price) * int(counts[position])
         exact[jobs[position]] = min(value, exact.get(jobs[position], value))
-    for index, job in laws.items():
+    for index in arrays.laws.tolist():
         tick()
-        exact[index] = _minimum(job, gpus, Fraction(price))
+        exact[index] = _minimum(instance.jobs[index], instance.gpus, Fraction(price))
     flat = np.concatenate(terms)
     return flat[flat != 0.0].tolist(), list(exact.values()), sum(counts[decided].tolist())
 

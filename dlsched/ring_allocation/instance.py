@@ -98,7 +98,7 @@ class Instance(InstanceFile):
     def _consistent(self) -> Self:
         require_unique_ids([job.id for job in self.jobs], "jobs")
         # only where the sum of all times overflows does each job need a look
-        if math.isfinite(self._at_most_s()):
+        if math.isfinite(self.at_most_s()):
             return self
         total = 0.0
         for index, job in enumerate(self.jobs):
@@ -109,7 +109,7 @@ class Instance(InstanceFile):
                 raise Refused("times that overflow", allowed, "jobs", index)
         return self
 
-    def _at_most_s(self) -> float:
+    def at_most_s(self) -> float:
         """Return an upper bound on the objective on any counts, without a look at every time of a table."""
         total = 0.0
         for job in self.jobs:

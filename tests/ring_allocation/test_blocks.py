@@ -118,7 +118,7 @@ def test_misuse(named: dict[str, Any], words: str) -> None:
 def test_a_worker_of_another_version() -> None:
     """Does not answer."""
     with pytest.raises(InputError, match="dlsched"):
-        dask_blocks._answer("0.0", "pairs", None, (), {})
+        dask_blocks._answer("0.0", "size", None, (), {})
 
 
 distributed = pytest.importorskip("distributed")
