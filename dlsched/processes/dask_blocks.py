@@ -18,7 +18,7 @@ from dlsched.version import VERSION
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-BlockT = TypeVar("BlockT")
+BlockT = TypeVar("BlockT", covariant=True)
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -26,6 +26,8 @@ DEATHS = 3
 """Deaths of workers with a block, after which it is given up."""
 LOOK_S = 0.02
 """Seconds between two looks for answers."""
+AGAIN_S = 0.5
+"""Seconds after which a block is sent again whose worker died meanwhile."""
 
 
 class Blocks(Generic[BlockT]):
@@ -89,8 +91,12 @@ class Blocks(Generic[BlockT]):
     def _block(self, index: int) -> "Future":
         """Return the block on its worker, sent again if that has died."""
         block = self._sent[index]
-        if block is None or self._lost(index):
-            block = self._sent[index] = self._client.scatter(self._make(index), hash=False)
+        while block is None or self._lost(index):
+            try:
+                block = self._sent[index] = self._client.scatter(self._make(index), hash=False)
+            except OSError:  # the worker died, of which the scheduler will soon know
+                self._require_death(index, CancelledError())
+                time.sleep(AGAIN_S)
         return block
 
     def _lost(self, index: int) -> bool:

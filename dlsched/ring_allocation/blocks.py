@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -45,15 +46,6 @@ def in_blocks(instance: "Instance | InstanceAfar", cluster: Cluster, tick: Tick)
 
     with cluster.blocks(make, -(-len(instance.jobs) // JOBS), tick) as blocks:
         yield blocks
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a block says of its jobs for the rules of the whole instance."""
-
-    ids: list[str]
-    minimum_gpus: int
-    at_most_s: float
 
 
 @dataclass(frozen=True)
@@ -102,10 +94,9 @@ class RingBlock(JobBlock):
             raise InstanceError("a block of jobs is not valid by itself")
         return found
 
-    def facts(self) -> Facts:
-        """What the rules of the whole instance need; InstanceError: the text needs a closer look."""
-        jobs = self._part.jobs
-        return Facts([job.id for job in jobs], self._part.minimum_gpus, self._part.at_most_s())
+    def facts(self) -> tuple[list[str], int, float]:
+        """Ids, smallest counts added up, and a bound on all times; InstanceError: the text needs a closer look."""
+        return [job.id for job in self._part.jobs], self._part.minimum_gpus, self._part.at_most_s()
 
     def text(self) -> bytes:
         """Canonical JSON of the jobs, without brackets."""
@@ -194,9 +185,9 @@ def _read_afar(
         stack.close()
         return None
     # the rules of all jobs together; a sum near the largest float is left to the usual reading
-    counted = [len(each.ids) for each in facts] == [each for each, _ in spans]
-    unique = len({name for each in facts for name in each.ids}) == number
-    if counted and unique and sum(each.at_most_s for each in facts) < sys.float_info.max / 2:
-        return InstanceAfar(head, blocks, sum(each.minimum_gpus for each in facts), raw)
+    ids, minima, times_s = zip(*facts, strict=True)
+    counted, unique = list(map(len, ids)) == [each for each, _ in spans], len({*chain(*ids)}) == number
+    if counted and unique and sum(times_s) < sys.float_info.max / 2:
+        return InstanceAfar(head, blocks, sum(minima), raw)
     stack.close()
     return None

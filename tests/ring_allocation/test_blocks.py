@@ -1,23 +1,29 @@
 """Bounds from blocks of jobs: those of one process to the bit, on a cluster whatever becomes of its workers."""
 
 import contextlib
+import itertools
+import json
 import logging
 import math
 import os
 import pickle
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dlsched
-from dlsched import InputError, UsageError, ring_allocation
+from dlsched import InputError, InstanceError, UsageError, ring_allocation
+from dlsched.cli.solve import run_bound
+from dlsched.core.files import json_text
 from dlsched.core.status import TerminationStatus
 from dlsched.processes import dask_blocks
 from dlsched.processes.dask_blocks import Blocks
 from dlsched.ring_allocation import Instance, Job, blocks
 from dlsched.ring_allocation.certificate import price_bound
+from dlsched.solving import on_engine
 
 JOBS = 5
 """Jobs of a block in these tests."""
@@ -25,6 +31,9 @@ JOBS = 5
 
 class Here:
     """Blocks in this process, each pickled as on its way to a worker."""
+
+    def __init__(self, here: bool = True) -> None:
+        self.here = here
 
     def blocks(self, make: Callable[[int], Any], number: int, tick: Callable[[], None]) -> Any:
         """Make all of them."""
@@ -121,6 +130,90 @@ def test_a_worker_of_another_version() -> None:
         dask_blocks._answer("0.0", "size", None, (), {})
 
 
+def file_of(instance: Instance, folder: Path, text: str | None = None) -> str:
+    """The file of an instance, or of that text."""
+    path = folder / "i.json"
+    path.write_text(text or json_text(instance.as_data()))
+    return str(path)
+
+
+@pytest.mark.parametrize("here", [True, False])
+@pytest.mark.parametrize("jobs", [1, 5, 23])
+def test_workers_read_a_file(here: bool, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its path or as text; bound and hash are those of one process, and what else is asked for is there."""
+    monkeypatch.setattr(blocks, "LARGE", 0)
+    drawn = ring_allocation.generate(preset="mixed", jobs=jobs, seed=8)
+    for instance in (
+        drawn,
+        running(drawn).model_copy(update={"name": 'ü "jobs" [', "known": {"lower": 0.0, "upper": 9e9, "proof": "ü"}}),
+    ):
+        path = file_of(instance, tmp_path)
+        with blocks.read_in_blocks(path, Here(here)) as afar:  # type: ignore[arg-type]
+            assert isinstance(afar, blocks.InstanceAfar)
+            alone = dlsched.bound(instance)
+            method = on_engine(ring_allocation.FAMILY.method("lagrange"), "dask", 1, None)
+            result = ring_allocation.FAMILY.solve(afar, method=method)  # type: ignore[arg-type]
+            assert "whole" not in vars(afar)
+            assert result.as_data() | {"runtime_s": 0, "limits": 0} == alone.as_data() | {"runtime_s": 0, "limits": 0}
+            assert "whole" not in vars(afar)
+            assert afar.jobs == instance.jobs
+            assert afar.known == instance.known
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"j7"', '"j3"'),
+        ('"j7", "epochs"', '"j7", "weight": null, "epochs"'),
+        ('"j7", "epochs"', '"j7", "id": "j7", "epochs"'),
+        ('"j7", "epochs"', '"j7", "x": 1, "epochs"'),
+        ('"j7", "epochs"', '"j7", "weight": -1, "epochs"'),
+        ('"j7", "epochs"', '"j7", "weight": 1e308, "epochs"'),
+        ('},\n  {"id": "j5"', '}x\n  {"id": "j5"'),
+        ('},\n  {"id": "j5"', '}\n,  {"id": "j5"'),
+        ('},\n  {"id": "j5"', '}, {"id": "j5"'),
+        ('{"id": "j7",', '{"id": "j7",\n'),
+        ("\n ]\n}", '\n ],\n "jobs": []\n}'),
+        ("\n ]\n}", "\n ]\n}}"),
+        ("\n ]\n}", '\n ],\n "others": []\n}'),
+        ('"gpus": ', '"gpus": 0, "nothing": '),
+        ('"gpus": ', '"known": {\n "jobs": [\n 1\n ]},\n "gpus": '),
+        ("ring_allocation/1", "ring_embedding/1"),
+    ],
+)
+def test_what_workers_refuse(old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is read as usual: the same instance, or the same words of what is wrong."""
+    monkeypatch.setattr(blocks, "LARGE", 0)
+    text = json_text(ring_allocation.generate(jobs=11, gpus=99, seed=9).as_data())
+    assert old in text
+    path = file_of(ring_allocation.example(), tmp_path, text.replace(old, new, 1))
+    try:
+        usual = dlsched.read(path)
+    except InstanceError as error:
+        with pytest.raises(InstanceError) as refused, blocks.read_in_blocks(path, Here()):  # type: ignore[arg-type]
+            pass
+        assert str(refused.value) == str(error)
+    else:
+        with blocks.read_in_blocks(path, Here()) as there:  # type: ignore[arg-type]
+            instance: Any = there
+            assert (instance.name, instance.jobs) == (usual.name, usual.jobs)
+
+
+def test_files_that_are_read_as_usual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small ones, laws, and a file that changes while workers read."""
+    instance = ring_allocation.generate(jobs=11, seed=9)
+    path = file_of(instance, tmp_path)
+    with blocks.read_in_blocks(path, Here()) as small:  # type: ignore[arg-type]
+        assert small == instance
+    monkeypatch.setattr(blocks, "LARGE", 0)
+    with blocks.read_in_blocks(file_of(ring_allocation.generate(preset="concave", jobs=11), tmp_path), Here()) as laws:  # type: ignore[arg-type]
+        assert isinstance(laws, Instance)
+    path, numbers = file_of(instance, tmp_path), itertools.count()
+    monkeypatch.setattr(blocks, "stamp", lambda path: (next(numbers),))
+    with blocks.read_in_blocks(path, Here()) as changed:  # type: ignore[arg-type]
+        assert changed == instance
+
+
 distributed = pytest.importorskip("distributed")
 
 
@@ -159,9 +252,11 @@ def test_a_cluster_gives_the_same(cluster: Any) -> None:
             assert (result.status, result.bound, result.certificate) == (alone.status, alone.bound, alone.certificate)
 
 
-@pytest.mark.parametrize("question", ["units", "undecided", "below"])
-def test_a_worker_that_is_killed(cluster: Any, monkeypatch: pytest.MonkeyPatch, question: str) -> None:
-    """Costs its blocks a second way, and the certificate is the same."""
+@pytest.mark.parametrize("question", ["facts", "units", "undecided", "below"])
+def test_a_worker_that_is_killed(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch, question: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Costs its blocks a second way, and certificate and hash are the same."""
     killed: list[int] = []
 
     def before(blocks_there: Blocks[Any], name: str) -> None:
@@ -171,9 +266,20 @@ def test_a_worker_that_is_killed(cluster: Any, monkeypatch: pytest.MonkeyPatch, 
 
     asking(monkeypatch, before)
     instance = ring_allocation.generate(jobs=43, gpus=200, seed=5)
-    result = dlsched.bound(instance, engine="dask", scheduler=cluster.scheduler_address)
+    if question == "facts":
+        monkeypatch.setattr(blocks, "LARGE", 0)
+        assert (
+            run_bound(file_of(instance, tmp_path), engine="dask", scheduler=cluster.scheduler_address, as_json=True)
+            == 0
+        )
+        result = json.loads(capsys.readouterr().out)
+        assert result["instance"]["sha256"] == instance.sha256
+        certificate = result["certificate"]
+    else:
+        result = dlsched.bound(instance, engine="dask", scheduler=cluster.scheduler_address)
+        certificate = result.as_data()["certificate"]
     assert killed
-    assert result.certificate == dlsched.bound(instance).certificate
+    assert certificate == dlsched.bound(instance).as_data()["certificate"]
 
 
 def test_a_block_that_kills_its_workers(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
