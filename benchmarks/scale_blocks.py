@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 
@@ -44,7 +46,8 @@ def blocks(sizes: Sequence[int], methods: Sequence[str]) -> None:
                 for size in sizes:
                     instance = ring_allocation.generate(preset=preset, jobs=size, seed=1)
                     none = np.empty(0, dtype=np.int64)
-                    first = pickle.dumps(RingBlock(instance, 0, none, none), 5)
+                    some = instance.model_copy(update={"jobs": instance.jobs[: 2**13]})
+                    first = pickle.dumps(RingBlock(some, 0, size, none), 5)
                     sent_mb = len(first) / 1e6 * max(1.0, size / 2**13)
                     times: list[tuple[float, float, list[float]]] = []
                     certificates = []
@@ -54,7 +57,7 @@ def blocks(sizes: Sequence[int], methods: Sequence[str]) -> None:
                         asked.clear()
                         before = client.run(spent_s)
                         begin, own = time.perf_counter(), time.process_time()
-                        certificates.append(dlsched.bound(instance, **where).certificate)  # type: ignore[arg-type]
+                        certificates.append(dlsched.bound(instance, **where).certificate)
                         clock, own = time.perf_counter() - begin, time.process_time() - own
                         after = client.run(spent_s)
                         times.append((clock, own, [after[each] - before[each] for each in after]))
@@ -66,3 +69,24 @@ def blocks(sizes: Sequence[int], methods: Sequence[str]) -> None:
                         f"{clock_s:.1f}, {own_s:.1f}, ({each}) | {clock_s / alone_s:.2f}; load {os.getloadavg()[0]:.1f}"
                     )
                     print("; ".join(f"{name} {s:.2f} s, {size} B" for name, (s, size) in asked.items()), flush=True)
+    print(
+        "a file: jobs | dlsched bound: clock, processor | with two workers of its own: clock, processor | ratio of clocks"
+    )
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/i.json"
+            dlsched.write(ring_allocation.generate(preset="mixed", jobs=size, seed=0), path)
+            alone, shared = (
+                of_command("dlsched", "bound", path, *more) for more in ((), ("--engine", "dask", "--workers", "2"))
+            )
+        cells = [f"{clock_s:.1f}, {used_s:.1f}" for clock_s, used_s in (alone, shared)]
+        print(" | ".join([f"{size:,}", *cells, f"{shared[0] / alone[0]:.2f}"]), flush=True)
+
+
+def of_command(*command: str) -> tuple[float, float]:
+    """Seconds by the clock, and of all processors, of a command."""
+    begin, before = time.perf_counter(), os.times()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = os.times()
+    used_s = after.children_user + after.children_system - before.children_user - before.children_system
+    return time.perf_counter() - begin, used_s

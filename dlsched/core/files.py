@@ -40,7 +40,7 @@ class _RepeatedKey(dict[str, Json]):
 
 def read_json(path: str | os.PathLike[str]) -> Json:
     """Parse a JSON file (``-``: standard input); InputError: it is unreadable, no UTF-8, no JSON, or repeats a key."""
-    return parse_json(read_text(path), path)
+    return parse_json(decoded(read_bytes(path), path), path)
 
 
 def path_of(path: object, where: str = "path") -> str:
@@ -48,11 +48,6 @@ def path_of(path: object, where: str = "path") -> str:
     if isinstance(path, str | os.PathLike) and isinstance(text := os.fspath(path), str):
         return text
     raise UsageError(where=where, found=type(path).__name__, allowed="a path")
-
-
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file; InputError: as ``read_bytes``, or it is not UTF-8."""
-    return decoded(read_bytes(path), path)
 
 
 def decoded(raw: bytes, path: str | os.PathLike[str]) -> str:
