@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack, cast, overload
 
 from dlsched.core.arguments import Decider, callable_of, file_of, kind_of, require_engine
 from dlsched.core.errors import UsageError
@@ -145,17 +145,17 @@ def on_engine(method: AnyMethod, engine: str, workers: int | None, scheduler: st
 
 
 @contextlib.contextmanager
-def placed(path: str, engine: str, workers: int | None, scheduler: str | None) -> Iterator[Any]:
+def placed(path: str, engine: str, workers: int | None, scheduler: str | None) -> Iterator[InstanceFile]:
     """Read an instance; with engine ``dask``, workers read the jobs of a large file, and hold them until the block ends."""
     if engine != "dask":
         yield read(path)
         return
     require_engine(workers, engine, scheduler)
+    from dlsched.afar import read_in_blocks
     from dlsched.processes.dask_blocks import Cluster
-    from dlsched.ring_allocation.blocks import read_in_blocks  # the only family with blocks
 
     with read_in_blocks(path, Cluster(workers or os.cpu_count() or 1, scheduler)) as instance:
-        yield instance
+        yield cast(InstanceFile, instance)  # or what stands for one
 
 
 class Bounding(TypedDict, total=False):

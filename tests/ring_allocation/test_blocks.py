@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import dlsched
-from dlsched import InputError, InstanceError, UsageError, ring_allocation
+from dlsched import InputError, InstanceError, UsageError, afar, ring_allocation
 from dlsched.cli.solve import run_bound
 from dlsched.core.files import json_text
 from dlsched.core.status import TerminationStatus
@@ -49,6 +49,7 @@ class Here:
 def few_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks are small."""
     monkeypatch.setattr(blocks, "JOBS", JOBS)
+    monkeypatch.setattr(afar, "JOBS", JOBS)
 
 
 def running(instance: Instance) -> Instance:
@@ -141,23 +142,23 @@ def file_of(instance: Instance, folder: Path, text: str | None = None) -> str:
 @pytest.mark.parametrize("jobs", [1, 5, 23])
 def test_workers_read_a_file(here: bool, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its path or as text; bound and hash are those of one process, and what else is asked for is there."""
-    monkeypatch.setattr(blocks, "LARGE", 0)
+    monkeypatch.setattr(afar, "LARGE", 0)
     drawn = ring_allocation.generate(preset="mixed", jobs=jobs, seed=8)
     for instance in (
         drawn,
         running(drawn).model_copy(update={"name": 'ü "jobs" [', "known": {"lower": 0.0, "upper": 9e9, "proof": "ü"}}),
     ):
         path = file_of(instance, tmp_path)
-        with blocks.read_in_blocks(path, Here(here)) as afar:  # type: ignore[arg-type]
-            assert isinstance(afar, blocks.InstanceAfar)
+        with afar.read_in_blocks(path, Here(here)) as there:  # type: ignore[arg-type]
+            assert isinstance(there, blocks.InstanceAfar)
             alone = dlsched.bound(instance)
             method = on_engine(ring_allocation.FAMILY.method("lagrange"), "dask", 1, None)
-            result = ring_allocation.FAMILY.solve(afar, method=method)  # type: ignore[arg-type]
-            assert "whole" not in vars(afar)
+            result = ring_allocation.FAMILY.solve(there, method=method)  # type: ignore[arg-type]
+            assert "whole" not in vars(there)
             assert result.as_data() | {"runtime_s": 0, "limits": 0} == alone.as_data() | {"runtime_s": 0, "limits": 0}
-            assert "whole" not in vars(afar)
-            assert afar.jobs == instance.jobs
-            assert afar.known == instance.known
+            assert "whole" not in vars(there)
+            assert there.jobs == instance.jobs
+            assert there.known == instance.known
 
 
 @pytest.mark.parametrize(
@@ -183,18 +184,18 @@ def test_workers_read_a_file(here: bool, jobs: int, tmp_path: Path, monkeypatch:
 )
 def test_what_workers_refuse(old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Is read as usual: the same instance, or the same words of what is wrong."""
-    monkeypatch.setattr(blocks, "LARGE", 0)
+    monkeypatch.setattr(afar, "LARGE", 0)
     text = json_text(ring_allocation.generate(jobs=11, gpus=99, seed=9).as_data())
     assert old in text
     path = file_of(ring_allocation.example(), tmp_path, text.replace(old, new, 1))
     try:
         usual = dlsched.read(path)
     except InstanceError as error:
-        with pytest.raises(InstanceError) as refused, blocks.read_in_blocks(path, Here()):  # type: ignore[arg-type]
+        with pytest.raises(InstanceError) as refused, afar.read_in_blocks(path, Here()):  # type: ignore[arg-type]
             pass
         assert str(refused.value) == str(error)
     else:
-        with blocks.read_in_blocks(path, Here()) as there:  # type: ignore[arg-type]
+        with afar.read_in_blocks(path, Here()) as there:  # type: ignore[arg-type]
             instance: Any = there
             assert (instance.name, instance.jobs) == (usual.name, usual.jobs)
 
@@ -203,14 +204,14 @@ def test_files_that_are_read_as_usual(tmp_path: Path, monkeypatch: pytest.Monkey
     """Small ones, laws, and a file that changes while workers read."""
     instance = ring_allocation.generate(jobs=11, seed=9)
     path = file_of(instance, tmp_path)
-    with blocks.read_in_blocks(path, Here()) as small:  # type: ignore[arg-type]
+    with afar.read_in_blocks(path, Here()) as small:  # type: ignore[arg-type]
         assert small == instance
-    monkeypatch.setattr(blocks, "LARGE", 0)
-    with blocks.read_in_blocks(file_of(ring_allocation.generate(preset="concave", jobs=11), tmp_path), Here()) as laws:  # type: ignore[arg-type]
+    monkeypatch.setattr(afar, "LARGE", 0)
+    with afar.read_in_blocks(file_of(ring_allocation.generate(preset="concave", jobs=11), tmp_path), Here()) as laws:  # type: ignore[arg-type]
         assert isinstance(laws, Instance)
     path, numbers = file_of(instance, tmp_path), itertools.count()
-    monkeypatch.setattr(blocks, "stamp", lambda path: (next(numbers),))
-    with blocks.read_in_blocks(path, Here()) as changed:  # type: ignore[arg-type]
+    monkeypatch.setattr(afar, "stamp", lambda path: (next(numbers),))
+    with afar.read_in_blocks(path, Here()) as changed:  # type: ignore[arg-type]
         assert changed == instance
 
 
@@ -267,7 +268,7 @@ def test_a_worker_that_is_killed(
     asking(monkeypatch, before)
     instance = ring_allocation.generate(jobs=43, gpus=200, seed=5)
     if question == "facts":
-        monkeypatch.setattr(blocks, "LARGE", 0)
+        monkeypatch.setattr(afar, "LARGE", 0)
         assert (
             run_bound(file_of(instance, tmp_path), engine="dask", scheduler=cluster.scheduler_address, as_json=True)
             == 0
