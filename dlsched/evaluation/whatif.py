@@ -15,6 +15,7 @@ from dlsched.core.arrays import BoolArray
 from dlsched.core.display import Table
 from dlsched.core.errors import UsageError
 from dlsched.core.files import path_of
+from dlsched.core.garbage import uncollected
 from dlsched.core.imports import needing
 from dlsched.core.limits import Progress, ProgressCallback, watched
 from dlsched.core.messages import Refused, printable, several
@@ -83,6 +84,7 @@ def question_of(
     )
 
 
+@uncollected()
 def content_of(
     question: Question,
     command: str,

@@ -1,6 +1,7 @@
 """The process that runs cells one after another; outcomes go as frames on a pipe that no method can reach."""
 
 import contextlib
+import gc
 import os
 import pickle
 import resource
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dlsched.core.errors import DlschedError, PolicyError, SolverKilledError
+from dlsched.core.garbage import uncollected
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.result import Result, Solution
@@ -123,7 +125,9 @@ class Runner:
     def _instance_of(self, cell: Cell, begun: Callable[[Outcome], None]) -> InstanceFile:
         if self._instance is None or cell.recipe != self._recipe:
             self._recipe, self._instance = None, None
+            gc.unfreeze()
             self._instance = cell.recipe.make(_pulse(cell, begun))
+            gc.freeze()  # no cell has to look through the instance for garbage
             self._recipe = cell.recipe
             begun(Outcome(cell.key, MAKING, facts=facts_of(FAMILIES[cell.recipe.family], self._instance)))
         return self._instance
@@ -137,7 +141,8 @@ class Runner:
                 instance, method=str(method.what), limits=cell.limits.inner, seed=cell.seed, solver=method.solver
             )
             usage = meter.usage(child.workers())
-            verification = verify(instance, result)
+            with uncollected():
+                verification = verify(instance, result)
             if method.proven and not verification.failures:
                 begun(Outcome(cell.key, BEGUN))  # the proof has the limits of a cell for itself
                 result = with_proof(instance, result, verification, cell.limits.inner, self._folder)
