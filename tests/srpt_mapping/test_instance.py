@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from dlsched import srpt_mapping
 from dlsched.core.errors import InstanceError
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.instance import Instance
@@ -174,3 +175,12 @@ def test_the_hash_is_of_the_problem():
     assert Instance(**changed(("jobs", 0, "predicted_iterations"), 5.0)).sha256 != hashed
     assert Instance(**BASE | {"jobs": BASE["jobs"][::-1]}).sha256 != hashed
     assert Instance(**changed(("jobs", 0, "iterations"), 10)).sha256 == hashed
+
+
+def test_a_job_with_another_release_is_as_if_made_with_it():
+    """All fields but the release are those of the job, which stays as it was, and its graph is the same object."""
+    job = srpt_mapping.generate(jobs=3, seed=1).jobs[1]
+    before_s, graph = job.release_s, job.graph
+    moved = job.released(7.5)
+    assert moved == job.model_copy(update={"release_s": 7.5}) and moved.graph is graph
+    assert job.release_s == before_s
