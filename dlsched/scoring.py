@@ -64,7 +64,9 @@ class Score(Brief):
         Mean over the instances of optimum / answer (answer / optimum where more is better), in [0, 1]; 0 where it has no feasible
         answer. Objectives are without the part that no decision changes, as in all ratios of dlsched.
     family, suite
-        Names; a suite of instances drawn from a seed of the caller's is ``held-out``.
+        Names.
+    held_out
+        Whether the instances were drawn from a seed that the caller keeps.
     instances, failed
         Numbers of instances, and of those without a feasible answer.
     ratio_mean, ratio_worst
@@ -82,6 +84,7 @@ class Score(Brief):
     score: float
     family: str
     suite: str
+    held_out: bool
     instances: int
     failed: int
     ratio_mean: float | None
@@ -94,27 +97,25 @@ class Score(Brief):
     @property
     def beaten_by(self) -> list[str]:
         """Names of the baselines with a higher score, the best first."""
-        return sorted((name for name, value in self.baselines.items() if value > self.score), key=self._rank)
-
-    def _rank(self, name: str) -> tuple[float, str]:
-        return -self.baselines[name], name
+        ranked = sorted((-value, name) for name, value in self.baselines.items())
+        return [name for value, name in ranked if -value > self.score]
 
     def as_data(self) -> dict[str, object]:
         """Return what ``dlsched score --json`` prints."""
-        data = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-        lists = {"feedback": [*self.feedback], "unproven": [*self.unproven]}
-        return data | lists | {"baselines": dict(self.baselines), "beaten_by": self.beaten_by}
+        lists = {"feedback": [*self.feedback], "unproven": [*self.unproven], "beaten_by": self.beaten_by}
+        return vars(self) | {"baselines": dict(self.baselines)} | lists
 
     def __repr__(self) -> str:
         """Say the score in two lines."""
-        ratios = (
-            f"ratio to the optimum {ratio_text(self.ratio_mean)} in the mean, {ratio_text(self.ratio_worst)} at worst"
-        )
-        over = several(self.instances, "instance") + (
-            f", {self.failed:,} without a feasible answer" if self.failed else ""
-        )
+        over = several(self.instances, "held-out instance" if self.held_out else "instance")
+        words = [f"score {self.score:.4f} over {over} of {self.family}, suite {printable(self.suite)}"]
+        if self.failed:
+            words.append(f"{self.failed:,} without a feasible answer")
+        if self.ratio_mean is not None:
+            worst = ratio_text(self.ratio_worst)
+            words.append(f"ratio to the optimum {ratio_text(self.ratio_mean)} on average, {worst} at worst")
         beaten = ", ".join(f"{name} {self.baselines[name]:.4f}" for name in self.beaten_by) or "no baseline"
-        return f"score {self.score:.4f} on {self.suite} of {self.family}: {over}; {ratios}\nbeaten by: {beaten}"
+        return f"{'; '.join(words)}\nbeaten by: {beaten}"
 
 
 class Judge:
@@ -159,7 +160,7 @@ class Judge:
             raise UsageError(where="time limit", found=repr(time_limit), allowed="seconds > 0")
         self._family: AnyFamily = find_family(family)
         self._limits, self._seed, self._progress = CellLimits(time_s=float(time_limit)), seed, progress
-        self._suite = "held-out" if held_out is not None else os.fspath(suite)
+        self._suite, self._held_out = os.fspath(suite), held_out is not None
         drawn = _instances(self._family, os.fspath(suite), held_out)
         # what is known of an instance is not for the method to read
         fields = self._family.instance.model_fields.keys() - {"known"}
@@ -196,13 +197,14 @@ class Judge:
             _mean(verdicts),
             self._family.name,
             self._suite,
+            self._held_out,
             len(instances),
             sum(answer.objective is None for answer in answers.values()),
             fmean(ratios) if ratios else None,
             max(ratios, default=None),
             baselines,
             sum(answer.time_s for answer in answers.values()),
-            () if self._suite == "held-out" else tuple(_feedback(answers, verdicts)),
+            () if self._held_out else tuple(_feedback(answers, verdicts)),
             unproven,
         )
 

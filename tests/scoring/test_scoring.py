@@ -78,7 +78,7 @@ def test_held_out(cli, folder: Path):
     ended = cli("score", "mine.py:ones", "--family", "async_sgd", "--held-out", "3", "--json")
     assert ended.code == 0
     assert json.loads(ended.out)["feedback"] == []
-    assert json.loads(ended.out)["suite"] == "held-out"
+    assert json.loads(ended.out)["held_out"] is True
 
 
 def test_all_answers_fail(cli, folder: Path):
