@@ -70,6 +70,8 @@ LINES = [
     "study export small.study.sqlite --format json",
     "study export small.study.sqlite --format latex",
     "study export small.study.sqlite --format parquet",
+    "score doubling --family ring_allocation --suite JOBS",
+    "score doubling --family ring_allocation --suite JOBS --json",
     "worst ring_allocation --method doubling --budget 20",
     "worst ring_allocation --method doubling --budget 20 --json",
     "worst ring_allocation --method doubling --budget 20 -o -",
