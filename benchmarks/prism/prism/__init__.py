@@ -23,6 +23,10 @@ def _warm(instance: Instance, search: Search[Placement]) -> None:
     search.offer(heuristics.baseline(instance), source="baseline")
 
 
+def _gpus(instance: Instance) -> int:
+    return instance.gpus
+
+
 _HEURISTICS = {
     "baseline": heuristics.baseline,
     "best-fit": heuristics.best_fit,
@@ -55,7 +59,10 @@ FAMILY = Family(
     presets=generator.PRESETS,
     generate=generator.generate,
     example=generator.example,
-    gpus=lambda instance: instance.gpus,
+    gpus=_gpus,
+    case="prism.testing:CASE",
+    space={},
+    space_of="prism.worst:space_of",
 )
 
 solve = FAMILY.solve
